@@ -1,0 +1,23 @@
+/**
+ * The route table: the one list of what the API answers. The CDK app makes the gateway's resources from it,
+ * the local stage its router, and the handlers read from it who may call them.
+ */
+
+/** Each function is one Lambda, and one file of the same name in `handlers/`. */
+export type ApiFunction = 'publish' | 'description';
+
+/** What a caller must show: `write` the account's token, `read` that or the read-only token, `open` nothing. */
+export type Access = 'write' | 'read' | 'open';
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** `{name}` is one segment; `{name+}`, always last, is the whole rest of the path, slashes included. */
+  readonly path: string;
+  readonly function: ApiFunction;
+  readonly access: Access;
+}
+
+export const routes: readonly Route[] = [
+  { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
+  { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
+];

@@ -1,0 +1,53 @@
+/**
+ * What the stores and queues look like, as plain data: the CDK app makes them in AWS from this, the local
+ * stage makes them on a laptop, and the stores read their key names here. Like the route table, it is shared
+ * by all three; nothing else is.
+ */
+
+export interface TableShape {
+  /** Name of the environment variable that carries the table's name. */
+  readonly variable: 'MESSAGES_TABLE' | 'DLQ_TABLE' | 'ACCOUNTS_TABLE';
+  readonly partitionKey: string;
+  readonly sortKey?: string;
+  /** Epoch seconds after which a row may vanish. */
+  readonly ttl?: string;
+  /** Local to a partition key of its own choice: every index projects all attributes. Sort keys named here are numbers. */
+  readonly indexes: readonly {
+    readonly name: string;
+    readonly partitionKey: string;
+    readonly sortKey: string;
+  }[];
+}
+
+export const tables = {
+  /** A message row and, behind it, a row for each recorded attempt. */
+  messages: {
+    variable: 'MESSAGES_TABLE',
+    partitionKey: 'shard',
+    sortKey: 'id',
+    ttl: 'expiresAt',
+    // Only attempt rows carry `recordedAt`, so only they are in the index: the log, by time.
+    indexes: [{ name: 'log', partitionKey: 'shard', sortKey: 'recordedAt' }],
+  },
+  /** One row for each message that failed for good. */
+  dlq: { variable: 'DLQ_TABLE', partitionKey: 'shard', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
+  accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', indexes: [] },
+} as const satisfies Record<string, TableShape>;
+
+/**
+ * Bodies in the bucket are kept by age class: the key starts with `<days>d/`, and a lifecycle rule for each
+ * class expires what is older. 512 days hold a year's delay with its retries and retention.
+ */
+export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512] as const;
+
+/** Messages whose timeout is at most this go through the short queue. */
+export const shortTimeoutMs = 30_000;
+
+/**
+ * The longest a message may wait for its answer: Lambda ends a function after 900 s, and the worker needs the
+ * rest to read and to record.
+ */
+export const longTimeoutMs = 840_000;
+
+/** How often a pointer is tried before it is given up and its message is failed into the dead letter queue. */
+export const maxReceives = 50;

@@ -1,0 +1,58 @@
+/**
+ * Everything a handler learns from its environment, read and checked once, at start.
+ *
+ * Every Lambda gets the same variables; what it may touch is decided by its role, not by what it knows.
+ */
+import * as z from 'zod/mini';
+
+const commaList = z.pipe(
+  z.string(),
+  z.transform((text) =>
+    text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  ),
+);
+
+const environment = z.object({
+  /** The region this deployment serves; `Svc-Region` on deliveries. */
+  AWS_REGION: z.string().check(z.minLength(1)),
+  MESSAGES_TABLE: z.string().check(z.minLength(1)),
+  DLQ_TABLE: z.string().check(z.minLength(1)),
+  ACCOUNTS_TABLE: z.string().check(z.minLength(1)),
+  /** Bodies too large for a table row. */
+  BODIES_BUCKET: z.string().check(z.minLength(1)),
+  /** Pointers to messages whose timeout is at most 30 s. */
+  SHORT_QUEUE_URL: z.url(),
+  /** Pointers to all other messages. */
+  LONG_QUEUE_URL: z.url(),
+  /** The Secrets Manager secret from which every token and signing key is derived. */
+  MASTER_SECRET_ID: z.string().check(z.minLength(1)),
+  /** Header prefixes that clients may use, comma-separated; `Svc` is always accepted. */
+  HEADER_PREFIXES: z._default(commaList, ['Svc', 'Upstash']),
+  /** Host names and CIDR blocks that deliveries may reach although they are not public. */
+  ALLOWED_DESTINATIONS: z._default(commaList, []),
+  /** `host[:port]` of the service's own APIs, refused as destinations. */
+  OWN_HOSTS: z._default(commaList, []),
+});
+
+const read = environment.safeParse(process.env);
+if (!read.success) {
+  throw new Error(`The environment is incomplete:\n${z.prettifyError(read.error)}`);
+}
+const env = read.data;
+
+export const settings = {
+  region: env.AWS_REGION,
+  messagesTable: env.MESSAGES_TABLE,
+  dlqTable: env.DLQ_TABLE,
+  accountsTable: env.ACCOUNTS_TABLE,
+  bodiesBucket: env.BODIES_BUCKET,
+  shortQueueUrl: env.SHORT_QUEUE_URL,
+  longQueueUrl: env.LONG_QUEUE_URL,
+  masterSecretId: env.MASTER_SECRET_ID,
+  headerPrefixes: env.HEADER_PREFIXES,
+  allowedDestinations: env.ALLOWED_DESTINATIONS,
+  ownHosts: env.OWN_HOSTS,
+} as const;
