@@ -22,7 +22,7 @@ export default tseslint.config(
     },
     rules: {
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
-      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
       'no-console': 'error',
     },
@@ -30,7 +30,15 @@ export default tseslint.config(
   { files: ['**/*.js'], extends: [tseslint.configs.disableTypeChecked] },
   mayNotImport(
     ['lambdas/domain/**'],
-    ['../services/*', '../stores/*', '../transport/*', '../http/*', '../handlers/*', '../settings.ts', ...sdk],
+    [
+      '../services/*',
+      '../stores/*',
+      '../transport/*',
+      '../http/*',
+      '../handlers/*',
+      '../settings.ts',
+      ...sdk,
+    ],
     'The domain is pure: no I/O, no AWS, nothing above it.',
   ),
   mayNotImport(
@@ -43,17 +51,37 @@ export default tseslint.config(
     ['../services/*', '../stores/*', '../http/*', '../handlers/*'],
     'Transport knows the domain, SQS and the network only.',
   ),
-  mayNotImport(['lambdas/services/**'], ['../http/*', '../handlers/*', ...sdk], 'Services reach AWS through stores and transport.'),
+  mayNotImport(
+    ['lambdas/services/**'],
+    ['../http/*', '../handlers/*', ...sdk],
+    'Services reach AWS through stores and transport.',
+  ),
   mayNotImport(['lambdas/http/**'], ['../handlers/*', ...sdk], 'Middlewares are below the handlers.'),
-  mayNotImport(['lambdas/handlers/**'], ['../stores/*', '../transport/*', ...sdk], 'A handler calls a service.'),
+  mayNotImport(
+    ['lambdas/handlers/**'],
+    ['../stores/*', '../transport/*', ...sdk],
+    'A handler calls a service.',
+  ),
   mayNotImport(
     ['lib/**'],
-    ['**/lambdas/handlers/*', '**/lambdas/services/*', '**/lambdas/stores/*', '**/lambdas/transport/*', '**/lambdas/domain/*'],
+    [
+      '**/lambdas/handlers/*',
+      '**/lambdas/services/*',
+      '**/lambdas/stores/*',
+      '**/lambdas/transport/*',
+      '**/lambdas/domain/*',
+    ],
     'Stacks share only the route table and the resource table with the code that runs.',
   ),
   mayNotImport(
     ['local/**'],
-    ['**/lambdas/services/*', '**/lambdas/stores/*', '**/lambdas/transport/*', '**/lambdas/domain/*', '**/lib/*'],
+    [
+      '**/lambdas/services/*',
+      '**/lambdas/stores/*',
+      '**/lambdas/transport/*',
+      '**/lambdas/domain/*',
+      '**/lib/*',
+    ],
     'The local stage runs handlers; it does not reach behind them.',
   ),
   { files: ['bin/**', 'bench/**', 'test/deploy/**'], rules: { 'no-console': 'off' } },

@@ -17,7 +17,7 @@ export interface Route {
   readonly access: Access;
 }
 
-export const routes: readonly Route[] = [
+export const routes = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
-];
+] as const satisfies readonly Route[];

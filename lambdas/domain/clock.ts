@@ -1,0 +1,7 @@
+/** The one clock. Unix time in milliseconds. */
+export const now = (): number => Date.now();
+
+export const secondMs = 1_000;
+export const minuteMs = 60 * secondMs;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;

@@ -1,0 +1,189 @@
+import type { Account } from './account.ts';
+import { defaultRetries, limitsOf } from './account.ts';
+import { secondMs } from './clock.ts';
+import type { CanonicalRequest, Header } from './dialect.ts';
+import { ConfigReader } from './dialect.ts';
+import { parseUrl, refuseUnsafe, type DestinationRules } from './destination.ts';
+import { formatDuration, parseDurationMs } from './duration.ts';
+import { checkForwarded, passedOn, withDefaults } from './forwarding.ts';
+import { badRequest, overLimit, quote } from './httpError.ts';
+import { methods, type CallbackSettings, type DeliverySettings, type Method } from './message.ts';
+import { parseRetryDelay } from './retryDelay.ts';
+
+/** Everything a publish can be configured with, checked against its account's limits. */
+export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
+  /** Unix milliseconds. */
+  readonly notBefore: number;
+  readonly callback?: CallbackSettings | undefined;
+  readonly failureCallback?: CallbackSettings | undefined;
+}
+
+/** The longest that SQS delays a message by itself. */
+export const longestDelayMs = 900 * secondMs;
+
+/** Configuration of features that this version does not have: refused, lest a client rely on what does not happen. */
+const notYet = [
+  'deduplication-id',
+  'content-based-deduplication',
+  'flow-control-key',
+  'flow-control-value',
+  'redact-fields',
+  'cron',
+] as const;
+
+const longestLabels = 10;
+
+function parseMethod(field: string, value: string): Method {
+  const method = methods.find((known) => known === value.toUpperCase());
+  if (method === undefined)
+    throw badRequest(`${field} is ${quote(value)}; allowed are ${methods.join(', ')}.`);
+  return method;
+}
+
+function parseBoolean(field: string, value: string): boolean {
+  if (/^true$/i.test(value)) return true;
+  if (/^false$/i.test(value)) return false;
+  throw badRequest(`${field} is ${quote(value)}; allowed are true and false.`);
+}
+
+function parseRetries(maxRetries: number): (field: string, value: string) => number {
+  return (field, value) => {
+    if (!/^\d{1,9}$/.test(value)) {
+      throw badRequest(`${field} is ${quote(value)}; allowed is a whole number from 0 to ${maxRetries}.`);
+    }
+    if (Number(value) > maxRetries) {
+      throw overLimit(`${field} is ${value}, but the account's limit max_retries is ${maxRetries}.`);
+    }
+    return Number(value);
+  };
+}
+
+function parseTimeoutMs(limitMs: number): (field: string, value: string) => number {
+  return (field, value) => {
+    const timeoutMs = parseDurationMs(field, value, ['h', 'm', 's']);
+    if (timeoutMs === 0) throw badRequest(`${field} is ${quote(value)}; allowed is 1s or more.`);
+    return Math.min(timeoutMs, limitMs);
+  };
+}
+
+function checkDelay(field: string, delayMs: number, account: Account): void {
+  const limitSeconds = limitsOf(account).max_delay;
+  if (delayMs > limitSeconds * secondMs) {
+    throw overLimit(
+      `${field} asks for a delay of ${formatDuration(delayMs)}, but the account's limit max_delay is ${limitSeconds} seconds.`,
+    );
+  }
+  if (delayMs > longestDelayMs) {
+    throw badRequest(
+      `${field} asks for a delay of ${formatDuration(delayMs)}; for now, delays of up to ${formatDuration(longestDelayMs)} are supported.`,
+    );
+  }
+}
+
+function parseNotBefore(now: number, account: Account): (field: string, value: string) => number {
+  return (field, value) => {
+    if (!/^\d{1,11}$/.test(value)) {
+      throw badRequest(`${field} is ${quote(value)}; allowed is a Unix time in whole seconds.`);
+    }
+    const notBefore = Number(value) * secondMs;
+    checkDelay(field, notBefore - now, account);
+    return Math.max(notBefore, now);
+  };
+}
+
+function parseLabels(field: string, value: string): readonly string[] {
+  const labels = value.split(',').map((label) => label.trim());
+  if (labels.some((label) => label === '' || label.length > 100) || labels.length > longestLabels) {
+    throw badRequest(
+      `${field} is ${quote(value)}; allowed are up to ${longestLabels} labels of 1 to 100 characters, separated by commas.`,
+    );
+  }
+  return [...new Set(labels)];
+}
+
+/** What is common to a message and to its callbacks. */
+function parseDelivery(
+  reader: ConfigReader,
+  account: Account,
+  fallback: Pick<DeliverySettings, 'maxRetries' | 'labels'>,
+): Omit<DeliverySettings, 'url' | 'headers'> {
+  for (const name of notYet) {
+    if (reader.single(name) !== undefined) throw badRequest(`${reader.field(name)} is not supported yet.`);
+  }
+  const limits = limitsOf(account);
+  const limitMs = limits.timeout * secondMs;
+  const retryDelay = reader.single('retry-delay');
+  if (retryDelay !== undefined) parseRetryDelay(reader.field('retry-delay'), retryDelay);
+  return {
+    method: reader.read('method', parseMethod) ?? 'POST',
+    maxRetries: reader.read('retries', parseRetries(limits.max_retries)) ?? fallback.maxRetries,
+    timeoutMs: reader.read('timeout', parseTimeoutMs(limitMs)) ?? limitMs,
+    retryDelay,
+    labels: reader.read('label', parseLabels) ?? fallback.labels,
+  };
+}
+
+function parseDelayMs(reader: ConfigReader, account: Account): number {
+  return (
+    reader.read('delay', (field, value) => {
+      const delayMs = parseDurationMs(field, value);
+      checkDelay(field, delayMs, account);
+      return delayMs;
+    }) ?? 0
+  );
+}
+
+const json: Header = ['content-type', 'application/json'];
+
+function parseCallback(
+  reader: ConfigReader,
+  scope: 'callback' | 'failure-callback',
+  account: Account,
+  rules: DestinationRules,
+  fallback: Pick<DeliverySettings, 'maxRetries' | 'labels'>,
+): CallbackSettings | undefined {
+  const text = reader.single(scope);
+  if (text === undefined) return undefined;
+  const url = parseUrl(reader.field(scope), text);
+  refuseUnsafe(reader.field(scope), url, rules);
+  const inner = reader.scope(scope);
+  const forwarded = checkForwarded(inner.forwarded(), (name) => inner.field(`forward-${name}`));
+  return {
+    ...parseDelivery(inner, account, fallback),
+    url,
+    headers: withDefaults(forwarded, [json]),
+    delayMs: parseDelayMs(inner, account),
+  };
+}
+
+/**
+ * Reads everything a request configures about its message.
+ *
+ * @param carriesToken whether the request's `Authorization` was the service's own, and so is not forwarded
+ * @throws HttpError 400 for a malformed value, 403 for a callback URL that is refused, 412 above an account's limit
+ */
+export function parsePublishOptions(
+  request: Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>,
+  account: Account,
+  rules: DestinationRules,
+  carriesToken: boolean,
+  now: number,
+): PublishOptions {
+  const reader = new ConfigReader(request.prefix, request.config);
+  const settings = parseDelivery(reader, account, { maxRetries: defaultRetries(account), labels: [] });
+  const delayMs = parseDelayMs(reader, account);
+
+  const forwarded = checkForwarded(reader.forwarded(), (name) => reader.field(`forward-${name}`));
+  const forwardAll = reader.read('header-forward', parseBoolean) ?? false;
+  const incoming = forwardAll
+    ? passedOn(request.otherHeaders, carriesToken)
+    : request.otherHeaders.filter(([name]) => name === 'content-type');
+
+  return {
+    ...settings,
+    headers: withDefaults(forwarded, incoming),
+    notBefore: reader.read('not-before', parseNotBefore(now, account)) ?? now + delayMs,
+    callback: parseCallback(reader, 'callback', account, rules, settings),
+    failureCallback: parseCallback(reader, 'failure-callback', account, rules, settings),
+  };
+}

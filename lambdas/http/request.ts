@@ -1,0 +1,53 @@
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import type { Header } from '../domain/dialect.ts';
+
+/**
+ * A request as the handlers see it, whichever door it came through: nothing behind this file knows a gateway's event.
+ */
+export interface ApiRequest {
+  readonly id: string;
+  readonly method: string;
+  /** As it was sent: not decoded, nothing collapsed that was not collapsed on its way. */
+  readonly rawPath: string;
+  /** The route's path, as the route table has it. */
+  readonly route: string;
+  /** Decoded, in the order they were sent. */
+  readonly query: readonly Header[];
+  /** Names in lower case. */
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array;
+  readonly callerIp: string;
+  /** The host the request was sent to. */
+  readonly host: string;
+}
+
+const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
+  Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
+
+/**
+ * Reads the proxy event of a REST API. Its `path` is raw; its captured path variables are decoded, and are not read.
+ */
+export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
+  const { requestContext } = event;
+  return {
+    id: requestContext.requestId,
+    method: event.httpMethod,
+    rawPath: event.path,
+    route: event.resource,
+    query: pairs(event.multiValueQueryStringParameters),
+    headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
+    body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
+    callerIp: requestContext.identity.sourceIp,
+    host: requestContext.domainName ?? '',
+  };
+}
+
+/**
+ * What stands in the raw path where a route has its last, greedy variable: everything behind the route's fixed part,
+ * byte for byte. A path before the version segment, as a custom domain's mapping puts there, is passed over.
+ */
+export function rawTail(rawPath: string, route: string): string {
+  const fixed = route.slice(0, route.indexOf('{'));
+  const start = rawPath.indexOf(fixed);
+  return start === -1 ? '' : rawPath.slice(start + fixed.length);
+}

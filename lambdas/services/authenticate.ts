@@ -1,0 +1,40 @@
+import type { Account } from '../domain/account.ts';
+import { readToken, verifyToken, type Access } from '../domain/credentials.ts';
+import { HttpError } from '../domain/httpError.ts';
+import { loadAccount } from '../stores/accounts.ts';
+import { masterSecret } from '../stores/masterSecret.ts';
+import { settings } from '../settings.ts';
+
+export interface Caller {
+  readonly account: Account;
+  /** What its token lets it do. */
+  readonly access: Access;
+}
+
+const unauthorized = (message: string): HttpError =>
+  new HttpError(401, message, { 'www-authenticate': 'Bearer' });
+
+/**
+ * Finds out who sends a request. The account is read anew each time, strongly consistent, so that a reset of its
+ * tokens holds from the next request on.
+ *
+ * @throws HttpError 401
+ */
+export async function authenticate(token: string | undefined): Promise<Caller> {
+  if (token === undefined || token === '') {
+    throw unauthorized(
+      'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
+    );
+  }
+  const parts = readToken(token);
+  if (parts === undefined) throw unauthorized('The token is malformed; use it exactly as it was issued.');
+
+  const [account, secret] = await Promise.all([loadAccount(parts.accountId, true), masterSecret()]);
+  const access = account && verifyToken(secret, account, parts.password);
+  if (account === undefined || access === undefined) throw unauthorized('The token is not valid.');
+  if (account.region !== settings.region) {
+    throw unauthorized(`The token belongs to the region ${account.region}; this is ${settings.region}.`);
+  }
+  if (!account.active || account.state !== 'active') throw unauthorized('The account is not active.');
+  return { account, access };
+}

@@ -1,0 +1,288 @@
+import { limitsOf, type Account } from '../domain/account.ts';
+import { now, secondMs } from '../domain/clock.ts';
+import { signingKeysOf } from '../domain/credentials.ts';
+import { headerName, type Header } from '../domain/dialect.ts';
+import { withDefaults } from '../domain/forwarding.ts';
+import { derivedId, timeOfId } from '../domain/ids.ts';
+import { callbackBody } from '../domain/callback.ts';
+import {
+  expiryOf,
+  keptResponseBytes,
+  type Attempt,
+  type CallbackSettings,
+  type Message,
+} from '../domain/message.ts';
+import { outcomeOf, type DestinationResponse } from '../domain/outcome.ts';
+import type { Pointer } from '../domain/pointer.ts';
+import { signatureHeaders } from '../domain/signature.ts';
+import { settings } from '../settings.ts';
+import { loadAccount } from '../stores/accounts.ts';
+import { loadBody, storeBody } from '../stores/bodies.ts';
+import { putDeadLetter } from '../stores/dlq.ts';
+import { masterSecret } from '../stores/masterSecret.ts';
+import { loadMessage, putMessage, recordAttempt, type MessageHistory } from '../stores/messages.ts';
+import { createDeliveryClient } from '../transport/deliveryClient.ts';
+import { log, urlForLog } from '../transport/log.ts';
+import { sendAgain, sendPointer } from '../transport/queue.ts';
+import { cached } from './cached.ts';
+import { allowedDestinations } from './destinations.ts';
+
+/**
+ * Delivery of one message, one attempt at a time.
+ *
+ * An attempt is made, its callbacks are written down, the attempt is recorded, and what follows from the record is
+ * done: the next pointer, the callbacks' pointers, the dead letter. The record is a conditional write, and everything
+ * after it can be done again from it. So whenever a worker dies, its pointer comes back and finds either no record,
+ * and makes the attempt again, or a record, and does again what follows. Nothing is lost; what may happen twice is
+ * the request.
+ */
+
+const request = createDeliveryClient(allowedDestinations);
+
+/** An account changes rarely, and its next signing key is known in advance: a delivery may see it ten seconds late. */
+const accounts = cached(10 * secondMs, (id: string) => loadAccount(id, false));
+
+/** A request to the API ends after 29 s: a row that is not there by then will not come. */
+const youngMs = 30 * secondMs;
+
+/** Raised to give a pointer back to its queue. */
+class ComeBack extends Error {}
+
+/**
+ * Makes the attempt that a pointer stands for, unless it was made or is not due.
+ *
+ * @throws when the pointer must come back: nothing was decided yet
+ */
+export async function deliver(pointer: Pointer): Promise<void> {
+  const history = await loadMessage(pointer);
+  if (history === undefined) {
+    await lookAgain(pointer);
+    return;
+  }
+  const { message, attempts } = history;
+  const recorded = attempts.find((attempt) => attempt.number === pointer.attempt);
+  if (recorded !== undefined) {
+    await follow(history, recorded);
+    return;
+  }
+  if (history.ended) return;
+
+  const dueAt = dueTime(history, pointer.attempt);
+  if (now() < dueAt) {
+    await sendPointer(message, pointer.attempt, dueAt);
+    return;
+  }
+
+  const [account, body] = await Promise.all([ownerOf(message), loadBody(history.body)]);
+  const startedAt = now();
+  const response = await send(message, pointer.attempt, account, body);
+  await settle(history, account, body, { number: pointer.attempt, startedAt, response });
+}
+
+/**
+ * Ends a message whose pointer was given back too often to be tried further: it fails, visibly, in the dead letter
+ * queue.
+ */
+export async function abandon(pointer: Pointer): Promise<void> {
+  const history = await loadMessage(pointer);
+  if (history === undefined) return;
+  const recorded = history.attempts.find((attempt) => attempt.number === pointer.attempt);
+  if (recorded !== undefined) {
+    await follow(history, recorded);
+    return;
+  }
+  if (history.ended) return;
+  const { message } = history;
+  const wantsBody = message.callback !== undefined || message.failureCallback !== undefined;
+  const body = wantsBody ? await loadBody(history.body) : new Uint8Array();
+  const response = {
+    status: 0,
+    error: 'The delivery worker failed each time it was to make this attempt; see its log.',
+    headers: {},
+    body: new Uint8Array(),
+  };
+  const attempt = { number: pointer.attempt, startedAt: now(), response };
+  await settle(history, await ownerOf(message), body, attempt, { state: 'FAILED' });
+}
+
+/** A pointer may overtake the row that is written beside it: a young one looks again, an old one has lost its row. */
+async function lookAgain(pointer: Pointer): Promise<void> {
+  const young = now() - timeOfId(pointer.messageId) < youngMs;
+  if (young) await sendAgain(pointer, 1);
+  else log.warn('A pointer to no message was dropped', { messageId: pointer.messageId });
+}
+
+function dueTime({ message, attempts }: MessageHistory, attempt: number): number {
+  if (attempt === 0) return message.notBefore;
+  const before = attempts.find(({ number }) => number === attempt - 1);
+  return before?.nextDeliveryAt ?? message.notBefore;
+}
+
+async function ownerOf(message: Message): Promise<Account> {
+  const account = await accounts(message.accountId);
+  if (account === undefined) throw new ComeBack(`The account ${message.accountId} is not there.`);
+  return account;
+}
+
+/** Makes the HTTP request, signed, with all that a destination is told about its message. */
+async function send(
+  message: Message,
+  attempt: number,
+  account: Account,
+  body: Uint8Array,
+): Promise<DestinationResponse> {
+  const { prefix, messageId } = message;
+  const signatures = await signatureHeaders(signingKeysOf(await masterSecret(), account), {
+    messageId,
+    url: message.url,
+    body,
+    prefix,
+    signedAt: now(),
+  });
+  const own: readonly Header[] = [
+    [headerName(prefix, 'message-id').toLowerCase(), messageId],
+    [headerName(prefix, 'retried').toLowerCase(), String(attempt)],
+    [headerName(prefix, 'caller-ip').toLowerCase(), message.callerIp],
+    [headerName(prefix, 'region').toLowerCase(), settings.region],
+    ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
+  ];
+  return request({
+    url: message.url,
+    method: message.method,
+    headers: withDefaults(own, withDefaults(message.headers, [['user-agent', 'Svc-Queue']])),
+    body,
+    timeoutMs: message.timeoutMs,
+    maxResponseBytes: limitsOf(account).max_message_size,
+  });
+}
+
+interface MadeAttempt {
+  readonly number: number;
+  readonly startedAt: number;
+  readonly response: DestinationResponse;
+}
+
+/**
+ * Records a made attempt and does what follows. Callback messages are written before the record, because only now is
+ * the whole response at hand; without a pointer they are inert, and a repeated attempt overwrites them.
+ */
+async function settle(
+  history: MessageHistory,
+  account: Account,
+  body: Uint8Array,
+  made: MadeAttempt,
+  decided?: { readonly state: 'FAILED' },
+): Promise<void> {
+  const { message } = history;
+  const recordedAt = now();
+  const outcome = decided ?? outcomeOf(message, made.number, made.response, recordedAt);
+  const attempt: Attempt = {
+    ...made,
+    ...outcome,
+    recordedAt,
+    response: { ...made.response, body: made.response.body.subarray(0, keptResponseBytes) },
+  };
+  const due = callbacksDue(history, attempt);
+  await Promise.all(
+    due.map(async (callback) => {
+      const { max_message_size: maxBytes, max_dlq_retention_time_milis: dlqRetentionMs } = limitsOf(account);
+      const facts = { message, body, response: made.response, retried: made.number, dlqId: callback.dlqId };
+      const content = callbackBody(facts, maxBytes);
+      const notBefore = recordedAt + callback.settings.delayMs;
+      const callbackMessage: Message = {
+        ...callback.settings,
+        messageId: callback.messageId,
+        accountId: message.accountId,
+        prefix: message.prefix,
+        createdAt: recordedAt,
+        notBefore,
+        callerIp: message.callerIp,
+        expiresAt: expiryOf({ ...callback.settings, notBefore }, dlqRetentionMs),
+      };
+      const stored = await storeBody(
+        message.accountId,
+        callback.messageId,
+        content,
+        callbackMessage.expiresAt - recordedAt,
+      );
+      await putMessage(callbackMessage, stored);
+    }),
+  );
+
+  const first = await recordAttempt(message, attempt);
+  log.info('attempt', {
+    messageId: message.messageId,
+    attempt: made.number,
+    url: urlForLog(message.url),
+    status: made.response.status,
+    error: made.response.error,
+    durationMs: recordedAt - made.startedAt,
+    outcome: outcome.state,
+    ...(first ? {} : { repeated: true }),
+  });
+  // Another worker recorded it meanwhile and does what follows. Should it die before, this pointer's return sees to it.
+  if (!first) throw new ComeBack('The attempt was recorded by another worker.');
+  await follow(history, attempt);
+}
+
+interface CallbackDue {
+  readonly settings: CallbackSettings;
+  readonly messageId: string;
+  readonly dlqId: string | undefined;
+}
+
+/** The dead letter's id: the same however often it is asked for. */
+const dlqIdOf = (history: MessageHistory, attempt: number): string =>
+  derivedId('dlq', dueTime(history, attempt), `${history.message.messageId}/${attempt}`);
+
+/** The callbacks that an attempt gives rise to, their ids derived from it, so that each is made once. */
+function callbacksDue(
+  history: MessageHistory,
+  attempt: Pick<Attempt, 'number' | 'state'>,
+): readonly CallbackDue[] {
+  const { message } = history;
+  const idFor = (kind: string): string =>
+    derivedId('msg', dueTime(history, attempt.number), `${message.messageId}/${attempt.number}/${kind}`);
+  const due: CallbackDue[] = [];
+  if (message.callback !== undefined) {
+    due.push({ settings: message.callback, messageId: idFor('callback'), dlqId: undefined });
+  }
+  if (message.failureCallback !== undefined && attempt.state === 'FAILED') {
+    const dlqId = dlqIdOf(history, attempt.number);
+    due.push({ settings: message.failureCallback, messageId: idFor('failure-callback'), dlqId });
+  }
+  return due;
+}
+
+/**
+ * Does what follows from a recorded attempt. Everything here may be done twice: a second pointer to an attempt that was
+ * made is dropped, and a dead letter is written unless it is there.
+ */
+async function follow(history: MessageHistory, attempt: Attempt): Promise<void> {
+  const { message } = history;
+  const steps: Promise<void>[] = callbacksDue(history, attempt).map((callback) =>
+    sendPointer(
+      { ...callback.settings, messageId: callback.messageId, accountId: message.accountId },
+      0,
+      attempt.recordedAt + callback.settings.delayMs,
+    ),
+  );
+  const next = attempt.number + 1;
+  const isNextMade = history.attempts.some(({ number }) => number === next);
+  if (attempt.state === 'RETRY' && !isNextMade) {
+    steps.push(sendPointer(message, next, attempt.nextDeliveryAt ?? attempt.recordedAt));
+  }
+  if (attempt.state === 'FAILED') steps.push(bury(history, attempt));
+  await Promise.all(steps);
+}
+
+async function bury(history: MessageHistory, last: Attempt): Promise<void> {
+  const account = await ownerOf(history.message);
+  await putDeadLetter({
+    dlqId: dlqIdOf(history, last.number),
+    message: history.message,
+    body: history.body,
+    last,
+    expiresAt: last.recordedAt + limitsOf(account).max_dlq_retention_time_milis,
+  });
+}
