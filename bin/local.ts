@@ -1,0 +1,57 @@
+/** `npm start`: the whole service on this machine. */
+import { parseOptions, usage } from '../local/options.ts';
+import { startStage, toLines, type Stage } from '../local/stage.ts';
+import { StageError } from '../local/stageError.ts';
+
+/** Prints what went wrong: one sentence when the person at the keyboard can put it right, all there is otherwise. */
+function report(error: unknown): void {
+  console.error(error instanceof StageError ? error.message : error);
+}
+
+function fail(error: unknown, exitCode: number): never {
+  report(error);
+  process.exit(exitCode);
+}
+
+function readOptions(): ReturnType<typeof parseOptions> {
+  try {
+    return parseOptions(process.argv.slice(2), process.env);
+  } catch (error) {
+    return fail(error, 2);
+  }
+}
+
+function announce({ variables }: Stage, dataDirectory: string | undefined): void {
+  const where =
+    dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
+  console.log(`The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}`);
+}
+
+/** The stage starts in full before a signal ends it: what has started must be ended in order. */
+function stopOnSignals(starting: Promise<Stage>): void {
+  let stopping = false;
+  const stop = (): void => {
+    // Under npm, Ctrl-C comes twice: from the terminal and from npm.
+    if (stopping) return;
+    stopping = true;
+    starting
+      .then((stage) => stage.stop())
+      .then(() => process.exit(0))
+      .catch((error: unknown) => fail(error, 1));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+const options = readOptions();
+if (options === 'help') {
+  console.log(usage);
+} else {
+  const starting = startStage({ ...options, report, onFatal: (error) => fail(error, 1) });
+  stopOnSignals(starting);
+  try {
+    announce(await starting, options.dataDirectory);
+  } catch (error) {
+    fail(error, error instanceof StageError ? 2 : 1);
+  }
+}

@@ -1,0 +1,157 @@
+/** API Gateway for the local stage: a REST API whose every route is a Lambda proxy with binary bodies. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { ApiFunction, Route } from '../lambdas/http/routes.ts';
+import { answerJson, listen, readBody } from './http.ts';
+import type { LambdaFunction } from './lambda.ts';
+import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
+import { createRouter, type Router } from './router.ts';
+
+export interface Gateway {
+  readonly port: number;
+  readonly url: string;
+  /** Takes no more requests; resolves when those that were taken have been answered, or `signal` gives them up. */
+  stop(signal: AbortSignal): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
+  /** Requests that come before the functions are there wait for them. */
+  readonly ready: Promise<void>;
+  readonly report: (error: unknown) => void;
+  /** How long a function may take; AWS gives it 29 s. */
+  readonly timeoutMs?: number;
+}
+
+/** API Gateway's own limits, in bytes. */
+const maxBodyBytes = 10_485_760;
+const maxHeadBytes = 10_240;
+/** Lambda's limit on an event, which bites first: a body is base64 in it. */
+const maxEventBytes = 6_291_456;
+
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { functions, ready, report, timeoutMs = 29_000 } = options;
+  const route = createRouter(options.routes);
+  const { server, port, url } = await listen(
+    (request, response) => {
+      const requestId = randomUUID();
+      response.setHeader('x-amzn-RequestId', requestId);
+      answer(request, response, { route, functions, ready, timeoutMs, requestId }).catch((error: unknown) => {
+        if (request.errored !== null) return;
+        report(error);
+        if (response.headersSent) response.destroy();
+        else
+          refuse(response, 502, 'The service failed on this request; nothing says whether it took effect.');
+      });
+    },
+    options.port,
+    // Above the gateway's own limit, so that it is the gateway that answers.
+    { maxHeaderSize: 65_536 },
+  );
+  return {
+    port,
+    url,
+    stop: (signal) => drain(server, signal),
+  };
+}
+
+async function drain(server: Server, signal: AbortSignal): Promise<void> {
+  if (!server.listening) return;
+  const giveUp = (): void => {
+    server.closeAllConnections();
+  };
+  signal.addEventListener('abort', giveUp);
+  await new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeIdleConnections();
+    if (signal.aborted) giveUp();
+  });
+  signal.removeEventListener('abort', giveUp);
+}
+
+interface Proxy {
+  readonly route: Router;
+  readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
+  readonly ready: Promise<void>;
+  readonly timeoutMs: number;
+  readonly requestId: string;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
+  const receivedAt = Date.now();
+  const body = await readBody(request, maxBodyBytes);
+  const { path, query } = splitUrl(request.url ?? '/');
+  const method = request.method ?? 'GET';
+  const routed = proxy.route(method, path);
+  if (headBytes(request) > maxHeadBytes) {
+    refuse(response, 431, `The request line and headers together exceed ${maxHeadBytes} bytes.`);
+  } else if (routed.kind === 'none') {
+    refuse(response, 404, `There is nothing at ${path}.`);
+  } else if (routed.kind === 'method') {
+    const allowed = routed.allowed.join(', ');
+    refuse(response, 405, `${method} is not possible at ${path}; allowed: ${allowed}.`, { allow: allowed });
+  } else if (body === undefined) {
+    refuse(response, 413, `The body exceeds ${maxBodyBytes} bytes.`);
+  } else {
+    const { requestId } = proxy;
+    const { route, pathParameters } = routed;
+    const event = toProxyEvent({
+      ...{ request, path, query, body, pathParameters, requestId, receivedAt },
+      resource: route.path,
+    });
+    if (body.length > maxEventBytes / 2 && JSON.stringify(event).length > maxEventBytes) {
+      refuse(response, 413, `The request, its body in base64, exceeds ${maxEventBytes} bytes.`);
+      return;
+    }
+    await proxy.ready;
+    const called = proxy.functions.get(route.function);
+    if (called === undefined) throw new Error(`The function ${route.function} is not there.`);
+    const returned = await within(proxy.timeoutMs, called.invoke(event));
+    if (returned === tooLate)
+      refuse(response, 504, `The service did not answer within ${proxy.timeoutMs / 1000} s.`);
+    else applyProxyResult(response, returned);
+  }
+}
+
+/** The raw path and query; a byte that is not ASCII is percent-encoded, as a URL has it. */
+function splitUrl(url: string): { path: string; query: string } {
+  const ascii = url.replace(
+    /[\u0080-\u00ff]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const mark = ascii.indexOf('?');
+  return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
+}
+
+function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, method.length + url.length);
+}
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  error: string,
+  headers: Record<string, string> = {},
+): void {
+  answerJson(response, status, 'application/json', { error }, headers);
+}
+
+const tooLate = Symbol('too late');
+
+async function within(timeoutMs: number, work: Promise<unknown>): Promise<unknown> {
+  let timeout: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timeout = setTimeout(() => {
+      resolve(tooLate);
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timeout);
+  }
+}

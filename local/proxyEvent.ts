@@ -1,0 +1,186 @@
+/** What API Gateway's REST Lambda proxy makes of a request, and of a handler's answer. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { decodedOrAsIs } from './router.ts';
+import { accountId } from './sqs.ts';
+
+const stage = 'local';
+
+export interface ProxyRequest {
+  readonly request: IncomingMessage;
+  /** The path as it came, undecoded, without the query. */
+  readonly path: string;
+  /** The query as it came, without its question mark. */
+  readonly query: string;
+  readonly body: Buffer;
+  readonly resource: string;
+  readonly pathParameters: Record<string, string> | null;
+  readonly requestId: string;
+  /** Epoch milliseconds. */
+  readonly receivedAt: number;
+}
+
+export function toProxyEvent(proxied: ProxyRequest): APIGatewayProxyEvent {
+  const { request, path, query, body, resource, pathParameters } = proxied;
+  const multiValueHeaders = headersOf(request);
+  const multiValueQueryStringParameters = queryOf(query);
+  return {
+    resource,
+    path,
+    httpMethod: request.method ?? 'GET',
+    headers: lastOfEach(multiValueHeaders),
+    multiValueHeaders,
+    queryStringParameters: multiValueQueryStringParameters && lastOfEach(multiValueQueryStringParameters),
+    multiValueQueryStringParameters,
+    pathParameters,
+    stageVariables: null,
+    requestContext: requestContextOf(proxied),
+    body: body.length === 0 ? null : body.toString('base64'),
+    isBase64Encoded: body.length > 0,
+  };
+}
+
+function requestContextOf({
+  request,
+  path,
+  resource,
+  requestId,
+  receivedAt,
+}: ProxyRequest): APIGatewayEventRequestContextWithAuthorizer<undefined> {
+  const host = request.headers.host ?? '';
+  return {
+    accountId,
+    apiId: 'local',
+    authorizer: undefined,
+    domainName: host,
+    domainPrefix: host.split('.')[0],
+    extendedRequestId: requestId,
+    httpMethod: request.method ?? 'GET',
+    identity: {
+      accessKey: null,
+      accountId: null,
+      apiKey: null,
+      apiKeyId: null,
+      caller: null,
+      clientCert: null,
+      cognitoAuthenticationProvider: null,
+      cognitoAuthenticationType: null,
+      cognitoIdentityId: null,
+      cognitoIdentityPoolId: null,
+      principalOrgId: null,
+      sourceIp: sourceIpOf(request),
+      user: null,
+      userAgent: request.headers['user-agent'] ?? null,
+      userArn: null,
+    },
+    path: `/${stage}${path}`,
+    protocol: `HTTP/${request.httpVersion}`,
+    requestId,
+    requestTime: requestTime(receivedAt),
+    requestTimeEpoch: receivedAt,
+    resourceId: 'local',
+    resourcePath: resource,
+    stage,
+  };
+}
+
+function sourceIpOf(request: IncomingMessage): string {
+  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+}
+
+/** `09/Apr/2015:12:34:56 +0000` */
+function requestTime(receivedAt: number): string {
+  const [, day = '', month = '', year = '', time = ''] = new Date(receivedAt).toUTCString().split(' ');
+  return `${day}/${month}/${year}:${time} +0000`;
+}
+
+/** About one connection, not about the request: these end at the gateway. */
+const hopByHop = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** Every header with all its values, its name as the client first spelled it, and those that AWS adds. */
+function headersOf(request: IncomingMessage): Record<string, string[]> {
+  const added = [
+    'X-Forwarded-For',
+    sourceIpOf(request),
+    'X-Forwarded-Proto',
+    'http',
+    'X-Forwarded-Port',
+    '443',
+  ];
+  const raw = [...request.rawHeaders, ...added];
+  const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const spelling = raw[at] ?? '';
+    const name = spelling.toLowerCase();
+    if (hopByHop.has(name)) continue;
+    const header = headers.get(name) ?? { spelling, values: [] };
+    header.values.push(raw[at + 1] ?? '');
+    headers.set(name, header);
+  }
+  return Object.fromEntries([...headers.values()].map(({ spelling, values }) => [spelling, values]));
+}
+
+/** The query's names and values, decoded, each name's values in their order. */
+function queryOf(query: string): Record<string, string[]> | null {
+  const parameters = new Map<string, string[]>();
+  for (const pair of query.split('&').filter((text) => text !== '')) {
+    const equals = pair.indexOf('=');
+    const name = formDecoded(equals < 0 ? pair : pair.slice(0, equals));
+    const values = parameters.get(name) ?? [];
+    values.push(equals < 0 ? '' : formDecoded(pair.slice(equals + 1)));
+    parameters.set(name, values);
+  }
+  return parameters.size > 0 ? Object.fromEntries(parameters) : null;
+}
+
+function formDecoded(text: string): string {
+  return decodedOrAsIs(text.replaceAll('+', ' '));
+}
+
+function lastOfEach(values: Record<string, string[]>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, all]) => [name, all.at(-1) ?? '']));
+}
+
+const headerValue = z.union([z.string(), z.number(), z.boolean()]);
+const proxyResult = z.object({
+  statusCode: z.int().check(z.gte(100), z.lte(599)),
+  headers: z.optional(z.record(z.string(), headerValue)),
+  multiValueHeaders: z.optional(z.record(z.string(), z.array(headerValue))),
+  body: z.optional(z.string()),
+  isBase64Encoded: z.optional(z.boolean()),
+});
+
+/**
+ * Answers with what the handler returned.
+ *
+ * @throws when that is not the form which API Gateway demands
+ */
+export function applyProxyResult(response: ServerResponse, returned: unknown): void {
+  const parsed = proxyResult.safeParse(returned);
+  if (!parsed.success) throw new Error(`Malformed Lambda proxy response:\n${z.prettifyError(parsed.error)}`);
+  const {
+    statusCode,
+    headers = {},
+    multiValueHeaders = {},
+    body = '',
+    isBase64Encoded = false,
+  } = parsed.data;
+  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  response.statusCode = statusCode;
+  response.setHeader('Content-Type', 'application/json');
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value));
+  for (const [name, values] of Object.entries(multiValueHeaders))
+    response.setHeader(name, values.map(String));
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}

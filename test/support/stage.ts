@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseEnv } from 'node:util';
+import * as z from 'zod/mini';
+
+export interface StageOptions {
+  /** A fresh temporary one when absent. */
+  readonly dataDir?: string;
+  /** Any free one when absent. */
+  readonly port?: number;
+  /** More flags of `npm start`. */
+  readonly args?: readonly string[];
+  /** More environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A local stage in a process of its own, as a user starts it. */
+export interface Stage {
+  readonly url: string;
+  readonly token: string;
+  readonly readOnlyToken: string;
+  readonly currentSigningKey: string;
+  readonly nextSigningKey: string;
+  readonly managementUrl: string;
+  readonly managementUser: string;
+  readonly managementPassword: string;
+  readonly dataDir: string;
+  readonly pid: number;
+  /** All that it has written to stdout and stderr so far. */
+  readonly output: () => string;
+  /** SIGTERM; resolves to the exit code. */
+  readonly stop: () => Promise<number>;
+  /** SIGKILL; resolves when the process has gone. */
+  readonly kill: () => Promise<void>;
+  /** Kills it if it still runs, and removes the data directory. */
+  readonly remove: () => Promise<void>;
+}
+
+const printed = z.object({
+  SVC_URL: z.url(),
+  SVC_TOKEN: z.string(),
+  SVC_READ_ONLY_TOKEN: z.string(),
+  SVC_CURRENT_SIGNING_KEY: z.string(),
+  SVC_NEXT_SIGNING_KEY: z.string(),
+  SVC_MANAGEMENT_URL: z.url(),
+  SVC_MANAGEMENT_USER: z.string(),
+  SVC_MANAGEMENT_PASSWORD: z.string(),
+});
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs `npm start`'s command; resolves when it exits or `isReady` says so of its output. */
+export async function runStage(
+  flags: readonly string[],
+  isReady: (output: string) => boolean = () => false,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'bin/local.ts', ...flags], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const exited = once(child, 'exit').then(() => child.exitCode ?? -1);
+  const ready = new Promise<void>((resolve) => {
+    const read = (text: string): void => {
+      output += text;
+      if (isReady(output)) resolve();
+    };
+    child.stdout.setEncoding('utf8').on('data', read);
+    child.stderr.setEncoding('utf8').on('data', read);
+  });
+  await Promise.race([ready, exited]);
+  return { child, exited, output: () => output };
+}
+
+/** Starts a local stage and waits until it is ready. */
+export async function startStage(options: StageOptions = {}): Promise<Stage> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-stage-')));
+  const flags = ['--port', String(options.port ?? 0), '--data-dir', dataDir, ...(options.args ?? [])];
+  const isReady = (output: string): boolean => /^SVC_MANAGEMENT_PASSWORD=.*\n/m.test(output);
+  const { child, exited, output } = await runStage(flags, isReady, options.env);
+  const { pid } = child;
+  if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
+  const variables = printed.parse(parseEnv(output()));
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return {
+    url: variables.SVC_URL,
+    token: variables.SVC_TOKEN,
+    readOnlyToken: variables.SVC_READ_ONLY_TOKEN,
+    currentSigningKey: variables.SVC_CURRENT_SIGNING_KEY,
+    nextSigningKey: variables.SVC_NEXT_SIGNING_KEY,
+    managementUrl: variables.SVC_MANAGEMENT_URL,
+    managementUser: variables.SVC_MANAGEMENT_USER,
+    managementPassword: variables.SVC_MANAGEMENT_PASSWORD,
+    dataDir,
+    pid,
+    output,
+    stop: async () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+    kill,
+    remove: async () => {
+      await kill();
+      // The database ends a moment after its stage, and may write a last time.
+      await rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
+}
