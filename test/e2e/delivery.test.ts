@@ -1,0 +1,178 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+describe('a published message', () => {
+  it('arrives with its body, its content type and what the service says of it', async () => {
+    const inbox = receiver.inbox();
+    const answer = await publish(inbox.url, {
+      body: '{"hello":"world"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.method).toBe('POST');
+    expect(delivery?.body.toString()).toBe('{"hello":"world"}');
+    expect(delivery?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Svc-Queue',
+      'svc-message-id': messageIdOf(answer),
+      'svc-retried': '0',
+      'svc-region': service.region,
+      'webhook-id': messageIdOf(answer),
+    });
+    expect(delivery?.headers['svc-caller-ip']).toMatch(/^[0-9a-f.:]+$/);
+    expect(delivery?.headers['authorization']).toBeUndefined();
+  });
+
+  it('arrives within a second', async () => {
+    const inbox = receiver.inbox();
+    const sentAt = Date.now();
+    await publish(inbox.url, { body: 'now' });
+    const [delivery] = await inbox.received(1);
+    // The emulator polls its queues once a second.
+    expect((delivery?.at ?? Infinity) - sentAt).toBeLessThan(service.target === 'local' ? 1_000 : 5_000);
+  });
+
+  it.each(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])('is sent with the method %s', async (method) => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, { body: 'x', headers: { 'Svc-Method': method } });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.method).toBe(method);
+    expect(delivery?.body.toString()).toBe('x');
+  });
+
+  it.each([
+    ['nothing', 0],
+    ['a few bytes', 5],
+    ['more than a row holds', 50_000],
+    ['900 KB', 900 * 1024],
+  ])('keeps a binary body of %s byte for byte', async (_title, size) => {
+    const inbox = receiver.inbox();
+    const body = Uint8Array.from(randomBytes(size));
+    messageIdOf(await publish(inbox.url, { body, headers: { 'content-type': 'application/octet-stream' } }));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body.equals(body)).toBe(true);
+    expect(delivery?.headers['content-length']).toBe(String(size));
+  });
+
+  it('keeps a large text body, whose row holds it compressed', async () => {
+    const inbox = receiver.inbox();
+    const body = JSON.stringify(Array.from({ length: 800 }, (_, index) => ({ index, text: 'ünïcode ✓' })));
+    await publish(inbox.url, { body, headers: { 'content-type': 'application/json' } });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body.toString('utf8')).toBe(body);
+  });
+
+  it('forwards headers without their prefix', async () => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, {
+      headers: {
+        'Svc-Forward-X-Tenant': 'acme',
+        'Svc-Forward-Authorization': 'Basic eDp5',
+        'X-Other': 'stays',
+      },
+    });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers).toMatchObject({ 'x-tenant': 'acme', authorization: 'Basic eDp5' });
+    expect(delivery?.headers['x-other']).toBeUndefined();
+  });
+
+  it('forwards every incoming header when asked to, save those that are not the sender’s', async () => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, {
+      token: null,
+      query: `svc_token=${encodeURIComponent(service.token)}&svc-header-forward=true`,
+      headers: {
+        'X-Hub-Signature': 'abc',
+        Authorization: 'Bearer of-the-sender',
+        'X-Forwarded-For': '1.2.3.4',
+      },
+    });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers).toMatchObject({
+      'x-hub-signature': 'abc',
+      authorization: 'Bearer of-the-sender',
+    });
+    expect(delivery?.headers['x-forwarded-for']).toBeUndefined();
+    expect(delivery?.target).not.toContain('token');
+  });
+
+  it('never forwards the token of the service', async () => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, { headers: { 'Svc-Header-Forward': 'true', 'X-Seen': 'yes' } });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers['x-seen']).toBe('yes');
+    expect(JSON.stringify(delivery?.headers)).not.toContain(service.token);
+  });
+
+  it('can be configured by query parameters, and a header wins over its parameter', async () => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, {
+      query: 'svc-method=PUT&svc-forward-x-a=from-query&svc-forward-x-b=also&page=2',
+      headers: { 'Svc-Forward-X-A': 'from-header' },
+    });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.method).toBe('PUT');
+    expect(delivery?.headers).toMatchObject({ 'x-a': 'from-header', 'x-b': 'also' });
+    expect(delivery?.target).toMatch(/^\/[a-z0-9]+\?page=2$/);
+  });
+});
+
+describe('the Upstash dialect', () => {
+  it('is understood in headers, and spoken to the destination', async () => {
+    const inbox = receiver.inbox();
+    const answer = await publish(inbox.url, {
+      headers: { 'Upstash-Method': 'PUT', 'Upstash-Forward-X-Tenant': 'acme' },
+    });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.method).toBe('PUT');
+    expect(delivery?.headers).toMatchObject({
+      'x-tenant': 'acme',
+      'upstash-message-id': messageIdOf(answer),
+      'upstash-retried': '0',
+      'upstash-region': service.region,
+    });
+    expect(Object.keys(delivery?.headers ?? {}).filter((name) => name.startsWith('svc-'))).toEqual([]);
+  });
+
+  it('is understood in the query, its token included', async () => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, {
+      token: null,
+      query: `qstash_token=${encodeURIComponent(service.token)}&upstash-method=PATCH&a=1`,
+    });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.method).toBe('PATCH');
+    expect(delivery?.target).toMatch(/\?a=1$/);
+    expect(delivery?.headers['upstash-signature']).toBeDefined();
+  });
+});
+
+describe('a delayed message', () => {
+  it.each([
+    ['Svc-Delay', (): string => '2s'],
+    ['Svc-Not-Before', (): string => String(Math.ceil(Date.now() / 1000) + 2)],
+  ])('is delivered at its time when %s is given', async (name, value) => {
+    const inbox = receiver.inbox();
+    const sentAt = Date.now();
+    const given = value();
+    const dueAt = name === 'Svc-Delay' ? sentAt + 2_000 : Number(given) * 1_000;
+    await publish(inbox.url, { headers: { [name]: given } });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.at).toBeGreaterThanOrEqual(dueAt);
+    expect(delivery?.at).toBeLessThan(dueAt + (service.target === 'local' ? 2_000 : 6_000));
+  });
+
+  it('is delivered at once when its time is past', async () => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, { headers: { 'Svc-Not-Before': '1700000000' } });
+    await inbox.received(1, 10_000);
+  });
+});

@@ -1,0 +1,62 @@
+import { jwtVerify } from 'jose';
+import { Webhook } from 'standardwebhooks';
+import { Receiver as QstashReceiver } from '@upstash/qstash';
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { publish, service } from '../support/publish.ts';
+import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const body = '{"amount":12,"note":"für dich"}';
+
+async function deliver(headers: Record<string, string> = {}): Promise<{ delivery: Delivery; url: string }> {
+  const inbox = receiver.inbox();
+  await publish(inbox.url, { body, headers: { 'content-type': 'application/json', ...headers } });
+  const [delivery] = await inbox.received(1);
+  if (delivery === undefined) throw new Error('Nothing was delivered.');
+  return { delivery, url: inbox.url };
+}
+
+describe('the signature of a delivery', () => {
+  it('is a JWT that jose verifies with the current key', async () => {
+    const { delivery, url } = await deliver();
+    const key = new TextEncoder().encode(service.currentSigningKey);
+    const { payload, protectedHeader } = await jwtVerify(delivery.headers['svc-signature'] ?? '', key, {
+      issuer: 'Svc',
+      subject: url,
+    });
+    expect(protectedHeader.alg).toBe('HS256');
+    expect(payload['body']).toBe(createHash('sha256').update(body).digest('base64url'));
+    expect((payload.exp ?? 0) - (payload.nbf ?? 0)).toBe(300);
+    expect(payload.jti).toBeDefined();
+    await expect(
+      jwtVerify(delivery.headers['svc-signature'] ?? '', new TextEncoder().encode('another key')),
+    ).rejects.toThrow();
+  });
+
+  it.each(['currentSigningKey', 'nextSigningKey'] as const)(
+    'is one of Standard Webhooks that its library verifies with the %s',
+    async (which) => {
+      const { delivery } = await deliver();
+      const webhook = new Webhook(service[which]);
+      expect(webhook.verify(body, { ...delivery.headers })).toEqual(JSON.parse(body));
+      expect(() => webhook.verify(`${body} `, { ...delivery.headers })).toThrow();
+    },
+  );
+
+  it('satisfies the published client’s Receiver', async () => {
+    const { delivery, url } = await deliver({ 'Upstash-Method': 'POST' });
+    const published = new QstashReceiver({
+      currentSigningKey: service.currentSigningKey,
+      nextSigningKey: service.nextSigningKey,
+    });
+    const signature = delivery.headers['upstash-signature'] ?? '';
+    await expect(published.verify({ signature, body, url })).resolves.toBe(true);
+    await expect(published.verify({ signature, body: `${body} `, url })).rejects.toThrow();
+  });
+});

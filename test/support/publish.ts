@@ -1,0 +1,75 @@
+import { inject } from 'vitest';
+import * as z from 'zod/mini';
+
+/** The service that all tests of a run share. */
+export const service = inject('service');
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: unknown;
+}
+
+interface PublishInit {
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** Behind the `?`. */
+  readonly query?: string;
+  readonly url?: string;
+  /** Null sends none. */
+  readonly token?: string | null;
+}
+
+/** Sends a request to the service as `fetch` does, and reads its JSON. */
+export async function call(path: string, init: RequestInit = {}, url = service.url): Promise<Answer> {
+  const response = await fetch(`${url}${path}`, init);
+  return { status: response.status, headers: response.headers, json: await response.json() };
+}
+
+/** Publishes to a destination, which is put into the path as it is. */
+export async function publish(destination: string, init: PublishInit = {}): Promise<Answer> {
+  const token = init.token === undefined ? service.token : init.token;
+  const query = init.query === undefined ? '' : `?${init.query}`;
+  return call(
+    `/v2/publish/${destination}${query}`,
+    {
+      method: 'POST',
+      headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...init.headers },
+      ...(init.body === undefined ? {} : { body: init.body }),
+    },
+    init.url,
+  );
+}
+
+const accepted = z.object({ messageId: z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/)) });
+const refused = z.object({ error: z.string() });
+
+/** The id of the message that an answer says was accepted. */
+export function messageIdOf(answer: Answer): string {
+  if (answer.status !== 200) throw new Error(`Status ${answer.status}: ${JSON.stringify(answer.json)}`);
+  return accepted.parse(answer.json).messageId;
+}
+
+export const errorOf = (answer: Answer): string => refused.parse(answer.json).error;
+
+export const callbackShape = z.object({
+  status: z.number(),
+  error: z.optional(z.string()),
+  header: z.record(z.string(), z.array(z.string())),
+  body: z.string(),
+  retried: z.number(),
+  maxRetries: z.number(),
+  dlqId: z.optional(z.string()),
+  sourceMessageId: z.string(),
+  url: z.string(),
+  method: z.string(),
+  sourceHeader: z.record(z.string(), z.string()),
+  sourceBody: z.string(),
+  notBefore: z.string(),
+  createdAt: z.string(),
+  callerIP: z.string(),
+});
+
+/** A callback's body, checked to have the fields of the contract. */
+export const callbackOf = (delivery: { readonly body: Buffer }): z.infer<typeof callbackShape> =>
+  callbackShape.parse(JSON.parse(delivery.body.toString('utf8')));
