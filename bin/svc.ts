@@ -1,0 +1,20 @@
+/** The CDK app: what `cdk synth`, `cdk deploy` and `cdk destroy` run. */
+import { App } from 'aws-cdk-lib';
+import { Code } from 'aws-cdk-lib/aws-lambda';
+import { bundle } from '../lib/bundle.ts';
+import { makeStacks } from '../lib/stacks.ts';
+import { readSettings } from '../lib/settings.ts';
+
+const app = new App();
+const bundles = new Map<string, string>();
+
+makeStacks(app, {
+  settings: readSettings(app),
+  // The CLI fills it in when it has credentials; synthesis needs none.
+  account: process.env['CDK_DEFAULT_ACCOUNT'],
+  codeOf: (handler) => {
+    const folder = bundles.get(handler) ?? bundle(handler);
+    bundles.set(handler, folder);
+    return Code.fromAsset(folder);
+  },
+});

@@ -1,0 +1,209 @@
+/**
+ * The REST API, made from the route table. A REST API and not an HTTP API, because only it hands over the path
+ * as the client wrote it; and every answer that it gives by itself is made to look like the service's own.
+ */
+import {
+  AccessLogFormat,
+  AccessLogField,
+  CfnAccount,
+  ContentHandling,
+  EndpointType,
+  type IResource,
+  LambdaIntegration,
+  LogGroupLogDestination,
+  MethodLoggingLevel,
+  MockIntegration,
+  PassthroughBehavior,
+  ResponseType,
+  RestApi,
+} from 'aws-cdk-lib/aws-apigateway';
+import { RemovalPolicy } from 'aws-cdk-lib';
+import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { type ApiFunction, routes } from '../lambdas/http/routes.ts';
+import type { Settings } from './settings.ts';
+
+export const stageName = 'api';
+
+interface ApiProps {
+  readonly functions: Readonly<Record<ApiFunction, IFunction>>;
+  readonly settings: Settings;
+}
+
+export function makeApi(scope: Construct, { functions, settings }: ApiProps): RestApi {
+  const accessLog = new LogGroup(scope, 'ApiAccessLog', {
+    retention: settings.logRetentionDays,
+    removalPolicy: RemovalPolicy.DESTROY,
+  });
+  const api = new RestApi(scope, 'Api', {
+    restApiName: settings.name,
+    endpointTypes: [EndpointType.REGIONAL],
+    // Every body is bytes: it reaches the function as it came.
+    binaryMediaTypes: ['*/*'],
+    cloudWatchRole: false,
+    deployOptions: {
+      stageName,
+      throttlingRateLimit: settings.throttleRate,
+      throttlingBurstLimit: settings.throttleBurst,
+      loggingLevel: MethodLoggingLevel.OFF,
+      dataTraceEnabled: false,
+      accessLogDestination: new LogGroupLogDestination(accessLog),
+      accessLogFormat: accessLogFormat(),
+    },
+  });
+  if (settings.gatewayLogRole) {
+    api.deploymentStage.node.addDependency(gatewayLogRole(scope));
+  }
+  addRoutes(api, functions);
+  for (const { type, status, sentence, headers } of gatewayAnswers) {
+    api.addGatewayResponse(type.responseType, {
+      type,
+      ...(status === undefined ? {} : { statusCode: status.toString() }),
+      templates: { 'application/json': JSON.stringify({ error: sentence }) },
+      ...(headers === undefined ? {} : { responseHeaders: headers }),
+    });
+  }
+  return api;
+}
+
+/**
+ * Which client asked for what, and how it went. The resource's template stands for the path, and the query is
+ * left out: destinations and tokens are in them.
+ */
+function accessLogFormat(): AccessLogFormat {
+  return AccessLogFormat.custom(
+    JSON.stringify({
+      requestId: AccessLogField.contextRequestId(),
+      ip: AccessLogField.contextIdentitySourceIp(),
+      time: AccessLogField.contextRequestTime(),
+      method: AccessLogField.contextHttpMethod(),
+      resource: AccessLogField.contextResourcePath(),
+      status: AccessLogField.contextStatus(),
+      latencyMs: AccessLogField.contextResponseLatency(),
+      responseBytes: AccessLogField.contextResponseLength(),
+    }),
+  );
+}
+
+/** API Gateway keeps one such role for each account and region; what other APIs use must not end with this one. */
+function gatewayLogRole(scope: Construct): CfnAccount {
+  const role = new Role(scope, 'ApiLogRole', {
+    assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
+    managedPolicies: [
+      ManagedPolicy.fromAwsManagedPolicyName('service-role/AmazonAPIGatewayPushToCloudWatchLogs'),
+    ],
+  });
+  role.applyRemovalPolicy(RemovalPolicy.RETAIN);
+  const account = new CfnAccount(scope, 'ApiLogAccount', { cloudWatchRoleArn: role.roleArn });
+  account.applyRemovalPolicy(RemovalPolicy.RETAIN);
+  return account;
+}
+
+function addRoutes(api: RestApi, functions: ApiProps['functions']): void {
+  const integrations = new Map<ApiFunction, LambdaIntegration>();
+  const resources = new Map<string, { readonly resource: IResource; readonly methods: string[] }>();
+  for (const route of routes) {
+    const integration =
+      integrations.get(route.function) ??
+      // One permission for the whole API: a function's policy has no room for one for each method.
+      new LambdaIntegration(functions[route.function], { scopePermissionToMethod: false });
+    integrations.set(route.function, integration);
+
+    const known = resources.get(route.path) ?? {
+      resource: api.root.resourceForPath(route.path),
+      methods: [],
+    };
+    resources.set(route.path, known);
+    known.methods.push(route.method);
+    known.resource.addMethod(route.method, integration);
+  }
+  for (const { resource, methods } of resources.values()) addMethodNotAllowed(resource, methods);
+}
+
+const methodNotAllowed = 'The path exists, but not with this method.';
+
+/** All other methods of a path. The gateway answers them by itself: they cost no invocation. */
+function addMethodNotAllowed(resource: IResource, methods: readonly string[]): void {
+  const status = '405';
+  resource.addMethod(
+    'ANY',
+    new MockIntegration({
+      // A template needs text, and with `*/*` as a binary type every body is bytes.
+      contentHandling: ContentHandling.CONVERT_TO_TEXT,
+      requestTemplates: { 'application/json': JSON.stringify({ statusCode: Number(status) }) },
+      // Bodies of other types find no template and get UNSUPPORTED_MEDIA_TYPE, which is answered alike below.
+      passthroughBehavior: PassthroughBehavior.NEVER,
+      integrationResponses: [
+        {
+          statusCode: status,
+          selectionPattern: status,
+          responseTemplates: { 'application/json': JSON.stringify({ error: methodNotAllowed }) },
+          responseParameters: { 'method.response.header.Allow': `'${methods.join(', ')}'` },
+        },
+      ],
+    }),
+    {
+      methodResponses: [{ statusCode: status, responseParameters: { 'method.response.header.Allow': true } }],
+    },
+  );
+}
+
+interface GatewayAnswer {
+  readonly type: ResponseType;
+  /** Absent: the status that the gateway would have given. */
+  readonly status?: number;
+  readonly sentence: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const nothingHere = 'There is nothing at this path.';
+const notAllowed = 'The request is not allowed.';
+const ours = 'The service could not answer this request. Send it again.';
+
+/** Every answer that the gateway gives without asking a function. */
+export const gatewayAnswers: readonly GatewayAnswer[] = [
+  // No method here asks for AWS credentials, so these four can only come from a path that does not exist: an
+  // `Authorization` header there is taken for an AWS signature, and a bearer token for a broken one (that case
+  // has no type of its own but is DEFAULT_4XX).
+  { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, status: 404, sentence: nothingHere },
+  { type: ResponseType.INVALID_SIGNATURE, status: 404, sentence: nothingHere },
+  { type: ResponseType.EXPIRED_TOKEN, status: 404, sentence: nothingHere },
+  { type: ResponseType.DEFAULT_4XX, status: 404, sentence: nothingHere },
+  { type: ResponseType.RESOURCE_NOT_FOUND, status: 404, sentence: nothingHere },
+  {
+    type: ResponseType.BAD_REQUEST_PARAMETERS,
+    status: 400,
+    sentence: 'The parameters of the request are not valid.',
+  },
+  { type: ResponseType.BAD_REQUEST_BODY, status: 400, sentence: 'The body of the request is not valid.' },
+  { type: ResponseType.UNAUTHORIZED, status: 401, sentence: notAllowed },
+  { type: ResponseType.INVALID_API_KEY, status: 403, sentence: notAllowed },
+  { type: ResponseType.ACCESS_DENIED, status: 403, sentence: notAllowed },
+  { type: ResponseType.WAF_FILTERED, status: 403, sentence: 'The request was refused by the firewall.' },
+  // Only the mock integration above looks at a body's type.
+  { type: ResponseType.UNSUPPORTED_MEDIA_TYPE, status: 405, sentence: methodNotAllowed },
+  {
+    type: ResponseType.REQUEST_TOO_LARGE,
+    status: 413,
+    sentence: 'The body is too large: this service takes at most 4194304 bytes.',
+  },
+  {
+    type: ResponseType.THROTTLED,
+    status: 429,
+    sentence: 'The service gets more requests than it may take at once. Send this one again after a second.',
+    headers: { 'Retry-After': "'1'" },
+  },
+  { type: ResponseType.QUOTA_EXCEEDED, status: 429, sentence: 'The quota of requests is used up.' },
+  { type: ResponseType.INTEGRATION_FAILURE, status: 502, sentence: ours },
+  {
+    type: ResponseType.INTEGRATION_TIMEOUT,
+    status: 504,
+    sentence: 'The service did not answer in time. Send the request again.',
+  },
+  { type: ResponseType.API_CONFIGURATION_ERROR, status: 500, sentence: ours },
+  { type: ResponseType.AUTHORIZER_CONFIGURATION_ERROR, status: 500, sentence: ours },
+  { type: ResponseType.AUTHORIZER_FAILURE, status: 500, sentence: ours },
+  { type: ResponseType.DEFAULT_5XX, sentence: ours },
+];

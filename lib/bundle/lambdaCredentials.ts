@@ -1,0 +1,8 @@
+/**
+ * Stands in for `@aws-sdk/credential-provider-node` inside the bundles. Lambda gives a function its credentials
+ * in the environment and nowhere else, so the providers for files, single sign-on, web identity and instance
+ * metadata would only cost size and start time.
+ */
+import { fromEnv } from '@aws-sdk/credential-provider-env';
+
+export const defaultProvider = () => fromEnv();

@@ -1,0 +1,152 @@
+/** What can be made again at any time: the API, the queues, the functions, and who may touch what. */
+import { ArnFormat, CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import type { Construct } from 'constructs';
+import { tables } from '../lambdas/resources.ts';
+import { makeApi, stageName } from './api.ts';
+import { allow, type CodeOf, SvcFunction } from './function.ts';
+import { type QueueName, Queues, timing } from './queues.ts';
+import type { Settings } from './settings.ts';
+import type { StateStack } from './stateStack.ts';
+
+interface ServiceStackProps extends StackProps {
+  readonly settings: Settings;
+  readonly state: StateStack;
+  readonly codeOf: CodeOf;
+}
+
+export class ServiceStack extends Stack {
+  constructor(scope: Construct, id: string, props: ServiceStackProps) {
+    super(scope, id, props);
+    const { settings, state, codeOf } = props;
+    const queues = new Queues(this, 'Queues');
+
+    const environment = {
+      [tables.messages.variable]: state.messages.tableName,
+      [tables.dlq.variable]: state.dlq.tableName,
+      [tables.accounts.variable]: state.accounts.tableName,
+      BODIES_BUCKET: state.bodies.bucketName,
+      SHORT_QUEUE_URL: queues.short.queueUrl,
+      LONG_QUEUE_URL: queues.long.queueUrl,
+      MASTER_SECRET_ID: state.masterSecretName,
+      HEADER_PREFIXES: settings.headerPrefixes.join(','),
+      ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
+      OWN_HOSTS: settings.ownHosts.join(','),
+    };
+    const shared = { environment, settings, codeOf };
+
+    const readMasterSecret = allow(
+      ['secretsmanager:GetSecretValue'],
+      this.formatArn({
+        service: 'secretsmanager',
+        resource: 'secret',
+        // Secrets Manager puts six characters of its own behind the name.
+        resourceName: `${state.masterSecretName}-??????`,
+        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+      }),
+    );
+    const readAccounts = allow(['dynamodb:GetItem'], state.accounts.tableArn);
+    const sendPointers = allow(['sqs:SendMessage'], queues.short.queueArn, queues.long.queueArn);
+    const everyBody = state.bodies.arnForObjects('*');
+
+    const publish = new SvcFunction(this, 'Publish', {
+      ...shared,
+      handler: 'publish',
+      description: 'Accepts a message: its row and its pointer',
+      memorySize: 512,
+      // Ends before the gateway gives up, which is after 29 s.
+      timeout: Duration.seconds(28),
+      may: [
+        readMasterSecret,
+        readAccounts,
+        allow(['dynamodb:PutItem'], state.messages.tableArn),
+        allow(['s3:PutObject'], everyBody),
+        sendPointers,
+      ],
+    });
+    const description = new SvcFunction(this, 'Description', {
+      ...shared,
+      handler: 'description',
+      description: 'Says how the service is and what it offers',
+      memorySize: 256,
+      timeout: Duration.seconds(10),
+      may: [],
+    });
+    const api = makeApi(this, { functions: { publish, description }, settings });
+
+    // Deliveries back into the API would go round for ever. (Publish learns the API's host from each request.)
+    const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
+    const delivering = {
+      ...shared,
+      mayInvokeItself: true,
+      environment: { ...environment, OWN_HOSTS: [host, ...settings.ownHosts].join(',') },
+      may: [
+        readMasterSecret,
+        readAccounts,
+        allow(['dynamodb:Query', 'dynamodb:PutItem'], state.messages.tableArn),
+        allow(['dynamodb:PutItem'], state.dlq.tableArn),
+        allow(['s3:GetObject', 's3:PutObject'], everyBody),
+        sendPointers,
+      ],
+    };
+    const deliverShort = new SvcFunction(this, 'DeliverShort', {
+      ...delivering,
+      handler: 'deliver',
+      description: 'Attempts deliveries that may take up to 30 s',
+      memorySize: 512,
+      timeout: timing.short.timeout,
+    });
+    const deliverLong = new SvcFunction(this, 'DeliverLong', {
+      ...delivering,
+      handler: 'deliver',
+      description: 'Attempts deliveries that may take up to 14 minutes',
+      memorySize: 512,
+      timeout: timing.long.timeout,
+    });
+    const abandon = new SvcFunction(this, 'Abandon', {
+      ...delivering,
+      handler: 'abandon',
+      description: 'Fails messages whose delivery never came to an end',
+      memorySize: 256,
+      timeout: timing.dead.timeout,
+    });
+    this.consume(queues, 'short', deliverShort, settings.deliveryConcurrency);
+    this.consume(queues, 'long', deliverLong, settings.deliveryConcurrency);
+    this.consume(queues, 'dead', abandon);
+
+    const createAccount = new SvcFunction(this, 'CreateAccount', {
+      ...shared,
+      handler: 'createAccount',
+      description: 'Makes an account and shows its tokens and keys; invoked by hand',
+      memorySize: 256,
+      timeout: Duration.seconds(30),
+      may: [readMasterSecret, allow(['dynamodb:GetItem', 'dynamodb:PutItem'], state.accounts.tableArn)],
+    });
+
+    api.node.tryRemoveChild('Endpoint'); // The CDK's own output: the same, but with a slash at its end.
+    new CfnOutput(this, 'Url', {
+      value: `https://${host}/${stageName}`,
+      description: 'The base URL of the API: SVC_URL',
+    });
+    new CfnOutput(this, 'ApiId', { value: api.restApiId });
+    new CfnOutput(this, 'CreateAccountFunction', {
+      value: createAccount.functionName,
+      description: 'Invoke it to make an account',
+    });
+  }
+
+  private consume(queues: Queues, name: QueueName, worker: SvcFunction, maxConcurrency?: number): void {
+    const queue = queues[name];
+    worker.addToRolePolicy(
+      allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queue.queueArn),
+    );
+    new EventSourceMapping(this, `${worker.node.id}Source`, {
+      target: worker,
+      eventSourceArn: queue.queueArn,
+      batchSize: 10,
+      // A message that is not done comes again; the rest of its batch does not.
+      reportBatchItemFailures: true,
+      ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    });
+  }
+}

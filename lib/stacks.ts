@@ -1,0 +1,43 @@
+/** All stacks of a deployment: for each region one that keeps data, and one that can be thrown away. */
+import { type App, type Environment, Tags } from 'aws-cdk-lib';
+import type { CodeOf } from './function.ts';
+import { ServiceStack } from './serviceStack.ts';
+import type { Settings } from './settings.ts';
+import { StateStack } from './stateStack.ts';
+
+interface Deployment {
+  readonly settings: Settings;
+  readonly codeOf: CodeOf;
+  /** Without one, the templates fit any account. */
+  readonly account: string | undefined;
+}
+
+export function makeStacks(app: App, { settings, codeOf, account }: Deployment) {
+  const [homeRegion, ...otherRegions] = settings.regions;
+  const environment = (region: string): Environment =>
+    account === undefined ? { region } : { account, region };
+
+  const stateStacks = settings.regions.map(
+    (region) =>
+      new StateStack(app, `${settings.name}-${region}-State`, {
+        env: environment(region),
+        description: `${settings.name} in ${region}: accounts, messages, bodies`,
+        terminationProtection: settings.retain,
+        settings,
+        ...(region === homeRegion ? { makesMasterSecretFor: otherRegions } : {}),
+      }),
+  );
+  const serviceStacks = stateStacks.map((state) => {
+    // The other regions hold replicas of the home region's master secret, which must exist first.
+    if (stateStacks[0] !== undefined && state !== stateStacks[0]) state.addStackDependency(stateStacks[0]);
+    return new ServiceStack(app, `${settings.name}-${state.region}-Service`, {
+      env: environment(state.region),
+      description: `${settings.name} in ${state.region}: API, queues, functions`,
+      settings,
+      state,
+      codeOf,
+    });
+  });
+  Tags.of(app).add('service', settings.name);
+  return { stateStacks, serviceStacks };
+}

@@ -1,0 +1,80 @@
+/** What must survive: the tables, the bodies, the master secret. */
+import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
+import { AttributeType, Billing, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { Construct } from 'constructs';
+import { bodyLifetimesDays, tables, type TableShape } from '../lambdas/resources.ts';
+import type { Settings } from './settings.ts';
+
+interface StateStackProps extends StackProps {
+  readonly settings: Settings;
+  /** Given to the one stack that makes the master secret: the regions that get a replica of it. */
+  readonly makesMasterSecretFor?: readonly string[];
+}
+
+export class StateStack extends Stack {
+  readonly messages: TableV2;
+  readonly dlq: TableV2;
+  readonly accounts: TableV2;
+  readonly bodies: Bucket;
+  /** The same in every region, so that no region's template needs to know another's. */
+  readonly masterSecretName: string;
+
+  constructor(scope: Construct, id: string, props: StateStackProps) {
+    super(scope, id, props);
+    const { retain, name } = props.settings;
+    const removalPolicy = retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;
+
+    this.messages = table(this, 'Messages', tables.messages, retain);
+    this.dlq = table(this, 'Dlq', tables.dlq, retain);
+    this.accounts = table(this, 'Accounts', tables.accounts, retain);
+
+    this.bodies = new Bucket(this, 'Bodies', {
+      encryption: BucketEncryption.S3_MANAGED,
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+      enforceSSL: true,
+      removalPolicy,
+      lifecycleRules: [
+        ...bodyLifetimesDays.map((days) => ({
+          id: `${days.toString()}d`,
+          prefix: `${days.toString()}d/`,
+          expiration: Duration.days(days),
+        })),
+        { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
+      ],
+    });
+
+    this.masterSecretName = `${name}/master`;
+    if (props.makesMasterSecretFor !== undefined) {
+      new Secret(this, 'MasterSecret', {
+        secretName: this.masterSecretName,
+        description: `Every token and signing key of ${name} is derived from this: a new value ends them all`,
+        generateSecretString: { passwordLength: 64, excludePunctuation: true },
+        replicaRegions: props.makesMasterSecretFor.map((region) => ({ region })),
+        removalPolicy,
+      });
+    }
+  }
+}
+
+function table(scope: Construct, id: string, shape: TableShape, retain: boolean): TableV2 {
+  const text = (attribute: string) => ({ name: attribute, type: AttributeType.STRING });
+  return new TableV2(scope, id, {
+    partitionKey: text(shape.partitionKey),
+    ...(shape.sortKey === undefined ? {} : { sortKey: text(shape.sortKey) }),
+    ...(shape.ttl === undefined ? {} : { timeToLiveAttribute: shape.ttl }),
+    globalSecondaryIndexes: shape.indexes.map((index) => ({
+      indexName: index.name,
+      partitionKey: text(index.partitionKey),
+      sortKey: { name: index.sortKey, type: AttributeType.NUMBER },
+    })),
+    billing: Billing.onDemand(),
+    // Tables are always encrypted; DynamoDB's own key is the one that no request is charged for.
+    encryption: TableEncryptionV2.dynamoOwnedKey(),
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: retain },
+    deletionProtection: retain,
+    removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+  });
+}
