@@ -1,0 +1,77 @@
+/** What the test asks of AWS itself. */
+import * as z from 'zod';
+import { credentials } from './emulator.ts';
+
+/**
+ * Calls AWS as the emulator's root user, for the few requests that would not repay another SDK client. The
+ * emulator checks no signature of that user, so none is made.
+ */
+async function call(
+  endpoint: string,
+  where: {
+    readonly region: string;
+    readonly service: string;
+    readonly path?: string;
+    readonly target?: string;
+  },
+  body: unknown,
+): Promise<unknown> {
+  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+  const scope = `${credentials.AWS_ACCESS_KEY_ID}/${day}/${where.region}/${where.service}/aws4_request`;
+  const response = await fetch(`${endpoint}${where.path ?? '/'}`, {
+    method: 'POST',
+    headers: {
+      Authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`,
+      'Content-Type': 'application/x-amz-json-1.1',
+      ...(where.target === undefined ? {} : { 'X-Amz-Target': where.target }),
+    },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await response.text();
+  if (!response.ok || response.headers.has('x-amz-function-error')) {
+    throw new Error(`${where.service} in ${where.region} answered ${response.status.toString()}: ${text}`);
+  }
+  return JSON.parse(text);
+}
+
+const accountShape = z.object({
+  token: z.string(),
+  read_only_token: z.string(),
+  signing_keys: z.object({ current: z.string(), next: z.string() }),
+});
+
+/** What an operator does with `aws lambda invoke`; see docs/deploy.md. */
+export async function createAccount(endpoint: string, region: string, functionName: string) {
+  const account = { id: `e2e-${region}`, customer_id: 'e2e@example.com', type: 'paid', region };
+  const path = `/2015-03-31/functions/${functionName}/invocations`;
+  return accountShape.parse(await call(endpoint, { region, service: 'lambda', path }, account));
+}
+
+const groupsShape = z.object({ logGroups: z.array(z.object({ logGroupName: z.string() })) });
+const eventsShape = z.object({
+  events: z.array(z.object({ timestamp: z.number(), message: z.string() })),
+});
+
+/** The last lines that the functions of a region logged, oldest first. */
+export async function functionLogs(endpoint: string, region: string, lines: number): Promise<string> {
+  const logs = (action: string, body: unknown) =>
+    call(endpoint, { region, service: 'logs', target: `Logs_20140328.${action}` }, body);
+  const { logGroups } = groupsShape.parse(await logs('DescribeLogGroups', {}));
+  const events = await Promise.all(
+    logGroups.map(async ({ logGroupName }) =>
+      eventsShape
+        .parse(await logs('FilterLogEvents', { logGroupName }))
+        .events.map((event) => ({ ...event, logGroupName })),
+    ),
+  );
+  return events
+    .flat()
+    .sort((a, b) => a.timestamp - b.timestamp)
+    .slice(-lines)
+    .map(
+      ({ timestamp, logGroupName, message }) =>
+        `${new Date(timestamp).toISOString()} ${logGroupName} ${message.trimEnd()}`,
+    )
+    .join('\n');
+}

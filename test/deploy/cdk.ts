@@ -1,0 +1,67 @@
+/** The deployment, made by the real CDK CLI. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { account, credentials } from './emulator.ts';
+import { run } from './program.ts';
+
+export const regions = ['eu-central-1', 'us-east-1'] as const;
+export type Region = (typeof regions)[number];
+
+const outputsShape = z.record(
+  z.string(),
+  z.object({ ApiId: z.string().optional(), CreateAccountFunction: z.string().optional() }),
+);
+
+interface Deployed {
+  readonly apiId: string;
+  readonly createAccountFunction: string;
+}
+
+/** Bootstraps and deploys all regions with the CDK CLI, as an operator would. */
+export async function deploy(options: {
+  readonly scratch: string;
+  readonly endpoint: string;
+  readonly context: Readonly<Record<string, string>>;
+}): Promise<Record<Region, Deployed>> {
+  const { scratch, endpoint } = options;
+  const env = {
+    // The CLI remembers account ids in ~/.cdk; what it learns here must not be remembered there.
+    HOME: scratch,
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_REGION: regions[0],
+    AWS_CONFIG_FILE: join(scratch, 'no-config'),
+    AWS_SHARED_CREDENTIALS_FILE: join(scratch, 'no-credentials'),
+    AWS_PROFILE: undefined,
+    AWS_SESSION_TOKEN: undefined,
+    CDK_DEFAULT_ACCOUNT: account,
+    CDK_DISABLE_CLI_TELEMETRY: 'true',
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+    ...credentials,
+  };
+  const cdk = {
+    package: 'aws-cdk',
+    path: 'bin/cdk',
+    timeoutMs: 300_000,
+    logFile: join(scratch, 'cdk.log'),
+  };
+  const shared = [
+    ...Object.entries(options.context).flatMap(([name, value]) => ['--context', `${name}=${value}`]),
+    ...['--output', join(scratch, 'cdk.out'), '--ci', '--no-color'],
+  ];
+  await run(cdk, ['bootstrap', ...regions.map((region) => `aws://${account}/${region}`), ...shared], env);
+
+  const outputsFile = join(scratch, 'outputs.json');
+  const deployment = ['deploy', '--all', '--require-approval', 'never', '--outputs-file', outputsFile];
+  await run(cdk, [...deployment, ...shared], env);
+
+  const outputs = outputsShape.parse(JSON.parse(readFileSync(outputsFile, 'utf8')));
+  const of = (region: Region): Deployed => {
+    const { ApiId, CreateAccountFunction } = outputs[`Svc-${region}-Service`] ?? {};
+    if (ApiId === undefined || CreateAccountFunction === undefined) {
+      throw new Error(`The deployment's outputs lack ${region}: ${JSON.stringify(outputs)}`);
+    }
+    return { apiId: ApiId, createAccountFunction: CreateAccountFunction };
+  };
+  return { 'eu-central-1': of('eu-central-1'), 'us-east-1': of('us-east-1') };
+}

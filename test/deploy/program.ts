@@ -1,0 +1,57 @@
+/** Runs the programs that this project depends on, each as a process that a cancelled run takes with it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+const running = new Set<ChildProcess>();
+
+export interface Program {
+  readonly package: string;
+  /** Of its script, in its package. */
+  readonly path: string;
+  readonly timeoutMs: number;
+  /** Gets all output; without it, the terminal does. */
+  readonly logFile?: string;
+}
+
+/** @throws Error when it ends with anything but code 0; its last lines are in the message */
+export async function run(
+  program: Program,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  const { logFile } = program;
+  const packageFile = createRequire(import.meta.url).resolve(`${program.package}/package.json`);
+  const output = logFile === undefined ? 'inherit' : openSync(logFile, 'a');
+  const child = spawn(process.execPath, [join(dirname(packageFile), program.path), ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', output, output],
+    timeout: program.timeoutMs,
+  });
+  running.add(child);
+  try {
+    const outcome = await new Promise<string | undefined>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('exit', (code, signal) => {
+        resolve(code === 0 ? undefined : (signal ?? `code ${String(code)}`));
+      });
+    });
+    if (outcome === undefined) return;
+    const tail = logFile === undefined ? '' : `\n${lastLines(logFile, 60)}`;
+    throw new Error(`${program.package} ${args[0] ?? ''} ended with ${outcome}.${tail}`);
+  } finally {
+    running.delete(child);
+    if (typeof output === 'number') closeSync(output);
+  }
+}
+
+export function killPrograms(): void {
+  for (const child of running) child.kill('SIGKILL');
+}
+
+export function lastLines(file: string, lines: number): string {
+  return readFileSync(file, 'utf8').split('\n').slice(-lines).join('\n');
+}

@@ -1,0 +1,107 @@
+/**
+ * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run
+ * against what stands there then.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAccount, functionLogs } from './aws.ts';
+import { deploy, type Region, regions } from './cdk.ts';
+import { installEmulator, startEmulator } from './emulator.ts';
+import { freePort, openFront, type Front } from './front.ts';
+import { killPrograms, run } from './program.ts';
+
+const started = Date.now();
+const say = (text: string) => {
+  console.log(`[${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s] ${text}`);
+};
+
+async function main(): Promise<void> {
+  installEmulator();
+  say('emulator installed');
+  // The system's folder for temporary files, because nothing above it is a package: see `startEmulator`.
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-deploy-'));
+  const port = await freePort();
+  const aws = await openFront(port, () => ({}));
+  try {
+    const emulator = await startEmulator({ port, publicPort: aws.port, scratch: join(scratch, 'emulator') });
+    say('emulator started');
+    try {
+      await deployAndTest(port, aws.url, scratch);
+    } catch (error) {
+      console.error(`The emulator's last lines:\n${emulator.log(40)}\n`);
+      for (const region of regions) {
+        console.error(
+          `The functions' last lines in ${region}:\n${await functionLogs(aws.url, region, 60)}\n`,
+        );
+      }
+      throw error;
+    } finally {
+      await emulator.stop();
+    }
+  } finally {
+    await aws.close();
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function deployAndTest(port: number, awsUrl: string, scratch: string): Promise<void> {
+  // The doors are there before what is behind them, so that the deployment can be told its own hosts.
+  const apiIds = new Map<Region, string>();
+  const doors = new Map<Region, Front>();
+  try {
+    for (const region of regions) {
+      const door = await openFront(port, () => ({
+        pathPrefix: '/api',
+        // The emulator's spelling of <api>.execute-api.<region>.amazonaws.com.
+        host: `${apiIds.get(region) ?? 'none'}.execute-api.localhost`,
+      }));
+      doors.set(region, door);
+    }
+    const deployed = await deploy({
+      scratch,
+      endpoint: awsUrl,
+      context: {
+        retain: 'false',
+        logLevel: 'DEBUG',
+        allowedDestinations: '127.0.0.0/8,::1/128,localhost',
+        ownHosts: [...doors.values()].map((door) => new URL(door.url).host).join(','),
+      },
+    });
+    say('deployed');
+
+    for (const [region, door] of doors) {
+      const { apiId, createAccountFunction } = deployed[region];
+      apiIds.set(region, apiId);
+      const account = await createAccount(awsUrl, region, createAccountFunction);
+      say(`testing ${region}`);
+      await run({ package: 'vitest', path: 'vitest.mjs', timeoutMs: 600_000 }, ['run', 'test/e2e'], {
+        SVC_E2E_TARGET: 'deployed',
+        SVC_URL: door.url,
+        SVC_TOKEN: account.token,
+        SVC_READ_ONLY_TOKEN: account.read_only_token,
+        SVC_CURRENT_SIGNING_KEY: account.signing_keys.current,
+        SVC_NEXT_SIGNING_KEY: account.signing_keys.next,
+        SVC_REGION: region,
+      });
+      say(`${region} is good`);
+    }
+  } finally {
+    await Promise.all([...doors.values()].map((door) => door.close()));
+  }
+}
+
+// An interrupted run must take its processes with it: what `main` waits for fails, and it cleans up.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    process.exitCode = 1;
+    killPrograms();
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
