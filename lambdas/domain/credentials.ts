@@ -5,6 +5,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Account } from './account.ts';
+import type { Header } from './dialect.ts';
 
 export type Access = 'write' | 'read';
 
@@ -39,6 +40,12 @@ export function readToken(token: string): TokenParts | undefined {
   }
   const parts = tokenShape.safeParse(json);
   return parts.success ? { accountId: parts.data.UserID, password: parts.data.Password } : undefined;
+}
+
+/** The token of an `Authorization: Bearer` header, whoever issued it. */
+export function bearerToken(headers: readonly Header[]): string | undefined {
+  const authorization = headers.find(([name]) => name === 'authorization')?.[1];
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
 }
 
 const same = (one: string, other: string): boolean => {

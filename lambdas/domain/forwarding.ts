@@ -1,3 +1,4 @@
+import { bearerToken, readToken } from './credentials.ts';
 import type { Header } from './dialect.ts';
 import { badRequest, quote } from './httpError.ts';
 
@@ -46,11 +47,12 @@ export function checkForwarded(
 }
 
 /**
- * The headers of an incoming request that go on to the destination when all are to be forwarded.
- *
- * @param carriesToken whether `Authorization` was the service's own
+ * The headers of an incoming request that go on to the destination when all are to be forwarded: not those of the
+ * connection or of a gateway, and not an `Authorization` that carries a token of the service. A sender's own does.
  */
-export function passedOn(headers: readonly Header[], carriesToken: boolean): readonly Header[] {
+export function passedOn(headers: readonly Header[]): readonly Header[] {
+  const bearer = bearerToken(headers);
+  const carriesToken = bearer !== undefined && readToken(bearer) !== undefined;
   return headers.filter(
     ([name]) =>
       !ownHeaders.has(name) && !gatewayHeaders.test(name) && !(carriesToken && name === 'authorization'),

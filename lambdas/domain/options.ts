@@ -159,14 +159,12 @@ function parseCallback(
 /**
  * Reads everything a request configures about its message.
  *
- * @param carriesToken whether the request's `Authorization` was the service's own, and so is not forwarded
  * @throws HttpError 400 for a malformed value, 403 for a callback URL that is refused, 412 above an account's limit
  */
 export function parsePublishOptions(
   request: Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>,
   account: Account,
   rules: DestinationRules,
-  carriesToken: boolean,
   now: number,
 ): PublishOptions {
   const reader = new ConfigReader(request.prefix, request.config);
@@ -176,7 +174,7 @@ export function parsePublishOptions(
   const forwarded = checkForwarded(reader.forwarded(), (name) => reader.field(`forward-${name}`));
   const forwardAll = reader.read('header-forward', parseBoolean) ?? false;
   const incoming = forwardAll
-    ? passedOn(request.otherHeaders, carriesToken)
+    ? passedOn(request.otherHeaders)
     : request.otherHeaders.filter(([name]) => name === 'content-type');
 
   return {

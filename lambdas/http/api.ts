@@ -2,6 +2,7 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
 import { canonicalize, type CanonicalRequest } from '../domain/dialect.ts';
 import { forbidden, HttpError, notFound } from '../domain/httpError.ts';
+import { bearerToken } from '../domain/credentials.ts';
 import { authenticate, type Caller } from '../services/authenticate.ts';
 import { settings } from '../settings.ts';
 import { log } from '../transport/log.ts';
@@ -82,10 +83,9 @@ const route: Middleware = {
   },
 };
 
+/** The token in the query, where a webhook's sender can set nothing else, or else the one in the header. */
 function tokenOf({ request, canonical }: Call): string | undefined {
-  const authorization = request.headers.find(([name]) => name === 'authorization')?.[1];
-  const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  return bearer ?? canonical.queryToken;
+  return canonical.queryToken ?? bearerToken(request.headers);
 }
 
 const token: Middleware = {

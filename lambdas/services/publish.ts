@@ -20,8 +20,8 @@ export interface PublishRequest extends CanonicalRequest {
 
 /**
  * A destination URL with the request's own query parameters behind those it has. A gateway hands them over decoded, so
- * they are encoded again the way `encodeURIComponent` does; a destination that needs other bytes is published
- * percent-encoded as a whole.
+ * and with the values of one name together, so they are encoded again the way `encodeURIComponent` does; a destination
+ * that needs other bytes or another order is published percent-encoded as a whole.
  */
 function withQuery(url: string, query: readonly Header[]): string {
   if (query.length === 0) return url;
@@ -57,8 +57,7 @@ export async function publish(
   const rules = destinationRules(request.host);
   refuseUnsafe('The destination', url, rules);
   const createdAt = now();
-  const carriesToken = request.queryToken === undefined;
-  const options = parsePublishOptions(request, account, rules, carriesToken, createdAt);
+  const options = parsePublishOptions(request, account, rules, createdAt);
   const message: Message = {
     ...options,
     url,

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { messageIdOf, publish, service, type Answer } from '../support/publish.ts';
+import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import { startStage, type Stage } from '../support/stage.ts';
+
+const idOf = (delivery: Delivery): string => delivery.headers['svc-message-id'] ?? '';
+const numberOf = (delivery: Delivery): number => Number(delivery.body.toString());
+const failsAtFirst = (number: number): boolean => number % 3 === 0;
+
+/** How often each message was delivered. */
+function countById(deliveries: readonly Delivery[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const delivery of deliveries) counts.set(idOf(delivery), (counts.get(idOf(delivery)) ?? 0) + 1);
+  return counts;
+}
+
+describe.runIf(service.target === 'local')('a local stage', () => {
+  let receiver: Receiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  afterAll(() => receiver.close());
+
+  it('that is killed in a storm of 500 messages delivers every one that it accepted', async () => {
+    let stage: Stage = await startStage();
+    try {
+      const { url, token, currentSigningKey, dataDir } = stage;
+      const seen = new Set<string>();
+      const storm = receiver.inbox((delivery, response) => {
+        const fails = failsAtFirst(numberOf(delivery)) && !seen.has(idOf(delivery));
+        seen.add(idOf(delivery));
+        // Some answers come when the stage that waits for them is dead.
+        setTimeout(() => response.writeHead(fails ? 500 : 200).end(), numberOf(delivery) % 50);
+      });
+      const accepted = new Set<string>();
+      const send = async (number: number): Promise<void> => {
+        const headers = {
+          'Svc-Timeout': number % 2 === 0 ? '20s' : '60s',
+          'Svc-Delay': `${number % 4}s`,
+          'Svc-Retry-Delay': '1000',
+        };
+        const init = { url, token, body: String(number), headers };
+        // What the kill left without an answer was accepted or not: its sender cannot know, and would send it again.
+        const answer: Answer | undefined = await publish(storm.url, init).catch(() => undefined);
+        if (answer !== undefined) accepted.add(messageIdOf(answer));
+      };
+      const sending = Promise.all(
+        Array.from({ length: 10 }, async (_, lane) => {
+          for (let number = lane; number < 500; number += 10) await send(number);
+        }),
+      );
+      await storm.received(120);
+      await stage.kill();
+      await sending;
+      expect(accepted.size).toBeGreaterThan(120);
+
+      stage = await startStage({ dataDir });
+      expect([stage.token, stage.currentSigningKey]).toEqual([token, currentSigningKey]);
+      await storm.until((deliveries) => {
+        const counts = countById(deliveries);
+        return [...accepted].every((id) => counts.has(id));
+      }, 40_000);
+      // And what failed was tried again, on whichever side of the kill that was.
+      await storm.until((deliveries) => {
+        const counts = countById(deliveries);
+        return deliveries.every(
+          (delivery) => !failsAtFirst(numberOf(delivery)) || (counts.get(idOf(delivery)) ?? 0) > 1,
+        );
+      }, 40_000);
+    } finally {
+      await stage.remove();
+    }
+  });
+
+  it('finishes the attempts in flight when it is asked to end, and exits with 0', async () => {
+    const stage = await startStage();
+    try {
+      const { url, token } = stage;
+      let answered = false;
+      const slow = receiver.inbox((_delivery, response) => {
+        setTimeout(() => {
+          answered = true;
+          response.writeHead(200).end();
+        }, 1_500);
+      });
+      await publish(slow.url, { url, token });
+      await slow.received(1);
+      expect([await stage.stop(), answered]).toEqual([0, true]);
+
+      const again = await startStage({ dataDir: stage.dataDir });
+      const marker = receiver.inbox();
+      await publish(marker.url, { url: again.url, token: again.token });
+      await marker.received(1);
+      expect(slow.deliveries).toHaveLength(1);
+      await again.stop();
+    } finally {
+      await stage.remove();
+    }
+  });
+
+  it('that allows no private destinations refuses them by address and by name', async () => {
+    const stage = await startStage({ args: ['--allowed-destinations', 'none'] });
+    try {
+      const { url, token } = stage;
+      const { port } = new URL(receiver.origin);
+      const refused = [
+        '127.0.0.1',
+        'localhost',
+        '[::1]',
+        '2130706433',
+        '0x7f.1',
+        '169.254.169.254',
+        '10.0.0.1',
+      ];
+      for (const host of refused) {
+        const answer = await publish(`http://${host}:${port}/x`, { url, token });
+        expect([host, answer.status]).toEqual([host, 403]);
+      }
+    } finally {
+      await stage.remove();
+    }
+  });
+});
