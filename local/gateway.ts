@@ -38,6 +38,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     (request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
+      // A connection that is kept alive would hold up a stop.
+      response.once('close', () => {
+        if (!server.listening) server.closeIdleConnections();
+      });
       answer(request, response, { route, functions, ready, timeoutMs, requestId }).catch((error: unknown) => {
         if (request.errored !== null) return;
         report(error);

@@ -64,9 +64,10 @@ function parseFlags(args: readonly string[]) {
       },
     }).values;
   } catch (error) {
-    if (error instanceof TypeError)
-      throw new StageError(error.message.replace(/ To specify.*/s, ''), { cause: error });
-    throw error;
+    if (!(error instanceof TypeError)) throw error;
+    // Node's own advice on positional arguments and dashes would only mislead here.
+    const [sentence = ''] = error.message.split(/\.?\s(?:To specify|Did you|This command)|\n/);
+    throw new StageError(`${sentence.replace(/\.$/, '')}; --help lists the flags.`, { cause: error });
   }
 }
 

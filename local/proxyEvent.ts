@@ -115,7 +115,7 @@ function headersOf(request: IncomingMessage): Record<string, string[]> {
     'X-Forwarded-Proto',
     'http',
     'X-Forwarded-Port',
-    '443',
+    String(request.socket.localPort),
   ];
   const raw = [...request.rawHeaders, ...added];
   const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();

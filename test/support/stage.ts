@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseEnv } from 'node:util';
 import * as z from 'zod/mini';
 
 export interface StageOptions {
@@ -86,7 +85,8 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const { child, exited, output } = await runStage(flags, isReady, options.env);
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
-  const variables = printed.parse(parseEnv(output()));
+  const lines = [...output().matchAll(/^(SVC_\w+)=(.*)$/gm)];
+  const variables = printed.parse(Object.fromEntries(lines.map(([, name, value]) => [name, value])));
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await exited;
