@@ -1,4 +1,5 @@
 /** What API Gateway's REST Lambda proxy makes of a request, and of a handler's answer. */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
@@ -116,6 +117,8 @@ function headersOf(request: IncomingMessage): Record<string, string[]> {
     'http',
     'X-Forwarded-Port',
     String(request.socket.localPort),
+    'X-Amzn-Trace-Id',
+    traceId(),
   ];
   const raw = [...request.rawHeaders, ...added];
   const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();
@@ -128,6 +131,12 @@ function headersOf(request: IncomingMessage): Record<string, string[]> {
     headers.set(name, header);
   }
   return Object.fromEntries([...headers.values()].map(({ spelling, values }) => [spelling, values]));
+}
+
+/** `Root=1-<epoch seconds>-<96 random bits>`, both in hexadecimal. */
+function traceId(): string {
+  const seconds = Math.floor(Date.now() / 1000);
+  return `Root=1-${seconds.toString(16)}-${randomBytes(12).toString('hex')}`;
 }
 
 /** The query's names and values, decoded, each name's values in their order. */

@@ -161,6 +161,7 @@ describe('the event', () => {
       'X-Forwarded-For': ['127.0.0.1'],
       'X-Forwarded-Proto': ['http'],
       'X-Forwarded-Port': [String(port)],
+      'X-Amzn-Trace-Id': [expect.stringMatching(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24}$/)],
     });
     expect(event.headers['Svc-Label']).toBe('b');
     expect(event.requestContext.identity).toMatchObject({ sourceIp: '127.0.0.1', userAgent: 'me' });
