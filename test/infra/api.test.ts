@@ -1,0 +1,205 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { routes } from '../../lambdas/http/routes.ts';
+import { properties, reference, resources, synthesizeOne } from './app.ts';
+
+const { service } = synthesizeOne();
+
+const resourceShape = z.object({
+  PathPart: z.string(),
+  ParentId: reference,
+});
+const methodShape = z.object({
+  HttpMethod: z.string(),
+  ResourceId: reference,
+  AuthorizationType: z.literal('NONE'),
+  Integration: z.object({
+    Type: z.enum(['AWS_PROXY', 'MOCK']),
+    ContentHandling: z.string().optional(),
+    PassthroughBehavior: z.string().optional(),
+    RequestTemplates: z.record(z.string(), z.string()).optional(),
+    IntegrationResponses: z
+      .array(
+        z.object({
+          StatusCode: z.string(),
+          ResponseParameters: z.record(z.string(), z.string()),
+          ResponseTemplates: z.record(z.string(), z.string()),
+        }),
+      )
+      .optional(),
+  }),
+});
+
+function pathOf(logicalId: string): string {
+  const found = resources(service, 'AWS::ApiGateway::Resource').get(logicalId);
+  if (found === undefined) return '';
+  const { PathPart, ParentId } = resourceShape.parse(found.Properties);
+  return `${pathOf(ParentId)}/${PathPart}`;
+}
+
+const methods = properties(service, 'AWS::ApiGateway::Method', methodShape).map((method) => ({
+  ...method,
+  path: pathOf(method.ResourceId),
+}));
+
+const answerShape = z.object({
+  ResponseType: z.string(),
+  StatusCode: z.string().optional(),
+  ResponseTemplates: z.strictObject({ 'application/json': z.string() }),
+});
+const errorShape = z.strictObject({ error: z.string().regex(/^[A-Z].*\.$/) });
+
+describe('the API', () => {
+  it('is a regional REST API which hands over every body as bytes', () => {
+    service.resourceCountIs('AWS::ApiGateway::RestApi', 1);
+    service.resourceCountIs('AWS::ApiGatewayV2::Api', 0);
+    service.hasResourceProperties('AWS::ApiGateway::RestApi', {
+      BinaryMediaTypes: ['*/*'],
+      EndpointConfiguration: { Types: ['REGIONAL'] },
+      // Compression would change bodies on their way.
+      MinimumCompressionSize: Match.absent(),
+    });
+  });
+
+  it('has every route of the table, and no other', () => {
+    const served = methods
+      .filter(({ Integration }) => Integration.Type === 'AWS_PROXY')
+      .map(({ HttpMethod, path }) => `${HttpMethod} ${path}`);
+    expect(served.sort()).toEqual(routes.map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  it('asks nobody for AWS credentials or API keys', () => {
+    for (const method of resources(service, 'AWS::ApiGateway::Method').values()) {
+      expect(method.Properties).toMatchObject({ AuthorizationType: 'NONE' });
+      expect(method.Properties['ApiKeyRequired'] ?? false).toBe(false);
+    }
+  });
+
+  it('may invoke the functions that it serves, and only they may be invoked by it', () => {
+    const functions = new Set(routes.map((route) => route.function)).size;
+    service.resourcePropertiesCountIs(
+      'AWS::Lambda::Permission',
+      {
+        Action: 'lambda:InvokeFunction',
+        Principal: 'apigateway.amazonaws.com',
+        SourceArn: Match.anyValue(),
+      },
+      functions,
+    );
+    service.resourceCountIs('AWS::Lambda::Permission', functions);
+  });
+
+  it.each([...new Set(routes.map(({ path }) => path))])(
+    'answers 405 with the allowed methods for any other method of %s',
+    (path) => {
+      const allowed = routes.filter((route) => route.path === path).map(({ method }) => method);
+      const any = methods.find((method) => method.path === path && method.HttpMethod === 'ANY');
+      expect(any?.Integration).toMatchObject({
+        Type: 'MOCK',
+        // Without these, a body would make the gateway answer 500: it is bytes, and no template fits its type.
+        ContentHandling: 'CONVERT_TO_TEXT',
+        PassthroughBehavior: 'NEVER',
+        RequestTemplates: { 'application/json': '{"statusCode":405}' },
+      });
+      const [answer] = any?.Integration.IntegrationResponses ?? [];
+      expect(answer?.StatusCode).toBe('405');
+      expect(answer?.ResponseParameters).toEqual({
+        'method.response.header.Allow': `'${allowed.join(', ')}'`,
+      });
+      errorShape.parse(JSON.parse(answer?.ResponseTemplates['application/json'] ?? ''));
+    },
+  );
+
+  const gatewayAnswers = new Map(
+    properties(service, 'AWS::ApiGateway::GatewayResponse', answerShape).map((answer) => [
+      answer.ResponseType,
+      answer,
+    ]),
+  );
+
+  it.each([
+    ['MISSING_AUTHENTICATION_TOKEN', '404'],
+    ['INVALID_SIGNATURE', '404'],
+    ['EXPIRED_TOKEN', '404'],
+    ['RESOURCE_NOT_FOUND', '404'],
+    ['DEFAULT_4XX', '404'],
+    ['BAD_REQUEST_PARAMETERS', '400'],
+    ['BAD_REQUEST_BODY', '400'],
+    ['UNAUTHORIZED', '401'],
+    ['ACCESS_DENIED', '403'],
+    ['INVALID_API_KEY', '403'],
+    ['WAF_FILTERED', '403'],
+    ['UNSUPPORTED_MEDIA_TYPE', '405'],
+    ['REQUEST_TOO_LARGE', '413'],
+    ['THROTTLED', '429'],
+    ['QUOTA_EXCEEDED', '429'],
+    ['INTEGRATION_FAILURE', '502'],
+    ['INTEGRATION_TIMEOUT', '504'],
+    ['API_CONFIGURATION_ERROR', '500'],
+    ['AUTHORIZER_CONFIGURATION_ERROR', '500'],
+    ['AUTHORIZER_FAILURE', '500'],
+    ['DEFAULT_5XX', undefined],
+  ])('answers %s by itself with status %s and an error sentence', (type, status) => {
+    const answer = gatewayAnswers.get(type);
+    expect(answer?.StatusCode).toBe(status);
+    errorShape.parse(JSON.parse(answer?.ResponseTemplates['application/json'] ?? ''));
+  });
+
+  it('deploys its answers too: each is there before the deployment is', () => {
+    const [deployment] = [...resources(service, 'AWS::ApiGateway::Deployment').keys()];
+    service.hasResource('AWS::ApiGateway::Deployment', {
+      DependsOn: Match.arrayWith([...resources(service, 'AWS::ApiGateway::GatewayResponse').keys()].sort()),
+    });
+    expect(deployment).toBeDefined();
+  });
+});
+
+describe('the log of requests', () => {
+  const [stage] = properties(
+    service,
+    'AWS::ApiGateway::Stage',
+    z.object({
+      AccessLogSetting: z.object({ Format: z.string() }),
+      MethodSettings: z.array(z.record(z.string(), z.unknown())),
+      TracingEnabled: z.boolean().default(false),
+    }),
+  );
+
+  it('is JSON and says who asked for what, when, and how it went', () => {
+    expect(
+      Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(stage?.AccessLogSetting.Format ?? ''))),
+    ).toEqual(['requestId', 'ip', 'time', 'method', 'resource', 'status', 'latencyMs', 'responseBytes']);
+  });
+
+  it('has neither paths nor queries nor headers, where tokens and destinations are', () => {
+    expect(stage?.AccessLogSetting.Format).not.toMatch(
+      /\$context\.(path|requestOverride|authorizer|authorize|customDomain)|querystring|header|\$input|body/i,
+    );
+    for (const settings of stage?.MethodSettings ?? []) {
+      expect(settings).toMatchObject({ DataTraceEnabled: false, LoggingLevel: 'OFF' });
+    }
+  });
+});
+
+describe('the limits of the API', () => {
+  it('come from the settings', () => {
+    const limited = synthesizeOne({ throttleRate: '50', throttleBurst: '20' }).service;
+    limited.hasResourceProperties('AWS::ApiGateway::Stage', {
+      MethodSettings: [
+        Match.objectLike({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 20, ResourcePath: '/*' }),
+      ],
+    });
+  });
+});
+
+describe('the role with which the gateway writes logs', () => {
+  it('stays when the stack goes, since other APIs of the account use it', () => {
+    const [account] = resources(service, 'AWS::ApiGateway::Account').values();
+    expect(account?.DeletionPolicy).toBe('Retain');
+  });
+
+  it('is not made where the account has one already', () => {
+    synthesizeOne({ gatewayLogRole: 'false' }).service.resourceCountIs('AWS::ApiGateway::Account', 0);
+  });
+});

@@ -1,0 +1,77 @@
+/** The app as the tests see it: synthesized in this process, with stub code in place of bundles. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Code } from 'aws-cdk-lib/aws-lambda';
+import * as z from 'zod';
+import { readSettings } from '../../lib/settings.ts';
+import { makeStacks } from '../../lib/stacks.ts';
+
+export const root = resolve(import.meta.dirname, '../..');
+
+const cdkJson = z
+  .object({ context: z.record(z.string(), z.unknown()) })
+  .parse(JSON.parse(readFileSync(`${root}/cdk.json`, 'utf8')));
+
+export const cdkContext = cdkJson.context;
+
+export interface RegionTemplates {
+  readonly region: string;
+  readonly state: Template;
+  readonly service: Template;
+}
+
+/** @param context settings, as the command line or `cdk.json` would give them */
+export function synthesize(context: Readonly<Record<string, unknown>> = {}): RegionTemplates[] {
+  const app = new App({ context: { ...cdkContext, ...context } });
+  const { stateStacks, serviceStacks } = makeStacks(app, {
+    settings: readSettings(app),
+    account: undefined,
+    codeOf: (handler) => Code.fromInline(`// ${handler}`),
+  });
+  return stateStacks.flatMap((state, at) => {
+    const service = serviceStacks[at];
+    return service === undefined
+      ? []
+      : [
+          {
+            region: state.region,
+            state: Template.fromStack(state),
+            service: Template.fromStack(service),
+          },
+        ];
+  });
+}
+
+/** The first region of a deployment with these settings, for what is the same in each. */
+export function synthesizeOne(context: Readonly<Record<string, unknown>> = {}): RegionTemplates {
+  const [first] = synthesize({ regions: 'eu-central-1', ...context });
+  if (first === undefined) throw new Error('No region was synthesized.');
+  return first;
+}
+
+const resource = z.object({
+  Type: z.string(),
+  Properties: z.record(z.string(), z.unknown()).default({}),
+  DeletionPolicy: z.string().optional(),
+  UpdateReplacePolicy: z.string().optional(),
+});
+export type Resource = z.output<typeof resource>;
+
+/** All resources of a type, by logical id; of every type when none is named. */
+export function resources(template: Template, type?: string): Map<string, Resource> {
+  const { Resources } = z.object({ Resources: z.record(z.string(), resource) }).parse(template.toJSON());
+  return new Map(Object.entries(Resources).filter(([, { Type }]) => type === undefined || Type === type));
+}
+
+/** The properties of the resources of a type, in the shape that a test needs. */
+export function properties<T>(template: Template, type: string, shape: z.ZodType<T>): T[] {
+  return [...resources(template, type).values()].map(({ Properties }) => shape.parse(Properties));
+}
+
+/** What a `Ref` or an `Fn::GetAtt` points to. */
+export const reference = z.union([
+  z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
+  z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform((get) => get['Fn::GetAtt'][0]),
+]);

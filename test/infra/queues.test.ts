@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { longTimeoutMs, maxReceives, shortTimeoutMs } from '../../lambdas/resources.ts';
+import { properties, reference, resources, synthesizeOne } from './app.ts';
+
+const { service } = synthesizeOne();
+
+const queueShape = z.object({
+  VisibilityTimeout: z.number(),
+  MessageRetentionPeriod: z.number(),
+  SqsManagedSseEnabled: z.literal(true),
+  FifoQueue: z.undefined().optional(),
+  RedrivePolicy: z.object({ deadLetterTargetArn: reference, maxReceiveCount: z.number() }).optional(),
+});
+
+function queue(name: string) {
+  for (const [id, { Properties }] of resources(service, 'AWS::SQS::Queue')) {
+    if (id.includes(name)) return { id, ...queueShape.parse(Properties) };
+  }
+  throw new Error(`There is no queue ${name}.`);
+}
+
+const mappings = properties(
+  service,
+  'AWS::Lambda::EventSourceMapping',
+  z.object({
+    EventSourceArn: reference,
+    FunctionName: reference,
+    BatchSize: z.number(),
+    MaximumBatchingWindowInSeconds: z.undefined().optional(),
+    FunctionResponseTypes: z.array(z.string()),
+    ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional(),
+  }),
+);
+
+function workerOf(queueId: string) {
+  const mapping = mappings.find(({ EventSourceArn }) => EventSourceArn === queueId);
+  const found = resources(service, 'AWS::Lambda::Function').get(mapping?.FunctionName ?? '');
+  return z.object({ Timeout: z.number() }).parse(found?.Properties);
+}
+
+describe('the queues', () => {
+  it.each<[string, number]>([
+    ['Short', shortTimeoutMs],
+    ['Long', longTimeoutMs],
+    ['Dead', 0],
+  ])(
+    '%s: an answer is waited for (%s ms) within the time of the function, and that ends before the pointer is seen again',
+    (name, longestWaitMs) => {
+      const { id, VisibilityTimeout } = queue(name);
+      const { Timeout } = workerOf(id);
+      // Reading and recording take time as well.
+      expect(Timeout * 1_000).toBeGreaterThanOrEqual(longestWaitMs + 20_000);
+      expect(VisibilityTimeout).toBeGreaterThan(Timeout);
+      // Long visibility is how long a message waits when its worker dies.
+      expect(VisibilityTimeout).toBeLessThanOrEqual(Timeout + 30);
+    },
+  );
+
+  it.each(['Short', 'Long'])(
+    '%s gives up a pointer that never ends, to the queue of dead pointers',
+    (name) => {
+      expect(queue(name).RedrivePolicy).toEqual({
+        deadLetterTargetArn: queue('Dead').id,
+        maxReceiveCount: maxReceives,
+      });
+    },
+  );
+
+  it('keep pointers as long as SQS can, the dead ones included', () => {
+    for (const name of ['Short', 'Long', 'Dead']) {
+      expect(queue(name).MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
+    }
+  });
+
+  it('are encrypted and refuse what does not come over TLS', () => {
+    expect(resources(service, 'AWS::SQS::Queue').size).toBe(3);
+    const denied = properties(
+      service,
+      'AWS::SQS::QueuePolicy',
+      z.object({
+        Queues: z.array(reference),
+        PolicyDocument: z.object({
+          Statement: z.tuple([
+            z.object({
+              Effect: z.literal('Deny'),
+              Action: z.literal('sqs:*'),
+              Condition: z.object({ Bool: z.object({ 'aws:SecureTransport': z.literal('false') }) }),
+            }),
+          ]),
+        }),
+      }),
+    ).flatMap(({ Queues }) => Queues);
+    expect(denied.sort()).toEqual([...resources(service, 'AWS::SQS::Queue').keys()].sort());
+  });
+
+  it('invoke their functions at once, in batches of which each message succeeds or fails by itself', () => {
+    expect(mappings).toHaveLength(3);
+    for (const mapping of mappings) {
+      expect(mapping).toMatchObject({ BatchSize: 10, FunctionResponseTypes: ['ReportBatchItemFailures'] });
+      expect(mapping.ScalingConfig).toBeUndefined();
+    }
+  });
+
+  it('invoke no more deliveries at once than the settings allow', () => {
+    synthesizeOne({ deliveryConcurrency: '20' }).service.resourcePropertiesCountIs(
+      'AWS::Lambda::EventSourceMapping',
+      { ScalingConfig: { MaximumConcurrency: 20 } },
+      2,
+    );
+  });
+});

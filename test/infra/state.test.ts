@@ -1,0 +1,159 @@
+import { Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { bodyLifetimesDays, tables } from '../../lambdas/resources.ts';
+import { properties, resources, synthesizeOne } from './app.ts';
+
+const kept = synthesizeOne().state;
+const thrownAway = synthesizeOne({ retain: 'false' }).state;
+
+const keySchema = z.array(z.object({ AttributeName: z.string(), KeyType: z.enum(['HASH', 'RANGE']) }));
+const tableShape = z.object({
+  BillingMode: z.literal('PAY_PER_REQUEST'),
+  KeySchema: keySchema,
+  AttributeDefinitions: z.array(z.object({ AttributeName: z.string(), AttributeType: z.string() })),
+  GlobalSecondaryIndexes: z
+    .array(
+      z.object({
+        IndexName: z.string(),
+        KeySchema: keySchema,
+        Projection: z.object({ ProjectionType: z.string() }),
+      }),
+    )
+    .default([]),
+  TimeToLiveSpecification: z.object({ AttributeName: z.string(), Enabled: z.literal(true) }).optional(),
+  Replicas: z.tuple([
+    z.object({
+      Region: z.string(),
+      DeletionProtectionEnabled: z.boolean(),
+      PointInTimeRecoverySpecification: z.object({ PointInTimeRecoveryEnabled: z.boolean() }),
+    }),
+  ]),
+});
+
+describe('the tables', () => {
+  it('have the keys, indexes and expiry that the stores use', () => {
+    const made = properties(kept, 'AWS::DynamoDB::GlobalTable', tableShape).map((table) => {
+      const types = new Map(table.AttributeDefinitions.map((a) => [a.AttributeName, a.AttributeType]));
+      const key = (keys: z.output<typeof keySchema>) =>
+        keys.map(
+          ({ AttributeName, KeyType }) => `${KeyType} ${AttributeName} ${types.get(AttributeName) ?? ''}`,
+        );
+      return {
+        key: key(table.KeySchema),
+        indexes: table.GlobalSecondaryIndexes.map(({ IndexName, KeySchema, Projection }) => ({
+          name: IndexName,
+          key: key(KeySchema),
+          projection: Projection.ProjectionType,
+        })),
+        ttl: table.TimeToLiveSpecification?.AttributeName,
+      };
+    });
+    const wanted = Object.values(tables).map((table) => ({
+      key: [`HASH ${table.partitionKey} S`, ...('sortKey' in table ? [`RANGE ${table.sortKey} S`] : [])],
+      indexes: table.indexes.map((index) => ({
+        name: index.name,
+        key: [`HASH ${index.partitionKey} S`, `RANGE ${index.sortKey} N`],
+        projection: 'ALL',
+      })),
+      ttl: 'ttl' in table ? table.ttl : undefined,
+    }));
+    expect(made).toEqual(wanted);
+  });
+
+  it.each([
+    ['true', true, kept],
+    ['false', false, thrownAway],
+  ])('are protected and restorable when retain is %s', (_, retained, template) => {
+    for (const { Replicas } of properties(template, 'AWS::DynamoDB::GlobalTable', tableShape)) {
+      expect(Replicas[0]).toMatchObject({
+        Region: 'eu-central-1',
+        DeletionProtectionEnabled: retained,
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: retained },
+      });
+    }
+  });
+});
+
+describe('the bucket of bodies', () => {
+  it('is private, encrypted, and refuses what does not come over TLS', () => {
+    kept.hasResourceProperties('AWS::S3::Bucket', {
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+      },
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      },
+      OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
+    });
+    kept.hasResourceProperties('AWS::S3::BucketPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+        ]),
+      },
+    });
+  });
+
+  it('lets each class of body live its days, and no upload stay unfinished', () => {
+    const [bucket] = properties(
+      kept,
+      'AWS::S3::Bucket',
+      z.object({
+        LifecycleConfiguration: z.object({ Rules: z.array(z.record(z.string(), z.unknown())) }),
+      }),
+    );
+    expect(bucket?.LifecycleConfiguration.Rules).toEqual([
+      ...bodyLifetimesDays.map((days) => ({
+        Id: `${days.toString()}d`,
+        Prefix: `${days.toString()}d/`,
+        ExpirationInDays: days,
+        Status: 'Enabled',
+      })),
+      {
+        Id: 'unfinished-uploads',
+        AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+        Status: 'Enabled',
+      },
+    ]);
+  });
+});
+
+describe('the master secret', () => {
+  it('is 64 letters and digits that nobody ever sees', () => {
+    kept.hasResourceProperties('AWS::SecretsManager::Secret', {
+      Name: 'Svc/master',
+      GenerateSecretString: { PasswordLength: 64, ExcludePunctuation: true },
+      SecretString: Match.absent(),
+    });
+  });
+});
+
+describe('all that is kept', () => {
+  const lasting = ['AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret'];
+
+  it.each(lasting)('%s outlives the stack, unless the settings say otherwise', (type) => {
+    for (const [template, policy] of [
+      [kept, 'Retain'],
+      [thrownAway, 'Delete'],
+    ] as const) {
+      const found = [...resources(template, type).values()];
+      expect(found).not.toHaveLength(0);
+      for (const { DeletionPolicy, UpdateReplacePolicy } of found) {
+        expect([DeletionPolicy, UpdateReplacePolicy]).toEqual([policy, policy]);
+      }
+    }
+  });
+
+  it('is in the stack of state, and nothing else is', () => {
+    const others = [...resources(kept).values()]
+      .map(({ Type }) => Type)
+      .filter((type) => !lasting.includes(type));
+    expect(others).toEqual(['AWS::S3::BucketPolicy']);
+    const { service } = synthesizeOne();
+    for (const type of lasting) service.resourceCountIs(type, 0);
+  });
+});
