@@ -128,7 +128,6 @@ export class ServiceStack extends Stack {
       value: `https://${host}/${stageName}`,
       description: 'The base URL of the API: SVC_URL',
     });
-    new CfnOutput(this, 'ApiId', { value: api.restApiId });
     new CfnOutput(this, 'CreateAccountFunction', {
       value: createAccount.functionName,
       description: 'Invoke it to make an account',

@@ -10,11 +10,11 @@ export type Region = (typeof regions)[number];
 
 const outputsShape = z.record(
   z.string(),
-  z.object({ ApiId: z.string().optional(), CreateAccountFunction: z.string().optional() }),
+  z.object({ Url: z.url().optional(), CreateAccountFunction: z.string().optional() }),
 );
 
 interface Deployed {
-  readonly apiId: string;
+  readonly url: URL;
   readonly createAccountFunction: string;
 }
 
@@ -57,11 +57,11 @@ export async function deploy(options: {
 
   const outputs = outputsShape.parse(JSON.parse(readFileSync(outputsFile, 'utf8')));
   const of = (region: Region): Deployed => {
-    const { ApiId, CreateAccountFunction } = outputs[`Svc-${region}-Service`] ?? {};
-    if (ApiId === undefined || CreateAccountFunction === undefined) {
+    const { Url, CreateAccountFunction } = outputs[`Svc-${region}-Service`] ?? {};
+    if (Url === undefined || CreateAccountFunction === undefined) {
       throw new Error(`The deployment's outputs lack ${region}: ${JSON.stringify(outputs)}`);
     }
-    return { apiId: ApiId, createAccountFunction: CreateAccountFunction };
+    return { url: new URL(Url), createAccountFunction: CreateAccountFunction };
   };
   return { 'eu-central-1': of('eu-central-1'), 'us-east-1': of('us-east-1') };
 }

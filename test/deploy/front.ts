@@ -8,10 +8,11 @@ export interface Front {
   close(): Promise<void>;
 }
 
-interface Rewrite {
-  /** Put before the path, which otherwise goes on byte for byte. */
-  readonly pathPrefix?: string;
-  readonly host?: string;
+/** An API behind the emulator's gateway. */
+export interface Api {
+  /** The host name by which the emulator tells APIs apart. */
+  readonly host: string;
+  readonly stage: string;
 }
 
 /**
@@ -20,21 +21,28 @@ interface Rewrite {
  * - The emulator is spoken to in plain HTTP, but it enforces policies, and ours (like those of `cdk bootstrap`)
  *   refuse what does not come over TLS. `X-Forwarded-Proto` tells it that TLS ended here.
  * - An API lives at a host name of its own and below its stage; here it gets a URL that needs no name server.
+ * - The emulator decodes the path before its gateway sees it, and functions get it decoded; on AWS they get it as
+ *   the client wrote it. Encoded once more on the way, it arrives as it does there.
  *
- * @param rewrite asked for each request, so that a front can listen before what is behind it is known
+ * @param api asked for each request, so that a front can listen before its API is there; none: all of AWS
  */
-export async function openFront(emulatorPort: number, rewrite: () => Rewrite): Promise<Front> {
+export async function openFront(emulatorPort: number, api?: () => Api | undefined): Promise<Front> {
   const server = createServer((incoming, answer) => {
-    const { pathPrefix = '', host } = rewrite();
+    const behind = api?.();
+    if (api !== undefined && behind === undefined) {
+      answer.writeHead(503).end();
+      return;
+    }
+    const url = incoming.url ?? '/';
     const headers = dropHeader(incoming.rawHeaders, 'x-forwarded-proto');
     const outgoing = request({
       host: '127.0.0.1',
       port: emulatorPort,
       method: incoming.method,
-      path: pathPrefix + (incoming.url ?? '/'),
+      path: behind === undefined ? url : `/${behind.stage}${encodePath(url)}`,
       setHost: false,
       headers: [
-        ...(host === undefined ? headers : [...dropHeader(headers, 'host'), 'Host', host]),
+        ...(behind === undefined ? headers : [...dropHeader(headers, 'host'), 'Host', behind.host]),
         'X-Forwarded-Proto',
         'https',
       ],
@@ -80,6 +88,11 @@ function listen(server: Server): Promise<void> {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);
   });
+}
+
+function encodePath(url: string): string {
+  const [path = '', ...query] = url.split('?');
+  return [path.replaceAll('%', '%25'), ...query].join('?');
 }
 
 /** Headers as Node has them raw: name, value, name, value … */

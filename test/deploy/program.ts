@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '../..');
 const running = new Set<ChildProcess>();
+let cancelled = false;
 
 export interface Program {
   readonly package: string;
@@ -22,6 +23,7 @@ export async function run(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
+  if (cancelled) throw new Error('The run was cancelled.');
   const { logFile } = program;
   const packageFile = createRequire(import.meta.url).resolve(`${program.package}/package.json`);
   const output = logFile === undefined ? 'inherit' : openSync(logFile, 'a');
@@ -48,7 +50,9 @@ export async function run(
   }
 }
 
-export function killPrograms(): void {
+/** Ends what runs, and lets nothing more start. */
+export function cancelPrograms(): void {
+  cancelled = true;
   for (const child of running) child.kill('SIGKILL');
 }
 

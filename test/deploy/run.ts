@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { createAccount, functionLogs } from './aws.ts';
 import { deploy, type Region, regions } from './cdk.ts';
 import { installEmulator, startEmulator } from './emulator.ts';
-import { freePort, openFront, type Front } from './front.ts';
-import { killPrograms, run } from './program.ts';
+import { type Api, freePort, openFront, type Front } from './front.ts';
+import { cancelPrograms, run } from './program.ts';
 
 const started = Date.now();
 const say = (text: string) => {
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   // The system's folder for temporary files, because nothing above it is a package: see `startEmulator`.
   const scratch = mkdtempSync(join(tmpdir(), 'svc-deploy-'));
   const port = await freePort();
-  const aws = await openFront(port, () => ({}));
+  const aws = await openFront(port);
   try {
     const emulator = await startEmulator({ port, publicPort: aws.port, scratch: join(scratch, 'emulator') });
     say('emulator started');
@@ -31,9 +31,8 @@ async function main(): Promise<void> {
     } catch (error) {
       console.error(`The emulator's last lines:\n${emulator.log(40)}\n`);
       for (const region of regions) {
-        console.error(
-          `The functions' last lines in ${region}:\n${await functionLogs(aws.url, region, 60)}\n`,
-        );
+        const lines = await functionLogs(aws.url, region, 60).catch(String);
+        console.error(`The functions' last lines in ${region}:\n${lines}\n`);
       }
       throw error;
     } finally {
@@ -47,15 +46,11 @@ async function main(): Promise<void> {
 
 async function deployAndTest(port: number, awsUrl: string, scratch: string): Promise<void> {
   // The doors are there before what is behind them, so that the deployment can be told its own hosts.
-  const apiIds = new Map<Region, string>();
+  const apis = new Map<Region, Api>();
   const doors = new Map<Region, Front>();
   try {
     for (const region of regions) {
-      const door = await openFront(port, () => ({
-        pathPrefix: '/api',
-        // The emulator's spelling of <api>.execute-api.<region>.amazonaws.com.
-        host: `${apiIds.get(region) ?? 'none'}.execute-api.localhost`,
-      }));
+      const door = await openFront(port, () => apis.get(region));
       doors.set(region, door);
     }
     const deployed = await deploy({
@@ -71,11 +66,15 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
     say('deployed');
 
     for (const [region, door] of doors) {
-      const { apiId, createAccountFunction } = deployed[region];
-      apiIds.set(region, apiId);
+      const { url, createAccountFunction } = deployed[region];
+      // The emulator's spelling of <api>.execute-api.<region>.amazonaws.com.
+      apis.set(region, {
+        host: `${url.hostname.split('.')[0] ?? ''}.execute-api.localhost`,
+        stage: url.pathname.slice(1),
+      });
       const account = await createAccount(awsUrl, region, createAccountFunction);
       say(`testing ${region}`);
-      await run({ package: 'vitest', path: 'vitest.mjs', timeoutMs: 600_000 }, ['run', 'test/e2e'], {
+      await run({ package: 'vitest', path: 'vitest.mjs', timeoutMs: 600_000 }, ['run', '--project', 'e2e'], {
         SVC_E2E_TARGET: 'deployed',
         SVC_URL: door.url,
         SVC_TOKEN: account.token,
@@ -95,7 +94,7 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
     process.exitCode = 1;
-    killPrograms();
+    cancelPrograms();
   });
 }
 
