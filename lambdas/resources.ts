@@ -49,5 +49,17 @@ export const shortTimeoutMs = 30_000;
  */
 export const longTimeoutMs = 840_000;
 
+/**
+ * The queues of pointers, and how the function behind each is timed, in seconds. A function ends before its pointers are
+ * visible again (Lambda demands no less), and after the longest wait for an answer that its queue is for.
+ */
+export const queues = {
+  short: { handler: 'deliver', functionTimeout: 60, visibility: 70, redrivesTo: 'dead' },
+  long: { handler: 'deliver', functionTimeout: 900, visibility: 910, redrivesTo: 'dead' },
+  /** Pointers whose worker never came back from them; their messages are failed into the dead letter queue. */
+  dead: { handler: 'abandon', functionTimeout: 60, visibility: 70, redrivesTo: undefined },
+} as const;
+export type QueueName = keyof typeof queues;
+
 /** How often a pointer is tried before it is given up and its message is failed into the dead letter queue. */
 export const maxReceives = 50;

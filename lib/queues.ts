@@ -2,24 +2,21 @@
 import { Duration } from 'aws-cdk-lib';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { maxReceives } from '../lambdas/resources.ts';
+import { maxReceives, queues, type QueueName } from '../lambdas/resources.ts';
 
-/**
- * A function must end before its pointer is visible again (Lambda demands no less), and after the longest wait
- * for an answer that its queue is for: see `shortTimeoutMs` and `longTimeoutMs`.
- */
-export const timing = {
-  short: { timeout: Duration.seconds(60), visibility: Duration.seconds(70) },
-  long: { timeout: Duration.seconds(900), visibility: Duration.seconds(910) },
-  dead: { timeout: Duration.seconds(60), visibility: Duration.seconds(70) },
-} as const;
+const timingOf = (name: QueueName) => ({
+  timeout: Duration.seconds(queues[name].functionTimeout),
+  visibility: Duration.seconds(queues[name].visibility),
+});
 
-export type QueueName = keyof typeof timing;
+/** The resource table's seconds, as the CDK takes them. */
+export const timing = { short: timingOf('short'), long: timingOf('long'), dead: timingOf('dead') };
+
+export type { QueueName };
 
 export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly short: Queue;
   readonly long: Queue;
-  /** Pointers whose worker never came back from them; their messages are failed into the dead letter table. */
   readonly dead: Queue;
 
   constructor(scope: Construct, id: string) {

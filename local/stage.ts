@@ -1,24 +1,17 @@
 /** The local stage: the real handlers, with stand-ins for AWS around them, in one process. */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import { routes, type ApiFunction } from '../lambdas/http/routes.ts';
-import { maxReceives, tables } from '../lambdas/resources.ts';
-import { openDataDirectory, randomSecret, type DataDirectory } from './dataDirectory.ts';
-import { startDynamodb, waitForTables } from './dynamodb.ts';
-import { credentials, isolate, setVariables, type Environment } from './environment.ts';
+import { queues, type QueueName } from '../lambdas/resources.ts';
+import { openDataDirectory } from './dataDirectory.ts';
+import { credentials, isolate, setVariables } from './environment.ts';
 import { startEventSource, type EventSource } from './eventSource.ts';
 import { startGateway } from './gateway.ts';
 import { loopback } from './http.ts';
-import { noJournal, openJournal } from './journal.ts';
 import { loadFunction, type LambdaFunction } from './lambda.ts';
-import { objectsIn, objectsInMemory } from './objects.ts';
 import type { Options } from './options.ts';
-import type { QueueShape } from './queues.ts';
-import { startS3 } from './s3.ts';
-import { startSecrets } from './secrets.ts';
-import { queueArn, startSqs, type Sqs } from './sqs.ts';
-import { createMissing } from './tables.ts';
+import { queueArn, type Sqs } from './sqs.ts';
+import { environmentOf, secretOf, startStandIns, type Endings, type StandInOptions } from './standIns.ts';
 
 export interface Stage {
   /** What a client needs, by variable: addresses and credentials. */
@@ -27,33 +20,10 @@ export interface Stage {
   readonly stop: () => Promise<void>;
 }
 
-export interface StageOptions extends Options {
-  /** Told of what goes wrong and is survived. */
-  readonly report: (error: unknown) => void;
-  /** Told of what the stage cannot go on without. */
-  readonly onFatal: (error: Error) => void;
-}
+export type StageOptions = Options & StandInOptions;
 
 const drainMs = 10_000;
 const apiTimeoutMs = 29_000;
-const bucket = 'bodies';
-const masterSecretId = 'master-secret';
-
-/** The queues, each with the function it feeds; visibility is a little over that function's timeout. */
-const workers = [
-  { queue: 'short', function: 'deliver', timeoutMs: 60_000, deadQueue: 'dead' },
-  { queue: 'long', function: 'deliver', timeoutMs: 900_000, deadQueue: 'dead' },
-  { queue: 'dead', function: 'abandon', timeoutMs: 60_000, deadQueue: undefined },
-] as const;
-
-const queues: readonly QueueShape[] = workers.map(({ queue, timeoutMs, deadQueue }) => ({
-  name: queue,
-  visibilityTimeoutMs: timeoutMs + 10_000,
-  ...(deadQueue !== undefined && { redrive: { deadQueue, maxReceives } }),
-}));
-
-/** What to do to end the pieces that have started, in the order in which they did. */
-type Endings = (() => Promise<void> | void)[];
 
 /** @throws StageError when something is in the way that the person at the keyboard can remove */
 export async function startStage(options: StageOptions): Promise<Stage> {
@@ -88,7 +58,11 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
   if (data !== undefined) endings.push(data.release);
   const standIns = await startStandIns(options, data, endings);
   const ownHosts = [loopback, 'localhost', '[::1]'].map((host) => `${host}:${gateway.port}`);
-  setVariables(environmentOf(options, standIns, ownHosts));
+  setVariables({
+    ...environmentOf(region, standIns),
+    ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
+    OWN_HOSTS: ownHosts.join(','),
+  });
 
   for (const name of new Set(routes.map((route) => route.function))) {
     functions.set(name, await loadFunction(name, { region, timeoutMs: apiTimeoutMs }));
@@ -117,77 +91,6 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
   return variables;
 }
 
-interface StandIns {
-  readonly dynamodbUrl: string;
-  readonly sqs: Sqs;
-  readonly s3Url: string;
-  readonly secretsUrl: string;
-  /** The database starts while the handlers load. */
-  readonly tablesReady: Promise<void>;
-}
-
-async function startStandIns(
-  { region, report, onFatal }: StageOptions,
-  data: DataDirectory | undefined,
-  endings: Endings,
-): Promise<StandIns> {
-  const failed = new AbortController();
-  const dynamodb = await startDynamodb({
-    file: data?.databaseFile,
-    onExit: (error) => {
-      failed.abort(error);
-      onFatal(error);
-    },
-  });
-  endings.push(dynamodb.stop);
-  if (dynamodb.pid !== undefined) data?.holdFor(dynamodb.pid);
-  const tablesReady = makeTables(dynamodb.url, region, failed.signal);
-  // It is awaited later: until then a failure waits for its reader.
-  tablesReady.catch(() => undefined);
-
-  const journal = data === undefined ? noJournal : openJournal(data.journalFile);
-  const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, Date.now);
-  const sqs = await startSqs({ queues, region, journal, now: Date.now, report });
-  endings.push(sqs.close);
-  const s3 = await startS3({ bucket, objects, now: Date.now, report });
-  endings.push(s3.close);
-  const secrets = await startSecrets(new Map([[masterSecretId, secretOf(data, masterSecretId)]]), report);
-  endings.push(secrets.close);
-  return { dynamodbUrl: dynamodb.url, sqs, s3Url: s3.url, secretsUrl: secrets.url, tablesReady };
-}
-
-async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
-  const client = new DynamoDBClient({ endpoint, region, credentials, maxAttempts: 1 });
-  try {
-    await createMissing(client, tables, await waitForTables(client, endpoint, signal));
-  } finally {
-    client.destroy();
-  }
-}
-
-function secretOf(data: DataDirectory | undefined, name: string): string {
-  return data?.secret(name) ?? randomSecret();
-}
-
-function environmentOf(options: StageOptions, standIns: StandIns, ownHosts: readonly string[]): Environment {
-  const { dynamodbUrl, sqs, s3Url, secretsUrl } = standIns;
-  return {
-    AWS_REGION: options.region,
-    AWS_ENDPOINT_URL_DYNAMODB: dynamodbUrl,
-    AWS_ENDPOINT_URL_SQS: sqs.url,
-    AWS_ENDPOINT_URL_S3: s3Url,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsUrl,
-    ...Object.fromEntries(Object.entries(tables).map(([name, { variable }]) => [variable, name])),
-    BODIES_BUCKET: bucket,
-    SHORT_QUEUE_URL: sqs.queueUrl('short'),
-    LONG_QUEUE_URL: sqs.queueUrl('long'),
-    MASTER_SECRET_ID: masterSecretId,
-    HEADER_PREFIXES: 'Svc,Upstash',
-    ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
-    OWN_HOSTS: ownHosts.join(','),
-  };
-}
-
 const accountRecord = z.object({
   token: z.string(),
   read_only_token: z.string(),
@@ -200,17 +103,22 @@ async function createAccount(region: string): Promise<z.infer<typeof accountReco
   return accountRecord.parse(await create.invoke({ id: 'local', type: 'paid' }));
 }
 
+const queueNames: readonly QueueName[] = ['short', 'long', 'dead'];
+
 /** Connects each queue with its function. */
 async function feed({ region, report }: StageOptions, sqs: Sqs): Promise<EventSource[]> {
   const client = new SQSClient({ endpoint: sqs.url, region, credentials });
   return Promise.all(
-    workers.map(async ({ queue, function: name, timeoutMs }) =>
+    queueNames.map(async (name) =>
       startEventSource({
         client,
-        queueUrl: sqs.queueUrl(queue),
-        queueArn: queueArn(region, queue),
+        queueUrl: sqs.queueUrl(name),
+        queueArn: queueArn(region, name),
         region,
-        function: await loadFunction(name, { region, timeoutMs }),
+        function: await loadFunction(queues[name].handler, {
+          region,
+          timeoutMs: queues[name].functionTimeout * 1000,
+        }),
         report,
       }),
     ),

@@ -210,7 +210,7 @@ async function settle(
   );
 
   const first = await recordAttempt(message, attempt);
-  log.info('attempt', {
+  log[outcome.state === 'DELIVERED' ? 'info' : 'warn']('attempt', {
     messageId: message.messageId,
     attempt: made.number,
     url: urlForLog(message.url),

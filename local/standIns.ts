@@ -1,0 +1,106 @@
+/** The stand-ins for AWS: all that the handlers call over the wire. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { maxReceives, queues, tables } from '../lambdas/resources.ts';
+import { randomSecret, type DataDirectory } from './dataDirectory.ts';
+import { startDynamodb, waitForTables } from './dynamodb.ts';
+import { credentials, type Environment } from './environment.ts';
+import { noJournal, openJournal } from './journal.ts';
+import { objectsIn, objectsInMemory } from './objects.ts';
+import type { QueueShape } from './queues.ts';
+import { startS3 } from './s3.ts';
+import { startSecrets } from './secrets.ts';
+import { startSqs, type Sqs } from './sqs.ts';
+import { createMissing } from './tables.ts';
+
+const bucket = 'bodies';
+const masterSecretId = 'master-secret';
+
+const queueShapes: readonly QueueShape[] = Object.entries(queues).map(
+  ([name, { visibility, redrivesTo }]) => ({
+    name,
+    visibilityTimeoutMs: visibility * 1000,
+    ...(redrivesTo !== undefined && { redrive: { deadQueue: redrivesTo, maxReceives } }),
+  }),
+);
+
+/** What to do to end the pieces that have started, in the order in which they did. */
+export type Endings = (() => Promise<void> | void)[];
+
+export interface StandInOptions {
+  readonly region: string;
+  /** Told of what goes wrong and is survived. */
+  readonly report: (error: unknown) => void;
+  /** Told of what the stage cannot go on without. */
+  readonly onFatal: (error: Error) => void;
+}
+
+export interface StandIns {
+  readonly dynamodbUrl: string;
+  readonly sqs: Sqs;
+  readonly s3Url: string;
+  readonly secretsUrl: string;
+  /** The database starts while the handlers load. */
+  readonly tablesReady: Promise<void>;
+}
+
+/** @param data where everything is kept; in memory when absent */
+export async function startStandIns(
+  { region, report, onFatal }: StandInOptions,
+  data: DataDirectory | undefined,
+  endings: Endings,
+): Promise<StandIns> {
+  const failed = new AbortController();
+  const dynamodb = await startDynamodb({
+    file: data?.databaseFile,
+    onExit: (error) => {
+      failed.abort(error);
+      onFatal(error);
+    },
+  });
+  endings.push(dynamodb.stop);
+  if (dynamodb.pid !== undefined) data?.holdFor(dynamodb.pid);
+  const tablesReady = makeTables(dynamodb.url, region, failed.signal);
+  // It is awaited later: until then a failure waits for its reader.
+  tablesReady.catch(() => undefined);
+
+  const journal = data === undefined ? noJournal : openJournal(data.journalFile);
+  const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, Date.now);
+  const sqs = await startSqs({ queues: queueShapes, region, journal, now: Date.now, report });
+  endings.push(sqs.close);
+  const s3 = await startS3({ bucket, objects, now: Date.now, report });
+  endings.push(s3.close);
+  const secrets = await startSecrets(new Map([[masterSecretId, secretOf(data, masterSecretId)]]), report);
+  endings.push(secrets.close);
+  return { dynamodbUrl: dynamodb.url, sqs, s3Url: s3.url, secretsUrl: secrets.url, tablesReady };
+}
+
+async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
+  const client = new DynamoDBClient({ endpoint, region, credentials, maxAttempts: 1 });
+  try {
+    await createMissing(client, tables, await waitForTables(client, endpoint, signal));
+  } finally {
+    client.destroy();
+  }
+}
+
+export function secretOf(data: DataDirectory | undefined, name: string): string {
+  return data?.secret(name) ?? randomSecret();
+}
+
+/** What the CDK app gives every handler, turned to the stand-ins. */
+export function environmentOf(region: string, standIns: StandIns): Environment {
+  const { dynamodbUrl, sqs, s3Url, secretsUrl } = standIns;
+  return {
+    AWS_REGION: region,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodbUrl,
+    AWS_ENDPOINT_URL_SQS: sqs.url,
+    AWS_ENDPOINT_URL_S3: s3Url,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsUrl,
+    ...Object.fromEntries(Object.entries(tables).map(([name, { variable }]) => [variable, name])),
+    BODIES_BUCKET: bucket,
+    SHORT_QUEUE_URL: sqs.queueUrl('short'),
+    LONG_QUEUE_URL: sqs.queueUrl('long'),
+    MASTER_SECRET_ID: masterSecretId,
+    HEADER_PREFIXES: 'Svc,Upstash',
+  };
+}
