@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lastLines } from './program.ts';
+import { killGroup, lastLines } from './program.ts';
 
 const version = '1.5.33';
 const home = resolve(import.meta.dirname, '../../.cache/ministack', version);
@@ -149,9 +149,5 @@ async function stop(child: ChildProcess): Promise<void> {
     child.kill('SIGTERM');
     await Promise.race([ended, sleep(5_000, undefined, { ref: false })]);
   }
-  try {
-    process.kill(-child.pid, 'SIGKILL'); // What is left of its group, the functions' processes included.
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
+  killGroup(child); // The functions' processes are in it.
 }

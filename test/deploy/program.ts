@@ -30,10 +30,14 @@ export async function run(
   const child = spawn(process.execPath, [join(dirname(packageFile), program.path), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
+    // A group of its own, which ends as a whole: the CLI starts the app, and the test runner its workers.
+    detached: true,
     stdio: ['ignore', output, output],
-    timeout: program.timeoutMs,
   });
   running.add(child);
+  const tooLong = setTimeout(() => {
+    killGroup(child);
+  }, program.timeoutMs);
   try {
     const outcome = await new Promise<string | undefined>((resolve, reject) => {
       child.once('error', reject);
@@ -45,6 +49,7 @@ export async function run(
     const tail = logFile === undefined ? '' : `\n${lastLines(logFile, 60)}`;
     throw new Error(`${program.package} ${args[0] ?? ''} ended with ${outcome}.${tail}`);
   } finally {
+    clearTimeout(tooLong);
     running.delete(child);
     if (typeof output === 'number') closeSync(output);
   }
@@ -53,7 +58,17 @@ export async function run(
 /** Ends what runs, and lets nothing more start. */
 export function cancelPrograms(): void {
   cancelled = true;
-  for (const child of running) child.kill('SIGKILL');
+  for (const child of running) killGroup(child);
+}
+
+/** Ends a process that was started detached, and all that it started. */
+export function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 export function lastLines(file: string, lines: number): string {
