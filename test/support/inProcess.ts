@@ -7,6 +7,7 @@ import { environmentOf, startStandIns, type Endings, type StandIns } from '../..
  * imported afterwards.
  */
 export async function startInProcess(): Promise<{ readonly standIns: StandIns; stop(): Promise<void> }> {
+  process.env['POWERTOOLS_LOG_LEVEL'] ??= 'SILENT';
   isolate();
   const endings: Endings = [];
   const fail = (error: unknown): never => {
@@ -20,7 +21,6 @@ export async function startInProcess(): Promise<{ readonly standIns: StandIns; s
   setVariables({
     ...environmentOf('eu-central-1', standIns),
     ALLOWED_DESTINATIONS: '127.0.0.0/8,::1/128,localhost',
-    POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'SILENT',
   });
   await standIns.tablesReady;
   return {
