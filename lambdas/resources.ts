@@ -6,7 +6,8 @@
 
 export interface TableShape {
   /** Name of the environment variable that carries the table's name. */
-  readonly variable: 'MESSAGES_TABLE' | 'DLQ_TABLE' | 'ACCOUNTS_TABLE';
+  readonly variable:
+    'MESSAGES_TABLE' | 'DLQ_TABLE' | 'ACCOUNTS_TABLE' | 'GROUPS_TABLE' | 'DEDUPLICATION_TABLE';
   readonly partitionKey: string;
   readonly sortKey?: string;
   /** Epoch seconds after which a row may vanish. */
@@ -31,6 +32,9 @@ export const tables = {
   },
   /** One row for each message that failed for good. */
   dlq: { variable: 'DLQ_TABLE', partitionKey: 'shard', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
+  groups: { variable: 'GROUPS_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
+  /** What was published within the last minutes, by what makes it the same as another. */
+  deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 

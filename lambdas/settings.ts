@@ -21,6 +21,8 @@ const environment = z.object({
   MESSAGES_TABLE: z.string().check(z.minLength(1)),
   DLQ_TABLE: z.string().check(z.minLength(1)),
   ACCOUNTS_TABLE: z.string().check(z.minLength(1)),
+  GROUPS_TABLE: z.string().check(z.minLength(1)),
+  DEDUPLICATION_TABLE: z.string().check(z.minLength(1)),
   /** Bodies too large for a table row. */
   BODIES_BUCKET: z.string().check(z.minLength(1)),
   /** Pointers to messages whose timeout is at most 30 s. */
@@ -48,6 +50,8 @@ export const settings = {
   messagesTable: env.MESSAGES_TABLE,
   dlqTable: env.DLQ_TABLE,
   accountsTable: env.ACCOUNTS_TABLE,
+  groupsTable: env.GROUPS_TABLE,
+  deduplicationTable: env.DEDUPLICATION_TABLE,
   bodiesBucket: env.BODIES_BUCKET,
   shortQueueUrl: env.SHORT_QUEUE_URL,
   longQueueUrl: env.LONG_QUEUE_URL,

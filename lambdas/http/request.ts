@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Header } from '../domain/dialect.ts';
+import { badRequest, quote } from '../domain/httpError.ts';
 
 /**
  * A request as the handlers see it, whichever door it came through: nothing behind this file knows a gateway's event.
@@ -43,11 +44,25 @@ export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
 }
 
 /**
- * What stands in the raw path where a route has its last, greedy variable: everything behind the route's fixed part,
- * byte for byte. A path before the version segment, as a custom domain's mapping puts there, is passed over.
+ * What stands in the raw path behind a route's fixed beginning, byte for byte. A path before the version segment, as a
+ * custom domain's mapping puts there, is passed over.
  */
-export function rawTail(rawPath: string, route: string): string {
+export function rawTail({ rawPath, route }: Pick<ApiRequest, 'rawPath' | 'route'>): string {
   const fixed = route.slice(0, route.indexOf('{'));
   const start = rawPath.indexOf(fixed);
   return start === -1 ? '' : rawPath.slice(start + fixed.length);
+}
+
+/**
+ * The first variable of a route's path, decoded.
+ *
+ * @throws HttpError 400 when it is not correctly encoded
+ */
+export function firstVariable(request: Pick<ApiRequest, 'rawPath' | 'route'>): string {
+  const raw = rawTail(request).replace(/\/.*$/s, '');
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    throw badRequest(`The path has ${quote(raw)}, which is percent-encoded, but not correctly.`);
+  }
 }

@@ -4,7 +4,7 @@
  */
 
 /** Each function is one Lambda, and one file of the same name in `handlers/`. */
-export type ApiFunction = 'publish' | 'description';
+export type ApiFunction = 'publish' | 'messages' | 'logs' | 'topics' | 'dlq' | 'description';
 
 /** What a caller must show: `write` the account's token, `read` that or the read-only token, `open` nothing. */
 export type Access = 'write' | 'read' | 'open';
@@ -19,5 +19,29 @@ export interface Route {
 
 export const routes = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
+  { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
+  { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
+
+  { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
+  { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
+  { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
+
+  { method: 'GET', path: '/v2/logs', function: 'logs', access: 'read' },
+  { method: 'GET', path: '/v2/events', function: 'logs', access: 'read' },
+
+  { method: 'GET', path: '/v2/topics', function: 'topics', access: 'read' },
+  { method: 'GET', path: '/v2/topics/{name}', function: 'topics', access: 'read' },
+  { method: 'PATCH', path: '/v2/topics/{name}', function: 'topics', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}', function: 'topics', access: 'write' },
+  { method: 'POST', path: '/v2/topics/{name}/endpoints', function: 'topics', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}/endpoints', function: 'topics', access: 'write' },
+
+  { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
+  { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
+  { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
+  { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
+  { method: 'GET', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'read' },
+  { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
+
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];

@@ -26,6 +26,7 @@ import { log, urlForLog } from '../transport/log.ts';
 import { sendAgain, sendPointer } from '../transport/queue.ts';
 import { cached } from './cached.ts';
 import { allowedDestinations } from './destinations.ts';
+import { keepDlqSize } from './dlqSize.ts';
 
 /**
  * Delivery of one message, one attempt at a time.
@@ -65,7 +66,7 @@ export async function deliver(pointer: Pointer): Promise<void> {
     await follow(history, recorded);
     return;
   }
-  if (history.ended) return;
+  if (history.end !== undefined) return;
 
   const dueAt = dueTime(history, pointer.attempt);
   if (now() < dueAt) {
@@ -73,7 +74,7 @@ export async function deliver(pointer: Pointer): Promise<void> {
     return;
   }
 
-  const [account, body] = await Promise.all([ownerOf(message), loadBody(history.body)]);
+  const [account, body] = await Promise.all([ownerOf(message), loadBody(message.messageId, history.body)]);
   const startedAt = now();
   const response = await send(message, pointer.attempt, account, body);
   await settle(history, account, body, { number: pointer.attempt, startedAt, response });
@@ -91,10 +92,10 @@ export async function abandon(pointer: Pointer): Promise<void> {
     await follow(history, recorded);
     return;
   }
-  if (history.ended) return;
+  if (history.end !== undefined) return;
   const { message } = history;
   const wantsBody = message.callback !== undefined || message.failureCallback !== undefined;
-  const body = wantsBody ? await loadBody(history.body) : new Uint8Array();
+  const body = wantsBody ? await loadBody(message.messageId, history.body) : new Uint8Array();
   const response = {
     status: 0,
     error: 'The delivery worker failed each time it was to make this attempt; see its log.',
@@ -199,12 +200,7 @@ async function settle(
         callerIp: message.callerIp,
         expiresAt: expiryOf({ ...callback.settings, notBefore }, dlqRetentionMs),
       };
-      const stored = await storeBody(
-        message.accountId,
-        callback.messageId,
-        content,
-        callbackMessage.expiresAt - recordedAt,
-      );
+      const stored = await storeBody(callbackMessage, content, recordedAt);
       await putMessage(callbackMessage, stored);
     }),
   );
@@ -277,12 +273,19 @@ async function follow(history: MessageHistory, attempt: Attempt): Promise<void> 
 }
 
 async function bury(history: MessageHistory, last: Attempt): Promise<void> {
-  const account = await ownerOf(history.message);
+  const { message } = history;
+  const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(await ownerOf(message));
+  const dlqId = dlqIdOf(history, last.number);
   await putDeadLetter({
-    dlqId: dlqIdOf(history, last.number),
-    message: history.message,
-    body: history.body,
-    last,
-    expiresAt: last.recordedAt + limitsOf(account).max_dlq_retention_time_milis,
+    dlqId,
+    message,
+    retried: last.number,
+    failedAt: last.recordedAt,
+    responseStatus: last.response.status,
+    responseHeaders: last.response.headers,
+    error: last.response.error,
+    // The bodies stay with the message, whose row must not end before.
+    expiresAt: Math.min(last.recordedAt + retentionMs, message.expiresAt),
   });
+  await keepDlqSize(message.accountId, dlqId, size);
 }

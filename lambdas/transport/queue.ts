@@ -1,5 +1,6 @@
 /** The two delivery queues: pointers to messages that are due now or soon. */
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../domain/clock.ts';
 import { targetOf } from '../domain/destination.ts';
 import type { Message } from '../domain/message.ts';
@@ -22,12 +23,28 @@ const longestTimerSeconds = 900;
 const groupOf = (message: Pick<Message, 'accountId' | 'url'>): string =>
   `${message.accountId}:${targetOf(message.url).host}`.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
 
+type Addressed = Pick<Message, 'accountId' | 'messageId' | 'url' | 'timeoutMs'>;
+
+const queueUrl = ({ queue }: Pointer): string =>
+  queue === 'short' ? settings.shortQueueUrl : settings.longQueueUrl;
+
+const pointerTo = ({ accountId, messageId, timeoutMs }: Addressed, attempt: number): Pointer => ({
+  accountId,
+  messageId,
+  attempt,
+  queue: timeoutMs <= shortTimeoutMs ? 'short' : 'long',
+});
+
+/** Whole seconds until a moment in Unix milliseconds, as far as a message timer reaches. */
+const timerUntil = (dueAt: number): number =>
+  Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
+
 const send = (pointer: Pointer, group: string, delaySeconds: number): Promise<unknown> =>
   sqs.send(
     new SendMessageCommand({
-      QueueUrl: pointer.queue === 'short' ? settings.shortQueueUrl : settings.longQueueUrl,
+      QueueUrl: queueUrl(pointer),
       MessageBody: formatPointer(pointer),
-      DelaySeconds: Math.min(delaySeconds, longestTimerSeconds),
+      DelaySeconds: delaySeconds,
       MessageGroupId: group,
     }),
   );
@@ -38,15 +55,67 @@ const send = (pointer: Pointer, group: string, delaySeconds: number): Promise<un
  *
  * @param dueAt Unix milliseconds
  */
-export async function sendPointer(
-  message: Pick<Message, 'accountId' | 'messageId' | 'url' | 'timeoutMs'>,
-  attempt: number,
-  dueAt: number,
-): Promise<void> {
-  const { accountId, messageId } = message;
-  const queue = message.timeoutMs <= shortTimeoutMs ? 'short' : 'long';
-  const delaySeconds = Math.ceil(Math.max(0, dueAt - now()) / secondMs);
-  await send({ accountId, messageId, attempt, queue }, groupOf(message), delaySeconds);
+export async function sendPointer(message: Addressed, attempt: number, dueAt: number): Promise<void> {
+  await send(pointerTo(message, attempt), groupOf(message), timerUntil(dueAt));
+}
+
+/** SQS takes 10 messages at once. */
+const pointersPerSend = 10;
+const sendsAtOnce = 20;
+/** How often what was not taken is sent again. */
+const rounds = 4;
+
+/**
+ * Sends the pointers to the first attempts of many messages, 10 at a time.
+ *
+ * @returns the messages whose pointers could not be sent, each with the reason
+ */
+export async function sendPointers(messages: readonly Message[]): Promise<ReadonlyMap<Message, unknown>> {
+  const failures = new Map<Message, unknown>();
+  let left = messages;
+  for (let round = 0; round < rounds && left.length > 0; round += 1) {
+    if (round > 0) await setTimeout(100 * 2 ** round);
+    failures.clear();
+    const batches = (['short', 'long'] as const).flatMap((queue) => {
+      const own = left.filter((message) => pointerTo(message, 0).queue === queue);
+      return Array.from({ length: Math.ceil(own.length / pointersPerSend) }, (_, index) =>
+        own.slice(index * pointersPerSend, (index + 1) * pointersPerSend),
+      );
+    });
+    const waiting = batches.values();
+    const lane = async (): Promise<void> => {
+      for (const batch of waiting) {
+        for (const [message, error] of await sendBatch(batch)) failures.set(message, error);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(sendsAtOnce, batches.length) }, lane));
+    left = [...failures.keys()];
+  }
+  return failures;
+}
+
+async function sendBatch(batch: readonly Message[]): Promise<readonly [Message, unknown][]> {
+  const [first] = batch;
+  if (first === undefined) return [];
+  try {
+    const { Failed = [] } = await sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: queueUrl(pointerTo(first, 0)),
+        Entries: batch.map((message, index) => ({
+          Id: String(index),
+          MessageBody: formatPointer(pointerTo(message, 0)),
+          DelaySeconds: timerUntil(message.notBefore),
+          MessageGroupId: groupOf(message),
+        })),
+      }),
+    );
+    return Failed.flatMap(({ Id, Code, Message: text }) => {
+      const message = batch[Number(Id)];
+      return message === undefined ? [] : [[message, new Error(`${Code ?? 'SQS'}: ${text ?? 'not taken'}`)]];
+    });
+  } catch (error) {
+    return batch.map((message) => [message, error]);
+  }
 }
 
 /** Sends a pointer again whose message could not be seen yet. */

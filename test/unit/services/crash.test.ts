@@ -139,10 +139,9 @@ async function work(death?: Fate): Promise<number> {
 }
 
 async function publish(url: string, config: Record<string, string>, body = 'work'): Promise<string> {
-  const { messageId } = await world.publish(world.account, {
+  const { body: answer } = await world.publish(world.account, {
     prefix: 'Svc',
     config: new Map(Object.entries(config).map(([name, value]) => [name, [value]])),
-    queryToken: undefined,
     otherHeaders: [],
     otherQuery: [],
     destination: url,
@@ -150,7 +149,7 @@ async function publish(url: string, config: Record<string, string>, body = 'work
     callerIp: '127.0.0.1',
     host: 'api.example.com',
   });
-  return messageId;
+  return 'messageId' in answer ? answer.messageId : '';
 }
 
 async function deadLettersOf(messageId: string): Promise<number> {

@@ -1,0 +1,14 @@
+import { badRequest, quote } from './httpError.ts';
+
+/**
+ * Checks the name of a URL group, a queue or a schedule.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 400
+ */
+export function parseName(field: string, text: string): string {
+  if (!/^[A-Za-z0-9._-]{1,128}$/.test(text)) {
+    throw badRequest(`${field} is ${quote(text)}; allowed are 1 to 128 letters, digits, ".", "_" and "-".`);
+  }
+  return text;
+}
