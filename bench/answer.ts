@@ -1,0 +1,11 @@
+import * as z from 'zod/mini';
+
+const success = z.union([
+  z.object({ statusCode: z.literal(200) }),
+  z.object({ batchItemFailures: z.array(z.never()) }),
+]);
+
+/** @throws Error when a handler did not do what it was called for: a measurement of failures says nothing */
+export function checkAnswer(answer: unknown): void {
+  if (!success.safeParse(answer).success) throw new Error(`The handler answered ${JSON.stringify(answer)}.`);
+}

@@ -1,0 +1,81 @@
+/** What one message's way makes AWS bill, counted while the real handlers make it. */
+import { checkAnswer } from './answer.ts';
+import { bodies, queueEvent } from './events.ts';
+import type { Use } from './meter.ts';
+import { dollarsPerMillion, type Unit } from './prices.ts';
+import type { World } from './world.ts';
+
+/** How many pointers one invocation of deliver gets: one where little happens, ten under load. */
+export const batchSizes = [1, 10] as const;
+export type BatchSize = (typeof batchSizes)[number];
+
+/** One line of a message's bill. */
+export interface BillLine {
+  readonly by: string;
+  readonly what: string;
+  readonly unit: Unit;
+  /** Units for each message, by the size of the batches that they are delivered in. */
+  readonly amounts: Readonly<Record<BatchSize, number>>;
+}
+
+export interface Bill {
+  /** What the body is. */
+  readonly body: string;
+  readonly lines: readonly BillLine[];
+}
+
+/** Dollars for a million messages. */
+export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
+  lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);
+
+/**
+ * Bills of the bodies. Every handler is warm: its secret and, in deliver, its account are already read, as they are for all
+ * but the first of ten seconds.
+ */
+export async function countUses(world: World): Promise<readonly Bill[]> {
+  const bills: Bill[] = [];
+  for (const [name, body] of bodies) {
+    await messagesWay(world, body, 1);
+    const lists = new Map<BatchSize, readonly Use[]>();
+    for (const size of batchSizes) lists.set(size, await messagesWay(world, body, size));
+    bills.push({ body: name, lines: linesOf(lists) });
+  }
+  return bills;
+}
+
+/** Publishes so many messages and delivers them in one batch. */
+async function messagesWay(world: World, body: Buffer, size: BatchSize): Promise<readonly Use[]> {
+  const published = await world.meter.measure('publish', async () => {
+    for (let made = 0; made < size; made += 1) checkAnswer(await world.publish.invoke(world.eventFor(body)));
+  });
+  const event = queueEvent(await world.takePointers(size));
+  const delivered = await world.meter.measure('deliver', async () => {
+    checkAnswer(await world.deliver.invoke(event));
+  });
+  return [
+    { by: 'gateway', what: 'a request', unit: 'apiRequest', amount: size },
+    { by: 'publish', what: 'its invocation', unit: 'lambdaRequest', amount: size },
+    ...published,
+    // The event source mapping calls SQS on the account's bill.
+    { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
+    { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
+    ...delivered,
+    { by: 'queue', what: 'DeleteMessageBatch', unit: 'sqsRequest', amount: 1 },
+  ];
+}
+
+/** Adds up the uses of a kind, in the order of their first, and divides them by the messages they were for. */
+function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>): readonly BillLine[] {
+  const amount = (of: Use, size: BatchSize): number =>
+    (lists.get(size) ?? [])
+      .filter(({ by, what, unit }) => by === of.by && what === of.what && unit === of.unit)
+      .reduce((sum, use) => sum + use.amount, 0) / size;
+  const keyOf = ({ by, what, unit }: Use): string => `${by} ${what} ${unit}`;
+  const kinds = new Map([...lists.values()].flat().map((use) => [keyOf(use), use]));
+  return [...kinds.values()].map((use) => ({
+    by: use.by,
+    what: use.what,
+    unit: use.unit,
+    amounts: { 1: amount(use, 1), 10: amount(use, 10) },
+  }));
+}

@@ -1,0 +1,111 @@
+/** The events that the measured handlers are called with, as API Gateway and the event source mapping make them. */
+import { randomBytes } from 'node:crypto';
+import type { Message } from '@aws-sdk/client-sqs';
+import type { SQSEvent } from 'aws-lambda';
+
+/** So large is every measured message. */
+export const bodyBytes = 1024;
+
+/** As webhooks are. */
+export const jsonBody = orderEvent();
+export const jsonBodyName = '1 KB of JSON';
+
+/** Bodies by what they are called in the tables; random bytes take most room, because nothing shortens them. */
+export const bodies: ReadonlyMap<string, Buffer> = new Map([
+  [jsonBodyName, jsonBody],
+  ['1 KB of random bytes', randomBytes(bodyBytes)],
+]);
+
+/** An event of a shop, padded to its size in its last text. */
+function orderEvent(): Buffer {
+  const event = (note: string): string =>
+    JSON.stringify({
+      id: 'evt_01JCM3Z8W2V5T9K4R7Q6X1B0ND',
+      type: 'order.paid',
+      created_at: '2026-11-14T09:21:37.482Z',
+      api_version: '2026-08-01',
+      data: {
+        order_id: 'ord_8f3a91c27d',
+        currency: 'EUR',
+        total: 184.35,
+        tax: 29.43,
+        customer: { id: 'cus_55d10b7e', email: 'jana.novak@mail.example', locale: 'cs-CZ' },
+        shipping: {
+          method: 'courier',
+          line1: 'Vinohradská 112',
+          city: 'Praha',
+          zip: '130 00',
+          country: 'CZ',
+        },
+        items: [
+          { sku: 'LMP-2041-BK', name: 'Desk lamp, black', quantity: 1, price: 89.9 },
+          { sku: 'BLB-0600-WW', name: 'LED bulb 6 W, warm white', quantity: 4, price: 7.25 },
+          { sku: 'CBL-0150-TX', name: 'Textile cable 1.5 m', quantity: 3, price: 21.816667 },
+        ],
+        payment: { provider: 'card', brand: 'visa', last4: '4418', captured: true },
+        note,
+      },
+    });
+  const note =
+    'Please ring twice, the bell of the second door does not work; leave the parcel with the neighbours on the ' +
+    'ground floor if nobody opens, and send a text message before you come. If the black lamp should not be in ' +
+    'stock any more, the white one is just as good, but please do not send the brass one: it does not fit the desk. ' +
+    'Thank you very much.';
+  const room = bodyBytes - Buffer.byteLength(event(''));
+  if (room < 0 || room > note.length) throw new Error(`The note would have to have ${room} bytes.`);
+  return Buffer.from(event(note.slice(0, room)));
+}
+
+/** What of API Gateway's proxy event a real client's request fills. */
+export function publishEvent(token: string, destination: string, body: Buffer): object {
+  const headers = {
+    Accept: '*/*',
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    Host: 'abcde12345.execute-api.us-east-1.example',
+    'User-Agent': 'bench/1.0',
+    'X-Amzn-Trace-Id': 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b',
+    'X-Forwarded-For': '203.0.113.7',
+    'X-Forwarded-Port': '443',
+    'X-Forwarded-Proto': 'https',
+  };
+  return {
+    resource: '/v2/publish/{destination+}',
+    path: `/v2/publish/${destination}`,
+    httpMethod: 'POST',
+    headers,
+    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    queryStringParameters: null,
+    multiValueQueryStringParameters: null,
+    pathParameters: { destination },
+    stageVariables: null,
+    requestContext: {
+      requestId: 'c6af9ac6-7b61-11e6-9a41-93e8deadbeef',
+      domainName: headers.Host,
+      identity: { sourceIp: '203.0.113.7' },
+    },
+    body: body.toString('base64'),
+    isBase64Encoded: true,
+  };
+}
+
+export function queueEvent(messages: readonly Message[]): SQSEvent {
+  return {
+    Records: messages.map(({ MessageId = '', ReceiptHandle = '', Body = '', MD5OfBody = '' }) => ({
+      messageId: MessageId,
+      receiptHandle: ReceiptHandle,
+      body: Body,
+      attributes: {
+        ApproximateReceiveCount: '1',
+        SentTimestamp: '1763628097000',
+        SenderId: 'AROAEXAMPLE',
+        ApproximateFirstReceiveTimestamp: '1763628097003',
+      },
+      messageAttributes: {},
+      md5OfBody: MD5OfBody,
+      eventSource: 'aws:sqs',
+      eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:short',
+      awsRegion: 'us-east-1',
+    })),
+  };
+}

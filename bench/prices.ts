@@ -1,0 +1,44 @@
+/**
+ * Public list prices of AWS in us-east-1, in dollars per million units: the first tier, without free allowances,
+ * without discounts. Where a price is read, the page and the day stand beside it; nothing else here knows a price.
+ */
+
+export interface Price {
+  readonly unit: string;
+  readonly dollarsPerMillion: number;
+  /** Whose list it is on. */
+  readonly source: string;
+}
+
+/**
+ * The day on which the prices were compared with what is published of these lists. The published copies agreed with one
+ * another; some still show DynamoDB's prices from before November 2024, when they were halved.
+ */
+export const pricedOn = '2026-11-20';
+
+export const prices = {
+  apiRequest: {
+    unit: 'API request',
+    dollarsPerMillion: 3.5,
+    source: 'Amazon API Gateway pricing, REST APIs',
+  },
+  lambdaRequest: { unit: 'Lambda request', dollarsPerMillion: 0.2, source: 'AWS Lambda pricing' },
+  /** A request is one for each 64 KB that it carries. */
+  sqsRequest: { unit: 'SQS request', dollarsPerMillion: 0.4, source: 'Amazon SQS pricing, standard queues' },
+  /** On top of the request: only what is sent carries a group. */
+  sqsGroup: { unit: 'SQS group', dollarsPerMillion: 0.1, source: 'Amazon SQS pricing, fair queues' },
+  dynamoWrite: { unit: 'write unit', dollarsPerMillion: 0.625, source: 'Amazon DynamoDB pricing, on-demand' },
+  dynamoRead: { unit: 'read unit', dollarsPerMillion: 0.125, source: 'Amazon DynamoDB pricing, on-demand' },
+  s3Put: { unit: 'S3 PUT', dollarsPerMillion: 5, source: 'Amazon S3 pricing, S3 Standard' },
+  s3Get: { unit: 'S3 GET', dollarsPerMillion: 0.4, source: 'Amazon S3 pricing, S3 Standard' },
+  secretRead: { unit: 'secret read', dollarsPerMillion: 5, source: 'AWS Secrets Manager pricing' },
+  /** Memory given to a function, for as long as it runs. */
+  lambdaGbSecond: { unit: 'GB-second', dollarsPerMillion: 13.3334, source: 'AWS Lambda pricing, arm64' },
+  logGb: { unit: 'GB', dollarsPerMillion: 500_000, source: 'Amazon CloudWatch pricing, logs collected' },
+} as const satisfies Record<string, Price>;
+
+export type Unit = keyof typeof prices;
+
+/** What a million times so many units cost, in dollars. */
+export const dollarsPerMillion = (unit: Unit, amount: number): number =>
+  prices[unit].dollarsPerMillion * amount;
