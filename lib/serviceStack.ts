@@ -1,7 +1,9 @@
 /** What can be made again at any time: the API, the queues, the functions, and who may touch what. */
 import { ArnFormat, CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
+import type { ApiFunction } from '../lambdas/http/routes.ts';
 import { tables } from '../lambdas/resources.ts';
 import { makeApi, stageName } from './api.ts';
 import { allow, type CodeOf, SvcFunction } from './function.ts';
@@ -15,6 +17,14 @@ interface ServiceStackProps extends StackProps {
   readonly codeOf: CodeOf;
 }
 
+const tableNames = [
+  'messages',
+  'dlq',
+  'accounts',
+  'groups',
+  'deduplication',
+] as const satisfies (keyof typeof tables)[];
+
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     super(scope, id, props);
@@ -22,9 +32,7 @@ export class ServiceStack extends Stack {
     const queues = new Queues(this, 'Queues');
 
     const environment = {
-      [tables.messages.variable]: state.messages.tableName,
-      [tables.dlq.variable]: state.dlq.tableName,
-      [tables.accounts.variable]: state.accounts.tableName,
+      ...Object.fromEntries(tableNames.map((name) => [tables[name].variable, state[name].tableName])),
       BODIES_BUCKET: state.bodies.bucketName,
       SHORT_QUEUE_URL: queues.short.queueUrl,
       LONG_QUEUE_URL: queues.long.queueUrl,
@@ -45,34 +53,62 @@ export class ServiceStack extends Stack {
         arnFormat: ArnFormat.COLON_RESOURCE_NAME,
       }),
     );
-    const readAccounts = allow(['dynamodb:GetItem'], state.accounts.tableArn);
+    const on = (name: (typeof tableNames)[number], ...actions: string[]) =>
+      allow(
+        actions.map((action) => `dynamodb:${action}`),
+        state[name].tableArn,
+      );
     const sendPointers = allow(['sqs:SendMessage'], queues.short.queueArn, queues.long.queueArn);
-    const everyBody = state.bodies.arnForObjects('*');
+    const onBodies = (...actions: string[]) =>
+      allow(
+        actions.map((action) => `s3:${action}`),
+        state.bodies.arnForObjects('*'),
+      );
+    const authenticate = [readMasterSecret, on('accounts', 'GetItem')];
 
-    const publish = new SvcFunction(this, 'Publish', {
-      ...shared,
-      handler: 'publish',
-      description: 'Accepts a message: its row and its pointer',
-      memorySize: 512,
-      // Ends before the gateway gives up, which is after 29 s.
-      timeout: Duration.seconds(28),
-      may: [
-        readMasterSecret,
-        readAccounts,
-        allow(['dynamodb:PutItem'], state.messages.tableArn),
-        allow(['s3:PutObject'], everyBody),
+    const answering = (id: string, handler: ApiFunction, description: string, may: PolicyStatement[]) =>
+      new SvcFunction(this, id, {
+        ...shared,
+        handler,
+        description,
+        memorySize: 512,
+        // Ends before the gateway gives up, which is after 29 s.
+        timeout: Duration.seconds(28),
+        may,
+      });
+    const functions: Record<ApiFunction, SvcFunction> = {
+      publish: answering('Publish', 'publish', 'Accepts messages: their rows and their pointers', [
+        ...authenticate,
+        on('groups', 'GetItem'),
+        on('deduplication', 'PutItem'),
+        on('messages', 'Query', 'PutItem', 'BatchWriteItem'),
+        onBodies('PutObject'),
         sendPointers,
-      ],
-    });
-    const description = new SvcFunction(this, 'Description', {
-      ...shared,
-      handler: 'description',
-      description: 'Says how the service is and what it offers',
-      memorySize: 256,
-      timeout: Duration.seconds(10),
-      may: [],
-    });
-    const api = makeApi(this, { functions: { publish, description }, settings });
+      ]),
+      messages: answering('MessagesApi', 'messages', 'Shows and cancels messages that wait', [
+        ...authenticate,
+        on('messages', 'Query', 'GetItem', 'PutItem'),
+        onBodies('GetObject'),
+      ]),
+      logs: answering('Logs', 'logs', 'Shows what became of messages', [
+        ...authenticate,
+        on('messages', 'Query'),
+        allow(['dynamodb:Query'], `${state.messages.tableArn}/index/log`),
+      ]),
+      topics: answering('Topics', 'topics', 'Keeps URL groups', [
+        ...authenticate,
+        on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
+      ]),
+      dlq: answering('DlqApi', 'dlq', 'Shows, removes and retries dead letters', [
+        ...authenticate,
+        on('dlq', 'Query', 'GetItem', 'UpdateItem'),
+        on('messages', 'Query', 'GetItem', 'BatchWriteItem'),
+        onBodies('GetObject', 'PutObject'),
+        sendPointers,
+      ]),
+      description: answering('Description', 'description', 'Says how the service is and what it offers', []),
+    };
+    const api = makeApi(this, { functions, settings });
 
     // Deliveries back into the API would go round for ever. (Publish learns the API's host from each request.)
     const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
@@ -81,11 +117,10 @@ export class ServiceStack extends Stack {
       mayInvokeItself: true,
       environment: { ...environment, OWN_HOSTS: [host, ...settings.ownHosts].join(',') },
       may: [
-        readMasterSecret,
-        readAccounts,
-        allow(['dynamodb:Query', 'dynamodb:PutItem'], state.messages.tableArn),
-        allow(['dynamodb:PutItem'], state.dlq.tableArn),
-        allow(['s3:GetObject', 's3:PutObject'], everyBody),
+        ...authenticate,
+        on('messages', 'Query', 'GetItem', 'PutItem', 'BatchWriteItem'),
+        on('dlq', 'Query', 'PutItem', 'UpdateItem'),
+        onBodies('GetObject', 'PutObject'),
         sendPointers,
       ],
     };
@@ -120,7 +155,7 @@ export class ServiceStack extends Stack {
       description: 'Makes an account and shows its tokens and keys; invoked by hand',
       memorySize: 256,
       timeout: Duration.seconds(30),
-      may: [readMasterSecret, allow(['dynamodb:GetItem', 'dynamodb:PutItem'], state.accounts.tableArn)],
+      may: [readMasterSecret, on('accounts', 'GetItem', 'PutItem')],
     });
 
     api.node.tryRemoveChild('Endpoint'); // The CDK's own output: the same, but with a slash at its end.

@@ -42,6 +42,8 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
         MESSAGES_TABLE: 'messages',
         DLQ_TABLE: 'dlq',
         ACCOUNTS_TABLE: 'accounts',
+        GROUPS_TABLE: 'groups',
+        DEDUPLICATION_TABLE: 'deduplication',
         BODIES_BUCKET: 'bodies',
         SHORT_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/short',
         LONG_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/long',

@@ -66,6 +66,8 @@ function shortName(resource: string): string {
     'Messages',
     'Dlq',
     'Accounts',
+    'Groups',
+    'Deduplication',
     'Bodies',
     'QueuesShort',
     'QueuesLong',
@@ -75,16 +77,20 @@ function shortName(resource: string): string {
   return known.find((name) => resource.includes(name)) ?? resource;
 }
 
+const authenticate = ['dynamodb:GetItem Accounts', 'secretsmanager:GetSecretValue master'];
+const sendPointers = ['sqs:SendMessage QueuesLong', 'sqs:SendMessage QueuesShort'];
 const perform = [
-  'dynamodb:GetItem Accounts',
+  ...authenticate,
+  ...sendPointers,
+  'dynamodb:BatchWriteItem Messages',
+  'dynamodb:GetItem Messages',
   'dynamodb:PutItem Dlq',
   'dynamodb:PutItem Messages',
+  'dynamodb:Query Dlq',
   'dynamodb:Query Messages',
+  'dynamodb:UpdateItem Dlq',
   's3:GetObject Bodies',
   's3:PutObject Bodies',
-  'secretsmanager:GetSecretValue master',
-  'sqs:SendMessage QueuesLong',
-  'sqs:SendMessage QueuesShort',
 ];
 const consume = (queue: string) =>
   ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'].map((action) => `${action} ${queue}`);
@@ -104,12 +110,50 @@ describe('the roles', () => {
     [
       'Publish',
       [
-        'dynamodb:GetItem Accounts',
+        ...authenticate,
+        ...sendPointers,
+        'dynamodb:BatchWriteItem Messages',
+        'dynamodb:GetItem Groups',
+        'dynamodb:PutItem Deduplication',
         'dynamodb:PutItem Messages',
+        'dynamodb:Query Messages',
         's3:PutObject Bodies',
-        'secretsmanager:GetSecretValue master',
-        'sqs:SendMessage QueuesLong',
-        'sqs:SendMessage QueuesShort',
+      ],
+    ],
+    [
+      'MessagesApi',
+      [
+        ...authenticate,
+        'dynamodb:GetItem Messages',
+        'dynamodb:PutItem Messages',
+        'dynamodb:Query Messages',
+        's3:GetObject Bodies',
+      ],
+    ],
+    ['Logs', [...authenticate, 'dynamodb:Query Messages', 'dynamodb:Query Messages']],
+    [
+      'Topics',
+      [
+        ...authenticate,
+        'dynamodb:DeleteItem Groups',
+        'dynamodb:GetItem Groups',
+        'dynamodb:PutItem Groups',
+        'dynamodb:Query Groups',
+      ],
+    ],
+    [
+      'DlqApi',
+      [
+        ...authenticate,
+        ...sendPointers,
+        'dynamodb:BatchWriteItem Messages',
+        'dynamodb:GetItem Dlq',
+        'dynamodb:GetItem Messages',
+        'dynamodb:Query Dlq',
+        'dynamodb:Query Messages',
+        'dynamodb:UpdateItem Dlq',
+        's3:GetObject Bodies',
+        's3:PutObject Bodies',
       ],
     ],
     ['Description', []],
@@ -160,7 +204,11 @@ describe('the functions', () => {
       'DeliverLong // deliver',
       'DeliverShort // deliver',
       'Description // description',
+      'DlqApi // dlq',
+      'Logs // logs',
+      'MessagesApi // messages',
       'Publish // publish',
+      'Topics // topics',
     ]);
   });
 
@@ -175,7 +223,7 @@ describe('the functions', () => {
   });
 
   it('answer the gateway before it gives up after 29 s', () => {
-    for (const name of ['Publish', 'Description']) {
+    for (const name of ['Publish', 'MessagesApi', 'Logs', 'Topics', 'DlqApi', 'Description']) {
       expect(functions.find((found) => found.name === name)?.Timeout).toBeLessThan(29);
     }
   });
@@ -193,7 +241,9 @@ describe('the functions', () => {
         'ACCOUNTS_TABLE',
         'ALLOWED_DESTINATIONS',
         'BODIES_BUCKET',
+        'DEDUPLICATION_TABLE',
         'DLQ_TABLE',
+        'GROUPS_TABLE',
         'HEADER_PREFIXES',
         'LONG_QUEUE_URL',
         'MASTER_SECRET_ID',
