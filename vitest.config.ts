@@ -6,7 +6,13 @@ export default defineConfig({
   test: {
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'] } },
+      {
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          env: { POWERTOOLS_LOG_LEVEL: 'SILENT' },
+        },
+      },
       {
         test: {
           name: 'infra',

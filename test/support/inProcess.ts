@@ -7,7 +7,6 @@ import { environmentOf, startStandIns, type Endings, type StandIns } from '../..
  * imported afterwards.
  */
 export async function startInProcess(): Promise<{ readonly standIns: StandIns; stop(): Promise<void> }> {
-  process.env['POWERTOOLS_LOG_LEVEL'] ??= 'SILENT';
   isolate();
   const endings: Endings = [];
   const fail = (error: unknown): never => {
