@@ -57,8 +57,25 @@ describe('a malformed configuration', () => {
     ['Svc-Forward-Host', 'x', 400, /^Svc-Forward-Host cannot be forwarded/],
     ['Svc-Label', 'a,,b', 400, /^Svc-Label is "a,,b"; allowed are up to 10 labels/],
     ['Upstash-Retries', 'x', 400, /^Upstash-Retries is "x"/],
-    ['Svc-Deduplication-Id', 'x', 400, /^Svc-Deduplication-Id is not supported yet\.$/],
-    ['Svc-Flow-Control-Key', 'x', 400, /^Svc-Flow-Control-Key is not supported yet\.$/],
+    [
+      'Svc-Deduplication-Id',
+      'x'.repeat(1_025),
+      400,
+      /^Svc-Deduplication-Id is .*; allowed are 1 to 1024 characters/,
+    ],
+    [
+      'Svc-Redact-Fields',
+      'body,cookies',
+      400,
+      /^Svc-Redact-Fields is .*; allowed are body, headers and header/,
+    ],
+    [
+      'Svc-Flow-Control-Value',
+      'parallelism=1',
+      400,
+      /^Svc-Flow-Control-Value is given without Svc-Flow-Control-Key/,
+    ],
+    ['Svc-Flow-Control-Key', 'x', 400, /^Svc-Flow-Control-Key is given without Svc-Flow-Control-Value/],
   ])('%s: %s is refused', async (name, value, status, says) => {
     const inbox = receiver.inbox();
     const answer = await publish(inbox.url, { headers: { [name]: value } });
