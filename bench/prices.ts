@@ -1,6 +1,6 @@
 /**
  * Public list prices of AWS in us-east-1, in dollars per million units: the first tier, without free allowances,
- * without discounts. Where a price is read, the page and the day stand beside it; nothing else here knows a price.
+ * without discounts. Nothing else here knows a price.
  */
 
 export interface Price {
@@ -11,8 +11,8 @@ export interface Price {
 }
 
 /**
- * The day on which the prices were compared with what is published of these lists. The published copies agreed with one
- * another; some still show DynamoDB's prices from before November 2024, when they were halved.
+ * The day on which the prices were last checked: against published copies of these lists and guides to them, of 2024 to June
+ * 2026, which agree. (Many still show DynamoDB as it was before November 2024, at twice the price.)
  */
 export const pricedOn = '2026-11-20';
 
