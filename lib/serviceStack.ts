@@ -8,6 +8,7 @@ import { tables } from '../lambdas/resources.ts';
 import { makeApi, stageName } from './api.ts';
 import { allow, type CodeOf, SvcFunction } from './function.ts';
 import { type QueueName, Queues, timing } from './queues.ts';
+import { Scheduling } from './scheduling.ts';
 import type { Settings } from './settings.ts';
 import type { StateStack } from './stateStack.ts';
 
@@ -23,6 +24,7 @@ const tableNames = [
   'accounts',
   'groups',
   'deduplication',
+  'schedules',
 ] as const satisfies (keyof typeof tables)[];
 
 export class ServiceStack extends Stack {
@@ -30,12 +32,20 @@ export class ServiceStack extends Stack {
     super(scope, id, props);
     const { settings, state, codeOf } = props;
     const queues = new Queues(this, 'Queues');
+    const scheduling = new Scheduling(this, 'Scheduling', { name: settings.name, queues });
 
     const environment = {
       ...Object.fromEntries(tableNames.map((name) => [tables[name].variable, state[name].tableName])),
       BODIES_BUCKET: state.bodies.bucketName,
       SHORT_QUEUE_URL: queues.short.queueUrl,
       LONG_QUEUE_URL: queues.long.queueUrl,
+      SHORT_QUEUE_ARN: queues.short.queueArn,
+      LONG_QUEUE_ARN: queues.long.queueArn,
+      DEAD_QUEUE_ARN: queues.dead.queueArn,
+      FIRE_QUEUE_ARN: queues.fire.queueArn,
+      SCHEDULER_DLQ_ARN: queues.undeliveredFires.queueArn,
+      SCHEDULER_ROLE_ARN: scheduling.role.roleArn,
+      SCHEDULE_GROUP: scheduling.groupName,
       MASTER_SECRET_ID: state.masterSecretName,
       HEADER_PREFIXES: settings.headerPrefixes.join(','),
       ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
@@ -58,7 +68,10 @@ export class ServiceStack extends Stack {
         actions.map((action) => `dynamodb:${action}`),
         state[name].tableArn,
       );
-    const sendPointers = allow(['sqs:SendMessage'], queues.short.queueArn, queues.long.queueArn);
+    const sendPointers = [
+      allow(['sqs:SendMessage'], queues.short.queueArn, queues.long.queueArn),
+      ...scheduling.mayUse('CreateSchedule'),
+    ];
     const onBodies = (...actions: string[]) =>
       allow(
         actions.map((action) => `s3:${action}`),
@@ -83,12 +96,13 @@ export class ServiceStack extends Stack {
         on('deduplication', 'PutItem'),
         on('messages', 'Query', 'PutItem', 'BatchWriteItem'),
         onBodies('PutObject'),
-        sendPointers,
+        ...sendPointers,
       ]),
       messages: answering('MessagesApi', 'messages', 'Shows and cancels messages that wait', [
         ...authenticate,
         on('messages', 'Query', 'GetItem', 'PutItem'),
         onBodies('GetObject'),
+        ...scheduling.mayUse('DeleteSchedule'),
       ]),
       logs: answering('Logs', 'logs', 'Shows what became of messages', [
         ...authenticate,
@@ -104,7 +118,15 @@ export class ServiceStack extends Stack {
         on('dlq', 'Query', 'GetItem', 'UpdateItem'),
         on('messages', 'Query', 'GetItem', 'BatchWriteItem'),
         onBodies('GetObject', 'PutObject'),
-        sendPointers,
+        ...sendPointers,
+      ]),
+      schedules: answering('Schedules', 'schedules', 'Keeps schedules', [
+        ...authenticate,
+        on('schedules', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
+        on('groups', 'GetItem'),
+        on('messages', 'Query', 'GetItem', 'BatchWriteItem', 'DeleteItem'),
+        onBodies('GetObject', 'PutObject', 'DeleteObject'),
+        ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
       ]),
       description: answering('Description', 'description', 'Says how the service is and what it offers', []),
     };
@@ -121,7 +143,7 @@ export class ServiceStack extends Stack {
         on('messages', 'Query', 'GetItem', 'PutItem', 'BatchWriteItem'),
         on('dlq', 'Query', 'PutItem', 'UpdateItem'),
         onBodies('GetObject', 'PutObject'),
-        sendPointers,
+        ...sendPointers,
       ],
     };
     const deliverShort = new SvcFunction(this, 'DeliverShort', {
@@ -145,6 +167,24 @@ export class ServiceStack extends Stack {
       memorySize: 256,
       timeout: timing.dead.timeout,
     });
+    const fire = new SvcFunction(this, 'Fire', {
+      ...shared,
+      environment: delivering.environment,
+      handler: 'fire',
+      description: 'Publishes what a schedule says when it fires',
+      memorySize: 512,
+      timeout: timing.fire.timeout,
+      may: [
+        on('accounts', 'GetItem'),
+        on('schedules', 'GetItem', 'PutItem', 'UpdateItem'),
+        on('groups', 'GetItem'),
+        on('messages', 'GetItem', 'BatchWriteItem'),
+        onBodies('GetObject', 'PutObject'),
+        allow(['sqs:SendMessage'], queues.short.queueArn, queues.long.queueArn),
+        ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
+      ],
+    });
+    this.consume(queues, 'fire', fire);
     this.consume(queues, 'short', deliverShort, settings.deliveryConcurrency);
     this.consume(queues, 'long', deliverLong, settings.deliveryConcurrency);
     this.consume(queues, 'dead', abandon);

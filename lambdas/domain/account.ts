@@ -17,6 +17,7 @@ export interface Limits {
   /** URL groups. */
   readonly max_topics: number;
   readonly max_endpoints_per_topic: number;
+  readonly max_schedules: number;
 }
 
 const mebibyte = 1_048_576;
@@ -31,6 +32,7 @@ const planLimits: Record<Plan, Limits> = {
     max_dlq_size: 1_000,
     max_topics: 1,
     max_endpoints_per_topic: 100,
+    max_schedules: 10,
   },
   paid: {
     timeout: 840,
@@ -41,6 +43,7 @@ const planLimits: Record<Plan, Limits> = {
     max_dlq_size: 100_000,
     max_topics: 100,
     max_endpoints_per_topic: 100,
+    max_schedules: 1_000,
   },
 };
 

@@ -24,9 +24,6 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
 /** By what a message counts as the same as one before. */
 export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
 
-/** The longest that SQS delays a message by itself. */
-export const longestDelayMs = 900 * secondMs;
-
 const longestLabels = 10;
 
 function parseMethod(field: string, value: string): Method {
@@ -67,11 +64,6 @@ function checkDelay(field: string, delayMs: number, account: Account): void {
   if (delayMs > limitSeconds * secondMs) {
     throw overLimit(
       `${field} asks for a delay of ${formatDuration(delayMs)}, but the account's limit max_delay is ${limitSeconds} seconds.`,
-    );
-  }
-  if (delayMs > longestDelayMs) {
-    throw badRequest(
-      `${field} asks for a delay of ${formatDuration(delayMs)}; for now, delays of up to ${formatDuration(longestDelayMs)} are supported.`,
     );
   }
 }

@@ -29,16 +29,19 @@ export const handler = api<'dlq'>({
       host: call.request.host,
     }),
   }),
-  'POST /v2/dlq/retry/{dlqId}': async ({ request, canonical, caller }) => ({
+  'POST /v2/dlq/retry/{dlqId}': async (call) => ({
     status: 201,
-    body: await retryDlqEntry(caller.account, firstVariable(request), { ...canonical, host: request.host }),
+    body: await retryDlqEntry(call.caller.account, firstVariable(call), {
+      ...call.canonical,
+      host: call.request.host,
+    }),
   }),
-  'GET /v2/dlq/{dlqId}': async ({ request, caller }) => ({
+  'GET /v2/dlq/{dlqId}': async (call) => ({
     status: 200,
-    body: await getDlqEntry(caller.account, firstVariable(request)),
+    body: await getDlqEntry(call.caller.account, firstVariable(call)),
   }),
-  'DELETE /v2/dlq/{dlqId}': async ({ request, caller }) => {
-    await deleteDlqEntry(caller.account, firstVariable(request));
+  'DELETE /v2/dlq/{dlqId}': async (call) => {
+    await deleteDlqEntry(call.caller.account, firstVariable(call));
     return { status: 200, body: { deleted: 1 } };
   },
 });

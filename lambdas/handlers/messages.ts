@@ -4,12 +4,12 @@ import { firstVariable } from '../http/request.ts';
 import { cancelMessage, cancelMessages, getMessage } from '../services/messages.ts';
 
 export const handler = api<'messages'>({
-  'GET /v2/messages/{messageId}': async ({ request, caller }) => ({
+  'GET /v2/messages/{messageId}': async (call) => ({
     status: 200,
-    body: await getMessage(caller.account, firstVariable(request)),
+    body: await getMessage(call.caller.account, firstVariable(call)),
   }),
-  'DELETE /v2/messages/{messageId}': async ({ request, caller }) => {
-    await cancelMessage(caller.account, firstVariable(request));
+  'DELETE /v2/messages/{messageId}': async (call) => {
+    await cancelMessage(call.caller.account, firstVariable(call));
     return { status: 200, body: { cancelled: 1 } };
   },
   'DELETE /v2/messages': async ({ request, canonical, caller }) => {

@@ -19,10 +19,10 @@ const publishTo = (
   });
 
 export const handler = api<'publish'>({
-  'POST /v2/publish/{destination+}': (call) => publishTo(call, rawTail(call.request)),
+  'POST /v2/publish/{destination+}': (call) => publishTo(call, rawTail(call)),
   'POST /v2/enqueue/{queueName}/{destination+}': (call) => {
-    const queueName = parseName('The name of the queue', firstVariable(call.request));
-    return publishTo(call, rawTail(call.request).replace(/^[^/]*\//, ''), queueName);
+    const queueName = parseName('The name of the queue', firstVariable(call));
+    return publishTo(call, rawTail(call).replace(/^[^/]*\//, ''), queueName);
   },
   'POST /v2/batch': async ({ request, canonical, caller }) => ({
     status: 200,

@@ -10,11 +10,11 @@ import {
   type GroupRequest,
 } from '../services/urlGroups.ts';
 
-const groupRequest = ({ request, canonical }: AuthenticatedCall): GroupRequest => ({
-  name: firstVariable(request),
-  body: request.body,
-  prefix: canonical.prefix,
-  host: request.host,
+const groupRequest = (call: AuthenticatedCall): GroupRequest => ({
+  name: firstVariable(call),
+  body: call.request.body,
+  prefix: call.canonical.prefix,
+  host: call.request.host,
 });
 
 export const handler = api<'topics'>({
@@ -22,16 +22,16 @@ export const handler = api<'topics'>({
     status: 200,
     body: await listGroups(caller.account, canonical.prefix),
   }),
-  'GET /v2/topics/{name}': async ({ request, canonical, caller }) => ({
+  'GET /v2/topics/{name}': async (call) => ({
     status: 200,
-    body: await getGroup(caller.account, firstVariable(request), canonical.prefix),
+    body: await getGroup(call.caller.account, firstVariable(call), call.canonical.prefix),
   }),
   'PATCH /v2/topics/{name}': async (call) => ({
     status: 200,
     body: await setDefaults(call.caller.account, groupRequest(call)),
   }),
-  'DELETE /v2/topics/{name}': async ({ request, caller }) => {
-    await deleteGroup(caller.account, firstVariable(request));
+  'DELETE /v2/topics/{name}': async (call) => {
+    await deleteGroup(call.caller.account, firstVariable(call));
     return { status: 200, body: {} };
   },
   'POST /v2/topics/{name}/endpoints': async (call) => {

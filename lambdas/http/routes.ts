@@ -4,7 +4,7 @@
  */
 
 /** Each function is one Lambda, and one file of the same name in `handlers/`. */
-export type ApiFunction = 'publish' | 'messages' | 'logs' | 'topics' | 'dlq' | 'description';
+export type ApiFunction = 'publish' | 'messages' | 'logs' | 'topics' | 'dlq' | 'schedules' | 'description';
 
 /** What a caller must show: `write` the account's token, `read` that or the read-only token, `open` nothing. */
 export type Access = 'write' | 'read' | 'open';
@@ -43,5 +43,74 @@ export const routes = [
   { method: 'GET', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
 
+  { method: 'POST', path: '/v2/schedules/{destination+}', function: 'schedules', access: 'write' },
+  { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
+  { method: 'GET', path: '/v2/schedules/{scheduleId}', function: 'schedules', access: 'read' },
+  { method: 'DELETE', path: '/v2/schedules/{scheduleId}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{scheduleId}/pause', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{scheduleId}/pause', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{scheduleId}/resume', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{scheduleId}/resume', function: 'schedules', access: 'write' },
+
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];
+
+const segmentsOf = (path: string): readonly string[] => path.slice(1).split('/');
+const isVariable = (segment: string): boolean => segment.startsWith('{');
+const isGreedy = (segment: string): boolean => segment.endsWith('+}');
+
+/**
+ * The path of the gateway's resource that answers a route. API Gateway allows one variable at a place in a path, so where
+ * a greedy one stands, it takes in the routes that have another there; the function behind it tells them apart.
+ */
+export function gatewayPath(route: Route): string {
+  const own = segmentsOf(route.path);
+  for (const { path } of routes) {
+    const segments = segmentsOf(path);
+    const place = segments.length - 1;
+    const isBeside =
+      isGreedy(segments[place] ?? '') &&
+      isVariable(own[place] ?? '') &&
+      segments.slice(0, place).every((segment, index) => segment === own[index]);
+    if (isBeside) return path;
+  }
+  return route.path;
+}
+
+/** A path as an expression: a variable is one segment, a greedy one the rest. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(
+    `^${segmentsOf(path)
+      .map((segment) => (isGreedy(segment) ? '/.+' : isVariable(segment) ? '/[^/]+' : `/${segment}`))
+      .join('')}/?$`,
+    's',
+  );
+
+/** The more specific first: fixed segments before variables, and those before greedy ones. */
+const bySpecificity = (one: Route, other: Route): number => rankOf(one) - rankOf(other);
+const rankOf = ({ path }: Route): number =>
+  segmentsOf(path).reduce(
+    (rank, segment) => rank + (isGreedy(segment) ? 100 : isVariable(segment) ? 1 : 0),
+    0,
+  );
+
+const patterns = [...routes]
+  .sort(bySpecificity)
+  .map((route) => ({ route: route satisfies Route, pattern: patternOf(route.path) }));
+
+/**
+ * Finds the route of a request by its raw path; what stands before the version segment, as a custom domain's mapping puts
+ * it there, is passed over.
+ *
+ * @returns the routes of the most specific path that matches: that of the method, and all of them
+ */
+export function findRoute(
+  method: string,
+  rawPath: string,
+): { readonly route: Route | undefined; readonly others: readonly Route[] } {
+  const path = rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')));
+  const found = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }): Route => route);
+  const [first] = found;
+  const others = found.filter((route) => route.path === first?.path);
+  return { route: others.find((route) => route.method === method), others };
+}

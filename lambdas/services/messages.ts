@@ -2,10 +2,18 @@ import type { Account } from '../domain/account.ts';
 import { now } from '../domain/clock.ts';
 import { matches, type Filter } from '../domain/filters.ts';
 import { notFound, quote } from '../domain/httpError.ts';
+import type { Message } from '../domain/message.ts';
 import { bodyRecord, filterable, messageRecord } from '../domain/records.ts';
 import { loadBody } from '../stores/bodies.ts';
-import { endMessage, listMessages, loadMessage, type MessageHistory } from '../stores/messages.ts';
+import {
+  endMessage,
+  listMessages,
+  loadMessage,
+  type LastAttempt,
+  type MessageHistory,
+} from '../stores/messages.ts';
 import { shardsOf } from '../stores/shards.ts';
+import { isFarFrom, withdrawFar } from '../transport/queue.ts';
 import { eachOf } from './eachOf.ts';
 import { merged, pageOf, rangeOf } from './pages.ts';
 
@@ -41,8 +49,24 @@ export async function getMessage(account: Account, messageId: string) {
  * @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled
  */
 export async function cancelMessage(account: Account, messageId: string): Promise<void> {
-  const { message } = await loadWaiting(account, messageId);
-  if (!(await endMessage(message, 'CANCELLED', now()))) throw noSuchMessage(messageId);
+  const { message, attempts } = await loadWaiting(account, messageId);
+  if (!(await withdraw(message, attempts.at(-1)))) throw noSuchMessage(messageId);
+}
+
+/**
+ * Ends a message, and takes back the pointer to its next attempt where Scheduler keeps it. A pointer that is not taken
+ * back finds the end.
+ *
+ * @returns whether it had not ended before
+ */
+async function withdraw(message: Message, last: LastAttempt | undefined): Promise<boolean> {
+  const isFirst = await endMessage(message, 'CANCELLED', now());
+  const sentAt = last?.recordedAt ?? message.createdAt;
+  const dueAt = last?.nextDeliveryAt ?? message.notBefore;
+  if (isFirst && isFarFrom(sentAt, dueAt)) {
+    await withdrawFar(message.messageId, last === undefined ? 0 : last.number + 1);
+  }
+  return isFirst;
 }
 
 /** How long a bulk operation goes on before it says where it stopped. */
@@ -64,7 +88,7 @@ export async function cancelMessages(
     await eachOf([...new Set(filter.ids)], bulkAtOnce, async (messageId) => {
       const history = await loadMessage({ accountId: account.id, messageId });
       if (history === undefined || isOver(history)) return;
-      if (await endMessage(history.message, 'CANCELLED', now())) cancelled += 1;
+      if (await withdraw(history.message, history.attempts.at(-1))) cancelled += 1;
     });
     return { cancelled };
   }
@@ -75,10 +99,10 @@ export async function cancelMessages(
   // The published clients send the longest page's length where they mean all.
   const count = filter.count === undefined || filter.count === 100 ? Infinity : filter.count;
   const page = await pageOf(scope, rows, range, { count, budgetMs: bulkBudgetMs / 2 }, (row) =>
-    !row.isOver && matches(filter, filterable(row.message)) ? [row.message] : [],
+    !row.isOver && matches(filter, filterable(row.message)) ? [row] : [],
   );
-  await eachOf(page.entries, bulkAtOnce, async (message) => {
-    if (await endMessage(message, 'CANCELLED', now())) cancelled += 1;
+  await eachOf(page.entries, bulkAtOnce, async ({ message, last }) => {
+    if (await withdraw(message, last)) cancelled += 1;
   });
   return { cancelled, cursor: page.cursor };
 }

@@ -3,7 +3,7 @@ import { now } from '../domain/clock.ts';
 import { parseDestination, parseUrl, refuseUnsafe } from '../domain/destination.ts';
 import type { CanonicalRequest, Header } from '../domain/dialect.ts';
 import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
-import { newId } from '../domain/ids.ts';
+import { derivedId, newId } from '../domain/ids.ts';
 import { expiryOf, type Message } from '../domain/message.ts';
 import { parsePublishOptions, type Deduplication } from '../domain/options.ts';
 import type { Endpoint } from '../domain/urlGroup.ts';
@@ -24,6 +24,17 @@ export interface PublishRequest extends Pick<
   readonly callerIp: string;
   /** The host that the request came to. */
   readonly host: string;
+  /** The fire of a schedule that publishes it. */
+  readonly fire?: Fire | undefined;
+}
+
+/** A schedule's fire: from it follow the ids of its messages, so that firing twice makes them once. */
+export interface Fire {
+  readonly scheduleId: string;
+  /** Unix milliseconds. */
+  readonly time: number;
+  /** Unguessable. */
+  readonly seed: string;
 }
 
 /** What is answered for one message. */
@@ -56,7 +67,7 @@ function withQuery(url: string, query: readonly Header[]): string {
   return `${url}${url.includes('?') ? '&' : '?'}${added}`;
 }
 
-interface Prepared {
+export interface Prepared {
   readonly drafts: readonly Draft[];
   readonly isGroup: boolean;
   readonly deduplication: Deduplication | undefined;
@@ -67,7 +78,7 @@ interface Prepared {
  *
  * @throws HttpError 400, 403, 404, 412 or 413
  */
-async function prepare(account: Account, request: PublishRequest): Promise<Prepared> {
+export async function prepare(account: Account, request: PublishRequest): Promise<Prepared> {
   const limits = limitsOf(account);
   const { body } = request;
   if (body.length > limits.max_message_size) {
@@ -105,7 +116,11 @@ async function prepare(account: Account, request: PublishRequest): Promise<Prepa
       topicName: group?.name,
       endpointName: endpoint.name,
       queueName: request.queueName,
-      messageId: newId('msg', createdAt),
+      scheduleId: request.fire?.scheduleId,
+      messageId:
+        request.fire === undefined
+          ? newId('msg', createdAt)
+          : derivedId('msg', request.fire.time, JSON.stringify([request.fire, endpoint])),
       accountId: account.id,
       prefix: request.prefix,
       createdAt,

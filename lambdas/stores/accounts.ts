@@ -25,6 +25,7 @@ const accountRow = z.object({
       max_dlq_size: z.number(),
       max_topics: z.number(),
       max_endpoints_per_topic: z.number(),
+      max_schedules: z.number(),
     }),
   ),
 });

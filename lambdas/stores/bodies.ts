@@ -9,7 +9,7 @@ import { dayMs } from '../domain/clock.ts';
 import { epochSeconds } from '../domain/message.ts';
 import { bodyLifetimesDays } from '../resources.ts';
 import { settings } from '../settings.ts';
-import { getRow, putAll } from './dynamodb.ts';
+import { deleteRow, getRow, putAll } from './dynamodb.ts';
 
 /** Binary attributes. */
 export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
@@ -32,7 +32,8 @@ const worthDeflating = 512;
 const largestTried = 8 * largestRow;
 
 async function openBucket() {
-  const { GetObjectCommand, PutObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
+  const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } =
+    await import('@aws-sdk/client-s3');
   const s3 = new S3Client({
     forcePathStyle: true,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 10_000 },
@@ -41,6 +42,7 @@ async function openBucket() {
   return {
     put: (Key: string, Body: Uint8Array) => s3.send(new PutObjectCommand({ Bucket, Key, Body })),
     get: (Key: string) => s3.send(new GetObjectCommand({ Bucket, Key })),
+    delete: (Key: string) => s3.send(new DeleteObjectCommand({ Bucket, Key })),
   };
 }
 
@@ -51,6 +53,7 @@ const bucket = (): ReturnType<typeof openBucket> => (opened ??= openBucket());
 
 /** The object's key says how long it is kept: a lifecycle rule for each class ends what is older. */
 function objectKey(messageId: string, accountId: string, lifetimeMs: number): string {
+  if (lifetimeMs === Infinity) return `kept/${accountId}/${messageId}`;
   const days = bodyLifetimesDays.find((known) => known * dayMs >= lifetimeMs);
   if (days === undefined) throw new Error(`No lifetime class holds a body for ${lifetimeMs} ms.`);
   return `${days}d/${accountId}/${messageId}`;
@@ -74,7 +77,7 @@ const rowKey = (messageId: string): { readonly shard: string; readonly id: strin
  * Puts a body where it belongs. What is stored and never referred to ends by itself.
  *
  * @param now Unix milliseconds
- * @param expiresAt Unix milliseconds after which nobody needs it
+ * @param expiresAt Unix milliseconds after which nobody needs it; Infinity for what is kept until it is deleted
  */
 export async function storeBody(
   { accountId, messageId, expiresAt }: { accountId: string; messageId: string; expiresAt: number },
@@ -84,7 +87,8 @@ export async function storeBody(
   const pack = packed(body);
   if (pack.bytes.length <= largestHere) return { at: 'here', ...pack };
   if (pack.bytes.length <= largestRow) {
-    const row = { ...rowKey(messageId), bytes: pack.bytes, expiresAt: epochSeconds(expiresAt) };
+    const ttl = expiresAt === Infinity ? undefined : epochSeconds(expiresAt);
+    const row = { ...rowKey(messageId), bytes: pack.bytes, expiresAt: ttl };
     await putAll(settings.messagesTable, [row]);
     return { at: 'row', deflated: pack.deflated };
   }
@@ -111,5 +115,18 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
       if (object.Body === undefined) throw new Error(`The body ${stored.key} has no content.`);
       return object.Body.transformToByteArray();
     }
+  }
+}
+
+/** Deletes a body that was to be kept. */
+export async function deleteBody(messageId: string, stored: StoredBody): Promise<void> {
+  switch (stored.at) {
+    case 'here':
+      return;
+    case 'row':
+      await deleteRow(settings.messagesTable, rowKey(messageId));
+      return;
+    case 'bucket':
+      await (await bucket()).delete(stored.key);
   }
 }

@@ -1,6 +1,7 @@
 import {
   BatchWriteItemCommand,
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -59,6 +60,10 @@ export async function getRow(table: string, key: object, consistent: boolean): P
     new GetItemCommand({ TableName: table, Key: toItem(key), ConsistentRead: consistent }),
   );
   return Item === undefined ? undefined : unmarshall(Item);
+}
+
+export async function deleteRow(table: string, key: object): Promise<void> {
+  await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
 }
 
 /** Reads all that a query finds, one page after the other, as far as the reader goes on asking. */

@@ -251,6 +251,22 @@ export interface ListedMessage extends Ordered {
   /** It will see no further attempt. */
   readonly isOver: boolean;
   readonly end: End | undefined;
+  /** The attempt that was recorded last. */
+  readonly last: LastAttempt | undefined;
+}
+
+/** What of an attempt tells when the next is due. */
+export type LastAttempt = Pick<Attempt, 'number' | 'recordedAt' | 'nextDeliveryAt'>;
+
+const lastRow = z.object({
+  attempt: z.number(),
+  recordedAt: z.number(),
+  nextDeliveryAt: z.optional(z.number()),
+});
+
+function lastOf(row: Row): LastAttempt {
+  const { attempt, ...rest } = lastRow.parse(row);
+  return { number: attempt, ...rest };
 }
 
 /**
@@ -258,12 +274,12 @@ export interface ListedMessage extends Ordered {
  * stands.
  */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
-  const { first, last } = idBounds('msg', range);
+  const bounds = idBounds('msg', range);
   const rows = queryRows({
     TableName: settings.messagesTable,
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
     ProjectionExpression:
-      '#shard, #id, #end, #attempt, #state, prefix, createdAt, notBefore, callerIp, #url, #method, headers, maxRetries, timeoutMs, retryDelay, labels, flowControl, redaction, topicName, endpointName, queueName, scheduleId, callback, failureCallback, expiresAt',
+      '#shard, #id, #end, #attempt, #state, recordedAt, nextDeliveryAt, prefix, createdAt, notBefore, callerIp, #url, #method, headers, maxRetries, timeoutMs, retryDelay, labels, flowControl, redaction, topicName, endpointName, queueName, scheduleId, callback, failureCallback, expiresAt',
     ExpressionAttributeNames: {
       '#shard': 'shard',
       '#id': 'id',
@@ -273,21 +289,29 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
       '#url': 'url',
       '#method': 'method',
     },
-    ExpressionAttributeValues: { ':shard': { S: shard }, ':first': { S: first }, ':last': { S: last } },
+    ExpressionAttributeValues: {
+      ':shard': { S: shard },
+      ':first': { S: bounds.first },
+      ':last': { S: bounds.last },
+    },
     ScanIndexForward: false,
     Limit: rowsPerRead,
   });
   let end: End | undefined;
+  let last: LastAttempt | undefined;
   let isDone = false;
   for await (const row of rows) {
     if ('end' in row) end = z.enum(ends).parse(row['end']);
-    else if ('attempt' in row) isDone ||= row['state'] !== 'RETRY';
-    else {
+    else if ('attempt' in row) {
+      last ??= lastOf(row);
+      isDone ||= row['state'] !== 'RETRY';
+    } else {
       const message = messageOf(withImplied(row));
-      const listed = { message, end, isOver: isDone || end !== undefined, id: message.messageId };
+      const listed = { message, end, last, isOver: isDone || end !== undefined, id: message.messageId };
       const ordered = { ...listed, time: timeOfId(message.messageId) };
       if (isBehind(ordered, range.behind)) yield ordered;
       end = undefined;
+      last = undefined;
       isDone = false;
     }
   }
@@ -350,7 +374,11 @@ export async function* listHistory(
   const end = ended && endRow.parse(ended).end;
   const message = messageOf(withImplied(own));
   const isOver = end !== undefined || rows.some((row) => 'attempt' in row && row['state'] !== 'RETRY');
-  const listed = { message, end, isOver, id: messageId, time: timeOfId(messageId) };
+  const last = rows
+    .filter((row) => 'attempt' in row)
+    .map(lastOf)
+    .at(-1);
+  const listed = { message, end, last, isOver, id: messageId, time: timeOfId(messageId) };
   const records = rows.filter((row) => 'recordedAt' in row).map(logRowOf);
   for (const row of [...records.sort((one, other) => other.time - one.time), listed]) {
     if (isBehind(row, range.behind)) yield row;

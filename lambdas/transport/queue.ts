@@ -1,4 +1,4 @@
-/** The two delivery queues: pointers to messages that are due now or soon. */
+/** Pointers to messages, on their way to the two delivery queues. */
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../domain/clock.ts';
@@ -7,6 +7,7 @@ import type { Message } from '../domain/message.ts';
 import { formatPointer, type Pointer } from '../domain/pointer.ts';
 import { shortTimeoutMs } from '../resources.ts';
 import { settings } from '../settings.ts';
+import { sendLater, unschedule } from './scheduler.ts';
 
 export const sqs = new SQSClient({
   maxAttempts: 5,
@@ -49,14 +50,38 @@ const send = (pointer: Pointer, group: string, delaySeconds: number): Promise<un
     }),
   );
 
+/** Whether one moment is further from another than a message timer reaches. Unix milliseconds. */
+export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
+  dueAt - sentAt > longestTimerSeconds * secondMs;
+
+const isFar = (dueAt: number): boolean => isFarFrom(now(), dueAt);
+
+/** What Scheduler knows a far attempt by. */
+const farName = (messageId: string, attempt: number): string => `${messageId}-${attempt}`;
+
+function sendFar(message: Addressed, attempt: number, dueAt: number): Promise<void> {
+  const pointer = pointerTo(message, attempt);
+  return sendLater({
+    name: farName(message.messageId, attempt),
+    dueAt,
+    queueArn: pointer.queue === 'short' ? settings.shortQueueArn : settings.longQueueArn,
+    input: formatPointer(pointer),
+  });
+}
+
+/** Takes back the pointer to an attempt that is far away, if it has not been sent yet. */
+export const withdrawFar = (messageId: string, attempt: number): Promise<void> =>
+  unschedule(farName(messageId, attempt));
+
 /**
- * Sends the pointer to an attempt so that it arrives when the attempt is due, or as much earlier as the message timer
- * falls short: a worker that gets it early sends it on.
+ * Sends the pointer to an attempt so that it arrives when the attempt is due: by a message timer, or where that does not
+ * reach, by Scheduler and a little early. A worker that gets it early sends it on.
  *
  * @param dueAt Unix milliseconds
  */
 export async function sendPointer(message: Addressed, attempt: number, dueAt: number): Promise<void> {
-  await send(pointerTo(message, attempt), groupOf(message), timerUntil(dueAt));
+  if (isFar(dueAt)) await sendFar(message, attempt, dueAt);
+  else await send(pointerTo(message, attempt), groupOf(message), timerUntil(dueAt));
 }
 
 /** SQS takes 10 messages at once. */
@@ -76,19 +101,21 @@ export async function sendPointers(messages: readonly Message[]): Promise<Readon
   for (let round = 0; round < rounds && left.length > 0; round += 1) {
     if (round > 0) await setTimeout(100 * 2 ** round);
     failures.clear();
+    const far = left.filter(({ notBefore }) => isFar(notBefore)).map((message) => [message]);
+    const near = left.filter(({ notBefore }) => !isFar(notBefore));
     const batches = (['short', 'long'] as const).flatMap((queue) => {
-      const own = left.filter((message) => pointerTo(message, 0).queue === queue);
+      const own = near.filter((message) => pointerTo(message, 0).queue === queue);
       return Array.from({ length: Math.ceil(own.length / pointersPerSend) }, (_, index) =>
         own.slice(index * pointersPerSend, (index + 1) * pointersPerSend),
       );
     });
-    const waiting = batches.values();
+    const waiting = [...far, ...batches].values();
     const lane = async (): Promise<void> => {
       for (const batch of waiting) {
         for (const [message, error] of await sendBatch(batch)) failures.set(message, error);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(sendsAtOnce, batches.length) }, lane));
+    await Promise.all(Array.from({ length: Math.min(sendsAtOnce, far.length + batches.length) }, lane));
     left = [...failures.keys()];
   }
   return failures;
@@ -98,6 +125,10 @@ async function sendBatch(batch: readonly Message[]): Promise<readonly [Message, 
   const [first] = batch;
   if (first === undefined) return [];
   try {
+    if (isFar(first.notBefore)) {
+      await sendFar(first, 0, first.notBefore);
+      return [];
+    }
     const { Failed = [] } = await sqs.send(
       new SendMessageBatchCommand({
         QueueUrl: queueUrl(pointerTo(first, 0)),
