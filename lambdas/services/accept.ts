@@ -51,14 +51,10 @@ const rowsTogether = 25;
 /**
  * Accepts many messages with few calls: their rows first, 25 at a time, then their pointers, 10 at a time.
  *
- * @param others what becomes of those that could not be accepted: they are ended, or left as they are for somebody who
- * will accept them again under the same ids
- * @returns for each whether it was accepted
+ * @returns for each whether it was accepted. The others are to be taken back, or accepted again under the same ids:
+ * whichever write failed may have been done all the same.
  */
-export async function acceptEach(
-  drafts: readonly Draft[],
-  others: 'end' | 'leave' = 'end',
-): Promise<readonly boolean[]> {
+export async function acceptEach(drafts: readonly Draft[]): Promise<readonly boolean[]> {
   const failures = new Map<Message, unknown>();
   const withBodies: { readonly message: Message; readonly stored: StoredBody }[] = [];
   await eachOf(drafts, atOnce, async ({ message, body }) => {
@@ -83,14 +79,11 @@ export async function acceptEach(
   const written = withBodies.map(({ message }) => message).filter((message) => !failures.has(message));
   for (const [message, error] of await sendPointers(written)) failures.set(message, error);
 
-  await eachOf([...failures], atOnce, async ([message, error]) => {
-    logRejection(message, error);
-    if (others === 'end') await endMessage(message, 'REJECTED', now());
-  });
+  for (const [message, error] of failures) logRejection(message, error);
   return drafts.map(({ message }) => !failures.has(message));
 }
 
-/** Ends messages that were accepted although others, which belong to them, were not. */
+/** Ends messages that could not be accepted, or were although others, which belong to them, were not. */
 export async function takeBack(drafts: readonly Draft[]): Promise<void> {
   await eachOf(drafts, atOnce, async ({ message }) => {
     await endMessage(message, 'REJECTED', now());

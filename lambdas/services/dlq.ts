@@ -1,4 +1,6 @@
 import { limitsOf, type Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import type { CanonicalRequest } from '../domain/dialect.ts';
 import { longestPage, matches, type Filter, type Filterable } from '../domain/filters.ts';
@@ -29,7 +31,14 @@ const scopeOf = (account: Account): string => `${account.id}/dlq`;
 const noSuchEntry = (dlqId: string): Error => notFound(`There is no dead letter ${quote(dlqId)}.`);
 
 /** An entry as lists show it: without bodies. */
-const entryRecord = ({ dlqId, message, responseStatus, responseHeaders, error, retried }: DeadLetter) => ({
+const entryRecord = ({
+  dlqId,
+  message,
+  responseStatus,
+  responseHeaders,
+  error,
+  retried,
+}: DeadLetter): Answer<typeof answers.listedDeadLetter> => ({
   ...messageRecord(message),
   dlqId,
   retried,
@@ -61,14 +70,20 @@ async function select(
   );
 }
 
-export async function listDlq(account: Account, filter: Filter) {
+export async function listDlq(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.deadLetterPage>> {
   const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };
   const { entries, cursor } = await select(account, filter, limits);
   return { messages: entries.map(entryRecord), cursor };
 }
 
 /** @throws HttpError 404 */
-export async function getDlqEntry(account: Account, dlqId: string) {
+export async function getDlqEntry(
+  account: Account,
+  dlqId: string,
+): Promise<Answer<typeof answers.deadLetter>> {
   const entry = await loadDeadLetter(account.id, dlqId, now());
   const history = entry && (await loadMessage(entry.message));
   if (entry === undefined || history === undefined) throw noSuchEntry(dlqId);
@@ -113,7 +128,10 @@ async function onEach(
   return cursor;
 }
 
-export async function deleteDlqEntries(account: Account, filter: Filter) {
+export async function deleteDlqEntries(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.deleted>> {
   let deleted = 0;
   const cursor = await onEach(account, filter, (entries) =>
     eachOf(entries, bulkAtOnce, async ({ dlqId }) => {
@@ -129,7 +147,11 @@ export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
 }
 
 /** @throws HttpError 404, or as for a publish */
-export async function retryDlqEntry(account: Account, dlqId: string, request: RetryRequest) {
+export async function retryDlqEntry(
+  account: Account,
+  dlqId: string,
+  request: RetryRequest,
+): Promise<Answer<typeof answers.messageIdAnswer>> {
   const entry = await loadDeadLetter(account.id, dlqId, now());
   if (entry === undefined) throw noSuchEntry(dlqId);
   const [messageId] = await retry(account, [entry], request);
@@ -137,7 +159,11 @@ export async function retryDlqEntry(account: Account, dlqId: string, request: Re
   return { messageId };
 }
 
-export async function retryDlqEntries(account: Account, filter: Filter, request: RetryRequest) {
+export async function retryDlqEntries(
+  account: Account,
+  filter: Filter,
+  request: RetryRequest,
+): Promise<Answer<typeof answers.retriedPage>> {
   const responses: { readonly messageId: string }[] = [];
   const cursor = await onEach(account, filter, async (entries) => {
     for (const messageId of await retry(account, entries, request)) responses.push({ messageId });
@@ -171,7 +197,7 @@ async function retry(
     claimed.push({ entry, message: { ...renewed, messageId: retryId, expiresAt }, body });
   });
   // What could not be accepted stays in the queue, with its claim: the next retry accepts it under the same id.
-  const accepted = await acceptEach(claimed, 'leave');
+  const accepted = await acceptEach(claimed);
   const sent = claimed.filter((_, index) => accepted[index] === true);
   await eachOf(sent, bulkAtOnce, async ({ entry }) => {
     await removeDeadLetter(account.id, entry.dlqId, now());

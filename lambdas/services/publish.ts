@@ -1,4 +1,6 @@
 import { limitsOf, type Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { parseDestination, parseUrl, refuseUnsafe } from '../domain/destination.ts';
 import type { CanonicalRequest, Header } from '../domain/dialect.ts';
@@ -9,7 +11,7 @@ import { parsePublishOptions, type Deduplication } from '../domain/options.ts';
 import type { Endpoint } from '../domain/urlGroup.ts';
 import { loadUrlGroup } from '../stores/urlGroups.ts';
 import { accept, acceptEach, takeBack, type Draft } from './accept.ts';
-import { deduplicate, type Verdict } from './deduplicate.ts';
+import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
 import { destinationRules } from './destinations.ts';
 import { eachOf } from './eachOf.ts';
 
@@ -37,18 +39,11 @@ export interface Fire {
   readonly seed: string;
 }
 
-/** What is answered for one message. */
-export interface Published {
-  readonly messageId: string;
-  readonly url?: string;
-  readonly deduplicated?: true;
-}
-
 export interface PublishAnswer {
   /** 200, or 202 for what was published before. */
   readonly status: number;
   /** A list where the destination is a URL group. */
-  readonly body: Published | readonly Published[];
+  readonly body: Answer<typeof answers.publishAnswer>;
 }
 
 /** A gateway's own limit on a URL is close to this. */
@@ -133,14 +128,17 @@ export async function prepare(account: Account, request: PublishRequest): Promis
 }
 
 function answerOf({ drafts, isGroup }: Prepared, verdicts: readonly Verdict[]): PublishAnswer {
-  const published = verdicts.map(({ messageId, isDuplicate }, index): Published => ({
+  const published = verdicts.map(({ messageId, isDuplicate }) => ({
     messageId,
-    ...(isGroup && { url: drafts[index]?.message.url ?? '' }),
-    ...(isDuplicate && { deduplicated: true }),
+    ...(isDuplicate && { deduplicated: true as const }),
   }));
   const [first] = published;
   const status = verdicts.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;
-  return { status, body: isGroup || first === undefined ? published : first };
+  if (!isGroup && first !== undefined) return { status, body: first };
+  return {
+    status,
+    body: published.map((one, index) => ({ ...one, url: drafts[index]?.message.url ?? '' })),
+  };
 }
 
 const notStored = (): HttpError =>
@@ -192,24 +190,37 @@ function onlyHttpError(error: unknown): HttpError {
 async function publishPrepared(
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (PublishAnswer | HttpError)[]> {
-  const verdicts = new Map<Prepared, Verdict[]>();
+  const verdicts = new Map<Prepared, readonly Verdict[]>();
+  const deduplicate = deduplicator();
   await eachOf(prepared, atOnce, async (item) => {
     if (item instanceof HttpError) return;
     verdicts.set(item, await Promise.all(item.drafts.map((draft) => deduplicate(draft, item.deduplication))));
   });
 
-  const drafts = [...verdicts.values()].flat().flatMap(({ draft }) => draft ?? []);
+  const drafts = [...new Set([...verdicts.values()].flat().flatMap(({ draft }) => draft ?? []))];
   const accepted = await acceptEach(drafts);
-  const isAccepted = new Map(drafts.map((draft, index) => [draft, accepted[index] === true]));
+  const failed = new Set(drafts.filter((_, index) => accepted[index] !== true));
 
-  return Promise.all(
-    prepared.map(async (item) => {
-      if (item instanceof HttpError) return item;
-      const own = verdicts.get(item) ?? [];
-      const sent = own.flatMap(({ draft }) => draft ?? []);
-      if (sent.every((draft) => isAccepted.get(draft))) return answerOf(item, own);
-      await takeBack(sent.filter((draft) => isAccepted.get(draft)));
-      return notStored();
-    }),
+  const outcomes: (PublishAnswer | HttpError)[] = [];
+  await eachOf(prepared, atOnce, async (item, index) => {
+    outcomes[index] = item instanceof HttpError ? item : await settle(item, verdicts.get(item) ?? [], failed);
+  });
+  return outcomes;
+}
+
+/** All of a request's messages are accepted or none: where one failed, the others are taken back. */
+async function settle(
+  item: Prepared,
+  verdicts: readonly Verdict[],
+  failed: ReadonlySet<Draft>,
+): Promise<PublishAnswer | HttpError> {
+  if (verdicts.every(({ draft }) => draft === undefined || !failed.has(draft))) {
+    await Promise.all(verdicts.map(confirm));
+    return answerOf(item, verdicts);
+  }
+  const ended = await Promise.all(
+    verdicts.map(async (verdict) => ((await giveUp(verdict)) ? (verdict.draft ?? []) : [])),
   );
+  await takeBack(ended.flat());
+  return notStored();
 }
