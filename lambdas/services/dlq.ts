@@ -1,13 +1,14 @@
+import { setTimeout } from 'node:timers/promises';
 import { limitsOf, type Account } from '../domain/account.ts';
 import type * as answers from '../domain/answers.ts';
 import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import type { CanonicalRequest } from '../domain/dialect.ts';
 import { longestPage, matches, type Filter, type Filterable } from '../domain/filters.ts';
-import { notFound, quote } from '../domain/httpError.ts';
+import { HttpError, notFound, quote } from '../domain/httpError.ts';
 import { newId } from '../domain/ids.ts';
-import { expiryOf, type Message } from '../domain/message.ts';
-import { parseOverrides } from '../domain/options.ts';
+import { expiryOf } from '../domain/message.ts';
+import { parseOverrides, type PublishOptions } from '../domain/options.ts';
 import { bodyRecord, logSubjectOf, messageRecord, responseRecord } from '../domain/records.ts';
 import { loadBody } from '../stores/bodies.ts';
 import {
@@ -19,7 +20,7 @@ import {
 } from '../stores/dlq.ts';
 import { loadMessage } from '../stores/messages.ts';
 import { shardsOf } from '../stores/shards.ts';
-import { acceptEach } from './accept.ts';
+import { acceptEach, type Draft } from './accept.ts';
 import { destinationRules } from './destinations.ts';
 import { eachOf } from './eachOf.ts';
 import { listBudgetMs } from './logs.ts';
@@ -60,13 +61,16 @@ async function select(
 ): Promise<Page<DeadLetter>> {
   const time = now();
   if (filter.ids !== undefined) {
-    const found = await Promise.all(filter.ids.map((dlqId) => loadDeadLetter(account.id, dlqId, time)));
+    const found: (DeadLetter | undefined)[] = [];
+    await eachOf([...new Set(filter.ids)], bulkAtOnce, async (dlqId, index) => {
+      found[index] = await loadDeadLetter(account.id, dlqId, time);
+    });
     return { entries: found.filter((entry) => entry !== undefined), cursor: undefined };
   }
   const range = await rangeOf(scopeOf(account), filter);
   const rows = merged(shardsOf(account.id).map((shard) => listDeadLetters(shard, range, time)));
   return pageOf(scopeOf(account), rows, range, limits, ({ entry }) =>
-    matches(filter, filterableEntry(entry)) ? [entry] : [],
+    entry !== undefined && matches(filter, filterableEntry(entry)) ? [entry] : [],
   );
 }
 
@@ -146,61 +150,118 @@ export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
   readonly host: string;
 }
 
-/** @throws HttpError 404, or as for a publish */
+/** @throws HttpError 404, 503, or as for a publish */
 export async function retryDlqEntry(
   account: Account,
   dlqId: string,
   request: RetryRequest,
 ): Promise<Answer<typeof answers.messageIdAnswer>> {
+  const overrides = overridesOf(account, request);
   const entry = await loadDeadLetter(account.id, dlqId, now());
-  if (entry === undefined) throw noSuchEntry(dlqId);
-  const [messageId] = await retry(account, [entry], request);
-  if (messageId === undefined) throw noSuchEntry(dlqId);
-  return { messageId };
+  const outcomes = await retry(account, entry === undefined ? [] : [entry], overrides);
+  const outcome = outcomes.get(dlqId) ?? 'gone';
+  if (outcome === 'gone') throw noSuchEntry(dlqId);
+  if (outcome === 'failed') {
+    throw new HttpError(503, `The dead letter ${quote(dlqId)} could not be sent again; it is still there.`);
+  }
+  return outcome;
 }
 
+/** Safe to repeat: what could not be sent again is still there. */
 export async function retryDlqEntries(
   account: Account,
   filter: Filter,
   request: RetryRequest,
 ): Promise<Answer<typeof answers.retriedPage>> {
+  const overrides = overridesOf(account, request);
   const responses: { readonly messageId: string }[] = [];
   const cursor = await onEach(account, filter, async (entries) => {
-    for (const messageId of await retry(account, entries, request)) responses.push({ messageId });
+    for (const outcome of (await retry(account, entries, overrides)).values()) {
+      if (typeof outcome === 'object') responses.push(outcome);
+    }
   });
   return { cursor, responses };
 }
 
+const overridesOf = (account: Account, request: RetryRequest): Partial<PublishOptions> =>
+  parseOverrides(request, account, destinationRules(request.host), now());
+
+/** The message that an entry was sent again as; or that it was not there any more, or could not be sent. */
+type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed';
+
+/** How long a retry may take before it counts as dead, and its entries are others' to retry. */
+const retryPatienceMs = 5_000;
+
 /**
- * Sends entries again, as new messages, and takes them out. The new message's id is settled in the entry first, so
- * whoever else retries it, now or after a crash between these steps, sends the same message and no second one.
+ * Sends entries again, as new messages, and takes them out. The new message's id is settled in the entry first. Of
+ * several who retry it at once, one sends it and the others wait for him; should he die, another sends the same message.
  *
- * @returns the new messages' ids; entries that somebody took out meanwhile have none
+ * @returns by the entry's id
  */
 async function retry(
   account: Account,
   entries: readonly DeadLetter[],
-  request: RetryRequest,
-): Promise<readonly string[]> {
-  const claimed: { readonly entry: DeadLetter; readonly message: Message; readonly body: Uint8Array }[] = [];
-  await eachOf(entries, bulkAtOnce, async (entry) => {
-    const { accountId, messageId } = entry.message;
+  overrides: Partial<PublishOptions>,
+): Promise<ReadonlyMap<string, RetryOutcome>> {
+  const outcomes = new Map<string, RetryOutcome>();
+  const until = now() + 2 * retryPatienceMs;
+  let left = entries;
+  for (let waitMs = 500; ; waitMs *= 2) {
+    const ours: Claimed[] = [];
+    const theirs: DeadLetter[] = [];
+    await eachOf(left, bulkAtOnce, async (entry) => {
+      const time = now();
+      const claim = await claimRetry(account.id, entry.dlqId, {
+        retryId: newId('msg', time),
+        now: time,
+        staleBefore: time - retryPatienceMs,
+      });
+      if (claim.state === 'ours') ours.push({ entry, retryId: claim.retryId });
+      else if (claim.state === 'theirs') theirs.push(entry);
+      else outcomes.set(entry.dlqId, claim.state === 'sent' ? { messageId: claim.retryId } : 'gone');
+    });
+    for (const [dlqId, outcome] of await sendAgain(account, ours, overrides)) outcomes.set(dlqId, outcome);
+    if (theirs.length === 0) return outcomes;
+    if (now() > until) {
+      for (const { dlqId } of theirs) outcomes.set(dlqId, 'failed');
+      return outcomes;
+    }
+    await setTimeout(waitMs);
+    left = theirs;
+  }
+}
+
+interface Claimed {
+  readonly entry: DeadLetter;
+  readonly retryId: string;
+}
+
+/** Accepts the messages that claimed entries are sent again as. Those that could not be accepted stay in the queue. */
+async function sendAgain(
+  account: Account,
+  claimed: readonly Claimed[],
+  overrides: Partial<PublishOptions>,
+): Promise<ReadonlyMap<string, RetryOutcome>> {
+  const outcomes = new Map<string, RetryOutcome>();
+  const drafts: (Draft & { readonly dlqId: string })[] = [];
+  await eachOf(claimed, bulkAtOnce, async ({ entry, retryId }) => {
+    const { message, dlqId } = entry;
+    const history = await loadMessage(message);
+    if (history === undefined) {
+      outcomes.set(dlqId, 'gone');
+      return;
+    }
+    const body = await loadBody(message.messageId, history.body);
     const createdAt = now();
-    const overrides = parseOverrides(request, account, destinationRules(request.host), createdAt);
-    const history = await loadMessage({ accountId, messageId });
-    if (history === undefined) return;
-    const body = await loadBody(messageId, history.body);
-    const retryId = await claimRetry(accountId, entry.dlqId, newId('msg', createdAt));
-    if (retryId === undefined) return;
-    const renewed = { ...entry.message, createdAt, notBefore: createdAt, ...overrides };
+    const renewed = { ...message, createdAt, notBefore: createdAt, ...overrides, messageId: retryId };
     const expiresAt = expiryOf(renewed, limitsOf(account).max_dlq_retention_time_milis);
-    claimed.push({ entry, message: { ...renewed, messageId: retryId, expiresAt }, body });
+    drafts.push({ dlqId, message: { ...renewed, expiresAt }, body });
   });
-  // What could not be accepted stays in the queue, with its claim: the next retry accepts it under the same id.
-  const accepted = await acceptEach(claimed);
-  const sent = claimed.filter((_, index) => accepted[index] === true);
-  await eachOf(sent, bulkAtOnce, async ({ entry }) => {
-    await removeDeadLetter(account.id, entry.dlqId, now());
+  const accepted = await acceptEach(drafts);
+  await eachOf(drafts, bulkAtOnce, async ({ dlqId, message }, index) => {
+    const isAccepted = accepted[index] === true;
+    if (isAccepted) await removeDeadLetter(account.id, dlqId, now(), 'sent');
+    outcomes.set(dlqId, isAccepted ? { messageId: message.messageId } : 'failed');
   });
-  return sent.map(({ message }) => message.messageId);
+  return outcomes;
 }

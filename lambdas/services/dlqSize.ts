@@ -22,6 +22,7 @@ export async function keepDlqSize(accountId: string, dlqId: string, size: number
   const time = now();
   let seen = 0;
   for await (const { entry } of listDeadLetters(shardOf(accountId, dlqId), {}, time)) {
+    if (entry === undefined) continue;
     seen += 1;
     if (seen > most) await removeDeadLetter(accountId, entry.dlqId, time);
   }

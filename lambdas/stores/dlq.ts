@@ -2,9 +2,10 @@
  * The dead letter queue: a row for each message that failed for good. The row has what lists show and filter by; the
  * bodies stay with the message, whose own row outlives it.
  */
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
+import { dayMs } from '../domain/clock.ts';
 import { shardOf, timeOfId } from '../domain/ids.ts';
 import { epochSeconds, type Message } from '../domain/message.ts';
 import { settings } from '../settings.ts';
@@ -22,8 +23,6 @@ export interface DeadLetter {
   readonly responseStatus: number;
   readonly responseHeaders: Readonly<Record<string, readonly string[]>>;
   readonly error?: string | undefined;
-  /** The message that it is sent again as, once somebody has asked for that. */
-  readonly retryId?: string | undefined;
   /** Unix milliseconds. */
   readonly expiresAt: number;
 }
@@ -35,9 +34,10 @@ const dlqRow = z.object({
   responseStatus: z.number(),
   responseHeaders: z.record(z.string(), z.array(z.string())),
   error: z.optional(z.string()),
-  retryId: z.optional(z.string()),
   dlqExpiresAt: z.number(),
 });
+
+const placeRow = z.object({ id: z.string() });
 
 const keyOf = (accountId: string, dlqId: string): { readonly shard: string; readonly id: string } => ({
   shard: shardOf(accountId, dlqId),
@@ -75,12 +75,17 @@ export async function loadDeadLetter(
   return row && deadLetterOf(row, now);
 }
 
+/** A place in the list. What is not there any more is passed on too, so that the reader may tire of it. */
+export interface ListedDeadLetter extends Ordered {
+  readonly entry: DeadLetter | undefined;
+}
+
 /** One shard's entries, newest first. */
 export async function* listDeadLetters(
   shard: string,
   range: Range,
   now: number,
-): AsyncGenerator<Ordered & { readonly entry: DeadLetter }> {
+): AsyncGenerator<ListedDeadLetter> {
   const { first, last } = idBounds('dlq', range);
   const rows = queryRows({
     TableName: settings.dlqTable,
@@ -91,58 +96,87 @@ export async function* listDeadLetters(
     Limit: rowsPerRead,
   });
   for await (const row of rows) {
-    const entry = deadLetterOf(row, now);
-    if (entry === undefined) continue;
-    const ordered = { entry, id: entry.dlqId, time: timeOfId(entry.dlqId) };
+    const { id } = placeRow.parse(row);
+    const ordered = { entry: deadLetterOf(row, now), id, time: timeOfId(id) };
     if (isBehind(ordered, range.behind)) yield ordered;
   }
 }
 
+/** How long a removed entry's empty place is kept: longer than a pointer to it can still come back. */
+const emptyPlaceMs = 2 * dayMs;
+
 /**
- * Takes an entry out; it stays as an empty place until its time, so that it is not written again.
+ * Takes an entry out, because its owner wants it gone or because it was sent again. An empty place stays for a while, so
+ * that it is not written again.
  *
  * @returns false when it was not there any more
  */
-export const removeDeadLetter = (accountId: string, dlqId: string, now: number): Promise<boolean> =>
+export const removeDeadLetter = (
+  accountId: string,
+  dlqId: string,
+  now: number,
+  reason: 'deleted' | 'sent' = 'deleted',
+): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
       new UpdateItemCommand({
         TableName: settings.dlqTable,
         Key: toItem(keyOf(accountId, dlqId)),
-        UpdateExpression: 'SET removedAt = :now',
+        UpdateExpression: 'SET removedAt = :now, removedAs = :reason, expiresAt = :end',
         ConditionExpression: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
-        ExpressionAttributeValues: { ':now': { N: String(now) } },
+        ExpressionAttributeValues: toItem({
+          ':now': now,
+          ':reason': reason,
+          ':end': epochSeconds(now + emptyPlaceMs),
+        }),
       }),
     ),
   );
 
+/** Who sends an entry again: the one who asks, somebody else at this moment, or nobody, because it is out. */
+export type RetryClaim =
+  { readonly state: 'ours' | 'sent'; readonly retryId: string } | { readonly state: 'theirs' | 'gone' };
+
+const claimedRow = z.object({
+  retryId: z.optional(z.string()),
+  removedAt: z.optional(z.number()),
+  removedAs: z.optional(z.string()),
+});
+
 /**
- * Settles the id of the message that an entry is sent again as. Whoever asks first decides; all others, and the same one
- * after a crash, get that id.
+ * Settles who sends an entry again, and as which message. The first to ask decides on the message's id; should he die,
+ * the next one sends that same message.
  *
- * @returns the id, or undefined when the entry is not there any more
+ * @param claim `staleBefore` is the time, in Unix milliseconds like `now`, before which a claim is that of a dead one
  */
 export async function claimRetry(
   accountId: string,
   dlqId: string,
-  retryId: string,
-): Promise<string | undefined> {
-  let claimed: Row | undefined;
-  const isThere = await unlessRefused(
-    dynamodb
-      .send(
-        new UpdateItemCommand({
-          TableName: settings.dlqTable,
-          Key: toItem(keyOf(accountId, dlqId)),
-          UpdateExpression: 'SET retryId = if_not_exists(retryId, :id)',
-          ConditionExpression: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
-          ExpressionAttributeValues: { ':id': { S: retryId } },
-          ReturnValues: 'UPDATED_NEW',
+  claim: { readonly retryId: string; readonly now: number; readonly staleBefore: number },
+): Promise<RetryClaim> {
+  try {
+    const { Attributes = {} } = await dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.dlqTable,
+        Key: toItem(keyOf(accountId, dlqId)),
+        UpdateExpression: 'SET retryId = if_not_exists(retryId, :id), retriedAt = :now',
+        ConditionExpression:
+          'attribute_exists(id) AND attribute_not_exists(removedAt) AND (attribute_not_exists(retriedAt) OR retriedAt < :stale)',
+        ExpressionAttributeValues: toItem({
+          ':id': claim.retryId,
+          ':now': claim.now,
+          ':stale': claim.staleBefore,
         }),
-      )
-      .then(({ Attributes = {} }) => {
-        claimed = unmarshall(Attributes);
+        ReturnValues: 'UPDATED_NEW',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
       }),
-  );
-  return isThere && claimed !== undefined ? z.string().parse(claimed['retryId']) : undefined;
+    );
+    const { retryId = claim.retryId } = claimedRow.parse(unmarshall(Attributes));
+    return { state: 'ours', retryId };
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    const { retryId, removedAt, removedAs } = claimedRow.parse(unmarshall(error.Item ?? {}));
+    if (removedAs === 'sent' && retryId !== undefined) return { state: 'sent', retryId };
+    return { state: error.Item === undefined || removedAt !== undefined ? 'gone' : 'theirs' };
+  }
 }

@@ -13,10 +13,18 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
 
-/** The one client. A table answers in milliseconds; what takes seconds is a lost connection, and is tried again. */
+/**
+ * The one client. A table answers in milliseconds; what takes seconds is a lost connection, and is tried again. What
+ * waits for one of the agent's sockets counts as connecting: bulk operations must not fail over that.
+ */
 export const dynamodb = new DynamoDBClient({
   maxAttempts: 5,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 4_000 },
+  requestHandler: {
+    connectionTimeout: 3_000,
+    requestTimeout: 4_000,
+    httpAgent: { maxSockets: 100 },
+    httpsAgent: { maxSockets: 100 },
+  },
 });
 
 export type Row = Record<string, unknown>;

@@ -77,6 +77,7 @@ export async function openWorld() {
   if (account === undefined) throw new Error('There is no account.');
 
   let fate: Fate | undefined;
+  let refused: string | undefined;
   let calls = 0;
   /** How often each AWS operation was called. */
   let operations = new Map<string, number>();
@@ -89,7 +90,7 @@ export async function openWorld() {
     const fails = (when: Fate['when']): boolean =>
       fate !== undefined &&
       ((mine === fate.call && fate.when === when) || (mine > fate.call && fate.survived !== true));
-    if (fails('before')) throw new Death();
+    if (fails('before') || operation === refused) throw new Death();
     const result = await make();
     if (fails('after')) throw new Death();
     return result;
@@ -107,6 +108,7 @@ export async function openWorld() {
 
   function reset(death?: Fate): void {
     fate = death;
+    refused = undefined;
     calls = 0;
     operations = new Map();
   }
@@ -150,6 +152,18 @@ export async function openWorld() {
     }
   }
 
+  /** Takes all pointers out of the queues. */
+  async function drain(): Promise<readonly Pointer[]> {
+    const pointers: Pointer[] = [];
+    for (let batch = await receive(); batch.length > 0; batch = await receive()) {
+      for (const { pointer, handle, queueUrl } of batch) {
+        pointers.push(pointer);
+        await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: handle }));
+      }
+    }
+    return pointers;
+  }
+
   const publish = (destination: string, config: Readonly<Record<string, string>> = {}, body = 'work') =>
     lambdas.publishRequest(account, {
       prefix: 'Svc',
@@ -168,10 +182,15 @@ export async function openWorld() {
     receiver,
     /** Starts to count anew, for a process that lives on, or for one that dies. */
     reset,
+    /** Lets every call of an operation fail, until the next reset. */
+    refuse: (operation: string): void => {
+      refused = operation;
+    },
     /** AWS calls since the last reset. */
     calls: () => calls,
     callsOf: (operation: string): number => operations.get(operation) ?? 0,
     receive,
+    drain,
     work,
     publish,
     /** Publishes to a URL; the message's id. */

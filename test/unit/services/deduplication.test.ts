@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod/mini';
 import type { Account } from '../../../lambdas/domain/account.ts';
 import { deathsAt, idsOf, openWorld, type World } from '../../support/world.ts';
 
@@ -23,6 +24,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+const published = z.looseObject({ messageId: z.string() });
+
 let ids = 0;
 const newDeduplication = (): Record<string, string> => ({ 'deduplication-id': `id-${(ids += 1)}` });
 
@@ -38,13 +41,13 @@ describe('messages with the same deduplication id', () => {
     const config = newDeduplication();
     const answers = await Promise.all(Array.from({ length: 30 }, () => world.publish(inbox.url, config)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(29).fill(202)]);
-    const published = answers.map(({ body }) => ('messageId' in body ? body.messageId : ''));
-    expect(new Set(published).size).toBe(1);
+    const messageIds = answers.map(({ body }) => ('messageId' in body ? body.messageId : ''));
+    expect(new Set(messageIds).size).toBe(1);
     // One pointer: workers that get two at once would both deliver.
     expect(world.callsOf('SendMessageBatchCommand') + world.callsOf('SendMessageCommand')).toBe(1);
     await world.work();
     expect(inbox.deliveries).toHaveLength(1);
-    expect(idsOf(inbox.deliveries)).toEqual(new Set([published[0]]));
+    expect(idsOf(inbox.deliveries)).toEqual(new Set([messageIds[0]]));
   });
 
   it('published one after the other are delivered once, whichever the attempts', async () => {
@@ -79,11 +82,9 @@ describe('messages with the same deduplication id', () => {
       { destination: inbox.url, headers },
     ]);
     await world.work();
-    expect(answers).toEqual([
-      { messageId: expect.any(String) },
-      { messageId: expect.any(String) },
-      { messageId: (answers[0] as { messageId: string }).messageId, deduplicated: true },
-    ]);
+    const [first, second, third] = z.array(published).parse(answers);
+    expect(third).toEqual({ ...first, deduplicated: true });
+    expect(second?.messageId).not.toBe(first?.messageId);
     expect(inbox.deliveries).toHaveLength(1);
     expect(other.deliveries).toHaveLength(1);
   });
@@ -131,7 +132,7 @@ describe('a first message that was not accepted', () => {
     },
   );
 
-  it.each(deathsAt(12).map((failure) => ({ ...failure, survived: true })))(
+  it.each(deathsAt(8).map((failure) => ({ ...failure, survived: true })))(
     'does not take others with it that were published at the same time ($when call $call)',
     async (failure) => {
       const inbox = world.receiver.inbox();
