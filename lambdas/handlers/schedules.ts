@@ -16,7 +16,7 @@ const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
 };
 
 export const handler = api<'schedules'>({
-  'POST /v2/schedules/{destination+}': async (call) => {
+  'POST /v2/schedules/{schedule+}': async (call) => {
     const { request, canonical, caller } = call;
     return {
       status: 200,
@@ -31,16 +31,16 @@ export const handler = api<'schedules'>({
     };
   },
   'GET /v2/schedules': async ({ caller }) => ({ status: 200, body: await listSchedules(caller.account) }),
-  'GET /v2/schedules/{scheduleId}': async (call) => ({
+  'GET /v2/schedules/{schedule}': async (call) => ({
     status: 200,
     body: await getSchedule(call.caller.account, firstVariable(call)),
   }),
-  'DELETE /v2/schedules/{scheduleId}': async (call) => {
+  'DELETE /v2/schedules/{schedule}': async (call) => {
     await deleteSchedule(call.caller.account, firstVariable(call));
     return { status: 200, body: {} };
   },
-  'POST /v2/schedules/{scheduleId}/pause': setPaused(true),
-  'PATCH /v2/schedules/{scheduleId}/pause': setPaused(true),
-  'POST /v2/schedules/{scheduleId}/resume': setPaused(false),
-  'PATCH /v2/schedules/{scheduleId}/resume': setPaused(false),
+  'POST /v2/schedules/{schedule}/pause': setPaused(true),
+  'PATCH /v2/schedules/{schedule}/pause': setPaused(true),
+  'POST /v2/schedules/{schedule}/resume': setPaused(false),
+  'PATCH /v2/schedules/{schedule}/resume': setPaused(false),
 });

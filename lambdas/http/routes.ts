@@ -43,14 +43,14 @@ export const routes = [
   { method: 'GET', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
 
-  { method: 'POST', path: '/v2/schedules/{destination+}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule+}', function: 'schedules', access: 'write' },
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
-  { method: 'GET', path: '/v2/schedules/{scheduleId}', function: 'schedules', access: 'read' },
-  { method: 'DELETE', path: '/v2/schedules/{scheduleId}', function: 'schedules', access: 'write' },
-  { method: 'POST', path: '/v2/schedules/{scheduleId}/pause', function: 'schedules', access: 'write' },
-  { method: 'PATCH', path: '/v2/schedules/{scheduleId}/pause', function: 'schedules', access: 'write' },
-  { method: 'POST', path: '/v2/schedules/{scheduleId}/resume', function: 'schedules', access: 'write' },
-  { method: 'PATCH', path: '/v2/schedules/{scheduleId}/resume', function: 'schedules', access: 'write' },
+  { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
+  { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
 
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];

@@ -18,6 +18,7 @@ async function open() {
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000 },
   });
   return {
+    client,
     create: async (schedule: NewSchedule): Promise<void> => {
       try {
         await client.send(
@@ -64,7 +65,9 @@ interface NewSchedule {
 }
 
 let opened: ReturnType<typeof open> | undefined;
-const scheduler = (): ReturnType<typeof open> => (opened ??= open());
+
+/** The one client, loaded when it is first asked for. */
+export const scheduler = (): ReturnType<typeof open> => (opened ??= open());
 
 /**
  * Scheduler fires within the minute after its time, so it is set to be early by two; the rest is left to the message
