@@ -13,6 +13,7 @@ export interface ApiResponse {
   readonly status: number;
   /** Sent as JSON. */
   readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A request that has passed the middlewares. */
@@ -112,7 +113,7 @@ export function api<F extends ApiFunction>(endpoints: Endpoints<F>) {
       const { call, caller, route: found } = context;
       const endpoint = found && table.get(`${found.method} ${found.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
-      const { status, body } = await endpoint({ ...call, caller });
-      return json(status, body);
+      const { status, body, headers } = await endpoint({ ...call, caller });
+      return json(status, body, headers);
     });
 }

@@ -44,4 +44,5 @@ export const routes = [
   { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
 
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
+  { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];

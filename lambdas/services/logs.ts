@@ -1,4 +1,6 @@
 import type { Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { longestPage, matches, type Filter, type LogState } from '../domain/filters.ts';
 import {
   attemptEntries,
@@ -47,10 +49,7 @@ function sourcesFor(filter: Filter): { readonly messages: boolean; readonly reco
  * A page of the log, newest first. An attempt's entries, ACTIVE and what became of it, are recorded together when it
  * ends, and stand together.
  */
-export async function listLogs(
-  account: Account,
-  filter: Filter,
-): Promise<{ readonly logs: readonly LogEntry[]; readonly cursor: string | undefined }> {
+export async function listLogs(account: Account, filter: Filter): Promise<Answer<typeof answers.logPage>> {
   const scope = `${account.id}/logs`;
   const range = await rangeOf(scope, filter);
   const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };

@@ -1,4 +1,6 @@
 import type { Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { matches, type Filter } from '../domain/filters.ts';
 import { notFound, quote } from '../domain/httpError.ts';
@@ -23,7 +25,10 @@ async function loadWaiting(account: Account, messageId: string): Promise<Message
 }
 
 /** @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled */
-export async function getMessage(account: Account, messageId: string) {
+export async function getMessage(
+  account: Account,
+  messageId: string,
+): Promise<Answer<typeof answers.message>> {
   const history = await loadWaiting(account, messageId);
   const { message, attempts } = history;
   const body = await loadBody(messageId, history.body);
@@ -58,7 +63,7 @@ export const bulkAtOnce = 20;
 export async function cancelMessages(
   account: Account,
   filter: Filter,
-): Promise<{ readonly cancelled: number; readonly cursor?: string | undefined }> {
+): Promise<Answer<typeof answers.cancelled>> {
   let cancelled = 0;
   if (filter.ids !== undefined) {
     await eachOf([...new Set(filter.ids)], bulkAtOnce, async (messageId) => {

@@ -1,5 +1,6 @@
-import * as z from 'zod/mini';
 import { limitsOf, type Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { parseUrl, refuseUnsafe } from '../domain/destination.ts';
 import { canonicalize, headerName, type Config } from '../domain/dialect.ts';
@@ -7,6 +8,7 @@ import { badRequest, HttpError, notFound, overLimit, quote } from '../domain/htt
 import { parseShape } from '../domain/json.ts';
 import { parseName } from '../domain/names.ts';
 import { parsePublishOptions } from '../domain/options.ts';
+import { addedEndpoints, groupDefaults, removedEndpoints } from '../domain/requests.ts';
 import { withEndpoints, withoutEndpoints, type Endpoint, type UrlGroup } from '../domain/urlGroup.ts';
 import { settings } from '../settings.ts';
 import { deleteUrlGroup, listUrlGroups, loadUrlGroup, saveUrlGroup } from '../stores/urlGroups.ts';
@@ -23,7 +25,7 @@ export interface GroupRequest {
 
 const contentType = 'content-type';
 
-function record(group: UrlGroup, prefix: string) {
+function record(group: UrlGroup, prefix: string): Answer<typeof answers.urlGroup> {
   const headers = [...group.defaults].map(
     ([name, values]) => [name === contentType ? 'Content-Type' : headerName(prefix, name), values] as const,
   );
@@ -38,13 +40,20 @@ function record(group: UrlGroup, prefix: string) {
 
 const noSuchGroup = (name: string): HttpError => notFound(`There is no URL group ${quote(name)}.`);
 
-export async function listGroups(account: Account, prefix: string) {
+export async function listGroups(
+  account: Account,
+  prefix: string,
+): Promise<Answer<typeof answers.urlGroups>> {
   const groups = await listUrlGroups(account.id);
   return groups.map((group) => record(group, prefix));
 }
 
 /** @throws HttpError 404 */
-export async function getGroup(account: Account, name: string, prefix: string) {
+export async function getGroup(
+  account: Account,
+  name: string,
+  prefix: string,
+): Promise<Answer<typeof answers.urlGroup>> {
   const group = await loadUrlGroup(account.id, name);
   if (group === undefined) throw noSuchGroup(name);
   return record(group, prefix);
@@ -86,19 +95,9 @@ export async function deleteGroup(account: Account, name: string): Promise<void>
   });
 }
 
-const endpointName = z.string().check(z.minLength(1), z.maxLength(128));
-const added = z.object({
-  endpoints: z.array(z.object({ url: z.string(), name: z.optional(endpointName) })).check(z.minLength(1)),
-});
-const removed = z.object({
-  endpoints: z
-    .array(z.object({ url: z.optional(z.string()), name: z.optional(endpointName) }))
-    .check(z.minLength(1)),
-});
-
 function readEndpoints(request: GroupRequest): readonly Endpoint[] {
   const allowed = '{"endpoints": [{"url", "name"?}]} with at least one endpoint';
-  const { endpoints } = parseShape('The body', request.body, added, allowed);
+  const { endpoints } = parseShape('The body', request.body, addedEndpoints, allowed);
   const rules = destinationRules(request.host);
   return endpoints.map(({ url, name }, index) => {
     const field = `endpoints.${index}.url`;
@@ -154,7 +153,7 @@ export async function addEndpoints(account: Account, request: GroupRequest): Pro
 export async function removeEndpoints(account: Account, request: GroupRequest): Promise<void> {
   const { name } = request;
   const allowed = '{"endpoints": [{"url"?, "name"?}]} with at least one endpoint';
-  const { endpoints: keys } = parseShape('The body', request.body, removed, allowed);
+  const { endpoints: keys } = parseShape('The body', request.body, removedEndpoints, allowed);
   const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
   if (unnamed !== -1)
     throw badRequest(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
@@ -169,11 +168,9 @@ export async function removeEndpoints(account: Account, request: GroupRequest): 
   });
 }
 
-const defaults = z.object({ headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])) });
-
 function readDefaults(account: Account, request: GroupRequest): Config {
   const allowed = '{"headers": {"<name>": "<value>" or ["<value>", …]}}';
-  const { headers } = parseShape('The body', request.body, defaults, allowed);
+  const { headers } = parseShape('The body', request.body, groupDefaults, allowed);
   const pairs = Object.entries(headers).flatMap(([name, values]) =>
     [values].flat().map((value) => [name.toLowerCase(), value] as const),
   );
@@ -199,7 +196,10 @@ function readDefaults(account: Account, request: GroupRequest): Config {
  *
  * @throws HttpError 400, 403, 404 or 412; nothing is changed then
  */
-export async function setDefaults(account: Account, request: GroupRequest) {
+export async function setDefaults(
+  account: Account,
+  request: GroupRequest,
+): Promise<Answer<typeof answers.urlGroup>> {
   const { name, prefix } = request;
   const config = readDefaults(account, request);
   const group = await changeGroup(account, name, (before) => {

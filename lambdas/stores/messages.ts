@@ -5,8 +5,9 @@
  */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
+import { methods } from '../domain/configuration.ts';
 import { shardOf, timeOfId } from '../domain/ids.ts';
-import { attemptStates, epochSeconds, methods, type Attempt, type Message } from '../domain/message.ts';
+import { attemptStates, epochSeconds, type Attempt, type Message } from '../domain/message.ts';
 import type { Pointer } from '../domain/pointer.ts';
 import { logSubjectOf, type LogSubject } from '../domain/records.ts';
 import { settings } from '../settings.ts';
@@ -64,7 +65,7 @@ const subjectRow = z.object({
   ...origin,
   messageId: z.string(),
   url: z.string(),
-  method: z.string(),
+  method: z.enum(methods),
   labels: names,
   callerIp: z.string(),
   flowControlKey: z.optional(z.string()),
