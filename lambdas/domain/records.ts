@@ -126,8 +126,9 @@ function entry(subject: LogSubject, state: LogState, time: number, more: Partial
   };
 }
 
-export const createdEntry = (message: Message): LogEntry =>
-  entry(logSubjectOf(message), 'CREATED', message.createdAt, { notBefore: message.notBefore });
+/** @param time where the message stands in the log: when its id was made, in Unix milliseconds */
+export const createdEntry = (message: Message, time: number): LogEntry =>
+  entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore });
 
 /** A withdrawn message's entries, newest first. */
 export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [

@@ -53,7 +53,7 @@ export async function cancelMessage(account: Account, messageId: string): Promis
 /** How long a bulk operation goes on before it says where it stopped. */
 export const bulkBudgetMs = 20_000;
 /** How many entries a bulk operation works on at once. */
-export const bulkAtOnce = 20;
+export const bulkAtOnce = 10;
 
 /**
  * Withdraws messages by their ids, or all that match a filter. Safe to repeat.

@@ -13,7 +13,7 @@ import { logSubjectOf, type LogSubject } from '../domain/records.ts';
 import { settings } from '../settings.ts';
 import { bytes, storedBody, type StoredBody } from './bodies.ts';
 import { dynamodb, putAll, putNew, queryRows, toItem, type Row } from './dynamodb.ts';
-import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from './shards.ts';
+import { idBounds, inOrder, isBehind, isId, rowsPerRead, type Ordered, type Range } from './shards.ts';
 
 const names = z._default(z.array(z.string()), []);
 
@@ -216,6 +216,7 @@ type MessageKey = Pick<Pointer, 'accountId' | 'messageId'>;
 /** A message's row and those behind it, strongly consistent. */
 async function rowsOf({ accountId, messageId }: MessageKey): Promise<readonly Row[]> {
   const rows: Row[] = [];
+  if (!isId('msg', messageId)) return rows;
   const found = queryRows({
     TableName: settings.messagesTable,
     ConsistentRead: true,
@@ -320,10 +321,13 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
     ScanIndexForward: false,
     Limit: rowsPerRead,
   });
-  for await (const row of rows) {
-    const ordered = logRowOf(row);
-    if (isBehind(ordered, range.behind)) yield ordered;
+  for await (const row of inOrder(logRows(rows))) {
+    if (isBehind(row, range.behind)) yield row;
   }
+}
+
+async function* logRows(rows: AsyncIterable<Row>): AsyncGenerator<LogRow> {
+  for await (const row of rows) yield logRowOf(row);
 }
 
 const orderedRow = z.object({ id: z.string(), recordedAt: z.number() });
