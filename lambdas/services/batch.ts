@@ -1,7 +1,8 @@
 import type { Account } from '../domain/account.ts';
 import type * as answers from '../domain/answers.ts';
 import type { Answer } from '../domain/answers.ts';
-import { canonicalize, type Header } from '../domain/dialect.ts';
+import { canonicalize } from '../domain/dialect.ts';
+import { readHeaders } from '../domain/headers.ts';
 import { badRequest, HttpError } from '../domain/httpError.ts';
 import { parseJson } from '../domain/json.ts';
 import { parseName } from '../domain/names.ts';
@@ -51,11 +52,9 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
     );
   }
   const { destination, body = '', headers = {}, queue } = read.data;
-  const pairs = Object.entries(headers).flatMap(([name, values]): Header[] =>
-    [values].flat().map((one): Header => [name.toLowerCase(), one]),
-  );
-  const canonical = canonicalize(pairs, [], settings.headerPrefixes);
   try {
+    const pairs = readHeaders(`item.${index}.headers`, headers);
+    const canonical = canonicalize(pairs, [], settings.headerPrefixes);
     return {
       ...canonical,
       prefix: canonical.config.size === 0 ? request.prefix : canonical.prefix,

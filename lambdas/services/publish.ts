@@ -8,7 +8,7 @@ import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
 import { newId } from '../domain/ids.ts';
 import { expiryOf, type Message } from '../domain/message.ts';
 import { parsePublishOptions, type Deduplication } from '../domain/options.ts';
-import type { Endpoint } from '../domain/urlGroup.ts';
+import type { Endpoint, UrlGroup } from '../domain/urlGroup.ts';
 import { loadUrlGroup } from '../stores/urlGroups.ts';
 import { accept, acceptEach, takeBack, type Draft } from './accept.ts';
 import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
@@ -62,7 +62,11 @@ interface Prepared {
  *
  * @throws HttpError 400, 403, 404, 412 or 413
  */
-async function prepare(account: Account, request: PublishRequest): Promise<Prepared> {
+async function prepare(
+  account: Account,
+  request: PublishRequest,
+  groupOf: (name: string) => Promise<UrlGroup | undefined>,
+): Promise<Prepared> {
   const limits = limitsOf(account);
   const { body } = request;
   if (body.length > limits.max_message_size) {
@@ -72,7 +76,7 @@ async function prepare(account: Account, request: PublishRequest): Promise<Prepa
     );
   }
   const destination = parseDestination(request.destination);
-  const group = destination.kind === 'group' ? await loadUrlGroup(account.id, destination.name) : undefined;
+  const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
   if (destination.kind === 'group' && group === undefined) {
     throw notFound(`There is no URL group ${JSON.stringify(destination.name)}.`);
   }
@@ -135,7 +139,7 @@ const notStored = (): HttpError =>
  * @throws HttpError 400, 403, 404, 412, 413 or 503; nothing is accepted then
  */
 export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
-  const prepared = await prepare(account, request);
+  const prepared = await prepare(account, request, (name) => loadUrlGroup(account.id, name));
   const [only, ...others] = prepared.drafts;
   if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {
     await accept(only);
@@ -159,10 +163,16 @@ export async function publishBatch(
   account: Account,
   requests: readonly (PublishRequest | HttpError)[],
 ): Promise<readonly (PublishAnswer | HttpError)[]> {
+  const groups = new Map<string, Promise<UrlGroup | undefined>>();
+  const groupOf = (name: string): Promise<UrlGroup | undefined> => {
+    const group = groups.get(name) ?? loadUrlGroup(account.id, name);
+    groups.set(name, group);
+    return group;
+  };
   const prepared: (Prepared | HttpError)[] = [];
   await eachOf(requests, atOnce, async (request, index) => {
     prepared[index] =
-      request instanceof HttpError ? request : await prepare(account, request).catch(onlyHttpError);
+      request instanceof HttpError ? request : await prepare(account, request, groupOf).catch(onlyHttpError);
   });
   return publishPrepared(prepared);
 }

@@ -1,9 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import { limitsOf, type Account } from '../domain/account.ts';
 import type * as answers from '../domain/answers.ts';
 import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { parseUrl, refuseUnsafe } from '../domain/destination.ts';
 import { canonicalize, headerName, type Config } from '../domain/dialect.ts';
+import { readHeaders } from '../domain/headers.ts';
 import { badRequest, HttpError, notFound, overLimit, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { parseName } from '../domain/names.ts';
@@ -23,12 +25,8 @@ export interface GroupRequest {
   readonly host: string;
 }
 
-const contentType = 'content-type';
-
 function record(group: UrlGroup, prefix: string): Answer<typeof answers.urlGroup> {
-  const headers = [...group.defaults].map(
-    ([name, values]) => [name === contentType ? 'Content-Type' : headerName(prefix, name), values] as const,
-  );
+  const headers = [...group.defaults].map(([name, values]) => [headerName(prefix, name), values] as const);
   return {
     name: group.name,
     createdAt: group.createdAt,
@@ -59,8 +57,10 @@ export async function getGroup(
   return record(group, prefix);
 }
 
-/** How often a change is made anew on the outcome of another. */
-const tries = 10;
+/** How long a change is made anew on the outcomes of others; a request to the API ends after 29 s. */
+const patienceMs = 15_000;
+/** How long, at most, it lets others go first. */
+const longestWaitMs = 200;
 
 /**
  * Changes a group as it stands, whoever else changes it meanwhile.
@@ -72,7 +72,8 @@ async function changeGroup(
   name: string,
   change: (group: UrlGroup | undefined) => UrlGroup | null | Promise<UrlGroup | null>,
 ): Promise<UrlGroup | null> {
-  for (let attempt = 0; attempt < tries; attempt += 1) {
+  const until = now() + patienceMs;
+  while (now() < until) {
     const before = await loadUrlGroup(account.id, name);
     const after = await change(before);
     const isDone =
@@ -80,6 +81,7 @@ async function changeGroup(
         ? before === undefined || (await deleteUrlGroup(before))
         : await saveUrlGroup({ ...after, version: (before?.version ?? 0) + 1 }, before?.version);
     if (isDone) return after;
+    await setTimeout(Math.random() * longestWaitMs);
   }
   throw new HttpError(
     503,
@@ -95,6 +97,9 @@ export async function deleteGroup(account: Account, name: string): Promise<void>
   });
 }
 
+/** A group is one row of at most 400 KB: a hundred endpoints have room in it. */
+const longestEndpointUrl = 2_048;
+
 function readEndpoints(request: GroupRequest): readonly Endpoint[] {
   const allowed = '{"endpoints": [{"url", "name"?}]} with at least one endpoint';
   const { endpoints } = parseShape('The body', request.body, addedEndpoints, allowed);
@@ -102,13 +107,16 @@ function readEndpoints(request: GroupRequest): readonly Endpoint[] {
   return endpoints.map(({ url, name }, index) => {
     const field = `endpoints.${index}.url`;
     const parsed = parseUrl(field, url);
+    if (parsed.length > longestEndpointUrl) {
+      throw badRequest(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
+    }
     refuseUnsafe(field, parsed, rules);
     const isTwice = endpoints.some(
       (other, place) => place < index && (name === undefined ? other.url === url : other.name === name),
     );
     if (isTwice)
       throw badRequest(`endpoints.${index} is there twice, by its ${name === undefined ? 'url' : 'name'}.`);
-    return { url: parsed, name };
+    return { url: parsed, name: name === undefined ? undefined : parseName(`endpoints.${index}.name`, name) };
   });
 }
 
@@ -171,10 +179,7 @@ export async function removeEndpoints(account: Account, request: GroupRequest): 
 function readDefaults(account: Account, request: GroupRequest): Config {
   const allowed = '{"headers": {"<name>": "<value>" or ["<value>", …]}}';
   const { headers } = parseShape('The body', request.body, groupDefaults, allowed);
-  const pairs = Object.entries(headers).flatMap(([name, values]) =>
-    [values].flat().map((value) => [name.toLowerCase(), value] as const),
-  );
-  const { config, otherHeaders } = canonicalize(pairs, [], settings.headerPrefixes);
+  const { config, otherHeaders } = canonicalize(readHeaders('headers', headers), [], settings.headerPrefixes);
   const [foreign] = otherHeaders;
   if (foreign !== undefined) {
     throw badRequest(
