@@ -34,10 +34,10 @@ const fields = {
   state: (entry) => [entry.state],
 } as const satisfies Record<string, (entry: Filterable) => readonly (string | undefined)[]>;
 
-type Field = keyof typeof fields;
+export type Field = keyof typeof fields;
 
 /** The filters of each list. */
-const known = {
+export const known = {
   messages: [
     'topicName',
     'queueName',
@@ -98,7 +98,8 @@ export const logStates = [
 ] as const;
 export type LogState = (typeof logStates)[number];
 
-const stateFilters: Readonly<Record<string, readonly LogState[]>> = {
+/** What the filter `state` takes, and the states it stands for. */
+export const stateFilters: Readonly<Record<string, readonly LogState[]>> = {
   ...Object.fromEntries(logStates.map((state) => [state, [state]])),
   IN_PROGRESS: ['ACTIVE', 'RETRY', 'ERROR'],
   CANCELED: ['CANCELLED'],
@@ -118,10 +119,10 @@ export interface Filter {
 }
 
 export const longestPage = 100;
-const mostIds = 1_000;
+export const mostIds = 1_000;
 
 /** Older spellings of the same filters. */
-const aliases: Readonly<Record<string, string>> = {
+export const aliases: Readonly<Record<string, Field>> = {
   callerIP: 'callerIp',
   topic: 'topicName',
   urlGroup: 'topicName',
@@ -196,16 +197,24 @@ function statesOf(text: string): readonly LogState[] {
   return states;
 }
 
+const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
+
+/** The JSON bodies that name ids: those of bulk operations. */
+export const idBodies = {
+  messages: z.strictObject({ [idFilters.messages]: ids }),
+  dlq: z.strictObject({ [idFilters.dlq]: ids }),
+} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
+
 /**
  * The ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
  *
  * @throws HttpError 400
  */
-export function idsInBody(list: List, body: Uint8Array): readonly Header[] {
+export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
   if (body.length === 0) return [];
   const name = idFilters[list];
-  const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
-  const given = parseShape('The body', body, z.record(z.literal(name), ids), `{"${name}": ["<id>", …]}`);
+  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
+  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
   return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }
 

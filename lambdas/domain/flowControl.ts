@@ -1,4 +1,5 @@
 import { secondMs } from './clock.ts';
+import { longestFlowControlKey } from './configuration.ts';
 import { parseDurationMs } from './duration.ts';
 import { badRequest, quote } from './httpError.ts';
 
@@ -13,7 +14,6 @@ export interface FlowControl {
   readonly period?: number | undefined;
 }
 
-const longestKey = 256;
 const largest = 1_000_000_000;
 const allowed =
   'parallelism=<n>, rate=<n>, period=<seconds or a duration such as 1m>, of which at least one of the first two';
@@ -31,8 +31,8 @@ export function parseFlowControl(
 ): FlowControl | undefined {
   if (key === undefined && value === undefined) return undefined;
   if (key === undefined) throw badRequest(`${fields.value} is given without ${fields.key}.`);
-  if (key === '' || key.length > longestKey) {
-    throw badRequest(`${fields.key} is ${quote(key)}; allowed are 1 to ${longestKey} characters.`);
+  if (key === '' || key.length > longestFlowControlKey) {
+    throw badRequest(`${fields.key} is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters.`);
   }
   if (value === undefined)
     throw badRequest(`${fields.key} is given without ${fields.value}; allowed is ${allowed}.`);

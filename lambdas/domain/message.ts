@@ -1,11 +1,9 @@
 import { dayMs, secondMs } from './clock.ts';
+import type { Method } from './configuration.ts';
 import type { Header } from './dialect.ts';
 import { longestRetryDelayMs } from './backoff.ts';
 import type { FlowControl } from './flowControl.ts';
 import type { Redaction } from './redaction.ts';
-
-export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-export type Method = (typeof methods)[number];
 
 /** How one HTTP request is to be made, and made again: of a message, and of the callbacks it asks for. */
 export interface DeliverySettings {

@@ -1,4 +1,7 @@
+import { nameForm } from './configuration.ts';
 import { badRequest, quote } from './httpError.ts';
+
+export const namePattern = new RegExp(nameForm);
 
 /**
  * Checks the name of a URL group, a queue or a schedule.
@@ -7,7 +10,7 @@ import { badRequest, quote } from './httpError.ts';
  * @throws HttpError 400
  */
 export function parseName(field: string, text: string): string {
-  if (!/^[A-Za-z0-9._-]{1,128}$/.test(text)) {
+  if (!namePattern.test(text)) {
     throw badRequest(`${field} is ${quote(text)}; allowed are 1 to 128 letters, digits, ".", "_" and "-".`);
   }
   return text;

@@ -1,6 +1,15 @@
 import type { Account } from './account.ts';
 import { defaultRetries, limitsOf } from './account.ts';
 import { secondMs } from './clock.ts';
+import {
+  longestDeduplicationId,
+  longestLabel,
+  methods,
+  mostLabels,
+  type CallbackScope,
+  type ConfigurationName,
+  type Method,
+} from './configuration.ts';
 import type { CanonicalRequest, Header } from './dialect.ts';
 import { ConfigReader } from './dialect.ts';
 import { parseUrl, refuseUnsafe, type DestinationRules } from './destination.ts';
@@ -8,7 +17,7 @@ import { formatDuration, parseDurationMs } from './duration.ts';
 import { checkForwarded, passedOn, withDefaults } from './forwarding.ts';
 import { parseFlowControl } from './flowControl.ts';
 import { badRequest, overLimit, quote } from './httpError.ts';
-import { methods, type CallbackSettings, type DeliverySettings, type Method } from './message.ts';
+import type { CallbackSettings, DeliverySettings } from './message.ts';
 import { parseRedaction } from './redaction.ts';
 import { parseRetryDelay } from './retryDelay.ts';
 
@@ -23,8 +32,6 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
 
 /** By what a message counts as the same as one before. */
 export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
-
-const longestLabels = 10;
 
 function parseMethod(field: string, value: string): Method {
   const method = methods.find((known) => known === value.toUpperCase());
@@ -81,15 +88,13 @@ function parseNotBefore(now: number, account: Account): (field: string, value: s
 
 function parseLabels(field: string, value: string): readonly string[] {
   const labels = value.split(',').map((label) => label.trim());
-  if (labels.some((label) => label === '' || label.length > 100) || labels.length > longestLabels) {
+  if (labels.some((label) => label === '' || label.length > longestLabel) || labels.length > mostLabels) {
     throw badRequest(
-      `${field} is ${quote(value)}; allowed are up to ${longestLabels} labels of 1 to 100 characters, separated by commas.`,
+      `${field} is ${quote(value)}; allowed are up to ${mostLabels} labels of 1 to ${longestLabel} characters, separated by commas.`,
     );
   }
   return [...new Set(labels)];
 }
-
-const longestDeduplicationId = 1_024;
 
 function parseDeduplication(reader: ConfigReader): Deduplication | undefined {
   const id = reader.single('deduplication-id');
@@ -143,7 +148,7 @@ const json: Header = ['content-type', 'application/json'];
 
 function parseCallback(
   reader: ConfigReader,
-  scope: 'callback' | 'failure-callback',
+  scope: CallbackScope,
   account: Account,
   rules: DestinationRules,
   fallback: Pick<DeliverySettings, 'maxRetries' | 'labels'>,
@@ -205,7 +210,7 @@ const overridable = {
   redaction: ['redact-fields'],
   callback: ['callback'],
   failureCallback: ['failure-callback'],
-} as const satisfies Partial<Record<keyof PublishOptions, readonly string[]>>;
+} as const satisfies Partial<Record<keyof PublishOptions, readonly ConfigurationName[]>>;
 
 /**
  * Reads what a request changes of a message that is sent again: of all that a publish can be configured with, only what

@@ -1,5 +1,8 @@
 /** Messages, attempts and dead letters as the API shows them. Whatever is redacted is redacted here. */
+import type * as answers from './answers.ts';
+import type { Answer } from './answers.ts';
 import { secondMs } from './clock.ts';
+import type { Method } from './configuration.ts';
 import type { Header } from './dialect.ts';
 import type { Filterable, LogState } from './filters.ts';
 import type { Attempt, DeliverySettings, KeptResponse, Message, Origin } from './message.ts';
@@ -31,7 +34,7 @@ function shownBytes<Name extends string>(
 }
 
 /** How deliveries are made, as messages, schedules and dead letters show it. */
-export function settingsRecord(message: DeliverySettings & Origin) {
+export function settingsRecord(message: DeliverySettings & Origin): Answer<typeof answers.delivery> {
   const redaction = message.redaction ?? noRedaction;
   const { flowControl } = message;
   return {
@@ -60,7 +63,7 @@ export const bodyRecord = (body: Uint8Array, redaction: Redaction = noRedaction)
   redaction.body ? { body: redacted(body) } : shownBytes('body', body);
 
 /** A message without its body. */
-export function messageRecord(message: Message) {
+export function messageRecord(message: Message): Answer<typeof answers.messageWithoutBody> {
   return {
     messageId: message.messageId,
     ...settingsRecord(message),
@@ -85,7 +88,7 @@ export const responseRecord = (response: KeptResponse) => ({
 export interface LogSubject extends Origin {
   readonly messageId: string;
   readonly url: string;
-  readonly method: string;
+  readonly method: Method;
   readonly labels: readonly string[];
   readonly callerIp: string;
   readonly flowControlKey?: string | undefined;
@@ -107,14 +110,9 @@ export const logSubjectOf = (message: Message): LogSubject => ({
   createdAt: message.createdAt,
 });
 
-export interface LogEntry {
-  /** Unix milliseconds. */
-  readonly time: number;
-  readonly state: LogState;
-  readonly [field: string]: unknown;
-}
+export type LogEntry = Answer<typeof answers.logEntry>;
 
-function entry(subject: LogSubject, state: LogState, time: number, more: object = {}): LogEntry {
+function entry(subject: LogSubject, state: LogState, time: number, more: Partial<LogEntry> = {}): LogEntry {
   const { labels, callerIp, ...rest } = subject;
   return {
     time,
@@ -128,8 +126,9 @@ function entry(subject: LogSubject, state: LogState, time: number, more: object 
   };
 }
 
-export const createdEntry = (message: Message): LogEntry =>
-  entry(logSubjectOf(message), 'CREATED', message.createdAt, { notBefore: message.notBefore });
+/** @param time where the message stands in the log: when its id was made, in Unix milliseconds */
+export const createdEntry = (message: Message, time: number): LogEntry =>
+  entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore });
 
 /** A withdrawn message's entries, newest first. */
 export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [

@@ -13,6 +13,7 @@ export interface ApiResponse {
   readonly status: number;
   /** Sent as JSON. */
   readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A request that has passed the middlewares. */
@@ -115,7 +116,7 @@ export function api<F extends ApiFunction>(endpoints: Endpoints<F>) {
       const { call, caller } = context;
       const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
-      const { status, body } = await endpoint({ ...call, caller });
-      return json(status, body);
+      const { status, body, headers } = await endpoint({ ...call, caller });
+      return json(status, body, headers);
     });
 }

@@ -53,6 +53,7 @@ export const routes = [
   { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
 
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
+  { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];
 
 const segmentsOf = (path: string): readonly string[] => path.slice(1).split('/');

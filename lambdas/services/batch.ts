@@ -1,20 +1,14 @@
-import * as z from 'zod/mini';
 import type { Account } from '../domain/account.ts';
-import { canonicalize, type Header } from '../domain/dialect.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
+import { canonicalize } from '../domain/dialect.ts';
+import { readHeaders } from '../domain/headers.ts';
 import { badRequest, HttpError } from '../domain/httpError.ts';
 import { parseJson } from '../domain/json.ts';
 import { parseName } from '../domain/names.ts';
+import { batchItem, longestBatch } from '../domain/requests.ts';
 import { settings } from '../settings.ts';
-import { publishBatch, type PublishAnswer, type PublishRequest } from './publish.ts';
-
-const longestBatch = 1_000;
-
-const item = z.strictObject({
-  destination: z.string(),
-  body: z.optional(z.string()),
-  headers: z.optional(z.record(z.string(), z.union([z.string(), z.array(z.string())]))),
-  queue: z.optional(z.string()),
-});
+import { publishBatch, type PublishRequest } from './publish.ts';
 
 export interface BatchRequest {
   /** A JSON array of `{destination, body?, headers?, queue?}`. */
@@ -25,11 +19,6 @@ export interface BatchRequest {
   readonly host: string;
 }
 
-export interface ItemError {
-  readonly error: string;
-  readonly status: number;
-}
-
 /**
  * Publishes up to 1,000 messages. Each item has its own answer, in its place.
  *
@@ -38,7 +27,7 @@ export interface ItemError {
 export async function batch(
   account: Account,
   request: BatchRequest,
-): Promise<readonly (PublishAnswer['body'] | ItemError)[]> {
+): Promise<Answer<typeof answers.batchAnswer>> {
   const items = parseJson('The body', request.body);
   if (!Array.isArray(items)) throw badRequest('The body is not a list; allowed is a JSON array of messages.');
   if (items.length > longestBatch) {
@@ -54,7 +43,7 @@ export async function batch(
 }
 
 function readItem(request: BatchRequest, value: unknown, index: number): PublishRequest | HttpError {
-  const read = item.safeParse(value);
+  const read = batchItem.safeParse(value);
   if (!read.success) {
     const [issue] = read.error.issues;
     const where = ['item', index, ...(issue?.path ?? [])].join('.');
@@ -63,11 +52,9 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
     );
   }
   const { destination, body = '', headers = {}, queue } = read.data;
-  const pairs = Object.entries(headers).flatMap(([name, values]): Header[] =>
-    [values].flat().map((one): Header => [name.toLowerCase(), one]),
-  );
-  const canonical = canonicalize(pairs, [], settings.headerPrefixes);
   try {
+    const pairs = readHeaders(`item.${index}.headers`, headers);
+    const canonical = canonicalize(pairs, [], settings.headerPrefixes);
     return {
       ...canonical,
       prefix: canonical.config.size === 0 ? request.prefix : canonical.prefix,

@@ -14,6 +14,7 @@ import {
 } from '../domain/message.ts';
 import { outcomeOf, type DestinationResponse } from '../domain/outcome.ts';
 import type { Pointer } from '../domain/pointer.ts';
+import { noRedaction, type Redaction } from '../domain/redaction.ts';
 import { signatureHeaders } from '../domain/signature.ts';
 import { settings } from '../settings.ts';
 import { loadAccount } from '../stores/accounts.ts';
@@ -125,6 +126,19 @@ async function ownerOf(message: Message): Promise<Account> {
   return account;
 }
 
+/** What a destination is told of where its message came from. */
+function originHeaders({ prefix, ...message }: Message): readonly Header[] {
+  const origin = {
+    'topic-name': message.topicName,
+    'endpoint-name': message.endpointName,
+    'queue-name': message.queueName,
+    'schedule-id': message.scheduleId,
+  };
+  return Object.entries(origin).flatMap(([name, value]): Header[] =>
+    value === undefined ? [] : [[headerName(prefix, name).toLowerCase(), value]],
+  );
+}
+
 /** Makes the HTTP request, signed, with all that a destination is told about its message. */
 async function send(
   message: Message,
@@ -145,6 +159,7 @@ async function send(
     [headerName(prefix, 'retried').toLowerCase(), String(attempt)],
     [headerName(prefix, 'caller-ip').toLowerCase(), message.callerIp],
     [headerName(prefix, 'region').toLowerCase(), settings.region],
+    ...originHeaders(message),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];
   return request({
@@ -192,6 +207,7 @@ async function settle(
       const notBefore = recordedAt + callback.settings.delayMs;
       const callbackMessage: Message = {
         ...callback.settings,
+        redaction: redactionOfCallback(message, callback.settings),
         messageId: callback.messageId,
         accountId: message.accountId,
         prefix: message.prefix,
@@ -219,6 +235,12 @@ async function settle(
   // Another worker recorded it meanwhile and does what follows. Should it die before, this pointer's return sees to it.
   if (!first) throw new ComeBack('The attempt was recorded by another worker.');
   await follow(history, attempt);
+}
+
+/** A callback's body holds its message's body and headers: where those are redacted, it is. */
+function redactionOfCallback({ redaction }: Message, callback: CallbackSettings): Redaction | undefined {
+  if (redaction === undefined) return callback.redaction;
+  return { ...(callback.redaction ?? noRedaction), body: true };
 }
 
 interface CallbackDue {

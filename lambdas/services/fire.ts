@@ -73,7 +73,8 @@ async function publishFire(
   const [host = ''] = settings.ownHosts;
   try {
     const { drafts } = await prepare(account, { ...schedule, body, host, fire: { scheduleId, time, seed } });
-    const accepted = await acceptEach(drafts, 'leave');
+    // What could not be accepted is accepted under the same ids when the fire comes back.
+    const accepted = await acceptEach(drafts);
     if (!accepted.every(Boolean)) throw new Error('Not every message of a fire could be stored.');
     return { messageIds: drafts.map(({ message }) => message.messageId) };
   } catch (error) {

@@ -1,4 +1,6 @@
 import type { Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { longestPage, matches, type Filter, type LogState } from '../domain/filters.ts';
 import {
   attemptEntries,
@@ -19,7 +21,7 @@ type Source = LogRow | ListedMessage;
 const isMessage = (row: Source): row is ListedMessage => 'message' in row;
 
 function entriesOf(row: Source): readonly LogEntry[] {
-  if (isMessage(row)) return row.end === 'REJECTED' ? [] : [createdEntry(row.message)];
+  if (isMessage(row)) return row.end === 'REJECTED' ? [] : [createdEntry(row.message, row.time)];
   return row.attempt === undefined
     ? cancelledEntries(row.subject, row.time)
     : attemptEntries(row.subject, row.attempt);
@@ -47,16 +49,17 @@ function sourcesFor(filter: Filter): { readonly messages: boolean; readonly reco
  * A page of the log, newest first. An attempt's entries, ACTIVE and what became of it, are recorded together when it
  * ends, and stand together.
  */
-export async function listLogs(
-  account: Account,
-  filter: Filter,
-): Promise<{ readonly logs: readonly LogEntry[]; readonly cursor: string | undefined }> {
+export async function listLogs(account: Account, filter: Filter): Promise<Answer<typeof answers.logPage>> {
   const scope = `${account.id}/logs`;
-  const range = await rangeOf(scope, filter);
+  // Ids given make every other filter ignored.
+  const applied: Filter = filter.ids
+    ? { ...filter, fromDate: undefined, toDate: undefined, values: new Map() }
+    : filter;
+  const range = await rangeOf(scope, applied);
   const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };
-  const ids = filter.ids ?? [...(filter.values.get('messageId') ?? [])];
+  const ids = [...new Set(filter.ids ?? filter.values.get('messageId'))];
 
-  const needed = sourcesFor(filter);
+  const needed = sourcesFor(applied);
   const sources: AsyncIterator<Source>[] =
     ids.length > 0
       ? ids.map((messageId) => listHistory(account.id, messageId, range))
@@ -64,8 +67,6 @@ export async function listLogs(
           ...(needed.messages ? [listMessages(shard, range)] : []),
           ...(needed.records ? [listLog(shard, range)] : []),
         ]);
-  const unfiltered: Filter = { ...filter, values: new Map() };
-  const applied = filter.ids === undefined ? filter : unfiltered;
   const page = await pageOf(scope, merged(sources), range, limits, (row) => wanted(row, applied));
   return { logs: page.entries, cursor: page.cursor };
 }

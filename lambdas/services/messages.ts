@@ -1,4 +1,6 @@
 import type { Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { matches, type Filter } from '../domain/filters.ts';
 import { notFound, quote } from '../domain/httpError.ts';
@@ -31,7 +33,10 @@ async function loadWaiting(account: Account, messageId: string): Promise<Message
 }
 
 /** @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled */
-export async function getMessage(account: Account, messageId: string) {
+export async function getMessage(
+  account: Account,
+  messageId: string,
+): Promise<Answer<typeof answers.message>> {
   const history = await loadWaiting(account, messageId);
   const { message, attempts } = history;
   const body = await loadBody(messageId, history.body);
@@ -72,7 +77,7 @@ async function withdraw(message: Message, last: LastAttempt | undefined): Promis
 /** How long a bulk operation goes on before it says where it stopped. */
 export const bulkBudgetMs = 20_000;
 /** How many entries a bulk operation works on at once. */
-export const bulkAtOnce = 20;
+export const bulkAtOnce = 10;
 
 /**
  * Withdraws messages by their ids, or all that match a filter. Safe to repeat.
@@ -82,7 +87,7 @@ export const bulkAtOnce = 20;
 export async function cancelMessages(
   account: Account,
   filter: Filter,
-): Promise<{ readonly cancelled: number; readonly cursor?: string | undefined }> {
+): Promise<Answer<typeof answers.cancelled>> {
   let cancelled = 0;
   if (filter.ids !== undefined) {
     await eachOf([...new Set(filter.ids)], bulkAtOnce, async (messageId) => {

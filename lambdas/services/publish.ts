@@ -8,7 +8,7 @@ import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
 import { derivedId, newId } from '../domain/ids.ts';
 import { expiryOf, type Message } from '../domain/message.ts';
 import { parsePublishOptions, type Deduplication } from '../domain/options.ts';
-import type { Endpoint } from '../domain/urlGroup.ts';
+import type { Endpoint, UrlGroup } from '../domain/urlGroup.ts';
 import { loadUrlGroup } from '../stores/urlGroups.ts';
 import { accept, acceptEach, takeBack, type Draft } from './accept.ts';
 import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
@@ -73,7 +73,11 @@ export interface Prepared {
  *
  * @throws HttpError 400, 403, 404, 412 or 413
  */
-export async function prepare(account: Account, request: PublishRequest): Promise<Prepared> {
+export async function prepare(
+  account: Account,
+  request: PublishRequest,
+  groupOf: (name: string) => Promise<UrlGroup | undefined> = (name) => loadUrlGroup(account.id, name),
+): Promise<Prepared> {
   const limits = limitsOf(account);
   const { body } = request;
   if (body.length > limits.max_message_size) {
@@ -83,7 +87,7 @@ export async function prepare(account: Account, request: PublishRequest): Promis
     );
   }
   const destination = parseDestination(request.destination);
-  const group = destination.kind === 'group' ? await loadUrlGroup(account.id, destination.name) : undefined;
+  const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
   if (destination.kind === 'group' && group === undefined) {
     throw notFound(`There is no URL group ${JSON.stringify(destination.name)}.`);
   }
@@ -174,10 +178,16 @@ export async function publishBatch(
   account: Account,
   requests: readonly (PublishRequest | HttpError)[],
 ): Promise<readonly (PublishAnswer | HttpError)[]> {
+  const groups = new Map<string, Promise<UrlGroup | undefined>>();
+  const groupOf = (name: string): Promise<UrlGroup | undefined> => {
+    const group = groups.get(name) ?? loadUrlGroup(account.id, name);
+    groups.set(name, group);
+    return group;
+  };
   const prepared: (Prepared | HttpError)[] = [];
   await eachOf(requests, atOnce, async (request, index) => {
     prepared[index] =
-      request instanceof HttpError ? request : await prepare(account, request).catch(onlyHttpError);
+      request instanceof HttpError ? request : await prepare(account, request, groupOf).catch(onlyHttpError);
   });
   return publishPrepared(prepared);
 }

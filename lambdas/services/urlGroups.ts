@@ -1,12 +1,16 @@
-import * as z from 'zod/mini';
+import { setTimeout } from 'node:timers/promises';
 import { limitsOf, type Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { parseUrl, refuseUnsafe } from '../domain/destination.ts';
 import { canonicalize, headerName, type Config } from '../domain/dialect.ts';
+import { readHeaders } from '../domain/headers.ts';
 import { badRequest, HttpError, notFound, overLimit, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { parseName } from '../domain/names.ts';
 import { parsePublishOptions } from '../domain/options.ts';
+import { addedEndpoints, groupDefaults, removedEndpoints } from '../domain/requests.ts';
 import { withEndpoints, withoutEndpoints, type Endpoint, type UrlGroup } from '../domain/urlGroup.ts';
 import { settings } from '../settings.ts';
 import { deleteUrlGroup, listUrlGroups, loadUrlGroup, saveUrlGroup } from '../stores/urlGroups.ts';
@@ -21,12 +25,8 @@ export interface GroupRequest {
   readonly host: string;
 }
 
-const contentType = 'content-type';
-
-function record(group: UrlGroup, prefix: string) {
-  const headers = [...group.defaults].map(
-    ([name, values]) => [name === contentType ? 'Content-Type' : headerName(prefix, name), values] as const,
-  );
+function record(group: UrlGroup, prefix: string): Answer<typeof answers.urlGroup> {
+  const headers = [...group.defaults].map(([name, values]) => [headerName(prefix, name), values] as const);
   return {
     name: group.name,
     createdAt: group.createdAt,
@@ -38,20 +38,29 @@ function record(group: UrlGroup, prefix: string) {
 
 const noSuchGroup = (name: string): HttpError => notFound(`There is no URL group ${quote(name)}.`);
 
-export async function listGroups(account: Account, prefix: string) {
+export async function listGroups(
+  account: Account,
+  prefix: string,
+): Promise<Answer<typeof answers.urlGroups>> {
   const groups = await listUrlGroups(account.id);
   return groups.map((group) => record(group, prefix));
 }
 
 /** @throws HttpError 404 */
-export async function getGroup(account: Account, name: string, prefix: string) {
+export async function getGroup(
+  account: Account,
+  name: string,
+  prefix: string,
+): Promise<Answer<typeof answers.urlGroup>> {
   const group = await loadUrlGroup(account.id, name);
   if (group === undefined) throw noSuchGroup(name);
   return record(group, prefix);
 }
 
-/** How often a change is made anew on the outcome of another. */
-const tries = 10;
+/** How long a change is made anew on the outcomes of others; a request to the API ends after 29 s. */
+const patienceMs = 15_000;
+/** How long, at most, it lets others go first. */
+const longestWaitMs = 200;
 
 /**
  * Changes a group as it stands, whoever else changes it meanwhile.
@@ -63,7 +72,8 @@ async function changeGroup(
   name: string,
   change: (group: UrlGroup | undefined) => UrlGroup | null | Promise<UrlGroup | null>,
 ): Promise<UrlGroup | null> {
-  for (let attempt = 0; attempt < tries; attempt += 1) {
+  const until = now() + patienceMs;
+  while (now() < until) {
     const before = await loadUrlGroup(account.id, name);
     const after = await change(before);
     const isDone =
@@ -71,6 +81,7 @@ async function changeGroup(
         ? before === undefined || (await deleteUrlGroup(before))
         : await saveUrlGroup({ ...after, version: (before?.version ?? 0) + 1 }, before?.version);
     if (isDone) return after;
+    await setTimeout(Math.random() * longestWaitMs);
   }
   throw new HttpError(
     503,
@@ -86,30 +97,26 @@ export async function deleteGroup(account: Account, name: string): Promise<void>
   });
 }
 
-const endpointName = z.string().check(z.minLength(1), z.maxLength(128));
-const added = z.object({
-  endpoints: z.array(z.object({ url: z.string(), name: z.optional(endpointName) })).check(z.minLength(1)),
-});
-const removed = z.object({
-  endpoints: z
-    .array(z.object({ url: z.optional(z.string()), name: z.optional(endpointName) }))
-    .check(z.minLength(1)),
-});
+/** A group is one row of at most 400 KB: a hundred endpoints have room in it. */
+const longestEndpointUrl = 2_048;
 
 function readEndpoints(request: GroupRequest): readonly Endpoint[] {
   const allowed = '{"endpoints": [{"url", "name"?}]} with at least one endpoint';
-  const { endpoints } = parseShape('The body', request.body, added, allowed);
+  const { endpoints } = parseShape('The body', request.body, addedEndpoints, allowed);
   const rules = destinationRules(request.host);
   return endpoints.map(({ url, name }, index) => {
     const field = `endpoints.${index}.url`;
     const parsed = parseUrl(field, url);
+    if (parsed.length > longestEndpointUrl) {
+      throw badRequest(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
+    }
     refuseUnsafe(field, parsed, rules);
     const isTwice = endpoints.some(
       (other, place) => place < index && (name === undefined ? other.url === url : other.name === name),
     );
     if (isTwice)
       throw badRequest(`endpoints.${index} is there twice, by its ${name === undefined ? 'url' : 'name'}.`);
-    return { url: parsed, name };
+    return { url: parsed, name: name === undefined ? undefined : parseName(`endpoints.${index}.name`, name) };
   });
 }
 
@@ -154,7 +161,7 @@ export async function addEndpoints(account: Account, request: GroupRequest): Pro
 export async function removeEndpoints(account: Account, request: GroupRequest): Promise<void> {
   const { name } = request;
   const allowed = '{"endpoints": [{"url"?, "name"?}]} with at least one endpoint';
-  const { endpoints: keys } = parseShape('The body', request.body, removed, allowed);
+  const { endpoints: keys } = parseShape('The body', request.body, removedEndpoints, allowed);
   const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
   if (unnamed !== -1)
     throw badRequest(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
@@ -169,15 +176,10 @@ export async function removeEndpoints(account: Account, request: GroupRequest): 
   });
 }
 
-const defaults = z.object({ headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])) });
-
 function readDefaults(account: Account, request: GroupRequest): Config {
   const allowed = '{"headers": {"<name>": "<value>" or ["<value>", …]}}';
-  const { headers } = parseShape('The body', request.body, defaults, allowed);
-  const pairs = Object.entries(headers).flatMap(([name, values]) =>
-    [values].flat().map((value) => [name.toLowerCase(), value] as const),
-  );
-  const { config, otherHeaders } = canonicalize(pairs, [], settings.headerPrefixes);
+  const { headers } = parseShape('The body', request.body, groupDefaults, allowed);
+  const { config, otherHeaders } = canonicalize(readHeaders('headers', headers), [], settings.headerPrefixes);
   const [foreign] = otherHeaders;
   if (foreign !== undefined) {
     throw badRequest(
@@ -199,7 +201,10 @@ function readDefaults(account: Account, request: GroupRequest): Config {
  *
  * @throws HttpError 400, 403, 404 or 412; nothing is changed then
  */
-export async function setDefaults(account: Account, request: GroupRequest) {
+export async function setDefaults(
+  account: Account,
+  request: GroupRequest,
+): Promise<Answer<typeof answers.urlGroup>> {
   const { name, prefix } = request;
   const config = readDefaults(account, request);
   const group = await changeGroup(account, name, (before) => {

@@ -11,7 +11,7 @@ import { epochSeconds, type Message } from '../domain/message.ts';
 import { settings } from '../settings.ts';
 import { dynamodb, getRow, putNew, queryRows, toItem, unlessRefused, type Row } from './dynamodb.ts';
 import { messageAttributes, messageOf } from './messages.ts';
-import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from './shards.ts';
+import { idBounds, isBehind, isId, rowsPerRead, type Ordered, type Range } from './shards.ts';
 
 export interface DeadLetter {
   readonly dlqId: string;
@@ -71,6 +71,7 @@ export async function loadDeadLetter(
   dlqId: string,
   now: number,
 ): Promise<DeadLetter | undefined> {
+  if (!isId('dlq', dlqId)) return undefined;
   const row = await getRow(settings.dlqTable, keyOf(accountId, dlqId), true);
   return row && deadLetterOf(row, now);
 }
@@ -111,13 +112,14 @@ const emptyPlaceMs = 2 * dayMs;
  *
  * @returns false when it was not there any more
  */
-export const removeDeadLetter = (
+export const removeDeadLetter = async (
   accountId: string,
   dlqId: string,
   now: number,
   reason: 'deleted' | 'sent' = 'deleted',
 ): Promise<boolean> =>
-  unlessRefused(
+  isId('dlq', dlqId) &&
+  (await unlessRefused(
     dynamodb.send(
       new UpdateItemCommand({
         TableName: settings.dlqTable,
@@ -131,7 +133,7 @@ export const removeDeadLetter = (
         }),
       }),
     ),
-  );
+  ));
 
 /** Who sends an entry again: the one who asks, somebody else at this moment, or nobody, because it is out. */
 export type RetryClaim =

@@ -5,14 +5,15 @@
  */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
+import { methods } from '../domain/configuration.ts';
 import { shardOf, timeOfId } from '../domain/ids.ts';
-import { attemptStates, epochSeconds, methods, type Attempt, type Message } from '../domain/message.ts';
+import { attemptStates, epochSeconds, type Attempt, type Message } from '../domain/message.ts';
 import type { Pointer } from '../domain/pointer.ts';
 import { logSubjectOf, type LogSubject } from '../domain/records.ts';
 import { settings } from '../settings.ts';
 import { bytes, storedBody, type StoredBody } from './bodies.ts';
 import { dynamodb, putAll, putNew, queryRows, toItem, type Row } from './dynamodb.ts';
-import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from './shards.ts';
+import { idBounds, inOrder, isBehind, isId, rowsPerRead, type Ordered, type Range } from './shards.ts';
 
 const names = z._default(z.array(z.string()), []);
 
@@ -64,7 +65,7 @@ const subjectRow = z.object({
   ...origin,
   messageId: z.string(),
   url: z.string(),
-  method: z.string(),
+  method: z.enum(methods),
   labels: names,
   callerIp: z.string(),
   flowControlKey: z.optional(z.string()),
@@ -215,6 +216,7 @@ type MessageKey = Pick<Pointer, 'accountId' | 'messageId'>;
 /** A message's row and those behind it, strongly consistent. */
 async function rowsOf({ accountId, messageId }: MessageKey): Promise<readonly Row[]> {
   const rows: Row[] = [];
+  if (!isId('msg', messageId)) return rows;
   const found = queryRows({
     TableName: settings.messagesTable,
     ConsistentRead: true,
@@ -343,10 +345,13 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
     ScanIndexForward: false,
     Limit: rowsPerRead,
   });
-  for await (const row of rows) {
-    const ordered = logRowOf(row);
-    if (isBehind(ordered, range.behind)) yield ordered;
+  for await (const row of inOrder(logRows(rows))) {
+    if (isBehind(row, range.behind)) yield row;
   }
+}
+
+async function* logRows(rows: AsyncIterable<Row>): AsyncGenerator<LogRow> {
+  for await (const row of rows) yield logRowOf(row);
 }
 
 const orderedRow = z.object({ id: z.string(), recordedAt: z.number() });

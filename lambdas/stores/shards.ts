@@ -6,6 +6,16 @@ import { shardCount, type IdKind } from '../domain/ids.ts';
 export const shardsOf = (accountId: string): readonly string[] =>
   Array.from({ length: shardCount }, (_, number) => `${accountId}#${number}`);
 
+const ulid = '[0-9A-HJKMNP-TV-Z]{26}';
+const idPatterns: Readonly<Record<IdKind, RegExp>> = {
+  msg: new RegExp(`^msg_${ulid}$`),
+  dlq: new RegExp(`^dlq_${ulid}$`),
+  scd: new RegExp(`^scd_${ulid}$`),
+};
+
+/** Whether there can be a row of this id: other keys are of other rows, or none that DynamoDB takes. */
+export const isId = (kind: IdKind, text: string): boolean => idPatterns[kind].test(text);
+
 /** What of a list is wanted: newest first, from behind a place, between two moments. */
 export interface Range {
   /** Unix milliseconds, inclusive. */
@@ -44,3 +54,20 @@ export function idBounds(kind: IdKind, range: Range): { readonly first: string; 
 
 /** How many rows a shard is asked for at once: few enough that eight shards do not read much more than a page. */
 export const rowsPerRead = 40;
+
+/**
+ * Rows that come latest first, those of one moment in whatever order an index has them: with the larger id first among
+ * these, as lists show them and cursors count on.
+ */
+export async function* inOrder<T extends Ordered>(rows: AsyncIterable<T>): AsyncGenerator<T> {
+  let moment: T[] = [];
+  const take = (): T[] => moment.sort((one, other) => (one.id > other.id ? -1 : 1));
+  for await (const row of rows) {
+    if (moment[0] !== undefined && moment[0].time !== row.time) {
+      yield* take();
+      moment = [];
+    }
+    moment.push(row);
+  }
+  yield* take();
+}

@@ -1,5 +1,6 @@
 import { PutItemCommand, DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
+import { namePattern } from '../domain/names.ts';
 import type { UrlGroup } from '../domain/urlGroup.ts';
 import { settings } from '../settings.ts';
 import { dynamodb, getRow, queryRows, toItem, unlessRefused, type Row } from './dynamodb.ts';
@@ -20,6 +21,8 @@ function groupOf(row: Row): UrlGroup {
 }
 
 export async function loadUrlGroup(accountId: string, name: string): Promise<UrlGroup | undefined> {
+  // What can be no name is not asked for: DynamoDB refuses keys that are empty or too long.
+  if (!namePattern.test(name)) return undefined;
   const row = await getRow(settings.groupsTable, { accountId, name }, true);
   return row && groupOf(row);
 }

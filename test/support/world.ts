@@ -186,6 +186,8 @@ export async function openWorld() {
     refuse: (operation: string): void => {
       refused = operation;
     },
+    /** Counts a call of a client that was made later, and lets it fail as the others do. */
+    mortal,
     /** AWS calls since the last reset. */
     calls: () => calls,
     callsOf: (operation: string): number => operations.get(operation) ?? 0,

@@ -18,7 +18,8 @@ async function importLambdas() {
     import('../../../lambdas/stores/schedules.ts'),
     import('../../../lambdas/services/messages.ts'),
   ]);
-  return { ...fire, ...schedules, ...stores, ...messages, scheduler: await scheduler.scheduler() };
+  const { loadSchedule } = stores;
+  return { ...fire, ...schedules, ...messages, loadSchedule, scheduler: await scheduler.scheduler() };
 }
 
 beforeAll(async () => {
