@@ -1,7 +1,7 @@
 /** The local stage: the real handlers, with stand-ins for AWS around them, in one process. */
 import { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
-import { routes, type ApiFunction } from '../lambdas/http/routes.ts';
+import { gatewayRoutes, routes, type ApiFunction } from '../lambdas/http/routes.ts';
 import { queues } from '../lambdas/resources.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { credentials, isolate, setVariables } from './environment.ts';
@@ -57,7 +57,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
   const loading = pending();
   const gateway = await startGateway({
     port: options.port,
-    routes,
+    routes: gatewayRoutes,
     functions,
     ready: loading.promise,
     report,

@@ -115,6 +115,7 @@ export function environmentOf(region: string, standIns: StandIns): Environment {
     SHORT_QUEUE_ARN: queueArn(region, 'short'),
     LONG_QUEUE_ARN: queueArn(region, 'long'),
     FIRE_QUEUE_ARN: queueArn(region, 'fire'),
+    DEAD_QUEUE_ARN: queueArn(region, 'dead'),
     SCHEDULER_DLQ_ARN: queueArn(region, 'undeliveredFires'),
     SCHEDULE_GROUP: scheduleGroup,
     SCHEDULER_ROLE_ARN: `arn:aws:iam::${accountId}:role/scheduler`,

@@ -76,10 +76,10 @@ const route: Middleware = {
   before: ({ event, context }) => {
     const request = readRequest(event);
     const { method, rawPath } = request;
-    const { route: found, others } = findRoute(method, rawPath);
-    if (found === undefined && others.length === 0) throw notFound(`There is no ${method} ${rawPath}.`);
+    const { route: found, matching } = findRoute(method, rawPath);
+    if (found === undefined && matching.length === 0) throw notFound(`There is no ${method} ${rawPath}.`);
     if (found === undefined) {
-      const allow = others.map((other) => other.method).join(', ');
+      const allow = [...new Set(matching.map((other) => other.method))].join(', ');
       throw new HttpError(405, `The path exists, but not with ${method}; allowed are ${allow}.`, { allow });
     }
     const canonical = canonicalize(request.headers, request.query, settings.headerPrefixes);

@@ -103,15 +103,19 @@ const patterns = [...routes]
  * Finds the route of a request by its raw path; what stands before the version segment, as a custom domain's mapping puts
  * it there, is passed over.
  *
- * @returns the routes of the most specific path that matches: that of the method, and all of them
+ * @returns the most specific one of its method, and all that its path matches
  */
 export function findRoute(
   method: string,
   rawPath: string,
-): { readonly route: Route | undefined; readonly others: readonly Route[] } {
+): { readonly route: Route | undefined; readonly matching: readonly Route[] } {
   const path = rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')));
-  const found = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }): Route => route);
-  const [first] = found;
-  const others = found.filter((route) => route.path === first?.path);
-  return { route: others.find((route) => route.method === method), others };
+  const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }): Route => route);
+  return { route: matching.find((route) => route.method === method), matching };
 }
+
+/** The routes as the gateway has them: with the paths of its resources. */
+export const gatewayRoutes: readonly Route[] = routes.map((route) => ({
+  ...route,
+  path: gatewayPath(route),
+}));

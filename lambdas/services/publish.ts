@@ -54,7 +54,7 @@ const longestUrl = 8_192;
  * with the values of one name together, so they are encoded again the way `encodeURIComponent` does; a destination
  * that needs other bytes or another order is published percent-encoded as a whole.
  */
-function withQuery(url: string, query: readonly Header[]): string {
+export function withQuery(url: string, query: readonly Header[]): string {
   if (query.length === 0) return url;
   const added = query
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)

@@ -3,6 +3,7 @@ import { limitsOf, type Account } from '../domain/account.ts';
 import * as z from 'zod/mini';
 import { now, secondMs } from '../domain/clock.ts';
 import { nextFire, parseCron, type Cron } from '../domain/cron.ts';
+import { parseDestination } from '../domain/destination.ts';
 import { ConfigReader, headerName } from '../domain/dialect.ts';
 import { badRequest, HttpError, notFound, overLimit, quote } from '../domain/httpError.ts';
 import { newId } from '../domain/ids.ts';
@@ -25,7 +26,7 @@ import { log } from '../transport/log.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../transport/scheduler.ts';
 import { destinationRules } from './destinations.ts';
 import { eachOf } from './eachOf.ts';
-import { prepare, type PublishRequest } from './publish.ts';
+import { prepare, withQuery, type PublishRequest } from './publish.ts';
 
 /** What a schedule publishes, and when: a publish with a cron expression. */
 export type ScheduleRequest = PublishRequest;
@@ -84,7 +85,7 @@ export async function createSchedule(
     const before = await loadSchedule(account.id, scheduleId);
     if (before === undefined) await checkRoom(account);
     const saveId = newId('scd', now());
-    const { destination, otherHeaders, otherQuery, callerIp, body } = request;
+    const { otherHeaders, callerIp, body } = request;
     const kept = { accountId: account.id, messageId: saveId, expiresAt: Infinity };
     const schedule: StoredSchedule = {
       accountId: account.id,
@@ -92,11 +93,10 @@ export async function createSchedule(
       saveId,
       seed: before?.seed ?? randomUUID(),
       cron: cron.text,
-      destination,
+      ...destinationOf(request),
       prefix,
       config,
       otherHeaders: otherHeaders.filter(([name]) => name === 'content-type' || forwardsAll(reader)),
-      otherQuery,
       queueName: request.queueName,
       view,
       callerIp,
@@ -116,6 +116,17 @@ export async function createSchedule(
     503,
     `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`,
   );
+}
+
+/** The destination as it is shown and published to. Query parameters belong to a URL; a group's go to its endpoints. */
+function destinationOf({
+  destination,
+  otherQuery,
+}: ScheduleRequest): Pick<Schedule, 'destination' | 'otherQuery'> {
+  const parsed = parseDestination(destination);
+  return parsed.kind === 'url'
+    ? { destination: withQuery(parsed.url, otherQuery), otherQuery: [] }
+    : { destination: parsed.name, otherQuery };
 }
 
 const forwardsAll = (reader: ConfigReader): boolean => /^true$/i.test(reader.single('header-forward') ?? '');

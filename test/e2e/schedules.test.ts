@@ -183,7 +183,7 @@ describe('a schedule', () => {
     [{ 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': 'a b' }, 400, /^Svc-Schedule-Id is "a b"; allowed are/],
     [{ 'Svc-Cron': '* * * * *', 'Svc-Queue-Name': 'a/b' }, 400, /^Svc-Queue-Name is "a\/b"/],
     [{ 'Svc-Cron': '* * * * *', 'Svc-Retries': 'x' }, 400, /^Svc-Retries is "x"/],
-    [{ 'Upstash-Cron': 'x' }, 400, /^Upstash-Cron is "x"/],
+    [{ 'Svc-Cron': '* * * * *', 'Svc-Delay': 'x' }, 400, /^Svc-Delay is "x"/],
   ])('is refused with %j', async (headers, status, says) => {
     const id = unique('refused');
     const answer = await schedule('https://example.com/', { 'Svc-Schedule-Id': id, ...headers });

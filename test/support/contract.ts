@@ -2,8 +2,7 @@
 import { fromJSONSchema } from 'zod';
 import * as z from 'zod/mini';
 import { describeApi, describedPath } from '../../lambdas/http/openapi/document.ts';
-import { routes } from '../../lambdas/http/routes.ts';
-import { createRouter } from '../../local/router.ts';
+import { findRoute } from '../../lambdas/http/routes.ts';
 
 export const document = describeApi();
 
@@ -50,13 +49,11 @@ const response = z.object({
   }),
 });
 
-const router = createRouter(routes);
-
 /** The operation that answers a request, as `METHOD /path`. */
 export function operationOf(method: string, path: string): string {
-  const routed = router(method, path.replace(/\?.*$/s, ''));
-  if (routed.kind !== 'route') throw new Error(`${method} ${path} has no route.`);
-  return `${method} ${routed.route.path}`;
+  const { route } = findRoute(method, path.replace(/\?.*$/s, ''));
+  if (route === undefined) throw new Error(`${method} ${path} has no route.`);
+  return `${method} ${route.path}`;
 }
 
 /** How the document describes an operation's answer with a status; throws when it does not know it. */

@@ -80,7 +80,8 @@ describe('a message that is due later than a message timer reaches', () => {
     const { Items = [] } = await world.dynamodb.send(
       new QueryCommand({
         TableName: world.settings.messagesTable,
-        KeyConditionExpression: 'shard = :shard AND id = :id',
+        KeyConditionExpression: '#shard = :shard AND #id = :id',
+        ExpressionAttributeNames: { '#shard': 'shard', '#id': 'id' },
         ExpressionAttributeValues: { ':shard': { S: shardOf('acct', messageId) }, ':id': { S: messageId } },
       }),
     );
@@ -147,10 +148,10 @@ describe('a fire', () => {
     Date.now = () => later;
     try {
       await lambdas.fire(notice, realNow());
+      await world.work();
     } finally {
       Date.now = realNow;
     }
-    await world.work();
     expect(idsOf(inbox.deliveries).size).toBe(1);
     expect(inbox.deliveries).toHaveLength(1);
     await lambdas.deleteSchedule(world.account, id);
