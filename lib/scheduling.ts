@@ -11,19 +11,19 @@ export class Scheduling extends Construct {
   readonly role: Role;
   readonly #scheduleArns: string;
 
-  constructor(scope: Construct, id: string, { name, queues }: { name: string; queues: Queues }) {
+  constructor(scope: Construct, id: string, { groupName, queues }: { groupName: string; queues: Queues }) {
     super(scope, id);
-    const group = new CfnScheduleGroup(this, 'Group', { name });
-    this.groupName = group.ref;
+    this.groupName =
+      groupName === 'default' ? groupName : new CfnScheduleGroup(this, 'Group', { name: groupName }).ref;
     const groupArn = Stack.of(this).formatArn({
       service: 'scheduler',
       resource: 'schedule-group',
-      resourceName: name,
+      resourceName: groupName,
     });
     this.#scheduleArns = Stack.of(this).formatArn({
       service: 'scheduler',
       resource: 'schedule',
-      resourceName: `${name}/*`,
+      resourceName: `${groupName}/*`,
     });
     this.role = new Role(this, 'Role', {
       // Only our own schedules may send as this role, and nobody else's.

@@ -32,7 +32,10 @@ export class ServiceStack extends Stack {
     super(scope, id, props);
     const { settings, state, codeOf } = props;
     const queues = new Queues(this, 'Queues');
-    const scheduling = new Scheduling(this, 'Scheduling', { name: settings.name, queues });
+    const scheduling = new Scheduling(this, 'Scheduling', {
+      groupName: settings.scheduleGroup ?? settings.name,
+      queues,
+    });
 
     const environment = {
       ...Object.fromEntries(tableNames.map((name) => [tables[name].variable, state[name].tableName])),
