@@ -71,10 +71,13 @@ export class ServiceStack extends Stack {
         actions.map((action) => `dynamodb:${action}`),
         state[name].tableArn,
       );
-    const sendPointers = [
-      allow(['sqs:SendMessage'], queues.short.queueArn, queues.long.queueArn),
-      ...scheduling.mayUse('CreateSchedule'),
-    ];
+    // AWS judges a batch as SendMessage; the second name, which it does not know, is what its emulators ask for.
+    const send = allow(
+      ['sqs:SendMessage', 'sqs:SendMessageBatch'],
+      queues.short.queueArn,
+      queues.long.queueArn,
+    );
+    const sendPointers = [send, ...scheduling.mayUse('CreateSchedule')];
     const onBodies = (...actions: string[]) =>
       allow(
         actions.map((action) => `s3:${action}`),
@@ -96,7 +99,7 @@ export class ServiceStack extends Stack {
       publish: answering('Publish', 'publish', 'Accepts messages: their rows and their pointers', [
         ...authenticate,
         on('groups', 'GetItem'),
-        on('deduplication', 'PutItem'),
+        on('deduplication', 'PutItem', 'UpdateItem', 'DeleteItem'),
         on('messages', 'Query', 'PutItem', 'BatchWriteItem'),
         onBodies('PutObject'),
         ...sendPointers,
@@ -183,7 +186,7 @@ export class ServiceStack extends Stack {
         on('groups', 'GetItem'),
         on('messages', 'GetItem', 'BatchWriteItem'),
         onBodies('GetObject', 'PutObject'),
-        allow(['sqs:SendMessage'], queues.short.queueArn, queues.long.queueArn),
+        send,
         ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
       ],
     });

@@ -83,7 +83,10 @@ function shortName(resource: string): string {
 }
 
 const authenticate = ['dynamodb:GetItem Accounts', 'secretsmanager:GetSecretValue master'];
-const sendNow = ['sqs:SendMessage QueuesLong', 'sqs:SendMessage QueuesShort'];
+const sendNow = ['SendMessage', 'SendMessageBatch'].flatMap((action) => [
+  `sqs:${action} QueuesLong`,
+  `sqs:${action} QueuesShort`,
+]);
 const sendLater = ['iam:PassRole SchedulingRole', 'scheduler:CreateSchedule :schedule/'];
 const sendPointers = [...sendNow, ...sendLater];
 const unschedule = 'scheduler:DeleteSchedule :schedule/';
@@ -122,7 +125,9 @@ describe('the roles', () => {
         ...sendPointers,
         'dynamodb:BatchWriteItem Messages',
         'dynamodb:GetItem Groups',
+        'dynamodb:DeleteItem Deduplication',
         'dynamodb:PutItem Deduplication',
+        'dynamodb:UpdateItem Deduplication',
         'dynamodb:PutItem Messages',
         'dynamodb:Query Messages',
         's3:PutObject Bodies',
