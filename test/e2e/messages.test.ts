@@ -160,7 +160,7 @@ describe('many messages', () => {
     ['in a JSON body', (ids) => cancel({}, { messageIds: ids })],
     ['twice', (ids) => cancel({ messageIds: [...ids, ...ids] })],
     ['with a filter, which is ignored', (ids) => cancel({ messageIds: ids, label: 'nobody-has-this' })],
-    ['among unknown ones', (ids) => cancel({ messageIds: [...ids, 'msg_x', ids[0] + '~000000'] })],
+    ['among unknown ones', (ids) => cancel({ messageIds: [...ids, 'msg_x', `${ids.join('')}~000000`] })],
   ])('are cancelled by their ids %s', async (_how, cancelThem) => {
     const ids = await three();
     const other = await publishDelayed(receiver.origin);
@@ -348,7 +348,9 @@ describe('many messages', () => {
       Array.from({ length: 5 }, () => publishDelayed(receiver.origin, { 'Svc-Label': label })),
     );
     await logged({ label, state: 'CREATED' }, 5);
-    expect(await ok(cancel({ label, count: 2 }))).toMatchObject({ cancelled: 2, cursor: expect.any(String) });
+    const some = await ok(cancel({ label, count: 2 }));
+    expect(some).toMatchObject({ cancelled: 2 });
+    expect(some).toHaveProperty('cursor');
     expect(await ok(cancel({ label }))).toMatchObject({ cancelled: 3 });
   });
 });

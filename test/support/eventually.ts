@@ -15,7 +15,7 @@ export async function eventually<T>(
     const value = await read();
     if (holds(value)) return value;
     if (Date.now() > until) {
-      throw new Error(`It did not hold within ${withinMs} ms: ${JSON.stringify(value)?.slice(0, 2_000)}`);
+      throw new Error(`It did not hold within ${withinMs} ms: ${JSON.stringify(value).slice(0, 2_000)}`);
     }
     await setTimeout(100);
   }
