@@ -137,7 +137,7 @@ export function parseFilter(list: List, query: readonly Header[]): Filter {
   const names: readonly string[] = known[list];
   const given = new Map<string, string[]>();
   for (const [written, value] of query) {
-    const name = aliases[written] ?? written;
+    const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
     const isSingle = name === 'cursor' || name === 'url' || name === 'path';
     const values = isSingle ? [value] : value.split(',').map((part) => part.trim());
     if (values.some((part) => part === '')) {
