@@ -3,7 +3,7 @@ import type * as answers from '../domain/answers.ts';
 import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { parseDestination, parseUrl, refuseUnsafe } from '../domain/destination.ts';
-import type { CanonicalRequest, Header } from '../domain/dialect.ts';
+import type { CanonicalRequest, Config, Header } from '../domain/dialect.ts';
 import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
 import { derivedId, newId } from '../domain/ids.ts';
 import { expiryOf, type Message } from '../domain/message.ts';
@@ -62,6 +62,19 @@ export function withQuery(url: string, query: readonly Header[]): string {
   return `${url}${url.includes('?') ? '&' : '?'}${added}`;
 }
 
+/** Settings that answer the same question: where a request answers it, a default of the other name must not. */
+const alternatives = [['delay', 'not-before']] as const;
+
+/** A request's configuration over that of its group. */
+function withDefaults(config: Config, defaults: Config | undefined): Config {
+  const merged = new Map([...(defaults ?? []), ...config]);
+  for (const names of alternatives) {
+    if (!names.some((name) => config.has(name))) continue;
+    for (const name of names) if (!config.has(name)) merged.delete(name);
+  }
+  return merged;
+}
+
 export interface Prepared {
   readonly drafts: readonly Draft[];
   readonly isGroup: boolean;
@@ -96,7 +109,7 @@ export async function prepare(
 
   const rules = destinationRules(request.host);
   const createdAt = now();
-  const config = new Map([...(group?.defaults ?? []), ...request.config]);
+  const config = withDefaults(request.config, group?.defaults);
   const { deduplication, ...options } = parsePublishOptions(
     { ...request, config },
     account,
@@ -167,12 +180,15 @@ export async function publish(account: Account, request: PublishRequest): Promis
 
 /** How many requests of a batch are looked into at once. */
 const atOnce = 20;
+/** How many messages the requests of a batch may make: what can be stored before the gateway gives up. */
+const mostMessages = 5_000;
 
 /**
  * Publishes many requests with few AWS calls. One that fails does not hold back the others.
  *
  * @param requests a request, or why it is none
  * @returns an answer or an error for each, in their order
+ * @throws HttpError 400 when they make more than 5,000 messages; nothing is accepted then
  */
 export async function publishBatch(
   account: Account,
@@ -189,6 +205,12 @@ export async function publishBatch(
     prepared[index] =
       request instanceof HttpError ? request : await prepare(account, request, groupOf).catch(onlyHttpError);
   });
+  const messages = prepared.reduce((sum, item) => sum + ('drafts' in item ? item.drafts.length : 0), 0);
+  if (messages > mostMessages) {
+    throw badRequest(
+      `The batch makes ${messages} messages, groups counted out; allowed are ${mostMessages}.`,
+    );
+  }
   return publishPrepared(prepared);
 }
 

@@ -125,6 +125,19 @@ describe('a batch', () => {
     expect(answers.map(({ messageId }) => bodies.get(messageId))).toEqual(items.map(({ body }) => body));
   });
 
+  it('that its groups make larger than can be stored in time is refused, whole', async () => {
+    const inbox = receiver.inbox();
+    const endpoints = Array.from({ length: 100 }, (_, index) => ({ url: `${inbox.url}/${index}` }));
+    const group = await makeGroup(endpoints);
+    const items = Array.from({ length: 51 }, () => ({ destination: group }));
+    const answer = await api('POST', '/v2/batch', { body: items });
+    expect([answer.status, errorOf(answer)]).toEqual([
+      400,
+      'The batch makes 5100 messages, groups counted out; allowed are 5000.',
+    ]);
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+
   it('of none answers none', async () => {
     expect(await batch([])).toEqual([]);
   });

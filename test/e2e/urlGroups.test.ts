@@ -177,6 +177,14 @@ describe('default headers of a group', () => {
     });
   });
 
+  it('give way to a request that says when in another way', async () => {
+    const inbox = receiver.inbox();
+    const group = await makeGroup([{ url: inbox.url }]);
+    await setDefaults(group, { 'Svc-Not-Before': String(Math.floor(Date.now() / 1000) + 600) });
+    await ok(api('POST', `/v2/publish/${group}`, { headers: { 'Svc-Delay': '1s' } }));
+    await inbox.received(1);
+  });
+
   it('are shown in the dialect of who asks, and replaced as a whole', async () => {
     const name = await makeGroup([{ url: one }]);
     await setDefaults(name, { 'Svc-Retries': '2', 'Svc-Header-Forward': ['true'] });
