@@ -104,7 +104,11 @@ describe('a dead letter', () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x41]);
     const inbox = failing(500, bytes);
     const messageId = messageIdOf(
-      await publish(inbox.url, { body: Uint8Array.from(bytes), headers: { 'Svc-Retries': '0' } }),
+      await publish(inbox.url, {
+        body: Uint8Array.from(bytes),
+        // Without it the emulator hands the body over as text.
+        headers: { 'Svc-Retries': '0', 'Content-Type': 'application/octet-stream' },
+      }),
     );
     const [entry] = await buried({ messageId }, 1);
     const shown = await ok(getEntry(entry?.dlqId ?? ''));
