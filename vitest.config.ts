@@ -4,6 +4,8 @@ const stage = ['./test/support/sharedService.ts'];
 
 export default defineConfig({
   test: {
+    // Tests wait much more than they compute: even two cores do well with four files at once.
+    maxWorkers: 4,
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     projects: [
       {

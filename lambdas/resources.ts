@@ -6,7 +6,13 @@
 
 export interface TableShape {
   /** Name of the environment variable that carries the table's name. */
-  readonly variable: 'MESSAGES_TABLE' | 'DLQ_TABLE' | 'ACCOUNTS_TABLE';
+  readonly variable:
+    | 'MESSAGES_TABLE'
+    | 'DLQ_TABLE'
+    | 'ACCOUNTS_TABLE'
+    | 'GROUPS_TABLE'
+    | 'SCHEDULES_TABLE'
+    | 'DEDUPLICATION_TABLE';
   readonly partitionKey: string;
   readonly sortKey?: string;
   /** Epoch seconds after which a row may vanish. */
@@ -31,14 +37,25 @@ export const tables = {
   },
   /** One row for each message that failed for good. */
   dlq: { variable: 'DLQ_TABLE', partitionKey: 'shard', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
+  groups: { variable: 'GROUPS_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
+  /** Schedules, and in partitions of their own, which of their fires were handled. */
+  schedules: {
+    variable: 'SCHEDULES_TABLE',
+    partitionKey: 'owner',
+    sortKey: 'id',
+    ttl: 'expiresAt',
+    indexes: [],
+  },
+  /** What was published within the last minutes, by what makes it the same as another. */
+  deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 
 /**
  * Bodies in the bucket are kept by age class: the key starts with `<days>d/`, and a lifecycle rule for each
- * class expires what is older. 512 days hold a year's delay with its retries and retention.
+ * class expires what is older. A message may be delayed by a year, and then be tried for as many days as it has retries.
  */
-export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512] as const;
+export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512, 1024] as const;
 
 /** Messages whose timeout is at most this go through the short queue. */
 export const shortTimeoutMs = 30_000;
@@ -58,6 +75,10 @@ export const queues = {
   long: { handler: 'deliver', functionTimeout: 900, visibility: 910, redrivesTo: 'dead' },
   /** Pointers whose worker never came back from them; their messages are failed into the dead letter queue. */
   dead: { handler: 'abandon', functionTimeout: 60, visibility: 70, redrivesTo: undefined },
+  /** Fires of schedules. */
+  fire: { handler: 'fire', functionTimeout: 60, visibility: 70, redrivesTo: 'undeliveredFires' },
+  /** Fires that Scheduler could not send, or that could not be handled: for an operator to look at. */
+  undeliveredFires: { handler: undefined, functionTimeout: 0, visibility: 30, redrivesTo: undefined },
 } as const;
 export type QueueName = keyof typeof queues;
 

@@ -21,12 +21,25 @@ const environment = z.object({
   MESSAGES_TABLE: z.string().check(z.minLength(1)),
   DLQ_TABLE: z.string().check(z.minLength(1)),
   ACCOUNTS_TABLE: z.string().check(z.minLength(1)),
+  GROUPS_TABLE: z.string().check(z.minLength(1)),
+  DEDUPLICATION_TABLE: z.string().check(z.minLength(1)),
+  SCHEDULES_TABLE: z.string().check(z.minLength(1)),
   /** Bodies too large for a table row. */
   BODIES_BUCKET: z.string().check(z.minLength(1)),
   /** Pointers to messages whose timeout is at most 30 s. */
   SHORT_QUEUE_URL: z.url(),
   /** Pointers to all other messages. */
   LONG_QUEUE_URL: z.url(),
+  /** What EventBridge Scheduler sends to, and as whom: it takes ARNs where SQS takes URLs. */
+  SHORT_QUEUE_ARN: z.string().check(z.minLength(1)),
+  LONG_QUEUE_ARN: z.string().check(z.minLength(1)),
+  DEAD_QUEUE_ARN: z.string().check(z.minLength(1)),
+  FIRE_QUEUE_ARN: z.string().check(z.minLength(1)),
+  /** Where fires go that Scheduler could not send. */
+  SCHEDULER_DLQ_ARN: z.string().check(z.minLength(1)),
+  SCHEDULER_ROLE_ARN: z.string().check(z.minLength(1)),
+  /** The group that all our schedules are in. */
+  SCHEDULE_GROUP: z.string().check(z.minLength(1)),
   /** The Secrets Manager secret from which every token and signing key is derived. */
   MASTER_SECRET_ID: z.string().check(z.minLength(1)),
   /** Header prefixes that clients may use, comma-separated; `Svc` is always accepted. */
@@ -48,9 +61,19 @@ export const settings = {
   messagesTable: env.MESSAGES_TABLE,
   dlqTable: env.DLQ_TABLE,
   accountsTable: env.ACCOUNTS_TABLE,
+  groupsTable: env.GROUPS_TABLE,
+  deduplicationTable: env.DEDUPLICATION_TABLE,
+  schedulesTable: env.SCHEDULES_TABLE,
   bodiesBucket: env.BODIES_BUCKET,
   shortQueueUrl: env.SHORT_QUEUE_URL,
   longQueueUrl: env.LONG_QUEUE_URL,
+  shortQueueArn: env.SHORT_QUEUE_ARN,
+  longQueueArn: env.LONG_QUEUE_ARN,
+  deadQueueArn: env.DEAD_QUEUE_ARN,
+  fireQueueArn: env.FIRE_QUEUE_ARN,
+  schedulerDlqArn: env.SCHEDULER_DLQ_ARN,
+  schedulerRoleArn: env.SCHEDULER_ROLE_ARN,
+  scheduleGroup: env.SCHEDULE_GROUP,
   masterSecretId: env.MASTER_SECRET_ID,
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,

@@ -22,7 +22,7 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { type ApiFunction, routes } from '../lambdas/http/routes.ts';
+import { type ApiFunction, gatewayPath, routes } from '../lambdas/http/routes.ts';
 import type { Settings } from './settings.ts';
 
 export const stageName = 'api';
@@ -111,11 +111,10 @@ function addRoutes(api: RestApi, functions: ApiProps['functions']): void {
       new LambdaIntegration(functions[route.function], { scopePermissionToMethod: false });
     integrations.set(route.function, integration);
 
-    const known = resources.get(route.path) ?? {
-      resource: api.root.resourceForPath(route.path),
-      methods: [],
-    };
-    resources.set(route.path, known);
+    const path = gatewayPath(route);
+    const known = resources.get(path) ?? { resource: api.root.resourceForPath(path), methods: [] };
+    resources.set(path, known);
+    if (known.methods.includes(route.method)) continue;
     known.methods.push(route.method);
     known.resource.addMethod(route.method, integration);
   }

@@ -10,7 +10,13 @@ const timingOf = (name: QueueName) => ({
 });
 
 /** The resource table's seconds, as the CDK takes them. */
-export const timing = { short: timingOf('short'), long: timingOf('long'), dead: timingOf('dead') };
+export const timing = {
+  short: timingOf('short'),
+  long: timingOf('long'),
+  dead: timingOf('dead'),
+  fire: timingOf('fire'),
+  undeliveredFires: timingOf('undeliveredFires'),
+} satisfies Record<QueueName, unknown>;
 
 export type { QueueName };
 
@@ -19,8 +25,18 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   readonly long: Queue;
   readonly dead: Queue;
 
+  /** What Scheduler sends for schedules. */
+  readonly fire: Queue;
+  /** Fires that could not be sent, or not be handled, for an operator to look at. */
+  readonly undeliveredFires: Queue;
+
   constructor(scope: Construct, id: string) {
     super(scope, id);
+    this.undeliveredFires = this.queue('UndeliveredFires', timing.undeliveredFires.visibility);
+    this.fire = this.queue('Fire', timing.fire.visibility, {
+      queue: this.undeliveredFires,
+      maxReceiveCount: maxReceives,
+    });
     this.dead = this.queue('Dead', timing.dead.visibility);
     const redrive = { queue: this.dead, maxReceiveCount: maxReceives };
     this.short = this.queue('Short', timing.short.visibility, redrive);

@@ -51,6 +51,14 @@ const shape = z.strictObject({
   headerPrefixes: list.default(['Svc', 'Upstash']),
   allowedDestinations: list.default([]),
   ownHosts: list.default([]),
+  /**
+   * The group of our schedules in EventBridge Scheduler; by default one of our own, with the deployment's name. `default`
+   * is the one that every account has.
+   */
+  scheduleGroup: z
+    .string()
+    .regex(/^[0-9a-zA-Z-_.]{1,64}$/, 'must be a name as Scheduler takes it')
+    .optional(),
   /** The API's own ceiling, for all accounts together; AWS starts every account at these. */
   throttleRate: whole(1, 1_000_000).default(10_000),
   throttleBurst: whole(1, 1_000_000).default(5_000),

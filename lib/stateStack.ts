@@ -17,6 +17,9 @@ export class StateStack extends Stack {
   readonly messages: TableV2;
   readonly dlq: TableV2;
   readonly accounts: TableV2;
+  readonly groups: TableV2;
+  readonly deduplication: TableV2;
+  readonly schedules: TableV2;
   readonly bodies: Bucket;
   /** The same in every region, so that no region's template needs to know another's. */
   readonly masterSecretName: string;
@@ -28,6 +31,9 @@ export class StateStack extends Stack {
 
     this.messages = table(this, 'Messages', tables.messages, retain);
     this.dlq = table(this, 'Dlq', tables.dlq, retain);
+    this.groups = table(this, 'Groups', tables.groups, retain);
+    this.schedules = table(this, 'ScheduleTable', tables.schedules, retain);
+    this.deduplication = table(this, 'Deduplication', tables.deduplication, retain);
     this.accounts = table(this, 'Accounts', tables.accounts, retain);
 
     this.bodies = new Bucket(this, 'Bodies', {

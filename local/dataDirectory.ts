@@ -1,6 +1,6 @@
 /**
- * What a stage keeps between its runs: the database's file, the queues' journal, the bodies, its secrets. One stage
- * at a time may use it, and a dead one's database must have gone before the next starts.
+ * What a stage keeps between its runs: the database's file, the journals of the queues and of Scheduler, the
+ * bodies, its secrets. One stage at a time may use it, and a dead one's database must have gone before the next starts.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { StageError, isSystemError } from './stageError.ts';
 export interface DataDirectory {
   readonly databaseFile: string;
   readonly journalFile: string;
+  readonly schedulerJournalFile: string;
   readonly bodiesFolder: string;
   /** A random text that was made on the first call, and is the same ever after. */
   secret(name: string): string;
@@ -43,6 +44,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   return {
     databaseFile: inFolder('dynamodb.db'),
     journalFile: inFolder('sqs.journal'),
+    schedulerJournalFile: inFolder('scheduler.journal'),
     bodiesFolder: inFolder('bodies'),
     write,
     secret: (name) => {

@@ -1,6 +1,7 @@
 /** API Gateway for the local stage: a REST API whose every route is a Lambda proxy with binary bodies. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { ApiFunction, Route } from '../lambdas/http/routes.ts';
 import { answerJson, listen, readBody } from './http.ts';
 import type { LambdaFunction } from './lambda.ts';
@@ -54,11 +55,26 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // Above the gateway's own limit, so that it is the gateway that answers.
     { maxHeaderSize: 65_536 },
   );
+  server.on('clientError', refuseUnreadable);
   return {
     port,
     url,
     stop: (signal) => drain(server, signal),
   };
+}
+
+/** What is not HTTP, such as a path with a space or a bare `ü`: it has no request that could be answered as usual. */
+function refuseUnreadable(_error: Error, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const text = JSON.stringify({
+    error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
+  });
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
+  );
 }
 
 async function drain(server: Server, signal: AbortSignal): Promise<void> {

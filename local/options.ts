@@ -10,6 +10,8 @@ export interface Options {
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
+  /** Whether tests may set the stage's clock (SVC_TEST_CONTROL=1); no flag and no help: it is not for users. */
+  readonly testControl: boolean;
 }
 
 export const usage = `Usage: npm start -- [flags]
@@ -47,6 +49,7 @@ export function parseOptions(
     allowedDestinations: toList(
       given(flags['allowed-destinations'], 'SVC_ALLOWED_DESTINATIONS', loopbackDestinations),
     ),
+    testControl: environment['SVC_TEST_CONTROL'] === '1',
   };
 }
 

@@ -3,6 +3,7 @@
  * polls and dead queues, exact to the millisecond. Fairness between message groups is not imitated.
  */
 import { randomUUID } from 'node:crypto';
+import type { AppendOnly } from './appendOnly.ts';
 import { Heap, type Placed } from './heap.ts';
 import type { Entry, Journal, StoredMessage } from './journal.ts';
 
@@ -62,12 +63,12 @@ export type ReceiptState = 'in flight' | 'not in flight' | 'gone';
 export class Queues {
   readonly #queues = new Map<string, Queue>();
   readonly #messages = new Map<string, { readonly queue: Queue; readonly message: Message }>();
-  readonly #journal: Journal;
+  readonly #journal: AppendOnly<Entry>;
   readonly #now: () => number;
 
   /** @param now the clock, epoch milliseconds; call `wake` after it has jumped */
   constructor(shapes: readonly QueueShape[], journal: Journal, now: () => number) {
-    this.#journal = journal;
+    this.#journal = journal.file;
     this.#now = now;
     for (const shape of shapes) {
       const byAvailability = new Heap<Message>((a, b) => a.availableAt < b.availableAt);
@@ -181,6 +182,22 @@ export class Queues {
       else counts.delayed += 1;
     }
     return counts;
+  }
+
+  /** What happens next by itself: the end of the first timer or visibility timeout, in epoch milliseconds. */
+  nextDue(name: string): number | undefined {
+    const availableAt = this.#queue(name).byAvailability.first?.availableAt;
+    return availableAt !== undefined && availableAt > this.#now() ? availableAt : undefined;
+  }
+
+  /** Names each message that could be received or is in flight, anew with every receive. */
+  unsettled(name: string): string[] {
+    const queue = this.#queue(name);
+    const now = this.#now();
+    return [...this.#messages.values()]
+      .filter((item) => item.queue === queue)
+      .filter(({ message }) => message.inFlight || message.availableAt <= now)
+      .map(({ message }) => `${message.id} ${message.receives}`);
   }
 
   /** Looks at the clock again. */

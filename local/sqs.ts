@@ -12,6 +12,16 @@ export const accountId = '000000000000';
 export interface Sqs {
   readonly url: string;
   queueUrl(name: string): string;
+  /**
+   * Keeps a message, and only then returns.
+   *
+   * @throws SqsError when the queue refuses it
+   */
+  send(queue: string, body: string, groupId: string | undefined): void;
+  /** When a timer or a visibility timeout of the queue ends next, in epoch milliseconds. */
+  nextDue(queue: string): number | undefined;
+  /** Names each message that could be received or is in flight, anew with every receive. */
+  unsettled(queue: string): string[];
   /** Looks at the clock again, after it has jumped. */
   wake(): void;
   readonly close: () => Promise<void>;
@@ -63,6 +73,13 @@ export async function startSqs({ queues: shapes, region, journal, now, report }:
   return {
     url,
     queueUrl,
+    send: (queue, body, groupId) => {
+      if (!queues.has(queue)) throw noSuchQueue();
+      checkBody(body);
+      queues.send(queue, [toOutgoing({ MessageBody: body, MessageGroupId: groupId })]);
+    },
+    nextDue: (queue) => queues.nextDue(queue),
+    unsettled: (queue) => queues.unsettled(queue),
     wake: () => {
       queues.wake();
     },
@@ -76,7 +93,7 @@ export async function startSqs({ queues: shapes, region, journal, now, report }:
 const contentType = 'application/x-amz-json-1.0';
 
 /** A refusal in SQS's own words: `code` is the exception's name in the SDK. */
-class SqsError extends Error {
+export class SqsError extends Error {
   readonly code: string;
   readonly status: number;
 

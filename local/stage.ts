@@ -1,8 +1,8 @@
 /** The local stage: the real handlers, with stand-ins for AWS around them, in one process. */
 import { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
-import { routes, type ApiFunction } from '../lambdas/http/routes.ts';
-import { queues, type QueueName } from '../lambdas/resources.ts';
+import { gatewayRoutes, routes, type ApiFunction } from '../lambdas/http/routes.ts';
+import { queues } from '../lambdas/resources.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { credentials, isolate, setVariables } from './environment.ts';
 import { startEventSource, type EventSource } from './eventSource.ts';
@@ -11,7 +11,16 @@ import { loopback } from './http.ts';
 import { loadFunction, type LambdaFunction } from './lambda.ts';
 import type { Options } from './options.ts';
 import { queueArn, type Sqs } from './sqs.ts';
-import { environmentOf, secretOf, startStandIns, type Endings, type StandInOptions } from './standIns.ts';
+import {
+  environmentOf,
+  secretOf,
+  startStandIns,
+  type Endings,
+  type StandInOptions,
+  type StandIns,
+} from './standIns.ts';
+import { takeOverClock, type TestClock } from './testClock.ts';
+import { startTestControl } from './testControl.ts';
 
 export interface Stage {
   /** What a client needs, by variable: addresses and credentials. */
@@ -42,11 +51,13 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
 async function start(options: StageOptions, endings: Endings): Promise<Record<string, string>> {
   const { report, region } = options;
+  const testClock = options.testControl ? takeOverClock() : undefined;
+  if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
   const gateway = await startGateway({
     port: options.port,
-    routes,
+    routes: gatewayRoutes,
     functions,
     ready: loading.promise,
     report,
@@ -74,10 +85,13 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     const signal = AbortSignal.timeout(drainMs);
     await Promise.all([gateway.stop(signal), ...sources.map((source) => source.stop(signal))]);
   });
+  const testControlUrl =
+    testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   loading.resolve();
   await checkHealth(gateway.url);
 
   const variables = {
+    ...(testControlUrl !== undefined && { SVC_TEST_CONTROL_URL: testControlUrl }),
     SVC_URL: gateway.url,
     SVC_TOKEN: account.token,
     SVC_READ_ONLY_TOKEN: account.read_only_token,
@@ -103,26 +117,45 @@ async function createAccount(region: string): Promise<z.infer<typeof accountReco
   return accountRecord.parse(await create.invoke({ id: 'local', type: 'paid' }));
 }
 
-const queueNames: readonly QueueName[] = ['short', 'long', 'dead'];
+interface QueueSettings {
+  /** Nobody is handed the messages of a queue that has none. */
+  readonly handler?: string | undefined;
+  /** In seconds. */
+  readonly functionTimeout?: number | undefined;
+}
+
+/** The queues whose messages are handed to a function, by name. */
+const fedQueues = Object.entries<QueueSettings>(queues).flatMap(([name, { handler, functionTimeout }]) =>
+  handler === undefined || functionTimeout === undefined ? [] : [{ name, handler, functionTimeout }],
+);
 
 /** Connects each queue with its function. */
 async function feed({ region, report }: StageOptions, sqs: Sqs): Promise<EventSource[]> {
   const client = new SQSClient({ endpoint: sqs.url, region, credentials });
   return Promise.all(
-    queueNames.map(async (name) =>
+    fedQueues.map(async ({ name, handler, functionTimeout }) =>
       startEventSource({
         client,
         queueUrl: sqs.queueUrl(name),
         queueArn: queueArn(region, name),
         region,
-        function: await loadFunction(queues[name].handler, {
-          region,
-          timeoutMs: queues[name].functionTimeout * 1000,
-        }),
+        function: await loadFunction(handler, { region, timeoutMs: functionTimeout * 1000 }),
         report,
       }),
     ),
   );
+}
+
+async function offerTestControl(
+  clock: TestClock,
+  { report }: StageOptions,
+  { sqs, scheduler }: StandIns,
+  endings: Endings,
+): Promise<string> {
+  const names = fedQueues.map(({ name }) => name);
+  const control = await startTestControl({ clock, sqs, scheduler, fedQueues: names, report });
+  endings.push(control.close);
+  return control.url;
 }
 
 async function checkHealth(url: string): Promise<void> {

@@ -8,12 +8,15 @@ import { noJournal, openJournal } from './journal.ts';
 import { objectsIn, objectsInMemory } from './objects.ts';
 import type { QueueShape } from './queues.ts';
 import { startS3 } from './s3.ts';
+import { startScheduler, type Scheduler } from './scheduler.ts';
+import { noSchedulerJournal, openSchedulerJournal } from './schedulerJournal.ts';
 import { startSecrets } from './secrets.ts';
-import { startSqs, type Sqs } from './sqs.ts';
+import { accountId, queueArn, startSqs, type Sqs } from './sqs.ts';
 import { createMissing } from './tables.ts';
 
 const bucket = 'bodies';
 const masterSecretId = 'master-secret';
+const scheduleGroup = 'svc';
 
 const queueShapes: readonly QueueShape[] = Object.entries(queues).map(
   ([name, { visibility, redrivesTo }]) => ({
@@ -37,6 +40,7 @@ export interface StandInOptions {
 export interface StandIns {
   readonly dynamodbUrl: string;
   readonly sqs: Sqs;
+  readonly scheduler: Scheduler;
   readonly s3Url: string;
   readonly secretsUrl: string;
   /** The database starts while the handlers load. */
@@ -63,15 +67,22 @@ export async function startStandIns(
   // It is awaited later: until then a failure waits for its reader.
   tablesReady.catch(() => undefined);
 
+  const now = (): number => Date.now();
   const journal = data === undefined ? noJournal : openJournal(data.journalFile);
-  const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, Date.now);
-  const sqs = await startSqs({ queues: queueShapes, region, journal, now: Date.now, report });
+  const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, now);
+  const sqs = await startSqs({ queues: queueShapes, region, journal, now, report });
   endings.push(sqs.close);
-  const s3 = await startS3({ bucket, objects, now: Date.now, report });
+  const scheduler = await startScheduler({
+    ...{ sqs, region, now, report },
+    groups: [scheduleGroup],
+    journal: data === undefined ? noSchedulerJournal() : openSchedulerJournal(data.schedulerJournalFile),
+  });
+  endings.push(scheduler.close);
+  const s3 = await startS3({ bucket, objects, now, report });
   endings.push(s3.close);
   const secrets = await startSecrets(new Map([[masterSecretId, secretOf(data, masterSecretId)]]), report);
   endings.push(secrets.close);
-  return { dynamodbUrl: dynamodb.url, sqs, s3Url: s3.url, secretsUrl: secrets.url, tablesReady };
+  return { dynamodbUrl: dynamodb.url, sqs, scheduler, s3Url: s3.url, secretsUrl: secrets.url, tablesReady };
 }
 
 async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
@@ -89,17 +100,25 @@ export function secretOf(data: DataDirectory | undefined, name: string): string 
 
 /** What the CDK app gives every handler, turned to the stand-ins. */
 export function environmentOf(region: string, standIns: StandIns): Environment {
-  const { dynamodbUrl, sqs, s3Url, secretsUrl } = standIns;
+  const { dynamodbUrl, sqs, scheduler, s3Url, secretsUrl } = standIns;
   return {
     AWS_REGION: region,
     AWS_ENDPOINT_URL_DYNAMODB: dynamodbUrl,
     AWS_ENDPOINT_URL_SQS: sqs.url,
+    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
     AWS_ENDPOINT_URL_S3: s3Url,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsUrl,
     ...Object.fromEntries(Object.entries(tables).map(([name, { variable }]) => [variable, name])),
     BODIES_BUCKET: bucket,
     SHORT_QUEUE_URL: sqs.queueUrl('short'),
     LONG_QUEUE_URL: sqs.queueUrl('long'),
+    SHORT_QUEUE_ARN: queueArn(region, 'short'),
+    LONG_QUEUE_ARN: queueArn(region, 'long'),
+    FIRE_QUEUE_ARN: queueArn(region, 'fire'),
+    DEAD_QUEUE_ARN: queueArn(region, 'dead'),
+    SCHEDULER_DLQ_ARN: queueArn(region, 'undeliveredFires'),
+    SCHEDULE_GROUP: scheduleGroup,
+    SCHEDULER_ROLE_ARN: `arn:aws:iam::${accountId}:role/scheduler`,
     MASTER_SECRET_ID: masterSecretId,
     HEADER_PREFIXES: 'Svc,Upstash',
   };

@@ -12,6 +12,12 @@ export interface Limits {
   /** Seconds. */
   readonly max_delay: number;
   readonly max_dlq_retention_time_milis: number;
+  /** Entries of the dead letter queue; the oldest make room. */
+  readonly max_dlq_size: number;
+  /** URL groups. */
+  readonly max_topics: number;
+  readonly max_endpoints_per_topic: number;
+  readonly max_schedules: number;
 }
 
 const mebibyte = 1_048_576;
@@ -23,6 +29,10 @@ const planLimits: Record<Plan, Limits> = {
     max_retries: 3,
     max_delay: (7 * dayMs) / secondMs,
     max_dlq_retention_time_milis: 3 * dayMs,
+    max_dlq_size: 1_000,
+    max_topics: 1,
+    max_endpoints_per_topic: 100,
+    max_schedules: 10,
   },
   paid: {
     timeout: 840,
@@ -30,6 +40,10 @@ const planLimits: Record<Plan, Limits> = {
     max_retries: 5,
     max_delay: (365 * dayMs) / secondMs,
     max_dlq_retention_time_milis: 7 * dayMs,
+    max_dlq_size: 100_000,
+    max_topics: 100,
+    max_endpoints_per_topic: 100,
+    max_schedules: 1_000,
   },
 };
 

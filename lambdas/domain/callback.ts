@@ -31,12 +31,15 @@ export function callbackBody(facts: CallbackFacts, maxBytes: number): Uint8Array
     maxRetries: message.maxRetries,
     dlqId: facts.dlqId,
     sourceMessageId: message.messageId,
+    topicName: message.topicName,
+    endpointName: message.endpointName,
     url: message.url,
     method: message.method,
     sourceHeader: Object.fromEntries(message.headers),
     sourceBody: '',
     notBefore: String(message.notBefore),
     createdAt: String(message.createdAt),
+    scheduleId: message.scheduleId,
     callerIP: message.callerIp,
   };
   const room = maxBytes - Buffer.byteLength(JSON.stringify(whole));

@@ -2,6 +2,7 @@
  * The only place that knows header prefixes. A deployment accepts a list of them (`Svc` always first), and
  * everything behind this file sees canonical names: `delay`, `callback-retries`, `forward-x-tenant`.
  */
+import type { CallbackScope, ConfigurationName } from './configuration.ts';
 import { badRequest } from './httpError.ts';
 
 /** A header name in lower case, and one value. */
@@ -107,7 +108,7 @@ export class ConfigReader {
   readonly #scope: string;
 
   /** @param scope `callback` for the configuration of a callback; empty for the message's own */
-  constructor(prefix: string, config: Config, scope = '') {
+  constructor(prefix: string, config: Config, scope: CallbackScope | '' = '') {
     this.#prefix = prefix;
     this.#config = scope === '' ? config : scoped(config, scope);
     this.#scope = scope === '' ? '' : `${scope}-`;
@@ -119,7 +120,7 @@ export class ConfigReader {
   }
 
   /** The one value of a header that may be given once; undefined when it is not given. */
-  single(name: string): string | undefined {
+  single(name: ConfigurationName): string | undefined {
     const values = this.#config.get(name);
     if (values === undefined) return undefined;
     const [value = '', ...more] = values;
@@ -130,7 +131,7 @@ export class ConfigReader {
   }
 
   /** Reads a header with a parser that is given its name, as written, and its value. */
-  read<T>(name: string, parse: (field: string, value: string) => T): T | undefined {
+  read<T>(name: ConfigurationName, parse: (field: string, value: string) => T): T | undefined {
     const value = this.single(name);
     return value === undefined ? undefined : parse(this.field(name), value);
   }
@@ -143,7 +144,7 @@ export class ConfigReader {
   }
 
   /** The same configuration, seen from below a scope such as `callback`. */
-  scope(name: string): ConfigReader {
+  scope(name: CallbackScope): ConfigReader {
     return new ConfigReader(this.#prefix, this.#config, name);
   }
 }

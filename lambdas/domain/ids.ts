@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { decodeTime, ulid } from 'ulid';
 
-export type IdKind = 'msg' | 'dlq';
+export type IdKind = 'msg' | 'dlq' | 'scd';
 
 /** Partitions that one account's rows are spread over, so that DynamoDB's 1,000 writes a second for each add up. */
 export const shardCount = 8;

@@ -1,9 +1,9 @@
 import { dayMs, secondMs } from './clock.ts';
+import type { Method } from './configuration.ts';
 import type { Header } from './dialect.ts';
 import { longestRetryDelayMs } from './backoff.ts';
-
-export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-export type Method = (typeof methods)[number];
+import type { FlowControl } from './flowControl.ts';
+import type { Redaction } from './redaction.ts';
 
 /** How one HTTP request is to be made, and made again: of a message, and of the callbacks it asks for. */
 export interface DeliverySettings {
@@ -17,6 +17,16 @@ export interface DeliverySettings {
   /** An expression as `parseRetryDelay` reads it. */
   readonly retryDelay?: string | undefined;
   readonly labels: readonly string[];
+  readonly flowControl?: FlowControl | undefined;
+  readonly redaction?: Redaction | undefined;
+}
+
+/** Where a message came from, besides its publisher. */
+export interface Origin {
+  readonly topicName?: string | undefined;
+  readonly endpointName?: string | undefined;
+  readonly queueName?: string | undefined;
+  readonly scheduleId?: string | undefined;
 }
 
 /** What a callback is made with; everything that is not its body. */
@@ -26,7 +36,7 @@ export interface CallbackSettings extends DeliverySettings {
 }
 
 /** An accepted message, without its body. */
-export interface Message extends DeliverySettings {
+export interface Message extends DeliverySettings, Origin {
   readonly messageId: string;
   readonly accountId: string;
   /** The dialect it came in. */

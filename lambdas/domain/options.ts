@@ -1,13 +1,24 @@
 import type { Account } from './account.ts';
 import { defaultRetries, limitsOf } from './account.ts';
 import { secondMs } from './clock.ts';
+import {
+  longestDeduplicationId,
+  longestLabel,
+  methods,
+  mostLabels,
+  type CallbackScope,
+  type ConfigurationName,
+  type Method,
+} from './configuration.ts';
 import type { CanonicalRequest, Header } from './dialect.ts';
 import { ConfigReader } from './dialect.ts';
 import { parseUrl, refuseUnsafe, type DestinationRules } from './destination.ts';
 import { formatDuration, parseDurationMs } from './duration.ts';
 import { checkForwarded, passedOn, withDefaults } from './forwarding.ts';
+import { parseFlowControl } from './flowControl.ts';
 import { badRequest, overLimit, quote } from './httpError.ts';
-import { methods, type CallbackSettings, type DeliverySettings, type Method } from './message.ts';
+import type { CallbackSettings, DeliverySettings } from './message.ts';
+import { parseRedaction } from './redaction.ts';
 import { parseRetryDelay } from './retryDelay.ts';
 
 /** Everything a publish can be configured with, checked against its account's limits. */
@@ -16,22 +27,11 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
   readonly notBefore: number;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
+  readonly deduplication?: Deduplication | undefined;
 }
 
-/** The longest that SQS delays a message by itself. */
-export const longestDelayMs = 900 * secondMs;
-
-/** Configuration of features that this version does not have: refused, lest a client rely on what does not happen. */
-const notYet = [
-  'deduplication-id',
-  'content-based-deduplication',
-  'flow-control-key',
-  'flow-control-value',
-  'redact-fields',
-  'cron',
-] as const;
-
-const longestLabels = 10;
+/** By what a message counts as the same as one before. */
+export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
 
 function parseMethod(field: string, value: string): Method {
   const method = methods.find((known) => known === value.toUpperCase());
@@ -73,11 +73,6 @@ function checkDelay(field: string, delayMs: number, account: Account): void {
       `${field} asks for a delay of ${formatDuration(delayMs)}, but the account's limit max_delay is ${limitSeconds} seconds.`,
     );
   }
-  if (delayMs > longestDelayMs) {
-    throw badRequest(
-      `${field} asks for a delay of ${formatDuration(delayMs)}; for now, delays of up to ${formatDuration(longestDelayMs)} are supported.`,
-    );
-  }
 }
 
 function parseNotBefore(now: number, account: Account): (field: string, value: string) => number {
@@ -93,12 +88,25 @@ function parseNotBefore(now: number, account: Account): (field: string, value: s
 
 function parseLabels(field: string, value: string): readonly string[] {
   const labels = value.split(',').map((label) => label.trim());
-  if (labels.some((label) => label === '' || label.length > 100) || labels.length > longestLabels) {
+  if (labels.some((label) => label === '' || label.length > longestLabel) || labels.length > mostLabels) {
     throw badRequest(
-      `${field} is ${quote(value)}; allowed are up to ${longestLabels} labels of 1 to 100 characters, separated by commas.`,
+      `${field} is ${quote(value)}; allowed are up to ${mostLabels} labels of 1 to ${longestLabel} characters, separated by commas.`,
     );
   }
   return [...new Set(labels)];
+}
+
+function parseDeduplication(reader: ConfigReader): Deduplication | undefined {
+  const id = reader.single('deduplication-id');
+  if (id !== undefined) {
+    if (id === '' || id.length > longestDeduplicationId) {
+      throw badRequest(
+        `${reader.field('deduplication-id')} is ${quote(id)}; allowed are 1 to ${longestDeduplicationId} characters.`,
+      );
+    }
+    return { by: 'id', id };
+  }
+  return reader.read('content-based-deduplication', parseBoolean) === true ? { by: 'content' } : undefined;
 }
 
 /** What is common to a message and to its callbacks. */
@@ -107,9 +115,6 @@ function parseDelivery(
   account: Account,
   fallback: Pick<DeliverySettings, 'maxRetries' | 'labels'>,
 ): Omit<DeliverySettings, 'url' | 'headers'> {
-  for (const name of notYet) {
-    if (reader.single(name) !== undefined) throw badRequest(`${reader.field(name)} is not supported yet.`);
-  }
   const limits = limitsOf(account);
   const limitMs = limits.timeout * secondMs;
   const retryDelay = reader.single('retry-delay');
@@ -120,6 +125,12 @@ function parseDelivery(
     timeoutMs: reader.read('timeout', parseTimeoutMs(limitMs)) ?? limitMs,
     retryDelay,
     labels: reader.read('label', parseLabels) ?? fallback.labels,
+    flowControl: parseFlowControl(
+      { key: reader.field('flow-control-key'), value: reader.field('flow-control-value') },
+      reader.single('flow-control-key'),
+      reader.single('flow-control-value'),
+    ),
+    redaction: reader.read('redact-fields', parseRedaction),
   };
 }
 
@@ -137,7 +148,7 @@ const json: Header = ['content-type', 'application/json'];
 
 function parseCallback(
   reader: ConfigReader,
-  scope: 'callback' | 'failure-callback',
+  scope: CallbackScope,
   account: Account,
   rules: DestinationRules,
   fallback: Pick<DeliverySettings, 'maxRetries' | 'labels'>,
@@ -183,5 +194,39 @@ export function parsePublishOptions(
     notBefore: reader.read('not-before', parseNotBefore(now, account)) ?? now + delayMs,
     callback: parseCallback(reader, 'callback', account, rules, settings),
     failureCallback: parseCallback(reader, 'failure-callback', account, rules, settings),
+    deduplication: parseDeduplication(reader),
   };
+}
+
+/** Which settings a retry changes, by the headers that ask for it. */
+const overridable = {
+  method: ['method'],
+  timeoutMs: ['timeout'],
+  maxRetries: ['retries'],
+  retryDelay: ['retry-delay'],
+  notBefore: ['delay', 'not-before'],
+  labels: ['label'],
+  flowControl: ['flow-control-key'],
+  redaction: ['redact-fields'],
+  callback: ['callback'],
+  failureCallback: ['failure-callback'],
+} as const satisfies Partial<Record<keyof PublishOptions, readonly ConfigurationName[]>>;
+
+/**
+ * Reads what a request changes of a message that is sent again: of all that a publish can be configured with, only what
+ * is given.
+ *
+ * @throws as {@link parsePublishOptions}
+ */
+export function parseOverrides(
+  request: Pick<CanonicalRequest, 'prefix' | 'config'>,
+  account: Account,
+  rules: DestinationRules,
+  now: number,
+): Partial<PublishOptions> {
+  const options = parsePublishOptions({ ...request, otherHeaders: [] }, account, rules, now);
+  const given = Object.entries(overridable)
+    .filter(([, names]) => names.some((name) => request.config.has(name)))
+    .map(([field]) => field);
+  return Object.fromEntries(Object.entries(options).filter(([field]) => given.includes(field)));
 }

@@ -4,6 +4,7 @@
  * handed to `eval` or `Function`.
  */
 import jsep from 'jsep';
+import { longestExpression } from './configuration.ts';
 import { badRequest, quote } from './httpError.ts';
 
 const functions = {
@@ -40,9 +41,6 @@ export type RetryDelay =
       readonly right: RetryDelay;
     }
   | { readonly kind: 'call'; readonly name: FunctionName; readonly args: readonly RetryDelay[] };
-
-/** Long enough for any sensible formula, short enough that reading and evaluating take microseconds. */
-const longestExpression = 500;
 
 const isFunction = (name: string): name is FunctionName => Object.hasOwn(functions, name);
 const isOperator = (name: string): name is Operator => Object.hasOwn(operators, name);

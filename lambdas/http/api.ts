@@ -7,18 +7,20 @@ import { authenticate, type Caller } from '../services/authenticate.ts';
 import { settings } from '../settings.ts';
 import { log } from '../transport/log.ts';
 import { readRequest, type ApiRequest } from './request.ts';
-import { routes, type ApiFunction, type Route } from './routes.ts';
+import { findRoute, type ApiFunction, type Route, type routes } from './routes.ts';
 
 export interface ApiResponse {
   readonly status: number;
   /** Sent as JSON. */
   readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A request that has passed the middlewares. */
 export interface Call {
   readonly request: ApiRequest;
   readonly canonical: CanonicalRequest;
+  readonly route: Route;
 }
 export interface AuthenticatedCall extends Call {
   readonly caller: Caller;
@@ -36,7 +38,6 @@ export type Endpoints<F extends ApiFunction> = {
 /** What the middlewares find out about a request, in the order in which they run. */
 interface ApiContext extends Context {
   call?: Call;
-  route?: Route;
   caller?: Caller;
 }
 
@@ -62,7 +63,7 @@ const errors: Middleware = {
     }
     log.error('A request failed', {
       requestId,
-      route: context.route?.path,
+      route: context.call?.route.path,
       error: error ?? 'nothing was thrown',
     });
     return json(500, {
@@ -74,12 +75,15 @@ const errors: Middleware = {
 const route: Middleware = {
   before: ({ event, context }) => {
     const request = readRequest(event);
-    context.call = {
-      request,
-      canonical: canonicalize(request.headers, request.query, settings.headerPrefixes),
-    };
-    context.route = routes.find(({ method, path }) => method === request.method && path === request.route);
-    if (context.route === undefined) throw notFound(`There is no ${request.method} ${request.rawPath}.`);
+    const { method, rawPath } = request;
+    const { route: found, matching } = findRoute(method, rawPath);
+    if (found === undefined && matching.length === 0) throw notFound(`There is no ${method} ${rawPath}.`);
+    if (found === undefined) {
+      const allow = [...new Set(matching.map((other) => other.method))].join(', ');
+      throw new HttpError(405, `The path exists, but not with ${method}; allowed are ${allow}.`, { allow });
+    }
+    const canonical = canonicalize(request.headers, request.query, settings.headerPrefixes);
+    context.call = { request, canonical, route: found };
   },
 };
 
@@ -90,10 +94,10 @@ function tokenOf({ request, canonical }: Call): string | undefined {
 
 const token: Middleware = {
   before: async ({ context }) => {
-    const { call, route: found } = context;
-    if (call === undefined || found === undefined || found.access === 'open') return;
+    const { call } = context;
+    if (call === undefined || call.route.access === 'open') return;
     context.caller = await authenticate(tokenOf(call));
-    if (found.access === 'write' && context.caller.access === 'read') {
+    if (call.route.access === 'write' && context.caller.access === 'read') {
       throw forbidden('The token is read-only; this operation changes something and takes the full token.');
     }
   },
@@ -109,10 +113,10 @@ export function api<F extends ApiFunction>(endpoints: Endpoints<F>) {
     .use(route)
     .use(token)
     .handler(async (_event, context) => {
-      const { call, caller, route: found } = context;
-      const endpoint = found && table.get(`${found.method} ${found.path}`);
+      const { call, caller } = context;
+      const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
-      const { status, body } = await endpoint({ ...call, caller });
-      return json(status, body);
+      const { status, body, headers } = await endpoint({ ...call, caller });
+      return json(status, body, headers);
     });
 }

@@ -3,22 +3,19 @@ import { parsePointer, type Pointer } from '../domain/pointer.ts';
 import { log } from '../transport/log.ts';
 
 /**
- * The Lambda handler of a queue of pointers: each of a batch goes its own pace, and those that fail, and only those,
- * come back.
+ * The Lambda handler of a queue: each message of a batch goes its own pace, and those that fail, and only those, come
+ * back.
  */
-export function pointers(
-  work: (pointer: Pointer) => Promise<void>,
+export function records(
+  work: (record: SQSRecord) => Promise<void>,
 ): (event: SQSEvent) => Promise<SQSBatchResponse> {
   const handle = async (record: SQSRecord): Promise<boolean> => {
-    let pointer: Pointer | undefined;
     try {
-      pointer = parsePointer(record.body);
-      await work(pointer);
+      await work(record);
       return true;
     } catch (error) {
-      log.warn('A pointer goes back to its queue', {
-        messageId: pointer?.messageId,
-        attempt: pointer?.attempt,
+      log.warn('A message goes back to its queue', {
+        body: record.body,
         sqsMessageId: record.messageId,
         receives: Number(record.attributes.ApproximateReceiveCount),
         error: error instanceof Error ? error : String(error),
@@ -35,3 +32,8 @@ export function pointers(
     };
   };
 }
+
+/** The Lambda handler of a queue of pointers. */
+export const pointers = (
+  work: (pointer: Pointer) => Promise<void>,
+): ((event: SQSEvent) => Promise<SQSBatchResponse>) => records((record) => work(parsePointer(record.body)));

@@ -1,5 +1,7 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type { Header } from '../domain/dialect.ts';
+import { badRequest, quote } from '../domain/httpError.ts';
+import type { Route } from './routes.ts';
 
 /**
  * A request as the handlers see it, whichever door it came through: nothing behind this file knows a gateway's event.
@@ -9,8 +11,6 @@ export interface ApiRequest {
   readonly method: string;
   /** As it was sent: not decoded, nothing collapsed that was not collapsed on its way. */
   readonly rawPath: string;
-  /** The route's path, as the route table has it. */
-  readonly route: string;
   /** Decoded, in the order they were sent. */
   readonly query: readonly Header[];
   /** Names in lower case. */
@@ -33,7 +33,6 @@ export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
     id: requestContext.requestId,
     method: event.httpMethod,
     rawPath: event.path,
-    route: event.resource,
     query: pairs(event.multiValueQueryStringParameters),
     headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
     body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
@@ -42,12 +41,33 @@ export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
   };
 }
 
+/** A request whose route is known. */
+interface Routed {
+  readonly request: ApiRequest;
+  readonly route: Route;
+}
+
 /**
- * What stands in the raw path where a route has its last, greedy variable: everything behind the route's fixed part,
- * byte for byte. A path before the version segment, as a custom domain's mapping puts there, is passed over.
+ * What stands in the raw path behind a route's fixed beginning, byte for byte. A path before the version segment, as a
+ * custom domain's mapping puts there, is passed over.
  */
-export function rawTail(rawPath: string, route: string): string {
-  const fixed = route.slice(0, route.indexOf('{'));
+export function rawTail({ request, route }: Routed): string {
+  const { rawPath } = request;
+  const fixed = route.path.slice(0, route.path.indexOf('{'));
   const start = rawPath.indexOf(fixed);
   return start === -1 ? '' : rawPath.slice(start + fixed.length);
+}
+
+/**
+ * The first variable of a route's path, decoded.
+ *
+ * @throws HttpError 400 when it is not correctly encoded
+ */
+export function firstVariable(call: Routed): string {
+  const raw = rawTail(call).replace(/\/.*$/s, '');
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    throw badRequest(`The path has ${quote(raw)}, which is percent-encoded, but not correctly.`);
+  }
 }

@@ -4,7 +4,7 @@
  */
 
 /** Each function is one Lambda, and one file of the same name in `handlers/`. */
-export type ApiFunction = 'publish' | 'description';
+export type ApiFunction = 'publish' | 'messages' | 'logs' | 'topics' | 'dlq' | 'schedules' | 'description';
 
 /** What a caller must show: `write` the account's token, `read` that or the read-only token, `open` nothing. */
 export type Access = 'write' | 'read' | 'open';
@@ -19,5 +19,103 @@ export interface Route {
 
 export const routes = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
+  { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
+  { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
+
+  { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
+  { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
+  { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
+
+  { method: 'GET', path: '/v2/logs', function: 'logs', access: 'read' },
+  { method: 'GET', path: '/v2/events', function: 'logs', access: 'read' },
+
+  { method: 'GET', path: '/v2/topics', function: 'topics', access: 'read' },
+  { method: 'GET', path: '/v2/topics/{name}', function: 'topics', access: 'read' },
+  { method: 'PATCH', path: '/v2/topics/{name}', function: 'topics', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}', function: 'topics', access: 'write' },
+  { method: 'POST', path: '/v2/topics/{name}/endpoints', function: 'topics', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}/endpoints', function: 'topics', access: 'write' },
+
+  { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
+  { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
+  { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
+  { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
+  { method: 'GET', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'read' },
+  { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
+
+  { method: 'POST', path: '/v2/schedules/{schedule+}', function: 'schedules', access: 'write' },
+  { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
+  { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
+  { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
+  { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];
+
+const segmentsOf = (path: string): readonly string[] => path.slice(1).split('/');
+const isVariable = (segment: string): boolean => segment.startsWith('{');
+const isGreedy = (segment: string): boolean => segment.endsWith('+}');
+
+/**
+ * The path of the gateway's resource that answers a route. API Gateway allows one variable at a place in a path, so where
+ * a greedy one stands, it takes in the routes that have another there; the function behind it tells them apart.
+ */
+export function gatewayPath(route: Route): string {
+  const own = segmentsOf(route.path);
+  for (const { path } of routes) {
+    const segments = segmentsOf(path);
+    const place = segments.length - 1;
+    const isBeside =
+      isGreedy(segments[place] ?? '') &&
+      isVariable(own[place] ?? '') &&
+      segments.slice(0, place).every((segment, index) => segment === own[index]);
+    if (isBeside) return path;
+  }
+  return route.path;
+}
+
+/** A path as an expression: a variable is one segment, a greedy one the rest. */
+const patternOf = (path: string): RegExp =>
+  new RegExp(
+    `^${segmentsOf(path)
+      .map((segment) => (isGreedy(segment) ? '/.+' : isVariable(segment) ? '/[^/]+' : `/${segment}`))
+      .join('')}/?$`,
+    's',
+  );
+
+/** The more specific first: fixed segments before variables, and those before greedy ones. */
+const bySpecificity = (one: Route, other: Route): number => rankOf(one) - rankOf(other);
+const rankOf = ({ path }: Route): number =>
+  segmentsOf(path).reduce(
+    (rank, segment) => rank + (isGreedy(segment) ? 100 : isVariable(segment) ? 1 : 0),
+    0,
+  );
+
+const patterns = [...routes]
+  .sort(bySpecificity)
+  .map((route) => ({ route: route satisfies Route, pattern: patternOf(route.path) }));
+
+/**
+ * Finds the route of a request by its raw path; what stands before the version segment, as a custom domain's mapping puts
+ * it there, is passed over.
+ *
+ * @returns the most specific one of its method, and all that its path matches
+ */
+export function findRoute(
+  method: string,
+  rawPath: string,
+): { readonly route: Route | undefined; readonly matching: readonly Route[] } {
+  const path = rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')));
+  const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }): Route => route);
+  return { route: matching.find((route) => route.method === method), matching };
+}
+
+/** The routes as the gateway has them: with the paths of its resources. */
+export const gatewayRoutes: readonly Route[] = routes.map((route) => ({
+  ...route,
+  path: gatewayPath(route),
+}));

@@ -14,6 +14,7 @@ import {
 } from '../domain/message.ts';
 import { outcomeOf, type DestinationResponse } from '../domain/outcome.ts';
 import type { Pointer } from '../domain/pointer.ts';
+import { noRedaction, type Redaction } from '../domain/redaction.ts';
 import { signatureHeaders } from '../domain/signature.ts';
 import { settings } from '../settings.ts';
 import { loadAccount } from '../stores/accounts.ts';
@@ -26,6 +27,7 @@ import { log, urlForLog } from '../transport/log.ts';
 import { sendAgain, sendPointer } from '../transport/queue.ts';
 import { cached } from './cached.ts';
 import { allowedDestinations } from './destinations.ts';
+import { keepDlqSize } from './dlqSize.ts';
 
 /**
  * Delivery of one message, one attempt at a time.
@@ -65,7 +67,7 @@ export async function deliver(pointer: Pointer): Promise<void> {
     await follow(history, recorded);
     return;
   }
-  if (history.ended) return;
+  if (history.end !== undefined) return;
 
   const dueAt = dueTime(history, pointer.attempt);
   if (now() < dueAt) {
@@ -73,7 +75,7 @@ export async function deliver(pointer: Pointer): Promise<void> {
     return;
   }
 
-  const [account, body] = await Promise.all([ownerOf(message), loadBody(history.body)]);
+  const [account, body] = await Promise.all([ownerOf(message), loadBody(message.messageId, history.body)]);
   const startedAt = now();
   const response = await send(message, pointer.attempt, account, body);
   await settle(history, account, body, { number: pointer.attempt, startedAt, response });
@@ -91,10 +93,10 @@ export async function abandon(pointer: Pointer): Promise<void> {
     await follow(history, recorded);
     return;
   }
-  if (history.ended) return;
+  if (history.end !== undefined) return;
   const { message } = history;
   const wantsBody = message.callback !== undefined || message.failureCallback !== undefined;
-  const body = wantsBody ? await loadBody(history.body) : new Uint8Array();
+  const body = wantsBody ? await loadBody(message.messageId, history.body) : new Uint8Array();
   const response = {
     status: 0,
     error: 'The delivery worker failed each time it was to make this attempt; see its log.',
@@ -124,6 +126,19 @@ async function ownerOf(message: Message): Promise<Account> {
   return account;
 }
 
+/** What a destination is told of where its message came from. */
+function originHeaders({ prefix, ...message }: Message): readonly Header[] {
+  const origin = {
+    'topic-name': message.topicName,
+    'endpoint-name': message.endpointName,
+    'queue-name': message.queueName,
+    'schedule-id': message.scheduleId,
+  };
+  return Object.entries(origin).flatMap(([name, value]): Header[] =>
+    value === undefined ? [] : [[headerName(prefix, name).toLowerCase(), value]],
+  );
+}
+
 /** Makes the HTTP request, signed, with all that a destination is told about its message. */
 async function send(
   message: Message,
@@ -144,6 +159,7 @@ async function send(
     [headerName(prefix, 'retried').toLowerCase(), String(attempt)],
     [headerName(prefix, 'caller-ip').toLowerCase(), message.callerIp],
     [headerName(prefix, 'region').toLowerCase(), settings.region],
+    ...originHeaders(message),
     ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
   ];
   return request({
@@ -191,6 +207,7 @@ async function settle(
       const notBefore = recordedAt + callback.settings.delayMs;
       const callbackMessage: Message = {
         ...callback.settings,
+        redaction: redactionOfCallback(message, callback.settings),
         messageId: callback.messageId,
         accountId: message.accountId,
         prefix: message.prefix,
@@ -199,12 +216,7 @@ async function settle(
         callerIp: message.callerIp,
         expiresAt: expiryOf({ ...callback.settings, notBefore }, dlqRetentionMs),
       };
-      const stored = await storeBody(
-        message.accountId,
-        callback.messageId,
-        content,
-        callbackMessage.expiresAt - recordedAt,
-      );
+      const stored = await storeBody(callbackMessage, content, recordedAt);
       await putMessage(callbackMessage, stored);
     }),
   );
@@ -223,6 +235,12 @@ async function settle(
   // Another worker recorded it meanwhile and does what follows. Should it die before, this pointer's return sees to it.
   if (!first) throw new ComeBack('The attempt was recorded by another worker.');
   await follow(history, attempt);
+}
+
+/** A callback's body holds its message's body and headers: where those are redacted, it is. */
+function redactionOfCallback({ redaction }: Message, callback: CallbackSettings): Redaction | undefined {
+  if (redaction === undefined) return callback.redaction;
+  return { ...(callback.redaction ?? noRedaction), body: true };
 }
 
 interface CallbackDue {
@@ -277,12 +295,19 @@ async function follow(history: MessageHistory, attempt: Attempt): Promise<void> 
 }
 
 async function bury(history: MessageHistory, last: Attempt): Promise<void> {
-  const account = await ownerOf(history.message);
+  const { message } = history;
+  const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(await ownerOf(message));
+  const dlqId = dlqIdOf(history, last.number);
   await putDeadLetter({
-    dlqId: dlqIdOf(history, last.number),
-    message: history.message,
-    body: history.body,
-    last,
-    expiresAt: last.recordedAt + limitsOf(account).max_dlq_retention_time_milis,
+    dlqId,
+    message,
+    retried: last.number,
+    failedAt: last.recordedAt,
+    responseStatus: last.response.status,
+    responseHeaders: last.response.headers,
+    error: last.response.error,
+    // The bodies stay with the message, whose row must not end before.
+    expiresAt: Math.min(last.recordedAt + retentionMs, message.expiresAt),
   });
+  await keepDlqSize(message.accountId, dlqId, size);
 }

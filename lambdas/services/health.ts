@@ -1,7 +1,9 @@
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { settings } from '../settings.ts';
 
 /** That the service answers, and for which region. */
-export const health = (): { readonly status: 'ok'; readonly region: string } => ({
+export const health = (): Answer<typeof answers.health> => ({
   status: 'ok',
   region: settings.region,
 });

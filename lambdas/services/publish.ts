@@ -1,29 +1,60 @@
 import { limitsOf, type Account } from '../domain/account.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
 import { parseDestination, parseUrl, refuseUnsafe } from '../domain/destination.ts';
-import type { CanonicalRequest, Header } from '../domain/dialect.ts';
+import type { CanonicalRequest, Config, Header } from '../domain/dialect.ts';
 import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
-import { newId } from '../domain/ids.ts';
+import { derivedId, newId } from '../domain/ids.ts';
 import { expiryOf, type Message } from '../domain/message.ts';
-import { parsePublishOptions } from '../domain/options.ts';
-import { accept } from './accept.ts';
+import { parsePublishOptions, type Deduplication } from '../domain/options.ts';
+import type { Endpoint, UrlGroup } from '../domain/urlGroup.ts';
+import { loadUrlGroup } from '../stores/urlGroups.ts';
+import { accept, acceptEach, takeBack, type Draft } from './accept.ts';
+import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
 import { destinationRules } from './destinations.ts';
+import { eachOf } from './eachOf.ts';
 
-export interface PublishRequest extends CanonicalRequest {
+export interface PublishRequest extends Pick<
+  CanonicalRequest,
+  'prefix' | 'config' | 'otherHeaders' | 'otherQuery'
+> {
   /** What follows in the raw path. */
   readonly destination: string;
+  readonly queueName?: string | undefined;
   readonly body: Uint8Array;
   readonly callerIp: string;
   /** The host that the request came to. */
   readonly host: string;
+  /** The fire of a schedule that publishes it. */
+  readonly fire?: Fire | undefined;
 }
 
+/** A schedule's fire: from it follow the ids of its messages, so that firing twice makes them once. */
+export interface Fire {
+  readonly scheduleId: string;
+  /** Unix milliseconds. */
+  readonly time: number;
+  /** Unguessable. */
+  readonly seed: string;
+}
+
+export interface PublishAnswer {
+  /** 200, or 202 for what was published before. */
+  readonly status: number;
+  /** A list where the destination is a URL group. */
+  readonly body: Answer<typeof answers.publishAnswer>;
+}
+
+/** A gateway's own limit on a URL is close to this. */
+const longestUrl = 8_192;
+
 /**
- * A destination URL with the request's own query parameters behind those it has. A gateway hands them over decoded, so
- * and with the values of one name together, so they are encoded again the way `encodeURIComponent` does; a destination
+ * A destination URL with the request's own query parameters behind those it has. A gateway hands them over decoded, and
+ * with the values of one name together, so they are encoded again the way `encodeURIComponent` does; a destination
  * that needs other bytes or another order is published percent-encoded as a whole.
  */
-function withQuery(url: string, query: readonly Header[]): string {
+export function withQuery(url: string, query: readonly Header[]): string {
   if (query.length === 0) return url;
   const added = query
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
@@ -31,46 +62,197 @@ function withQuery(url: string, query: readonly Header[]): string {
   return `${url}${url.includes('?') ? '&' : '?'}${added}`;
 }
 
+/** Settings that answer the same question: where a request answers it, a default of the other name must not. */
+const alternatives = [['delay', 'not-before']] as const;
+
+/** A request's configuration over that of its group. */
+function withDefaults(config: Config, defaults: Config | undefined): Config {
+  const merged = new Map([...(defaults ?? []), ...config]);
+  for (const names of alternatives) {
+    if (!names.some((name) => config.has(name))) continue;
+    for (const name of names) if (!config.has(name)) merged.delete(name);
+  }
+  return merged;
+}
+
+export interface Prepared {
+  readonly drafts: readonly Draft[];
+  readonly isGroup: boolean;
+  readonly deduplication: Deduplication | undefined;
+}
+
 /**
- * Publishes one message.
+ * Reads a request and makes its messages: one, or one for each endpoint of a URL group. Nothing is stored yet.
  *
- * @throws HttpError 400, 403, 404, 412 or 413; nothing is stored then
+ * @throws HttpError 400, 403, 404, 412 or 413
  */
-export async function publish(
+export async function prepare(
   account: Account,
   request: PublishRequest,
-): Promise<{ readonly messageId: string }> {
+  groupOf: (name: string) => Promise<UrlGroup | undefined> = (name) => loadUrlGroup(account.id, name),
+): Promise<Prepared> {
   const limits = limitsOf(account);
-  if (request.body.length > limits.max_message_size) {
+  const { body } = request;
+  if (body.length > limits.max_message_size) {
     throw new HttpError(
       413,
-      `The body has ${request.body.length} bytes, but the account's limit max_message_size is ${limits.max_message_size} bytes.`,
+      `The body has ${body.length} bytes, but the account's limit max_message_size is ${limits.max_message_size} bytes.`,
     );
   }
   const destination = parseDestination(request.destination);
-  if (destination.kind === 'group')
+  const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
+  if (destination.kind === 'group' && group === undefined) {
     throw notFound(`There is no URL group ${JSON.stringify(destination.name)}.`);
-  const url = parseUrl('The destination', withQuery(destination.url, request.otherQuery));
-  if (url.length > longestUrl)
-    throw badRequest(`The destination has ${url.length} characters; allowed are ${longestUrl}.`);
+  }
+  const endpoints: readonly Endpoint[] =
+    destination.kind === 'url' ? [{ url: destination.url }] : (group?.endpoints ?? []);
 
   const rules = destinationRules(request.host);
-  refuseUnsafe('The destination', url, rules);
   const createdAt = now();
-  const options = parsePublishOptions(request, account, rules, createdAt);
-  const message: Message = {
-    ...options,
-    url,
-    messageId: newId('msg', createdAt),
-    accountId: account.id,
-    prefix: request.prefix,
+  const config = withDefaults(request.config, group?.defaults);
+  const { deduplication, ...options } = parsePublishOptions(
+    { ...request, config },
+    account,
+    rules,
     createdAt,
-    callerIp: request.callerIp,
-    expiresAt: expiryOf(options, limits.max_dlq_retention_time_milis),
-  };
-  await accept(message, request.body);
-  return { messageId: message.messageId };
+  );
+  const drafts = endpoints.map((endpoint): Draft => {
+    const url = parseUrl('The destination', withQuery(endpoint.url, request.otherQuery));
+    if (url.length > longestUrl) {
+      throw badRequest(`The destination has ${url.length} characters; allowed are ${longestUrl}.`);
+    }
+    refuseUnsafe('The destination', url, rules);
+    const message: Message = {
+      ...options,
+      url,
+      topicName: group?.name,
+      endpointName: endpoint.name,
+      queueName: request.queueName,
+      scheduleId: request.fire?.scheduleId,
+      messageId:
+        request.fire === undefined
+          ? newId('msg', createdAt)
+          : derivedId('msg', request.fire.time, JSON.stringify([request.fire, endpoint])),
+      accountId: account.id,
+      prefix: request.prefix,
+      createdAt,
+      callerIp: request.callerIp,
+      expiresAt: expiryOf(options, limits.max_dlq_retention_time_milis),
+    };
+    return { message, body };
+  });
+  return { drafts, isGroup: group !== undefined, deduplication };
 }
 
-/** A gateway's own limit on a URL is close to this; what is longer would not fit in a row's index either. */
-const longestUrl = 8_192;
+function answerOf({ drafts, isGroup }: Prepared, verdicts: readonly Verdict[]): PublishAnswer {
+  const published = verdicts.map(({ messageId, isDuplicate }) => ({
+    messageId,
+    ...(isDuplicate && { deduplicated: true as const }),
+  }));
+  const [first] = published;
+  const status = verdicts.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;
+  if (!isGroup && first !== undefined) return { status, body: first };
+  return {
+    status,
+    body: published.map((one, index) => ({ ...one, url: drafts[index]?.message.url ?? '' })),
+  };
+}
+
+const notStored = (): HttpError =>
+  new HttpError(503, 'The message could not be stored, and was not accepted; send it again.');
+
+/**
+ * Publishes to a URL, or to every endpoint of a URL group: to all of them or to none.
+ *
+ * @throws HttpError 400, 403, 404, 412, 413 or 503; nothing is accepted then
+ */
+export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
+  const prepared = await prepare(account, request);
+  const [only, ...others] = prepared.drafts;
+  if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {
+    await accept(only);
+    return answerOf(prepared, [{ draft: only, messageId: only.message.messageId, isDuplicate: false }]);
+  }
+  const [outcome] = await publishPrepared([prepared]);
+  if (outcome instanceof HttpError || outcome === undefined) throw outcome ?? notStored();
+  return outcome;
+}
+
+/** How many requests of a batch are looked into at once. */
+const atOnce = 20;
+/** How many messages the requests of a batch may make: what can be stored before the gateway gives up. */
+const mostMessages = 5_000;
+
+/**
+ * Publishes many requests with few AWS calls. One that fails does not hold back the others.
+ *
+ * @param requests a request, or why it is none
+ * @returns an answer or an error for each, in their order
+ * @throws HttpError 400 when they make more than 5,000 messages; nothing is accepted then
+ */
+export async function publishBatch(
+  account: Account,
+  requests: readonly (PublishRequest | HttpError)[],
+): Promise<readonly (PublishAnswer | HttpError)[]> {
+  const groups = new Map<string, Promise<UrlGroup | undefined>>();
+  const groupOf = (name: string): Promise<UrlGroup | undefined> => {
+    const group = groups.get(name) ?? loadUrlGroup(account.id, name);
+    groups.set(name, group);
+    return group;
+  };
+  const prepared: (Prepared | HttpError)[] = [];
+  await eachOf(requests, atOnce, async (request, index) => {
+    prepared[index] =
+      request instanceof HttpError ? request : await prepare(account, request, groupOf).catch(onlyHttpError);
+  });
+  const messages = prepared.reduce((sum, item) => sum + ('drafts' in item ? item.drafts.length : 0), 0);
+  if (messages > mostMessages) {
+    throw badRequest(
+      `The batch makes ${messages} messages, groups counted out; allowed are ${mostMessages}.`,
+    );
+  }
+  return publishPrepared(prepared);
+}
+
+function onlyHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  throw error;
+}
+
+async function publishPrepared(
+  prepared: readonly (Prepared | HttpError)[],
+): Promise<readonly (PublishAnswer | HttpError)[]> {
+  const verdicts = new Map<Prepared, readonly Verdict[]>();
+  const deduplicate = deduplicator();
+  await eachOf(prepared, atOnce, async (item) => {
+    if (item instanceof HttpError) return;
+    verdicts.set(item, await Promise.all(item.drafts.map((draft) => deduplicate(draft, item.deduplication))));
+  });
+
+  const drafts = [...new Set([...verdicts.values()].flat().flatMap(({ draft }) => draft ?? []))];
+  const accepted = await acceptEach(drafts);
+  const failed = new Set(drafts.filter((_, index) => accepted[index] !== true));
+
+  const outcomes: (PublishAnswer | HttpError)[] = [];
+  await eachOf(prepared, atOnce, async (item, index) => {
+    outcomes[index] = item instanceof HttpError ? item : await settle(item, verdicts.get(item) ?? [], failed);
+  });
+  return outcomes;
+}
+
+/** All of a request's messages are accepted or none: where one failed, the others are taken back. */
+async function settle(
+  item: Prepared,
+  verdicts: readonly Verdict[],
+  failed: ReadonlySet<Draft>,
+): Promise<PublishAnswer | HttpError> {
+  if (verdicts.every(({ draft }) => draft === undefined || !failed.has(draft))) {
+    await Promise.all(verdicts.map(confirm));
+    return answerOf(item, verdicts);
+  }
+  const ended = await Promise.all(
+    verdicts.map(async (verdict) => ((await giveUp(verdict)) ? (verdict.draft ?? []) : [])),
+  );
+  await takeBack(ended.flat());
+  return notStored();
+}

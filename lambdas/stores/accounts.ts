@@ -22,6 +22,10 @@ const accountRow = z.object({
       max_retries: z.number(),
       max_delay: z.number(),
       max_dlq_retention_time_milis: z.number(),
+      max_dlq_size: z.number(),
+      max_topics: z.number(),
+      max_endpoints_per_topic: z.number(),
+      max_schedules: z.number(),
     }),
   ),
 });

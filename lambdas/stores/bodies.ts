@@ -1,32 +1,39 @@
 /**
- * Bodies of messages. Small ones stand in the message's row, compressed where that helps; larger ones are objects
- * in the bucket. DynamoDB bills a write by the kilobyte, S3 by the request: from about 9 KB on the bucket is the
- * cheaper place, and from 400 KB on the only one.
+ * Bodies of messages. The smallest stand in the message's row, compressed where that helps; larger ones have a row of
+ * their own, so that lists do not read them; still larger ones are objects in the bucket. DynamoDB bills a write by the
+ * kilobyte, S3 by the request: from about 9 KB on the bucket is the cheaper place, and from 400 KB on the only one.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import { dayMs } from '../domain/clock.ts';
+import { epochSeconds } from '../domain/message.ts';
 import { bodyLifetimesDays } from '../resources.ts';
 import { settings } from '../settings.ts';
+import { deleteRow, getRow, putAll } from './dynamodb.ts';
 
 /** Binary attributes. */
 export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 
-/** A body as its message's row has it. */
+/** A body as its message's row has it: itself, or where it is. */
 export const storedBody = z.union([
-  z.object({ form: z.literal('plain'), bytes }),
-  z.object({ form: z.literal('deflated'), bytes }),
-  z.object({ form: z.literal('object'), key: z.string() }),
+  z.object({ at: z.literal('here'), bytes, deflated: z.boolean() }),
+  z.object({ at: z.literal('row'), deflated: z.boolean() }),
+  z.object({ at: z.literal('bucket'), key: z.string() }),
 ]);
 export type StoredBody = z.infer<typeof storedBody>;
 
-/** The largest body, as stored, that a row holds. */
-const largestInRow = 9 * 1024;
-/** Rows are billed by the kilobyte, and a row without its body has about 400 bytes. */
+/** The largest body, as stored, that stands in its message's row. */
+const largestHere = 1_024;
+/** The largest, as stored, that has a row of its own. */
+const largestRow = 9 * 1_024;
+/** Below this a message's row has room in its first kilobyte anyway. */
 const worthDeflating = 512;
+/** What is larger than this is not compressed on trial. */
+const largestTried = 8 * largestRow;
 
 async function openBucket() {
-  const { GetObjectCommand, PutObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
+  const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } =
+    await import('@aws-sdk/client-s3');
   const s3 = new S3Client({
     forcePathStyle: true,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 10_000 },
@@ -35,6 +42,7 @@ async function openBucket() {
   return {
     put: (Key: string, Body: Uint8Array) => s3.send(new PutObjectCommand({ Bucket, Key, Body })),
     get: (Key: string) => s3.send(new GetObjectCommand({ Bucket, Key })),
+    delete: (Key: string) => s3.send(new DeleteObjectCommand({ Bucket, Key })),
   };
 }
 
@@ -44,49 +52,81 @@ let opened: ReturnType<typeof openBucket> | undefined;
 const bucket = (): ReturnType<typeof openBucket> => (opened ??= openBucket());
 
 /** The object's key says how long it is kept: a lifecycle rule for each class ends what is older. */
-function objectKey(accountId: string, messageId: string, lifetimeMs: number): string {
+function objectKey(messageId: string, accountId: string, lifetimeMs: number): string {
+  if (lifetimeMs === Infinity) return `kept/${accountId}/${messageId}`;
   const days = bodyLifetimesDays.find((known) => known * dayMs >= lifetimeMs);
   if (days === undefined) throw new Error(`No lifetime class holds a body for ${lifetimeMs} ms.`);
   return `${days}d/${accountId}/${messageId}`;
 }
 
-function inRow(body: Uint8Array): StoredBody | undefined {
-  if (body.length > 8 * largestInRow) return undefined;
-  const deflated = body.length > worthDeflating ? deflateRawSync(body) : body;
-  if (deflated.length < body.length) {
-    return deflated.length > largestInRow ? undefined : { form: 'deflated', bytes: deflated };
+function packed(body: Uint8Array): { readonly bytes: Uint8Array; readonly deflated: boolean } {
+  if (body.length > worthDeflating && body.length <= largestTried) {
+    const deflated = deflateRawSync(body);
+    if (deflated.length < body.length) return { bytes: deflated, deflated: true };
   }
-  return body.length > largestInRow ? undefined : { form: 'plain', bytes: body };
+  return { bytes: body, deflated: false };
 }
+
+/** A body's own row stands in a partition of its own, apart from what lists read. */
+const rowKey = (messageId: string): { readonly shard: string; readonly id: string } => ({
+  shard: `body#${messageId}`,
+  id: messageId,
+});
 
 /**
- * Puts a body where it belongs. An object that is never referred to ends with its class.
+ * Puts a body where it belongs. What is stored and never referred to ends by itself.
  *
- * @param lifetimeMs how long from now it will be needed
+ * @param now Unix milliseconds
+ * @param expiresAt Unix milliseconds after which nobody needs it; Infinity for what is kept until it is deleted
  */
 export async function storeBody(
-  accountId: string,
-  messageId: string,
+  { accountId, messageId, expiresAt }: { accountId: string; messageId: string; expiresAt: number },
   body: Uint8Array,
-  lifetimeMs: number,
+  now: number,
 ): Promise<StoredBody> {
-  const row = inRow(body);
-  if (row !== undefined) return row;
-  const key = objectKey(accountId, messageId, lifetimeMs);
+  const pack = packed(body);
+  if (pack.bytes.length <= largestHere) return { at: 'here', ...pack };
+  if (pack.bytes.length <= largestRow) {
+    const ttl = expiresAt === Infinity ? undefined : epochSeconds(expiresAt);
+    const row = { ...rowKey(messageId), bytes: pack.bytes, expiresAt: ttl };
+    await putAll(settings.messagesTable, [row]);
+    return { at: 'row', deflated: pack.deflated };
+  }
+  const key = objectKey(messageId, accountId, expiresAt - now);
   await (await bucket()).put(key, body);
-  return { form: 'object', key };
+  return { at: 'bucket', key };
 }
 
-export async function loadBody(stored: StoredBody): Promise<Uint8Array> {
-  switch (stored.form) {
-    case 'plain':
-      return stored.bytes;
-    case 'deflated':
-      return inflateRawSync(stored.bytes);
-    case 'object': {
+const unpack = (packedBytes: Uint8Array, deflated: boolean): Uint8Array =>
+  deflated ? inflateRawSync(packedBytes) : packedBytes;
+
+/** @throws when it is not where it was stored */
+export async function loadBody(messageId: string, stored: StoredBody): Promise<Uint8Array> {
+  switch (stored.at) {
+    case 'here':
+      return unpack(stored.bytes, stored.deflated);
+    case 'row': {
+      const row = await getRow(settings.messagesTable, rowKey(messageId), true);
+      if (row === undefined) throw new Error(`The body of ${messageId} is not there.`);
+      return unpack(bytes.parse(row['bytes']), stored.deflated);
+    }
+    case 'bucket': {
       const object = await (await bucket()).get(stored.key);
       if (object.Body === undefined) throw new Error(`The body ${stored.key} has no content.`);
       return object.Body.transformToByteArray();
     }
+  }
+}
+
+/** Deletes a body that was to be kept. */
+export async function deleteBody(messageId: string, stored: StoredBody): Promise<void> {
+  switch (stored.at) {
+    case 'here':
+      return;
+    case 'row':
+      await deleteRow(settings.messagesTable, rowKey(messageId));
+      return;
+    case 'bucket':
+      await (await bucket()).delete(stored.key);
   }
 }

@@ -1,20 +1,37 @@
 import {
+  BatchWriteItemCommand,
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   DynamoDBClient,
+  GetItemCommand,
   PutItemCommand,
+  QueryCommand,
   type AttributeValue,
+  type QueryCommandInput,
+  type QueryCommandOutput,
 } from '@aws-sdk/client-dynamodb';
-import { marshall } from '@aws-sdk/util-dynamodb';
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import { setTimeout } from 'node:timers/promises';
 
-/** The one client. A table answers in milliseconds; what takes seconds is a lost connection, and is tried again. */
+/**
+ * The one client. A table answers in milliseconds; what takes seconds is a lost connection, and is tried again. What
+ * waits for one of the agent's sockets counts as connecting: bulk operations must not fail over that.
+ */
 export const dynamodb = new DynamoDBClient({
   maxAttempts: 5,
-  requestHandler: { connectionTimeout: 1_000, requestTimeout: 4_000 },
+  requestHandler: {
+    connectionTimeout: 3_000,
+    requestTimeout: 4_000,
+    httpAgent: { maxSockets: 100 },
+    httpsAgent: { maxSockets: 100 },
+  },
 });
 
+export type Row = Record<string, unknown>;
+type Key = Record<string, AttributeValue>;
+
 /** An item as a table holds it, of plain values. */
-export const toItem = (row: object): Record<string, AttributeValue> =>
-  marshall(row, { removeUndefinedValues: true });
+export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });
 
 /**
  * Writes a row unless its key is taken.
@@ -22,18 +39,84 @@ export const toItem = (row: object): Record<string, AttributeValue> =>
  * @returns whether it was written
  */
 export async function putNew(table: string, sortKey: string, row: object): Promise<boolean> {
-  try {
-    await dynamodb.send(
+  return unlessRefused(
+    dynamodb.send(
       new PutItemCommand({
         TableName: table,
         Item: toItem(row),
         ConditionExpression: 'attribute_not_exists(#key)',
         ExpressionAttributeNames: { '#key': sortKey },
       }),
-    );
+    ),
+  );
+}
+
+/** @returns whether the write's condition held */
+export async function unlessRefused(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
     return true;
   } catch (error) {
     if (error instanceof ConditionalCheckFailedException) return false;
     throw error;
+  }
+}
+
+/** Reads one row; undefined when there is none. */
+export async function getRow(table: string, key: object, consistent: boolean): Promise<Row | undefined> {
+  const { Item } = await dynamodb.send(
+    new GetItemCommand({ TableName: table, Key: toItem(key), ConsistentRead: consistent }),
+  );
+  return Item === undefined ? undefined : unmarshall(Item);
+}
+
+export async function deleteRow(table: string, key: object): Promise<void> {
+  await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
+}
+
+/** Reads all that a query finds, one page after the other, as far as the reader goes on asking. */
+export async function* queryRows(input: QueryCommandInput): AsyncGenerator<Row> {
+  let from: Key | undefined;
+  do {
+    const page: QueryCommandOutput = await dynamodb.send(
+      new QueryCommand({ ...input, ExclusiveStartKey: from }),
+    );
+    for (const item of page.Items ?? []) yield unmarshall(item);
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+}
+
+/** DynamoDB takes 25 rows at once. */
+const rowsPerWrite = 25;
+/** How long what was left unprocessed is tried again; a request to the API ends after 29 s. */
+const patienceMs = 15_000;
+
+/**
+ * Writes rows over whatever has their keys, 25 at a time. What a throttled table leaves unprocessed is written again.
+ *
+ * @throws when something is still unprocessed after 15 s
+ */
+export async function putAll(table: string, rows: readonly object[]): Promise<void> {
+  const until = Date.now() + patienceMs;
+  const writes: Promise<void>[] = [];
+  for (let start = 0; start < rows.length; start += rowsPerWrite) {
+    writes.push(putSome(table, rows.slice(start, start + rowsPerWrite), until));
+  }
+  await Promise.all(writes);
+}
+
+async function putSome(table: string, rows: readonly object[], until: number): Promise<void> {
+  let requests = rows.map((row) => ({ PutRequest: { Item: toItem(row) } }));
+  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 2_000)) {
+    const { UnprocessedItems } = await dynamodb.send(
+      new BatchWriteItemCommand({ RequestItems: { [table]: requests } }),
+    );
+    requests = (UnprocessedItems?.[table] ?? []).flatMap(({ PutRequest }) =>
+      PutRequest?.Item === undefined ? [] : [{ PutRequest: { Item: PutRequest.Item } }],
+    );
+    if (requests.length === 0) return;
+    if (Date.now() > until)
+      throw new Error(`The table ${table} took too long to write ${requests.length} rows.`);
+    await setTimeout(waitMs * (0.5 + Math.random() / 2));
   }
 }

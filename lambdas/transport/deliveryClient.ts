@@ -11,9 +11,9 @@ import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { addressOfHost, isReachable, type AllowedDestinations } from '../domain/addresses.ts';
 import { secondMs } from '../domain/clock.ts';
+import type { Method } from '../domain/configuration.ts';
 import { targetOf } from '../domain/destination.ts';
 import type { Header } from '../domain/dialect.ts';
-import type { Method } from '../domain/message.ts';
 import type { DestinationResponse } from '../domain/outcome.ts';
 
 export interface DeliveryRequest {

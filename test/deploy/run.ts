@@ -1,6 +1,6 @@
 /**
  * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run
- * against what stands there then.
+ * against what stands there then. Arguments narrow the tests, as vitest takes them: `npm run test:deploy -- retries`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,6 +58,8 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
       endpoint: awsUrl,
       context: {
         retain: 'false',
+        // The emulator judges who may touch a schedule as if every one were in this group.
+        scheduleGroup: 'default',
         logLevel: 'DEBUG',
         allowedDestinations: '127.0.0.0/8,::1/128,localhost',
         ownHosts: [...doors.values()].map((door) => new URL(door.url).host).join(','),
@@ -74,15 +76,19 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
       });
       const account = await createAccount(awsUrl, region, createAccountFunction);
       say(`testing ${region}`);
-      await run({ package: 'vitest', path: 'vitest.mjs', timeoutMs: 600_000 }, ['run', '--project', 'e2e'], {
-        SVC_E2E_TARGET: 'deployed',
-        SVC_URL: door.url,
-        SVC_TOKEN: account.token,
-        SVC_READ_ONLY_TOKEN: account.read_only_token,
-        SVC_CURRENT_SIGNING_KEY: account.signing_keys.current,
-        SVC_NEXT_SIGNING_KEY: account.signing_keys.next,
-        SVC_REGION: region,
-      });
+      await run(
+        { package: 'vitest', path: 'vitest.mjs', timeoutMs: 600_000 },
+        ['run', '--project', 'e2e', ...process.argv.slice(2)],
+        {
+          SVC_E2E_TARGET: 'deployed',
+          SVC_URL: door.url,
+          SVC_TOKEN: account.token,
+          SVC_READ_ONLY_TOKEN: account.read_only_token,
+          SVC_CURRENT_SIGNING_KEY: account.signing_keys.current,
+          SVC_NEXT_SIGNING_KEY: account.signing_keys.next,
+          SVC_REGION: region,
+        },
+      );
       say(`${region} is good`);
     }
   } finally {

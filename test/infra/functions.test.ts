@@ -66,6 +66,13 @@ function shortName(resource: string): string {
     'Messages',
     'Dlq',
     'Accounts',
+    'Groups',
+    'Deduplication',
+    'ScheduleTable',
+    'QueuesUndeliveredFires',
+    'QueuesFire',
+    'SchedulingRole',
+    ':schedule/',
     'Bodies',
     'QueuesShort',
     'QueuesLong',
@@ -75,16 +82,26 @@ function shortName(resource: string): string {
   return known.find((name) => resource.includes(name)) ?? resource;
 }
 
+const authenticate = ['dynamodb:GetItem Accounts', 'secretsmanager:GetSecretValue master'];
+const sendNow = ['SendMessage', 'SendMessageBatch'].flatMap((action) => [
+  `sqs:${action} QueuesLong`,
+  `sqs:${action} QueuesShort`,
+]);
+const sendLater = ['iam:PassRole SchedulingRole', 'scheduler:CreateSchedule :schedule/'];
+const sendPointers = [...sendNow, ...sendLater];
+const unschedule = 'scheduler:DeleteSchedule :schedule/';
 const perform = [
-  'dynamodb:GetItem Accounts',
+  ...authenticate,
+  ...sendPointers,
+  'dynamodb:BatchWriteItem Messages',
+  'dynamodb:GetItem Messages',
   'dynamodb:PutItem Dlq',
   'dynamodb:PutItem Messages',
+  'dynamodb:Query Dlq',
   'dynamodb:Query Messages',
+  'dynamodb:UpdateItem Dlq',
   's3:GetObject Bodies',
   's3:PutObject Bodies',
-  'secretsmanager:GetSecretValue master',
-  'sqs:SendMessage QueuesLong',
-  'sqs:SendMessage QueuesShort',
 ];
 const consume = (queue: string) =>
   ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'].map((action) => `${action} ${queue}`);
@@ -104,12 +121,91 @@ describe('the roles', () => {
     [
       'Publish',
       [
-        'dynamodb:GetItem Accounts',
+        ...authenticate,
+        ...sendPointers,
+        'dynamodb:BatchWriteItem Messages',
+        'dynamodb:GetItem Groups',
+        'dynamodb:DeleteItem Deduplication',
+        'dynamodb:PutItem Deduplication',
+        'dynamodb:UpdateItem Deduplication',
         'dynamodb:PutItem Messages',
+        'dynamodb:Query Messages',
         's3:PutObject Bodies',
-        'secretsmanager:GetSecretValue master',
-        'sqs:SendMessage QueuesLong',
-        'sqs:SendMessage QueuesShort',
+      ],
+    ],
+    [
+      'MessagesApi',
+      [
+        ...authenticate,
+        'dynamodb:GetItem Messages',
+        'dynamodb:PutItem Messages',
+        'dynamodb:Query Messages',
+        's3:GetObject Bodies',
+        unschedule,
+      ],
+    ],
+    ['Logs', [...authenticate, 'dynamodb:Query Messages', 'dynamodb:Query Messages']],
+    [
+      'Topics',
+      [
+        ...authenticate,
+        'dynamodb:DeleteItem Groups',
+        'dynamodb:GetItem Groups',
+        'dynamodb:PutItem Groups',
+        'dynamodb:Query Groups',
+      ],
+    ],
+    [
+      'DlqApi',
+      [
+        ...authenticate,
+        ...sendPointers,
+        'dynamodb:BatchWriteItem Messages',
+        'dynamodb:GetItem Dlq',
+        'dynamodb:GetItem Messages',
+        'dynamodb:Query Dlq',
+        'dynamodb:Query Messages',
+        'dynamodb:UpdateItem Dlq',
+        's3:GetObject Bodies',
+        's3:PutObject Bodies',
+      ],
+    ],
+    [
+      'Schedules',
+      [
+        ...authenticate,
+        ...sendLater,
+        unschedule,
+        'dynamodb:BatchWriteItem Messages',
+        'dynamodb:DeleteItem Messages',
+        'dynamodb:DeleteItem ScheduleTable',
+        'dynamodb:GetItem Groups',
+        'dynamodb:GetItem Messages',
+        'dynamodb:GetItem ScheduleTable',
+        'dynamodb:PutItem ScheduleTable',
+        'dynamodb:Query Messages',
+        'dynamodb:Query ScheduleTable',
+        'dynamodb:UpdateItem ScheduleTable',
+        's3:DeleteObject Bodies',
+        's3:GetObject Bodies',
+        's3:PutObject Bodies',
+      ],
+    ],
+    [
+      'Fire',
+      [
+        ...sendPointers,
+        ...consume('QueuesFire'),
+        unschedule,
+        'dynamodb:BatchWriteItem Messages',
+        'dynamodb:GetItem Accounts',
+        'dynamodb:GetItem Groups',
+        'dynamodb:GetItem Messages',
+        'dynamodb:GetItem ScheduleTable',
+        'dynamodb:PutItem ScheduleTable',
+        'dynamodb:UpdateItem ScheduleTable',
+        's3:GetObject Bodies',
+        's3:PutObject Bodies',
       ],
     ],
     ['Description', []],
@@ -130,15 +226,16 @@ describe('the roles', () => {
     }
   });
 
-  it('name no resource by a pattern, save objects in the bucket and the suffix of the secret', () => {
+  it('name no resource by a pattern, save objects, schedules of the group, and the suffix of the secret', () => {
     for (const { Resource } of statements) {
       expect(Resource).not.toBe('*');
       const text = JSON.stringify(Resource);
-      if (/[*?]/.test(text)) expect(text).toMatch(/Bodies[^*]*"\/\*"|:secret:Svc\/master-\?{6}"/);
+      if (/[*?]/.test(text))
+        expect(text).toMatch(/Bodies[^*]*"\/\*"|:schedule\/Svc\/\*"|:secret:Svc\/master-\?{6}"/);
     }
   });
 
-  it('are assumed by Lambda only, or by the gateway for its log', () => {
+  it('are assumed by Lambda only, by the gateway for its log, or by Scheduler for what it sends', () => {
     const trust = properties(
       service,
       'AWS::IAM::Role',
@@ -148,7 +245,11 @@ describe('the roles', () => {
         }),
       }),
     ).map((role) => role.AssumeRolePolicyDocument.Statement[0].Principal.Service);
-    expect([...new Set(trust)].sort()).toEqual(['apigateway.amazonaws.com', 'lambda.amazonaws.com']);
+    expect([...new Set(trust)].sort()).toEqual([
+      'apigateway.amazonaws.com',
+      'lambda.amazonaws.com',
+      'scheduler.amazonaws.com',
+    ]);
   });
 });
 
@@ -160,7 +261,13 @@ describe('the functions', () => {
       'DeliverLong // deliver',
       'DeliverShort // deliver',
       'Description // description',
+      'DlqApi // dlq',
+      'Fire // fire',
+      'Logs // logs',
+      'MessagesApi // messages',
       'Publish // publish',
+      'Schedules // schedules',
+      'Topics // topics',
     ]);
   });
 
@@ -175,7 +282,7 @@ describe('the functions', () => {
   });
 
   it('answer the gateway before it gives up after 29 s', () => {
-    for (const name of ['Publish', 'Description']) {
+    for (const name of ['Publish', 'MessagesApi', 'Logs', 'Topics', 'DlqApi', 'Schedules', 'Description']) {
       expect(functions.find((found) => found.name === name)?.Timeout).toBeLessThan(29);
     }
   });
@@ -193,14 +300,24 @@ describe('the functions', () => {
         'ACCOUNTS_TABLE',
         'ALLOWED_DESTINATIONS',
         'BODIES_BUCKET',
+        'DEAD_QUEUE_ARN',
+        'DEDUPLICATION_TABLE',
         'DLQ_TABLE',
+        'FIRE_QUEUE_ARN',
+        'GROUPS_TABLE',
         'HEADER_PREFIXES',
+        'LONG_QUEUE_ARN',
         'LONG_QUEUE_URL',
         'MASTER_SECRET_ID',
         'MESSAGES_TABLE',
         'OWN_HOSTS',
         'POWERTOOLS_LOG_LEVEL',
         'POWERTOOLS_SERVICE_NAME',
+        'SCHEDULER_DLQ_ARN',
+        'SCHEDULER_ROLE_ARN',
+        'SCHEDULES_TABLE',
+        'SCHEDULE_GROUP',
+        'SHORT_QUEUE_ARN',
         'SHORT_QUEUE_URL',
       ]);
     }

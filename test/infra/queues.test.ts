@@ -44,6 +44,7 @@ describe('the queues', () => {
     ['Short', shortTimeoutMs],
     ['Long', longTimeoutMs],
     ['Dead', 0],
+    ['QueuesFire', 0],
   ])(
     '%s: an answer is waited for (%s ms) within the time of the function, and that ends before the pointer is seen again',
     (name, longestWaitMs) => {
@@ -67,14 +68,21 @@ describe('the queues', () => {
     },
   );
 
+  it('give up fires that cannot be handled to a queue where an operator sees them', () => {
+    expect(queue('QueuesFire').RedrivePolicy).toEqual({
+      deadLetterTargetArn: queue('UndeliveredFires').id,
+      maxReceiveCount: maxReceives,
+    });
+  });
+
   it('keep pointers as long as SQS can, the dead ones included', () => {
-    for (const name of ['Short', 'Long', 'Dead']) {
+    for (const name of ['Short', 'Long', 'Dead', 'QueuesFire', 'UndeliveredFires']) {
       expect(queue(name).MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
     }
   });
 
   it('are encrypted and refuse what does not come over TLS', () => {
-    expect(resources(service, 'AWS::SQS::Queue').size).toBe(3);
+    expect(resources(service, 'AWS::SQS::Queue').size).toBe(5);
     const denied = properties(
       service,
       'AWS::SQS::QueuePolicy',
@@ -95,7 +103,7 @@ describe('the queues', () => {
   });
 
   it('invoke their functions at once, in batches of which each message succeeds or fails by itself', () => {
-    expect(mappings).toHaveLength(3);
+    expect(mappings).toHaveLength(4);
     for (const mapping of mappings) {
       expect(mapping).toMatchObject({ BatchSize: 10, FunctionResponseTypes: ['ReportBatchItemFailures'] });
       expect(mapping.ScalingConfig).toBeUndefined();

@@ -61,12 +61,15 @@ export const callbackShape = z.object({
   maxRetries: z.number(),
   dlqId: z.optional(z.string()),
   sourceMessageId: z.string(),
+  topicName: z.optional(z.string()),
+  endpointName: z.optional(z.string()),
   url: z.string(),
   method: z.string(),
   sourceHeader: z.record(z.string(), z.string()),
   sourceBody: z.string(),
   notBefore: z.string(),
   createdAt: z.string(),
+  scheduleId: z.optional(z.string()),
   callerIP: z.string(),
 });
 

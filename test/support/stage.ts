@@ -15,6 +15,8 @@ export interface StageOptions {
   readonly args?: readonly string[];
   /** More environment variables. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Lets `advance` set the stage's clock forward. */
+  readonly testControl?: boolean;
 }
 
 /** A local stage in a process of its own, as a user starts it. */
@@ -31,6 +33,12 @@ export interface Stage {
   readonly pid: number;
   /** All that it has written to stdout and stderr so far. */
   readonly output: () => string;
+  /**
+   * Lets so much time pass on the stage's clock, for its queues, its schedules and its handlers; resolves when what
+   * became due meanwhile has been handed out. The stage has to be started with `testControl`, and has real time again
+   * after a restart.
+   */
+  readonly advance: (ms: number) => Promise<void>;
   /** SIGTERM; resolves to the exit code. */
   readonly stop: () => Promise<number>;
   /** SIGKILL; resolves when the process has gone. */
@@ -48,6 +56,7 @@ const printed = z.object({
   SVC_MANAGEMENT_URL: z.url(),
   SVC_MANAGEMENT_USER: z.string(),
   SVC_MANAGEMENT_PASSWORD: z.string(),
+  SVC_TEST_CONTROL_URL: z.optional(z.url()),
 });
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -82,7 +91,10 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-stage-')));
   const flags = ['--port', String(options.port ?? 0), '--data-dir', dataDir, ...(options.args ?? [])];
   const isReady = (output: string): boolean => /^SVC_MANAGEMENT_PASSWORD=.*\n/m.test(output);
-  const { child, exited, output } = await runStage(flags, isReady, options.env);
+  const { child, exited, output } = await runStage(flags, isReady, {
+    ...options.env,
+    ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }),
+  });
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
   const lines = [...output().matchAll(/^(SVC_\w+)=(.*)$/gm)];
@@ -103,6 +115,13 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     dataDir,
     pid,
     output,
+    advance: async (ms) => {
+      const control = variables.SVC_TEST_CONTROL_URL;
+      if (control === undefined) throw new Error('The stage was started without testControl.');
+      const body = JSON.stringify({ advanceMs: ms });
+      const response = await fetch(`${control}/test/clock`, { method: 'POST', body });
+      if (response.status !== 200) throw new Error(await response.text());
+    },
     stop: async () => {
       child.kill('SIGTERM');
       return exited;

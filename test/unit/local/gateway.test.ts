@@ -1,4 +1,5 @@
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
@@ -205,6 +206,19 @@ describe('the answer', () => {
 const errorOf = z.strictObject({ error: z.string() });
 
 describe('the gateway’s own answer', () => {
+  test('tells what cannot be read as HTTP from what can', async () => {
+    const { port } = await start();
+    const socket = connect(port, '127.0.0.1');
+    socket.end(Buffer.from('GET /v2/health?q=ü HTTP/1.1\r\nHost: x\r\n\r\n'));
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk);
+    const [head = '', body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(body)).toEqual({
+      error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
+    });
+  });
+
   const none: readonly string[] = [];
   test.each([
     ['GET', '/v2/nothing', none, 0, 404, 'There is nothing at /v2/nothing.'],

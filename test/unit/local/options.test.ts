@@ -7,6 +7,7 @@ const defaults = {
   dataDirectory: '.svc',
   region: 'eu-central-1',
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
+  testControl: false,
 };
 
 test('without flags and variables the defaults hold', () => {
@@ -19,8 +20,15 @@ test('variables change the defaults, and flags win over variables', () => {
     SVC_DATA_DIR: '/data',
     SVC_REGION: 'us-east-1',
     SVC_ALLOWED_DESTINATIONS: 'none',
+    SVC_TEST_CONTROL: '1',
   };
-  const fromVariables = { port: 0, dataDirectory: '/data', region: 'us-east-1', allowedDestinations: [] };
+  const fromVariables = {
+    port: 0,
+    dataDirectory: '/data',
+    region: 'us-east-1',
+    allowedDestinations: [],
+    testControl: true,
+  };
   expect(parseOptions([], variables)).toEqual(fromVariables);
   const flags = [
     '--port',
@@ -36,6 +44,7 @@ test('variables change the defaults, and flags win over variables', () => {
     dataDirectory: 'd',
     region: 'eu-west-3',
     allowedDestinations: ['a', '10.0.0.0/8'],
+    testControl: true,
   });
 });
 

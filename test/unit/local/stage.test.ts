@@ -49,7 +49,14 @@ test('a stage is healthy when it says so, and writes what it prints for its owne
   expect(await health(stage)).toBe(200);
   const file = join(stage.dataDir, 'env');
   expect(stage.output()).toContain(readFileSync(file, 'utf8'));
-  for (const name of ['env', 'master-secret', 'management-password', 'sqs.journal', 'lock']) {
+  for (const name of [
+    'env',
+    'master-secret',
+    'management-password',
+    'sqs.journal',
+    'scheduler.journal',
+    'lock',
+  ]) {
     expect(statSync(join(stage.dataDir, name)).mode & 0o077, name).toBe(0);
   }
 });

@@ -1,0 +1,226 @@
+/** What lists and bulk operations can be narrowed by. Filters are ANDed; the values of one filter are ORed. */
+import * as z from 'zod/mini';
+import type { Header } from './dialect.ts';
+import { badRequest, quote } from './httpError.ts';
+import { parseShape } from './json.ts';
+
+/** What a filter can look at in an entry. */
+export interface Filterable {
+  readonly url: string;
+  readonly messageId?: string | undefined;
+  readonly topicName?: string | undefined;
+  readonly queueName?: string | undefined;
+  readonly scheduleId?: string | undefined;
+  readonly callerIp?: string | undefined;
+  readonly flowControlKey?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly responseStatus?: number | undefined;
+  readonly state?: string | undefined;
+}
+
+/** How each filter finds its values in an entry. */
+const fields = {
+  url: (entry) => [entry.url],
+  host: (entry) => [new URL(entry.url).host],
+  path: (entry) => [new URL(entry.url).pathname],
+  messageId: (entry) => [entry.messageId],
+  topicName: (entry) => [entry.topicName],
+  queueName: (entry) => [entry.queueName],
+  scheduleId: (entry) => [entry.scheduleId],
+  callerIp: (entry) => [entry.callerIp],
+  flowControlKey: (entry) => [entry.flowControlKey],
+  label: (entry) => entry.labels ?? [],
+  responseStatus: (entry) => [entry.responseStatus === undefined ? undefined : String(entry.responseStatus)],
+  state: (entry) => [entry.state],
+} as const satisfies Record<string, (entry: Filterable) => readonly (string | undefined)[]>;
+
+export type Field = keyof typeof fields;
+
+/** The filters of each list. */
+export const known = {
+  messages: [
+    'topicName',
+    'queueName',
+    'url',
+    'host',
+    'path',
+    'label',
+    'flowControlKey',
+    'scheduleId',
+    'callerIp',
+  ],
+  dlq: [
+    'topicName',
+    'queueName',
+    'url',
+    'host',
+    'path',
+    'label',
+    'flowControlKey',
+    'scheduleId',
+    'callerIp',
+    'messageId',
+    'responseStatus',
+  ],
+  logs: [
+    'topicName',
+    'queueName',
+    'url',
+    'host',
+    'path',
+    'label',
+    'flowControlKey',
+    'scheduleId',
+    'callerIp',
+    'messageId',
+    'state',
+  ],
+} as const satisfies Record<string, readonly Field[]>;
+
+export type List = keyof typeof known;
+
+/** The names of the filters that take ids, and make every other filter ignored. */
+export const idFilters = {
+  messages: 'messageIds',
+  dlq: 'dlqIds',
+  logs: 'messageIds',
+} as const satisfies Record<List, string>;
+
+export const logStates = [
+  'CREATED',
+  'ACTIVE',
+  'RETRY',
+  'ERROR',
+  'DELIVERED',
+  'FAILED',
+  'CANCEL_REQUESTED',
+  'CANCELLED',
+] as const;
+export type LogState = (typeof logStates)[number];
+
+/** What the filter `state` takes, and the states it stands for. */
+export const stateFilters: Readonly<Record<string, readonly LogState[]>> = {
+  ...Object.fromEntries(logStates.map((state) => [state, [state]])),
+  IN_PROGRESS: ['ACTIVE', 'RETRY', 'ERROR'],
+  CANCELED: ['CANCELLED'],
+};
+
+export interface Filter {
+  /** When set, nothing else narrows. */
+  readonly ids: readonly string[] | undefined;
+  /** Unix milliseconds, inclusive. */
+  readonly fromDate: number | undefined;
+  /** Unix milliseconds, inclusive. */
+  readonly toDate: number | undefined;
+  readonly count: number | undefined;
+  readonly cursor: string | undefined;
+  /** The values that each field may have. */
+  readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
+}
+
+export const longestPage = 100;
+export const mostIds = 1_000;
+
+/** Older spellings of the same filters. */
+export const aliases: Readonly<Record<string, Field>> = {
+  callerIP: 'callerIp',
+  topic: 'topicName',
+  urlGroup: 'topicName',
+};
+
+/**
+ * Reads the query of a list or of a bulk operation.
+ *
+ * @throws HttpError 400 for an unknown filter, an empty one, or a value that its filter cannot have
+ */
+export function parseFilter(list: List, query: readonly Header[]): Filter {
+  const names: readonly string[] = known[list];
+  const given = new Map<string, string[]>();
+  for (const [written, value] of query) {
+    const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
+    const isSingle = name === 'cursor' || name === 'url' || name === 'path';
+    const values = isSingle ? [value] : value.split(',').map((part) => part.trim());
+    if (values.some((part) => part === '')) {
+      throw badRequest(`${written} is empty; a filter that is given must have a value.`);
+    }
+    given.set(name, [...(given.get(name) ?? []), ...values]);
+  }
+  const take = (name: string): string[] | undefined => {
+    const values = given.get(name);
+    given.delete(name);
+    return values;
+  };
+  const single = (name: string): string | undefined => {
+    const values = take(name);
+    if (values !== undefined && values.length > 1)
+      throw badRequest(`${name} is given ${values.length} times.`);
+    return values?.[0];
+  };
+  const whole = (name: string, least: number, most: number): number | undefined => {
+    const text = single(name);
+    if (text === undefined) return undefined;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (!(value >= least && value <= most)) {
+      throw badRequest(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };
+
+  const ids = take(idFilters[list]);
+  if (ids !== undefined && ids.length > mostIds) {
+    throw badRequest(`${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
+  }
+  const filter = {
+    ids,
+    count: whole('count', 1, longestPage),
+    cursor: single('cursor'),
+    fromDate: whole('fromDate', 0, Number.MAX_SAFE_INTEGER),
+    toDate: whole('toDate', 0, Number.MAX_SAFE_INTEGER),
+  };
+  const values = new Map<Field, ReadonlySet<string>>();
+  for (const [name, wanted] of given) {
+    const field = known[list].find((one) => one === name);
+    if (field === undefined) {
+      const all = [...names, 'fromDate', 'toDate', 'count', 'cursor', idFilters[list]];
+      throw badRequest(`${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
+    }
+    values.set(field, new Set(field === 'state' ? wanted.flatMap(statesOf) : wanted));
+  }
+  return { ...filter, values };
+}
+
+function statesOf(text: string): readonly LogState[] {
+  const states = stateFilters[text.toUpperCase()];
+  if (states === undefined) {
+    throw badRequest(`state is ${quote(text)}; allowed are ${Object.keys(stateFilters).join(', ')}.`);
+  }
+  return states;
+}
+
+const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
+
+/** The JSON bodies that name ids: those of bulk operations. */
+export const idBodies = {
+  messages: z.strictObject({ [idFilters.messages]: ids }),
+  dlq: z.strictObject({ [idFilters.dlq]: ids }),
+} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
+
+/**
+ * The ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
+ *
+ * @throws HttpError 400
+ */
+export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
+  if (body.length === 0) return [];
+  const name = idFilters[list];
+  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
+  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
+  return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
+}
+
+/** Whether an entry has a wanted value in every field that is filtered by. Dates are the list's own business. */
+export function matches(filter: Filter, entry: Filterable): boolean {
+  return [...filter.values].every(([field, wanted]) =>
+    fields[field](entry).some((value) => value !== undefined && wanted.has(value)),
+  );
+}

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { Header } from './dialect.ts';
+import { badRequest, quote } from './httpError.ts';
+
+/** What of a message is shown as its hash only. Deliveries use the original. */
+export interface Redaction {
+  readonly body: boolean;
+  /** Every header, or those of these names in lower case. */
+  readonly headers: 'all' | readonly string[];
+}
+
+export const noRedaction: Redaction = { body: false, headers: [] };
+
+/**
+ * Reads a list such as `body,header[authorization]`.
+ *
+ * @throws HttpError 400
+ */
+export function parseRedaction(field: string, value: string): Redaction {
+  let body = false;
+  let all = false;
+  const names: string[] = [];
+  for (const item of value.split(',').map((part) => part.trim())) {
+    const name = /^headers?\[([^\]]+)\]$/i.exec(item)?.[1];
+    if (/^body$/i.test(item)) body = true;
+    else if (/^headers?$/i.test(item)) all = true;
+    else if (name !== undefined) names.push(name.trim().toLowerCase());
+    else {
+      throw badRequest(
+        `${field} is ${quote(value)}; allowed are body, headers and header[<name>], separated by commas.`,
+      );
+    }
+  }
+  return { body, headers: all ? 'all' : names };
+}
+
+/** How a redacted value is shown: nobody gets it back from this, but equal values are seen to be equal. */
+export const redacted = (value: Uint8Array | string): string =>
+  `REDACTED:${createHash('sha256').update(value).digest('hex')}`;
+
+export function redactHeaders(headers: readonly Header[], redaction: Redaction): readonly Header[] {
+  const { headers: names } = redaction;
+  return headers.map(([name, value]): Header => {
+    const hidden = names === 'all' || names.includes(name);
+    return [name, hidden ? redacted(value) : value];
+  });
+}

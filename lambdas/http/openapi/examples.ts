@@ -1,0 +1,99 @@
+/** Values that the description shows. The compiler checks them against what the service answers. */
+import type { Shown } from './schemas.ts';
+
+export const messageId = 'msg_01KDVDNA00M3A9X2C4D6F8GHJK';
+export const dlqId = 'dlq_01KDVDQ8G0N7B2Y5V8W1Q4RSTA';
+
+/** 2026-01-01, in Unix milliseconds. */
+const start = 1_767_225_600_000;
+
+const settings = {
+  url: 'https://example.com/orders',
+  method: 'POST',
+  header: { 'content-type': ['application/json'], 'x-tenant': ['acme'] },
+  maxRetries: 3,
+  timeout: 30,
+  label: 'nightly',
+  labels: ['nightly', 'invoices'],
+} as const;
+
+const caller = { callerIP: '203.0.113.7', callerIp: '203.0.113.7' } as const;
+
+export const message: Shown<'Message'> = {
+  messageId,
+  ...settings,
+  retryDelayExpression: 'pow(2, retried) * 1000',
+  flowControlKey: 'tenant-7',
+  parallelism: 3,
+  rate: 10,
+  ratePerSecond: 10,
+  period: 60,
+  ...caller,
+  notBefore: start + 90_000,
+  createdAt: start,
+  callback: 'https://example.com/done',
+  body: '{"order":4711}',
+  retried: 0,
+  nextDeliveryTime: start + 90_000,
+};
+
+const listedDeadLetter: Shown<'ListedDeadLetter'> = {
+  messageId,
+  ...settings,
+  ...caller,
+  notBefore: start,
+  createdAt: start,
+  dlqId,
+  retried: 3,
+  responseStatus: 503,
+  responseHeader: { 'content-type': ['text/plain'] },
+};
+
+export const deadLetter: Shown<'DeadLetter'> = {
+  ...listedDeadLetter,
+  body: '{"order":4711}',
+  responseBody: 'The database is away.',
+};
+
+const cursor = 'q1Zk0mJx7p2Yw4TnMTc2NzIyNTYwMDAwMC8vbXNnXzAxS0RWREY4MDA';
+
+export const deadLetterPage: Shown<'DeadLetterPage'> = { cursor, messages: [listedDeadLetter] };
+
+const { url, method, label, labels } = settings;
+const subject = { messageId, url, method, label, labels, ...caller, createdAt: start } as const;
+
+export const logs: Shown<'LogPage'>['logs'] = [
+  { time: start + 640, state: 'DELIVERED', ...subject, retried: 0, responseStatus: 200 },
+  { time: start + 510, state: 'ACTIVE', ...subject, retried: 0 },
+  { time: start, state: 'CREATED', ...subject, notBefore: start },
+];
+
+export const logPage: Shown<'LogPage'> = { cursor, logs };
+
+export const urlGroup: Shown<'UrlGroup'> = {
+  name: 'orders',
+  createdAt: start,
+  updatedAt: start + 60_000,
+  endpoints: [
+    { url: 'https://example.com/orders', name: 'billing' },
+    { url: 'https://example.org/hooks/orders', name: 'audit' },
+  ],
+  headers: { 'Svc-Retries': ['3'], 'Svc-Header-Forward': ['true'] },
+};
+
+export const schedule: Shown<'Schedule'> = {
+  scheduleId: 'nightly-report',
+  cron: 'CRON_TZ=Europe/Berlin 0 3 * * *',
+  destination: 'https://example.com/reports',
+  createdAt: start,
+  method: 'POST',
+  header: { 'content-type': ['application/json'] },
+  body: '{"kind":"nightly"}',
+  retries: 3,
+  timeout: 30,
+  ...caller,
+  isPaused: false,
+  lastScheduleTime: start + 7_200_000,
+  nextScheduleTime: start + 93_600_000,
+  lastScheduleStates: { [messageId]: 'SUCCESS' },
+};

@@ -1,0 +1,26 @@
+import type { Operations } from '../operation.ts';
+
+export const description: Operations<'description'> = {
+  'GET /v2/health': {
+    id: 'getHealth',
+    tag: 'Service',
+    summary: 'Ask whether the service answers',
+    variables: {},
+    answers: {
+      200: {
+        description: 'It does.',
+        schema: 'Health',
+        example: { status: 'ok', region: 'eu-central-1' },
+      },
+    },
+  },
+  'GET /v2/openapi.json': {
+    id: 'getDescription',
+    tag: 'Service',
+    summary: 'Get this description',
+    variables: {},
+    answers: {
+      200: { description: 'An OpenAPI document.', schema: 'Description', example: { openapi: '3.1.1' } },
+    },
+  },
+};

@@ -1,0 +1,99 @@
+import { deadLetter, deadLetterPage, dlqId, messageId } from '../examples.ts';
+import type { Errors } from '../errors.ts';
+import type { Operations } from '../operation.ts';
+import { variables } from '../parameters.ts';
+
+const noSuchEntry = `There is no dead letter "${dlqId}".`;
+const badFilter = 'count is "500"; allowed is a whole number from 1 to 100.';
+const ids = { required: false, schema: 'DlqIds', example: { dlqIds: [dlqId] } } as const;
+
+const overrides =
+  'Headers of the request change what it was configured with. It is sent as a new message, and leaves the queue once that is accepted.';
+const badOverride: Errors = {
+  400: ['Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+  403: ['Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
+  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+};
+
+export const dlq: Operations<'dlq'> = {
+  'GET /v2/dlq': {
+    id: 'listDeadLetters',
+    tag: 'Dead letter queue',
+    summary: 'List the dead letters',
+    description: 'Newest first, without bodies. Filters are ANDed, the values of one are ORed.',
+    variables: {},
+    filters: 'dlq',
+    answers: {
+      200: { description: 'A page of them.', schema: 'DeadLetterPage', example: deadLetterPage },
+    },
+    errors: { 400: [badFilter] },
+  },
+  'DELETE /v2/dlq': {
+    id: 'deleteDeadLetters',
+    tag: 'Dead letter queue',
+    summary: 'Delete many dead letters',
+    description:
+      'Those with the given ids, in the query or in the body, or else all that match the filters. Safe to repeat.',
+    variables: {},
+    filters: 'dlq',
+    body: ids,
+    answers: {
+      200: {
+        description: 'They are deleted; with a cursor where some are left.',
+        schema: 'Deleted',
+        example: { deleted: 42 },
+      },
+    },
+    errors: { 400: [badFilter] },
+  },
+  'POST /v2/dlq/retry': {
+    id: 'retryDeadLetters',
+    tag: 'Dead letter queue',
+    summary: 'Send many dead letters again',
+    description: `Those with the given ids, in the query or in the body, or else all that match the filters. ${overrides}`,
+    variables: {},
+    configuration: 'retry',
+    filters: 'dlq',
+    body: ids,
+    answers: {
+      201: {
+        description: 'The new messages’ ids; with a cursor where some dead letters are left.',
+        schema: 'RetriedPage',
+        example: { responses: [{ messageId }] },
+      },
+    },
+    errors: { ...badOverride, 400: [badFilter, ...(badOverride[400] ?? [])] },
+  },
+  'POST /v2/dlq/retry/{dlqId}': {
+    id: 'retryDeadLetter',
+    tag: 'Dead letter queue',
+    summary: 'Send a dead letter again',
+    description: overrides,
+    variables: { dlqId: variables.dlqId },
+    configuration: 'retry',
+    answers: { 201: { description: 'The new message’s id.', schema: 'Retried', example: { messageId } } },
+    errors: { ...badOverride, 404: [noSuchEntry] },
+  },
+  'GET /v2/dlq/{dlqId}': {
+    id: 'getDeadLetter',
+    tag: 'Dead letter queue',
+    summary: 'Get a dead letter',
+    variables: { dlqId: variables.dlqId },
+    answers: {
+      200: {
+        description: 'The message, and the last answer to it.',
+        schema: 'DeadLetter',
+        example: deadLetter,
+      },
+    },
+    errors: { 404: [noSuchEntry] },
+  },
+  'DELETE /v2/dlq/{dlqId}': {
+    id: 'deleteDeadLetter',
+    tag: 'Dead letter queue',
+    summary: 'Delete a dead letter',
+    variables: { dlqId: variables.dlqId },
+    answers: { 200: { description: 'It is deleted.', schema: 'Deleted', example: { deleted: 1 } } },
+    errors: { 404: [noSuchEntry] },
+  },
+};

@@ -1,0 +1,89 @@
+import { messageId } from '../examples.ts';
+import type { Errors } from '../errors.ts';
+import type { Operations } from '../operation.ts';
+import { variables } from '../parameters.ts';
+
+const { destination, queueName } = variables;
+
+const answers = {
+  200: {
+    description: 'Accepted: one id, or one for each endpoint of a URL group.',
+    schema: 'PublishAnswer',
+    example: { messageId },
+  },
+  202: {
+    description: 'Not sent: a duplicate of what was published before.',
+    schema: 'PublishAnswer',
+    example: { messageId, deduplicated: true },
+  },
+} as const;
+
+const errors: Errors = {
+  400: [
+    'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
+    'The destination is "orders!"; allowed is a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-").',
+  ],
+  403: ['The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
+  404: ['There is no URL group "unknown".'],
+  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+  413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+  503: ['The message could not be stored, and was not accepted; send it again.'],
+};
+
+const toDestination =
+  'The body is passed on byte for byte, with its `Content-Type`. Query parameters that are not the service’s belong to the destination.';
+
+export const publish: Operations<'publish'> = {
+  'POST /v2/publish/{destination+}': {
+    id: 'publishMessage',
+    tag: 'Publish',
+    summary: 'Publish a message',
+    description: toDestination,
+    variables: { destination },
+    configuration: 'message',
+    body: 'bytes',
+    answers,
+    errors,
+  },
+  'POST /v2/enqueue/{queueName}/{destination+}': {
+    id: 'enqueueMessage',
+    tag: 'Publish',
+    summary: 'Publish a message through a queue',
+    description: toDestination,
+    variables: { queueName, destination },
+    configuration: 'message',
+    body: 'bytes',
+    answers,
+    errors,
+  },
+  'POST /v2/batch': {
+    id: 'publishBatch',
+    tag: 'Publish',
+    summary: 'Publish many messages',
+    description:
+      'Each message is published as if it came alone, configured by its own `headers`. One that is refused does not hold back the others: its answer has the error and its status.',
+    variables: {},
+    body: {
+      required: true,
+      schema: 'BatchRequest',
+      example: [
+        {
+          destination: 'https://example.com/orders',
+          body: '{"order":4711}',
+          headers: { 'Content-Type': 'application/json', 'Svc-Delay': '1m' },
+        },
+        { destination: 'unknown' },
+      ],
+    },
+    answers: {
+      200: {
+        description: 'An answer for each message.',
+        schema: 'BatchAnswer',
+        example: [{ messageId }, { error: 'There is no URL group "unknown".', status: 404 }],
+      },
+    },
+    errors: {
+      400: ['The body is not a list; allowed is a JSON array of messages.', 'The body is not JSON.'],
+    },
+  },
+};

@@ -1,0 +1,78 @@
+import { schedule } from '../examples.ts';
+import type { Operation, Operations } from '../operation.ts';
+import { variables } from '../parameters.ts';
+
+const id = { schedule: variables.schedule };
+const noSuchSchedule = 'There is no schedule "nightly-report".';
+
+const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation<'schedule'> => ({
+  id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
+  tag: 'Schedules',
+  summary: action === 'pause' ? 'Pause a schedule' : 'Let a schedule go on',
+  description:
+    action === 'pause'
+      ? 'Its triggers are ignored until it goes on.'
+      : 'What it was paused for is not made up for.',
+  variables: id,
+  answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
+  errors: { 404: [noSuchSchedule] },
+});
+
+export const schedules: Operations<'schedules'> = {
+  'POST /v2/schedules/{schedule+}': {
+    id: 'createSchedule',
+    tag: 'Schedules',
+    summary: 'Create or overwrite a schedule',
+    description:
+      'Publishes the body whenever `Svc-Cron` triggers, as a publish with the same headers would. One with the same `Svc-Schedule-Id` is overwritten, whole.',
+    variables: { schedule: variables.destination },
+    configuration: 'schedule',
+    body: 'bytes',
+    answers: {
+      200: {
+        description: 'It is there.',
+        schema: 'Scheduled',
+        example: { scheduleId: 'nightly-report' },
+      },
+    },
+    errors: {
+      400: [
+        'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".',
+        'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
+      ],
+      403: [
+        'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+      ],
+      404: ['There is no URL group "unknown".'],
+      412: ["The schedule would be number 1001, but the account's limit max_schedules is 1000."],
+      503: ['The schedule "nightly-report" is being changed by many at once; send it again.'],
+    },
+  },
+  'GET /v2/schedules': {
+    id: 'listSchedules',
+    tag: 'Schedules',
+    summary: 'List the schedules',
+    variables: {},
+    answers: { 200: { description: 'All of them.', schema: 'Schedules', example: [schedule] } },
+  },
+  'GET /v2/schedules/{schedule}': {
+    id: 'getSchedule',
+    tag: 'Schedules',
+    summary: 'Get a schedule',
+    variables: id,
+    answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
+    errors: { 404: [noSuchSchedule] },
+  },
+  'DELETE /v2/schedules/{schedule}': {
+    id: 'deleteSchedule',
+    tag: 'Schedules',
+    summary: 'Delete a schedule',
+    variables: id,
+    answers: { 200: { description: 'It is gone.', schema: 'Nothing', example: {} } },
+    errors: { 404: [noSuchSchedule] },
+  },
+  'POST /v2/schedules/{schedule}/pause': pausing('pause', 'post'),
+  'PATCH /v2/schedules/{schedule}/pause': pausing('pause', 'patch'),
+  'POST /v2/schedules/{schedule}/resume': pausing('resume', 'post'),
+  'PATCH /v2/schedules/{schedule}/resume': pausing('resume', 'patch'),
+};

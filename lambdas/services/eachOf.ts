@@ -1,0 +1,13 @@
+/** Works on all items, so many at once. The first error ends it, once what is under way is done. */
+export async function eachOf<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> {
+  const queue = items.entries();
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of queue) await work(item, index);
+  };
+  const lanes = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  for (const outcome of lanes) if (outcome.status === 'rejected') throw outcome.reason;
+}

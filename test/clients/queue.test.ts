@@ -1,0 +1,321 @@
+/* eslint-disable @typescript-eslint/no-deprecated -- The client still has them, and its users call them. */
+import { Client, type PublishRequest } from '@upstash/qstash';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buried, logged, unique } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { groupName } from '../support/groups.ts';
+import { service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startStage, type Stage } from '../support/stage.ts';
+
+/** The published client, unchanged: everything around a message. */
+
+let receiver: Receiver;
+let client: Client;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  client = new Client({ baseUrl: service.url, token: service.token });
+});
+afterAll(() => receiver.close());
+
+const failing = (times = Infinity) =>
+  receiver.inbox((_delivery, response, before) => response.writeHead(before < times ? 500 : 200).end('no'));
+
+describe('client.publish', () => {
+  it('labels, deduplicates and redacts', async () => {
+    const inbox = receiver.inbox();
+    const label = [unique('label'), unique('label')];
+    const request = {
+      url: inbox.url,
+      body: { secret: 1 },
+      label,
+      deduplicationId: unique('id'),
+      delay: '10m' as const,
+      redact: { body: true as const, header: ['X-Secret'] as string[] },
+      headers: { 'X-Secret': 'secret', 'X-Other': 'other' },
+    } satisfies PublishRequest<unknown>;
+    const first = await client.publishJSON(request);
+    const second = await client.publishJSON(request);
+    expect(second).toMatchObject({ messageId: first.messageId, deduplicated: true });
+    const message = await client.messages.get(first.messageId);
+    expect(message).toMatchObject({ label: label[0], labels: label });
+    expect(message.body).toMatch(/^REDACTED:[0-9a-f]{64}$/);
+    expect(message.header?.['x-secret']?.[0]).toMatch(/^REDACTED:[0-9a-f]{64}$/);
+    expect(message.header?.['x-other']).toEqual(['other']);
+    await client.messages.cancel(first.messageId);
+  });
+
+  it('deduplicates by content', async () => {
+    const request = { url: receiver.inbox().url, body: { n: 1 }, contentBasedDeduplication: true };
+    const { messageId } = await client.publishJSON(request);
+    expect(await client.publishJSON(request)).toMatchObject({ messageId, deduplicated: true });
+  });
+
+  it('says what holds it back', async () => {
+    const key = unique('flow');
+    const { messageId } = await client.publish({
+      url: receiver.origin,
+      delay: '10m',
+      flowControl: { key, parallelism: 3, rate: 10, period: '1m' },
+    });
+    expect(await client.messages.get(messageId)).toMatchObject({
+      flowControlKey: key,
+      parallelism: 3,
+      rate: 10,
+      ratePerSecond: 10,
+      period: 60,
+    });
+    expect(await client.messages.cancel({ filter: { flowControlKey: key } })).toMatchObject({ cancelled: 1 });
+  });
+});
+
+describe('client.urlGroups', () => {
+  it('are made, shown, listed, published to and removed', async () => {
+    const inboxes = [receiver.inbox(), receiver.inbox()] as const;
+    const name = groupName();
+    const [first, second] = inboxes;
+    await client.urlGroups.addEndpoints({
+      name,
+      endpoints: [{ url: first.url, name: 'first' }, { url: second.url }],
+    });
+    const endpoints = [{ url: first.url, name: 'first' }, { url: second.url }];
+    expect(await client.urlGroups.get(name)).toMatchObject({ name, endpoints });
+    expect((await client.urlGroups.list()).find((group) => group.name === name)).toMatchObject({ endpoints });
+
+    const published = await client.publishJSON({ urlGroup: name, body: { to: 'all' } });
+    expect(published.map(({ url }) => url)).toEqual([first.url, second.url]);
+    const [delivery] = await first.received(1);
+    await second.received(1);
+    expect(delivery?.headers).toMatchObject({
+      'upstash-topic-name': name,
+      'upstash-endpoint-name': 'first',
+      'upstash-message-id': published[0]?.messageId,
+    });
+    await logged({ topicName: name, state: 'DELIVERED' }, 2);
+    const { logs } = await client.logs({ filter: { urlGroup: name } });
+    expect(logs).toHaveLength(6);
+    expect(logs.every((log) => log.urlGroup === name)).toBe(true);
+
+    await client.urlGroups.removeEndpoints({ name, endpoints: [{ name: 'first' }] });
+    expect((await client.urlGroups.get(name)).endpoints).toEqual([{ url: second.url }]);
+    await client.urlGroups.delete(name);
+    await expect(client.urlGroups.get(name)).rejects.toThrow(/There is no URL group/);
+    await expect(client.publish({ urlGroup: name })).rejects.toThrow(/There is no URL group/);
+  });
+});
+
+describe('client.queue', () => {
+  it('enqueues to a URL and to a group', async () => {
+    const inbox = receiver.inbox();
+    const queueName = unique('queue');
+    const queue = client.queue({ queueName });
+    const { messageId } = await queue.enqueueJSON({ url: inbox.url, body: { n: 1 } });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers).toMatchObject({
+      'upstash-queue-name': queueName,
+      'upstash-message-id': messageId,
+      'content-type': 'application/json',
+    });
+    const name = groupName();
+    await client.urlGroups.addEndpoints({ name, endpoints: [{ url: inbox.url }] });
+    const [message] = await queue.enqueue({ urlGroup: name, body: 'to all' });
+    const deliveries = await inbox.received(2);
+    expect(deliveries[1]?.headers['upstash-message-id']).toBe(message?.messageId);
+  });
+});
+
+describe('client.batch', () => {
+  it('publishes to URLs, groups and queues', async () => {
+    const inbox = receiver.inbox();
+    const name = groupName();
+    await client.urlGroups.addEndpoints({ name, endpoints: [{ url: inbox.url }] });
+    const queueName = unique('queue');
+    const answers = await client.batchJSON([
+      { url: inbox.url, body: { n: 0 }, label: 'batched', retries: 0 },
+      { urlGroup: name, body: { n: 1 } },
+      { url: inbox.url, body: { n: 2 }, queueName },
+    ]);
+    const ids = answers.flat().map(({ messageId }) => messageId);
+    const deliveries = await inbox.received(3);
+    const bodies = ids.map((id) =>
+      deliveries.find(({ headers }) => headers['upstash-message-id'] === id)?.body.toString(),
+    );
+    expect(bodies).toEqual(['{"n":0}', '{"n":1}', '{"n":2}']);
+    expect(Array.isArray(answers[1])).toBe(true);
+
+    const texts = receiver.inbox();
+    await client.batch([
+      { url: texts.url, body: 'one', headers: { 'X-Tenant': 'acme' }, method: 'PUT' },
+      { url: texts.url, body: 'two', callback: texts.url },
+    ]);
+    const received = await texts.received(3);
+    expect(received.find(({ method }) => method === 'PUT')?.headers['x-tenant']).toBe('acme');
+  });
+});
+
+describe('client.messages', () => {
+  const delayed = async (label?: string): Promise<string> =>
+    (await client.publish({ url: receiver.origin, delay: '10m', ...(label === undefined ? {} : { label }) }))
+      .messageId;
+
+  it('are shown and cancelled by id, ids and filters', async () => {
+    const messageId = await delayed();
+    expect(await client.messages.get(messageId)).toMatchObject({
+      messageId,
+      url: receiver.origin,
+      method: 'POST',
+      maxRetries: 5,
+    });
+    expect(await client.messages.cancel(messageId)).toEqual({ cancelled: 1 });
+    await expect(client.messages.get(messageId)).rejects.toThrow(/There is no message/);
+    await expect(client.messages.cancel(messageId)).rejects.toThrow(/There is no message/);
+
+    const ids = [await delayed(), await delayed()];
+    expect(await client.messages.cancel(ids)).toEqual({ cancelled: 2 });
+    expect(await client.messages.cancel({ messageIds: [await delayed(), 'msg_x'] })).toEqual({
+      cancelled: 1,
+    });
+    expect(await client.messages.cancel([])).toEqual({ cancelled: 0 });
+
+    const label = unique('label');
+    await Promise.all(Array.from({ length: 3 }, () => delayed(label)));
+    await logged({ label, state: 'CREATED' }, 3);
+    const filter = {
+      label: [label, 'other'],
+      fromDate: new Date(Date.now() - 600_000),
+      url: receiver.origin,
+    };
+    expect(await client.messages.cancel({ filter })).toMatchObject({ cancelled: 3 });
+  });
+});
+
+describe('client.logs', () => {
+  it('are filtered and paged', async () => {
+    const inbox = receiver.inbox();
+    const label = unique('label');
+    const ids: string[] = [];
+    for (let number = 0; number < 3; number += 1) {
+      ids.push((await client.publish({ url: inbox.url, label })).messageId);
+    }
+    await logged({ label }, 9);
+    const pages: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.logs({
+        filter: { label },
+        count: 4,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      expect(page.events).toEqual(page.logs);
+      pages.push(...page.logs.map(({ messageId, state }) => `${messageId} ${state}`));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(new Set(pages)).toEqual(
+      new Set(ids.flatMap((id) => ['CREATED', 'ACTIVE', 'DELIVERED'].map((state) => `${id} ${state}`))),
+    );
+    expect((await client.logs({ filter: { label, state: 'DELIVERED' } })).logs).toHaveLength(3);
+    expect((await client.logs({ filter: { label, state: 'IN_PROGRESS' } })).logs).toHaveLength(3);
+    expect((await client.logs({ messageIds: ids.slice(1) })).logs).toHaveLength(6);
+    const { logs } = await client.events({ filter: { label, urlGroup: 'none' } });
+    expect(logs).toEqual([]);
+  });
+});
+
+describe('client.dlq', () => {
+  it('is listed, and single entries are retried and deleted', async () => {
+    const label = unique('label');
+    const inbox = failing(2);
+    for (const body of ['one', 'two']) await client.publish({ url: inbox.url, body, retries: 0, label });
+    await buried({ label }, 2);
+    const { messages } = await client.dlq.listMessages({ filter: { label, responseStatus: [500] } });
+    const [second, first] = messages;
+    expect(messages).toHaveLength(2);
+    expect(second).toMatchObject({ url: inbox.url, responseStatus: 500, label });
+    expect((await client.dlq.listMessages({ dlqIds: [first?.dlqId ?? ''] })).messages).toEqual([first]);
+
+    const { responses } = await client.dlq.retry(first?.dlqId ?? '');
+    const deliveries = await inbox.received(3);
+    expect(deliveries[2]?.headers['upstash-message-id']).toBe(responses[0]?.messageId);
+    expect(await client.dlq.delete(second?.dlqId ?? '')).toEqual({ deleted: 1 });
+    expect((await client.dlq.listMessages({ filter: { label } })).messages).toEqual([]);
+    await expect(client.dlq.delete(second?.dlqId ?? '')).rejects.toThrow(/There is no dead letter/);
+  });
+
+  it('is retried and deleted in bulk, by ids and by filters', async () => {
+    const label = unique('label');
+    const inbox = failing(6);
+    await Promise.all(Array.from({ length: 6 }, () => client.publish({ url: inbox.url, retries: 0, label })));
+    const dlqIds = (await buried({ label }, 6)).map(({ dlqId }) => dlqId);
+    expect((await client.dlq.retry(dlqIds.slice(0, 1))).responses).toHaveLength(1);
+    expect((await client.dlq.retry({ dlqIds: dlqIds.slice(1, 2) })).responses).toHaveLength(1);
+    expect((await client.dlq.retry({ filter: { label }, count: 1 })).responses).toHaveLength(1);
+    expect(await client.dlq.delete(dlqIds.slice(3, 4))).toEqual({ deleted: 1 });
+    expect(await client.dlq.deleteMany({ dlqIds: dlqIds.slice(4, 5) })).toEqual({ deleted: 1 });
+    expect(await client.dlq.delete({ filter: { label } })).toEqual({ deleted: 1 });
+    await inbox.received(9);
+  });
+});
+
+describe.runIf(service.target === 'local')('with an account of its own, the client', () => {
+  let stage: Stage;
+  let own: Client;
+  beforeAll(async () => {
+    stage = await startStage();
+    own = new Client({ baseUrl: stage.url, token: stage.token });
+  });
+  afterAll(() => stage.remove());
+
+  const failMany = async (url: string, count: number): Promise<void> => {
+    await own.batch(
+      Array.from({ length: count }, (_, number) => ({ url, retries: 0, body: String(number) })),
+    );
+    await eventually(
+      async () => (await own.dlq.listMessages({ count: 100 })).messages.length,
+      (length) => length === count,
+    );
+  };
+
+  it('retries all dead letters in a loop', async () => {
+    const inbox = failing(25);
+    await failMany(inbox.url, 25);
+    const retried: string[] = [];
+    let cursor: string | undefined;
+    let rounds = 0;
+    do {
+      const result = await own.dlq.retry({
+        all: true,
+        count: 10,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      retried.push(...result.responses.map(({ messageId }) => messageId));
+      cursor = result.cursor;
+      rounds += 1;
+    } while (cursor !== undefined);
+    expect([rounds, new Set(retried).size]).toEqual([3, 25]);
+    await inbox.received(50);
+    expect((await own.dlq.listMessages()).messages).toEqual([]);
+  });
+
+  it('deletes all dead letters in a loop', async () => {
+    await failMany(failing().url, 25);
+    let deleted = 0;
+    let cursor: string | undefined;
+    do {
+      const result = await own.dlq.delete({
+        all: true,
+        count: 10,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      deleted += result.deleted;
+      cursor = result.cursor;
+    } while (cursor !== undefined);
+    expect(deleted).toBe(25);
+    expect((await own.dlq.listMessages()).messages).toEqual([]);
+  });
+
+  it('cancels all messages with one call', async () => {
+    await own.batch(Array.from({ length: 120 }, () => ({ url: receiver.origin, delay: '10m' as const })));
+    expect(await own.messages.cancel({ all: true })).toEqual({ cancelled: 120 });
+    expect(await own.messages.deleteAll()).toBe(0);
+  });
+});

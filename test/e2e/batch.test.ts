@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, ok, unique } from '../support/api.ts';
+import { makeGroup } from '../support/groups.ts';
+import { errorOf, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const published = z.object({ messageId: z.string() });
+const batch = async (items: unknown): Promise<readonly unknown[]> =>
+  z.array(z.unknown()).parse(await ok(api('POST', '/v2/batch', { body: items })));
+
+/** An emulator starts a container for each few of them. */
+const largest = service.target === 'local' ? 1_000 : 100;
+
+describe('a batch', () => {
+  it('answers each message in its place, and delivers each as it says', async () => {
+    const inbox = receiver.inbox();
+    const queue = unique('queue');
+    const answers = z.array(published).parse(
+      await batch([
+        { destination: inbox.url, body: '0', headers: { 'Content-Type': 'text/plain' } },
+        {
+          destination: `${inbox.url}/1?q=1`,
+          body: 'ünï',
+          headers: { 'svc-method': 'PUT', 'Svc-Forward-X-A': ['a', 'b'] },
+        },
+        { destination: inbox.url, queue },
+      ]),
+    );
+    const deliveries = await inbox.received(3);
+    const of = (index: number) =>
+      deliveries.find(({ headers }) => headers['svc-message-id'] === answers[index]?.messageId);
+    expect(of(0)?.body.toString()).toBe('0');
+    expect(of(0)?.headers['content-type']).toBe('text/plain');
+    expect([of(1)?.method, of(1)?.body.toString(), of(1)?.headers['x-a']]).toEqual(['PUT', 'ünï', 'a, b']);
+    expect(of(1)?.target).toMatch(/\/1\?q=1$/);
+    expect(of(2)?.headers['svc-queue-name']).toBe(queue);
+    expect(of(2)?.body).toHaveLength(0);
+  });
+
+  it('answers a list for a group, in its place', async () => {
+    const inboxes = [receiver.inbox(), receiver.inbox()];
+    const name = await makeGroup(inboxes.map(({ url }) => ({ url })));
+    const [first, second, third] = await batch([
+      { destination: inboxes[0]?.url },
+      { destination: name, body: 'to all' },
+      { destination: inboxes[1]?.url },
+    ]);
+    expect(z.array(published).parse(second)).toHaveLength(2);
+    published.parse(first);
+    published.parse(third);
+    for (const inbox of inboxes) {
+      const deliveries = await inbox.received(2);
+      expect(deliveries.map(({ body }) => body.toString()).sort()).toEqual(['', 'to all']);
+    }
+  });
+
+  it('answers an error in the place of each message that has one, and delivers the others', async () => {
+    const inbox = receiver.inbox();
+    const destination = inbox.url;
+    const answers = await batch([
+      { destination, body: 'first' },
+      { destination, headers: { 'Svc-Retries': 'many' } },
+      { destination, headers: { 'Svc-Retries': '99' } },
+      { destination: 'unknown-group' },
+      { destination: 'http://10.0.0.1/' },
+      { destination: `${service.url}/v2/publish/x` },
+      { body: 'nowhere' },
+      { destination, body: 1 },
+      { destination, queue: 'not$a$name' },
+      { destination, header: {} },
+      { destination, headers: { 'X-A': 1 } },
+      { destination, headers: { 'X A': 'x' } },
+      { destination, headers: { 'X-A': 'x'.repeat(20_000) } },
+      { destination, body: 'x'.repeat(4 * 1_048_576 + 1) },
+      'a text',
+      null,
+      [],
+      { destination, body: 'last' },
+    ]);
+    const errors: readonly [status: number, error: RegExp][] = [
+      [400, /^Svc-Retries is "many"/],
+      [412, /max_retries is 5/],
+      [404, /^There is no URL group "unknown-group"\.$/],
+      [403, /not a public address/],
+      [403, /is this service itself/],
+      [400, /^item\.6\.destination: .*allowed is \{destination, body\?, headers\?, queue\?\}\.$/],
+      [400, /^item\.7\.body: /],
+      [400, /^item\.8\.queue is "not\$a\$name"; allowed are/],
+      [400, /^item\.9: .*header/],
+      [400, /^item\.10\.headers\.X-A: /],
+      [400, /^item\.11\.headers\.x a is no HTTP header/],
+      [400, /^item\.12\.headers have 20003 bytes; allowed are 10240\.$/],
+      [413, /max_message_size is 4194304 bytes/],
+      [400, /^item\.14: /],
+      [400, /^item\.15: /],
+      [400, /^item\.16: /],
+    ];
+    expect(answers.slice(1, -1)).toEqual(
+      errors.map(([status, error]): unknown => ({ status, error: expect.stringMatching(error) as unknown })),
+    );
+    const sent = [answers[0], answers.at(-1)].map((answer) => published.parse(answer).messageId);
+    const deliveries = await inbox.received(2);
+    expect(new Set(deliveries.map(({ headers }) => headers['svc-message-id']))).toEqual(new Set(sent));
+    expect(new Set(deliveries.map(({ body }) => body.toString()))).toEqual(new Set(['first', 'last']));
+  });
+
+  it(`of ${largest} messages is delivered whole`, async () => {
+    const inbox = receiver.inbox();
+    const items = Array.from({ length: largest }, (_, number) => ({
+      destination: inbox.url,
+      body: String(number),
+    }));
+    const answers = z.array(published).parse(await batch(items));
+    const deliveries = await inbox.received(largest, 50_000);
+    const bodies = new Map(
+      deliveries.map(({ headers, body }) => [headers['svc-message-id'], body.toString()]),
+    );
+    expect(answers.map(({ messageId }) => bodies.get(messageId))).toEqual(items.map(({ body }) => body));
+  });
+
+  it('that its groups make larger than can be stored in time is refused, whole', async () => {
+    const inbox = receiver.inbox();
+    const endpoints = Array.from({ length: 100 }, (_, index) => ({ url: `${inbox.url}/${index}` }));
+    const group = await makeGroup(endpoints);
+    const items = Array.from({ length: 51 }, () => ({ destination: group }));
+    const answer = await api('POST', '/v2/batch', { body: items });
+    expect([answer.status, errorOf(answer)]).toEqual([
+      400,
+      'The batch makes 5100 messages, groups counted out; allowed are 5000.',
+    ]);
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+
+  it('of none answers none', async () => {
+    expect(await batch([])).toEqual([]);
+  });
+
+  it('speaks the dialect of each message', async () => {
+    const inbox = receiver.inbox();
+    await batch([
+      { destination: inbox.url, headers: { 'Upstash-Method': 'PUT' } },
+      { destination: inbox.url, headers: { 'Svc-Method': 'PATCH' } },
+    ]);
+    const deliveries = await inbox.received(2);
+    const put = deliveries.find(({ method }) => method === 'PUT');
+    expect(put?.headers).toHaveProperty('upstash-message-id');
+    expect(deliveries.find(({ method }) => method === 'PATCH')?.headers).toHaveProperty('svc-message-id');
+  });
+
+  it.each<[body: unknown, says: RegExp]>([
+    [{ destination: 'x' }, /^The body is not a list; allowed is a JSON array of messages\.$/],
+    ['text', /^The body is not a list/],
+    [Array.from({ length: 1_001 }, () => ({})), /^The body has 1001 messages; allowed are 1000\.$/],
+    [undefined, /^The body is not JSON\.$/],
+  ])('that is none is refused', async (body, says) => {
+    const answer = await api('POST', '/v2/batch', { body });
+    expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
+  });
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { logged, publishDelayed, unique } from '../support/api.ts';
+import { makeGroup } from '../support/groups.ts';
+import { messageIdOf, publish } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** Publishes with a label, waits until all of the label's messages are delivered, and counts them. */
+async function countOf(label: string, count: number): Promise<number> {
+  await logged({ label, state: 'DELIVERED' }, count);
+  return (await logged({ label, state: 'CREATED' }, count)).length;
+}
+
+describe('a message with the deduplication id of another', () => {
+  it('is answered with 202 and the first one’s id, and not delivered', async () => {
+    const inbox = receiver.inbox();
+    const label = unique('label');
+    const headers = { 'Svc-Deduplication-Id': unique('id'), 'Svc-Label': label };
+    const first = messageIdOf(await publish(inbox.url, { body: 'first', headers }));
+    const second = await publish(inbox.url, { body: 'another body', headers });
+    expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
+    const elsewhere = await publish(receiver.inbox().url, { headers });
+    expect([elsewhere.status, elsewhere.json]).toEqual([202, { messageId: first, deduplicated: true }]);
+    expect(await countOf(label, 1)).toBe(1);
+    expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['first']);
+  });
+
+  it('published at the same time is the same message', async () => {
+    const inbox = receiver.inbox();
+    const label = unique('label');
+    const headers = { 'Svc-Deduplication-Id': unique('id'), 'Svc-Label': label };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => publish(inbox.url, { headers })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(202)]);
+    const ids = answers.map(({ json }) => z.object({ messageId: z.string() }).parse(json).messageId);
+    expect(new Set(ids).size).toBe(1);
+    expect(await countOf(label, 1)).toBe(1);
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  it('is a duplicate of one that waits, too', async () => {
+    const headers = { 'Svc-Deduplication-Id': unique('id') };
+    const first = await publishDelayed(receiver.origin, headers);
+    const second = await publish(receiver.origin, { headers });
+    expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
+  });
+
+  it('of another dialect is a duplicate', async () => {
+    const id = unique('id');
+    const first = await publishDelayed(receiver.origin, { 'Svc-Deduplication-Id': id });
+    const second = await publish(receiver.origin, { headers: { 'Upstash-Deduplication-Id': id } });
+    expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
+  });
+
+  it('to a group is one for each of its endpoints', async () => {
+    const inboxes = [receiver.inbox(), receiver.inbox()];
+    const name = await makeGroup(inboxes.map(({ url }) => ({ url })));
+    const headers = { 'Svc-Deduplication-Id': unique('id') };
+    const first = await publish(name, { headers });
+    expect(first.status).toBe(200);
+    const second = await publish(name, { headers });
+    const messages = z.array(z.object({ messageId: z.string(), url: z.string() })).parse(first.json);
+    expect([second.status, second.json]).toEqual([
+      202,
+      messages.map((message) => ({ ...message, deduplicated: true })),
+    ]);
+    for (const inbox of inboxes) await inbox.received(1);
+  });
+});
+
+describe('a message with content-based deduplication', () => {
+  const on = { 'Svc-Content-Based-Deduplication': 'true', 'Content-Type': 'text/plain' };
+
+  it('is a duplicate when destination, body, content type and forwarded headers are the same', async () => {
+    const inbox = receiver.inbox();
+    const body = unique('body');
+    const headers = { ...on, 'Svc-Forward-X-A': 'a', 'Svc-Forward-X-B': 'b' };
+    const first = messageIdOf(await publish(inbox.url, { body, headers }));
+    const reordered = { ...on, 'Svc-Forward-X-B': 'b', 'Svc-Forward-X-A': 'a', 'Svc-Retries': '1' };
+    const second = await publish(inbox.url, { body, headers: reordered });
+    expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
+    const others = [
+      await publish(`${inbox.url}/other`, { body, headers }),
+      await publish(inbox.url, { body: `${body}x`, headers }),
+      await publish(inbox.url, { body, headers: { ...headers, 'Content-Type': 'text/html' } }),
+      await publish(inbox.url, { body, headers: { ...headers, 'Svc-Forward-X-A': 'c' } }),
+    ];
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    await inbox.received(5);
+  });
+
+  it('is none when that is off', async () => {
+    const inbox = receiver.inbox();
+    const headers = { ...on, 'Svc-Content-Based-Deduplication': 'false' };
+    expect((await publish(inbox.url, { headers })).status).toBe(200);
+    expect((await publish(inbox.url, { headers })).status).toBe(200);
+    await inbox.received(2);
+  });
+});

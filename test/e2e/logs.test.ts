@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import {
+  api,
+  listLogs,
+  logged,
+  logEntry,
+  ok,
+  publishDelayed,
+  query,
+  unique,
+  type LogEntry,
+} from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { makeGroup } from '../support/groups.ts';
+import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+type Filters = Parameters<typeof query>[0];
+
+const statesOf = (entries: readonly LogEntry[]): readonly string[] => entries.map(({ state }) => state);
+
+/** Publishes a message that is delivered at once, and waits until the log knows. */
+async function delivered(destination: string, headers: Record<string, string> = {}): Promise<string> {
+  const answer = await publish(destination, { headers });
+  const messageId = /msg_[0-9A-Z]{26}/.exec(JSON.stringify(answer.json))?.[0];
+  if (messageId === undefined) throw new Error(JSON.stringify(answer.json));
+  await logged({ messageId, state: 'DELIVERED' }, 1);
+  return messageId;
+}
+
+/** All of a list, page by page. */
+async function allPages(filters: Filters, between: () => Promise<unknown> = () => Promise.resolve()) {
+  const pages: LogEntry[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await listLogs({ ...filters, cursor });
+    pages.push(page.logs);
+    cursor = page.cursor;
+    await between();
+  } while (cursor !== undefined);
+  return pages;
+}
+
+describe('the log of a message', () => {
+  it('that is delivered has CREATED, ACTIVE and DELIVERED', async () => {
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(201).end('done'));
+    const label = unique('label');
+    const messageId = messageIdOf(
+      await publish(inbox.url, {
+        body: 'secret',
+        headers: { 'Svc-Label': `${label},second`, 'Svc-Method': 'PUT' },
+      }),
+    );
+    const entries = await logged({ messageId }, 3);
+    expect(statesOf(entries)).toEqual(['DELIVERED', 'ACTIVE', 'CREATED']);
+    for (const entry of entries) {
+      expect(entry).toMatchObject({
+        messageId,
+        url: inbox.url,
+        method: 'PUT',
+        label,
+        labels: [label, 'second'],
+      });
+      expect(entry['callerIP']).toMatch(/^[0-9a-f.:]+$/);
+    }
+    expect(entries[0]).toMatchObject({ responseStatus: 201, retried: 0 });
+    expect(entries[1]).toMatchObject({ retried: 0 });
+    expect(JSON.stringify(entries)).not.toContain('secret');
+    const times = entries.map(({ time }) => time);
+    expect(times).toEqual([...times].sort((one, other) => other - one));
+  });
+
+  it('that fails and is retried has ERROR with the response and RETRY with the next time', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) =>
+      response.writeHead(before === 0 ? 503 : 200, { 'x-why': 'busy' }).end('ünavailable'),
+    );
+    const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retry-Delay': '500' } }));
+    const entries = await logged({ messageId }, 6);
+    expect(statesOf(entries)).toEqual(['DELIVERED', 'ACTIVE', 'RETRY', 'ERROR', 'ACTIVE', 'CREATED']);
+    const [, , retry, error] = entries;
+    expect(error).toMatchObject({
+      responseStatus: 503,
+      responseBody: Buffer.from('ünavailable').toString('base64'),
+      responseHeaders: { 'x-why': ['busy'] },
+      retried: 0,
+    });
+    expect(error?.['nextDeliveryTime']).toBe((error?.time ?? 0) + 500);
+    expect(retry?.['nextDeliveryTime']).toBe(error?.['nextDeliveryTime']);
+  });
+
+  it('that fails for good has FAILED, and why there was no answer', async () => {
+    const gone = await startReceiver();
+    await gone.close();
+    const messageId = messageIdOf(await publish(`${gone.origin}/x`, { headers: { 'Svc-Retries': '0' } }));
+    const entries = await logged({ messageId }, 4);
+    expect(statesOf(entries)).toEqual(['FAILED', 'ERROR', 'ACTIVE', 'CREATED']);
+    expect(entries[1]).toMatchObject({ responseStatus: 0 });
+    expect(entries[1]?.['error']).toContain('ECONNREFUSED');
+    expect(entries[1]).not.toHaveProperty('nextDeliveryTime');
+  });
+
+  it('that is cancelled has CANCEL_REQUESTED and CANCELLED', async () => {
+    const messageId = await publishDelayed(receiver.origin);
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+    const entries = await logged({ messageId }, 3);
+    expect(statesOf(entries)).toEqual(['CANCELLED', 'CANCEL_REQUESTED', 'CREATED']);
+  });
+
+  it('is answered for several ids, newest first, and once for an id that is there twice', async () => {
+    const first = await delivered(receiver.inbox().url);
+    const second = await delivered(receiver.inbox().url);
+    const ids = [first, second, first, 'msg_x'];
+    for (const messageIds of [ids, [ids.join(',')]]) {
+      // With ids, all other filters are ignored.
+      const { logs } = await listLogs({ messageIds, state: 'FAILED', fromDate: 1, toDate: 2 });
+      expect(logs).toHaveLength(6);
+      expect(new Set(logs.map(({ messageId }) => messageId))).toEqual(new Set([first, second]));
+      const records = logs.filter(({ state }) => state === 'DELIVERED').map(({ messageId }) => messageId);
+      expect(records).toEqual([second, first]);
+    }
+  });
+
+  it('is answered under its older name too, with both keys', async () => {
+    const messageId = await delivered(receiver.inbox().url);
+    const page = z
+      .object({ logs: z.array(logEntry), events: z.array(logEntry) })
+      .parse(await ok(api('GET', `/v2/events${query({ messageId })}`)));
+    expect(page.logs).toHaveLength(3);
+    expect(page.events).toEqual(page.logs);
+  });
+});
+
+describe('the log', () => {
+  it('shows what came of messages to a group, with group and endpoint', async () => {
+    const name = await makeGroup([{ url: receiver.inbox().url, name: 'named' }]);
+    await delivered(name);
+    const entries = await logged({ topicName: name }, 3);
+    for (const entry of entries) expect(entry).toMatchObject({ topicName: name, endpointName: 'named' });
+  });
+
+  it('filters by each state', async () => {
+    const label = unique('label');
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const headers = { 'Svc-Label': label };
+    await publish(receiver.inbox().url, { headers });
+    await publish(failing.url, { headers: { ...headers, 'Svc-Retries': '1', 'Svc-Retry-Delay': '0' } });
+    await ok(api('DELETE', `/v2/messages/${await publishDelayed(receiver.origin, headers)}`));
+    const all = statesOf(await logged({ label }, 13)).toSorted();
+    expect(all).toEqual([
+      ...Array<string>(3).fill('ACTIVE'),
+      'CANCELLED',
+      'CANCEL_REQUESTED',
+      ...Array<string>(3).fill('CREATED'),
+      'DELIVERED',
+      'ERROR',
+      'ERROR',
+      'FAILED',
+      'RETRY',
+    ]);
+    for (const state of new Set(all)) {
+      const { logs } = await listLogs({ label, state });
+      expect(statesOf(logs)).toEqual(all.filter((one) => one === state));
+    }
+    const inProgress = statesOf((await listLogs({ label, state: 'IN_PROGRESS' })).logs);
+    expect(inProgress.toSorted()).toEqual(all.filter((one) => ['ACTIVE', 'RETRY', 'ERROR'].includes(one)));
+    const two = statesOf((await listLogs({ label, state: ['FAILED', 'DELIVERED'] })).logs);
+    expect(two.toSorted()).toEqual(['DELIVERED', 'FAILED']);
+    expect(statesOf((await listLogs({ label, state: 'CANCELED' })).logs)).toEqual(['CANCELLED']);
+  });
+
+  /** Two messages, of which the filters find the first. */
+  type Pair = readonly [found: string, filters: Filters];
+  it.each<[filter: string, make: (label: string) => Promise<Pair>]>([
+    [
+      'label',
+      async (label) => [
+        await delivered(receiver.inbox().url, { 'Svc-Label': `${label}2` }),
+        { label: `${label}2` },
+      ],
+    ],
+    [
+      'url',
+      async (label) => {
+        const { url } = receiver.inbox();
+        return [await delivered(url, { 'Svc-Label': label }), { label, url }];
+      },
+    ],
+    [
+      'path',
+      async (label) => {
+        const { url } = receiver.inbox();
+        return [await delivered(url, { 'Svc-Label': label }), { label, path: new URL(url).pathname }];
+      },
+    ],
+    [
+      'host',
+      async (label) => {
+        const other = await startReceiver();
+        const { url } = other.inbox();
+        const found = await delivered(url, { 'Svc-Label': label });
+        await other.close();
+        return [found, { label, host: new URL(url).host }];
+      },
+    ],
+    [
+      'topicName',
+      async () => {
+        const topicName = await makeGroup([{ url: receiver.inbox().url }]);
+        return [await delivered(topicName), { topicName }];
+      },
+    ],
+    [
+      'queueName',
+      async () => {
+        const queueName = unique('queue');
+        const { json } = await api('POST', `/v2/enqueue/${queueName}/${receiver.inbox().url}`);
+        const { messageId } = z.object({ messageId: z.string() }).parse(json);
+        await logged({ messageId, state: 'DELIVERED' }, 1);
+        return [messageId, { queueName }];
+      },
+    ],
+    [
+      'flowControlKey',
+      async () => {
+        const flowControlKey = unique('flow');
+        const headers = { 'Svc-Flow-Control-Key': flowControlKey, 'Svc-Flow-Control-Value': 'rate=10' };
+        return [await delivered(receiver.inbox().url, headers), { flowControlKey }];
+      },
+    ],
+    [
+      'messageId',
+      async () => {
+        const messageId = await delivered(receiver.inbox().url);
+        return [messageId, { messageId }];
+      },
+    ],
+    [
+      'fromDate and toDate',
+      async (label) => {
+        await eventually(
+          () => Promise.resolve(Date.now()),
+          (
+            (from) => (time) =>
+              time > from + 5
+          )(Date.now()),
+        );
+        const found = await delivered(receiver.inbox().url, { 'Svc-Label': label });
+        const times = (await listLogs({ messageIds: found })).logs.map(({ time }) => time);
+        return [found, { label, fromDate: Math.min(...times), toDate: Math.max(...times) }];
+      },
+    ],
+    [
+      'callerIp',
+      async (label) => {
+        const found = await delivered(receiver.inbox().url, { 'Svc-Label': `${label}2` });
+        const callerIp = String((await listLogs({ messageIds: found })).logs[0]?.['callerIp']);
+        expect((await listLogs({ label: `${label}2`, callerIp: '203.0.113.9' })).logs).toHaveLength(0);
+        return [found, { label: `${label}2`, callerIp }];
+      },
+    ],
+  ])('filters by %s', async (_filter, make) => {
+    const label = unique('label');
+    await delivered(receiver.inbox().url, { 'Svc-Label': label });
+    const [found, filters] = await make(label);
+    const entries = await logged(filters, 3);
+    expect(statesOf(entries)).toEqual(['DELIVERED', 'ACTIVE', 'CREATED']);
+    expect(new Set(entries.map(({ messageId }) => messageId))).toEqual(new Set([found]));
+  });
+
+  it('finds nothing of a schedule that is none', async () => {
+    expect(await listLogs({ scheduleId: 'scd_none' })).toEqual({ logs: [] });
+  });
+
+  it('is paged without a gap and with nothing twice while new entries come', async () => {
+    const label = unique('label');
+    const inbox = receiver.inbox();
+    const send = () => publish(inbox.url, { headers: { 'Svc-Label': label } });
+    await Promise.all(Array.from({ length: 20 }, send));
+    const before = await logged({ label }, 60);
+    const pages = await allPages({ label, count: 5 }, async () => Promise.all([send(), send(), send()]));
+    expect(pages.length).toBeGreaterThanOrEqual(12);
+    expect(pages.every((page) => page.length <= 5)).toBe(true);
+    const seen = pages
+      .flat()
+      .map(({ messageId, state, retried }) => JSON.stringify([messageId, state, retried]));
+    expect(new Set(seen).size).toBe(seen.length);
+    const known = before.map(({ messageId, state, retried }) => JSON.stringify([messageId, state, retried]));
+    expect(seen).toEqual(expect.arrayContaining(known));
+  });
+
+  it('is paged for a few ids as well', async () => {
+    const messageIds = [await delivered(receiver.inbox().url), await delivered(receiver.inbox().url)];
+    const pages = await allPages({ messageIds, count: 2 });
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 2]);
+    expect(new Set(pages.flat().map(({ messageId, state }) => `${messageId} ${state}`)).size).toBe(6);
+  });
+});
+
+describe('a wrong request for the log', () => {
+  it.each<[text: string, says: RegExp]>([
+    [
+      'labels=x',
+      /^"labels" is not a filter here; known are topicName, .*, messageId, state, fromDate, toDate, count, cursor, messageIds\.$/,
+    ],
+    ['responseStatus=500', /^"responseStatus" is not a filter here/],
+    ['state=DONE', /^state is "DONE"; allowed are CREATED, ACTIVE, RETRY, ERROR, .*IN_PROGRESS/],
+    ['state=constructor', /^state is "constructor"; allowed are/],
+    ['constructor=x', /^"constructor" is not a filter here/],
+    ['state=', /^state is empty; a filter that is given must have a value\.$/],
+    ['url=', /^url is empty/],
+    ['cursor=', /^cursor is empty/],
+    ['count=1000', /^count is "1000"; allowed is a whole number from 1 to 100\.$/],
+    ['count=1&count=2', /^count is given 2 times/],
+    ['toDate=-1', /^toDate is "-1"/],
+  ])('with %s is refused', async (text, says) => {
+    for (const path of ['/v2/logs', '/v2/events']) {
+      const answer = await api('GET', `${path}?${text}`);
+      expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
+    }
+  });
+
+  it('with a cursor that it did not hand out is refused', async () => {
+    const label = unique('label');
+    await delivered(receiver.inbox().url, { 'Svc-Label': label });
+    const { cursor = '' } = await listLogs({ label, count: 1 });
+    const middle = Math.floor(cursor.length / 2);
+    const changed = cursor[middle] === 'A' ? 'B' : 'A';
+    const tampered = `${cursor.slice(0, middle)}${changed}${cursor.slice(middle + 1)}`;
+    for (const wrong of [tampered, cursor.slice(4), `${cursor}AAAA`, 'x', '1700000000000', 'ü']) {
+      const answer = await api('GET', `/v2/logs${query({ label, cursor: wrong })}`);
+      expect([answer.status, errorOf(answer)]).toEqual([
+        400,
+        'cursor is not one that this list handed out; send it back exactly as it was answered.',
+      ]);
+    }
+    const elsewhere = await api('GET', `/v2/dlq${query({ label, cursor })}`);
+    expect([elsewhere.status, errorOf(elsewhere)]).toEqual([
+      400,
+      expect.stringMatching(/^cursor is not one/),
+    ]);
+    expect((await listLogs({ label, count: 1, cursor })).logs).toHaveLength(1);
+  });
+});

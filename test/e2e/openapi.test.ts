@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod/mini';
+import { routes } from '../../lambdas/http/routes.ts';
+import { dlqId, messageId } from '../../lambdas/http/openapi/examples.ts';
+import { checkAnswer, document, errorsOf, operationOf } from '../support/contract.ts';
+import { call, errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+interface Init {
+  readonly token?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** The operations whose answers were checked. */
+const checked = new Set<string>();
+
+/** Sends a request, and checks that its answer is as the description has it. */
+async function ask(method: string, path: string, init: Init = {}): Promise<Answer> {
+  const { token = service.token, headers, body } = init;
+  const answer = await call(path, {
+    method,
+    headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const operation = operationOf(method, path);
+  checkAnswer(operation, answer);
+  if (answer.status < 400) checked.add(operation);
+  return answer;
+}
+
+const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
+
+/** The ids of the dead letters of a destination, once there are as many as expected. */
+const deadLettersOf = (url: string, count: number): Promise<readonly string[]> =>
+  vi.waitFor(
+    async () => {
+      const { json } = await ask('GET', `/v2/dlq?url=${encodeURIComponent(url)}`);
+      const ids = deadLetters.parse(json).messages.map(({ dlqId: id }) => id);
+      expect(ids).toHaveLength(count);
+      return ids;
+    },
+    { timeout: 30_000, interval: 200 },
+  );
+
+/** A publish with nearly everything it can be configured with. */
+const everything = {
+  'content-type': 'application/json',
+  'svc-method': 'PUT',
+  'svc-timeout': '10s',
+  'svc-retries': '1',
+  'svc-retry-delay': '100',
+  'svc-forward-x-tenant': 'acme',
+  'svc-label': 'nightly,invoices',
+  'svc-flow-control-key': 'tenant-7',
+  'svc-flow-control-value': 'parallelism=3, rate=10, period=1m',
+  'svc-redact-fields': 'header[x-tenant]',
+};
+
+describe('the API’s description', () => {
+  it('is served to everybody, and may be kept for a while', async () => {
+    const response = await fetch(`${service.url}/v2/openapi.json`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(response.headers.get('cache-control')).toMatch(/max-age=\d+/);
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+
+  it('says what every operation answers', async () => {
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end('away'));
+    const ok = receiver.inbox();
+    const group = `described-${Date.now()}`;
+
+    await ask('GET', '/v2/openapi.json', { token: null });
+    await ask('GET', '/v2/health', { token: null });
+
+    const withCallbacks = { ...everything, 'svc-callback': ok.url, 'svc-failure-callback': ok.url };
+    await ask('POST', `/v2/publish/${failing.url}`, { headers: withCallbacks, body: { order: 1 } });
+    await ask('POST', `/v2/enqueue/mail/${failing.url}`, { headers: everything, body: '\u{1f9fe}' });
+    await ask('POST', `/v2/publish/${failing.url}`, { headers: { 'svc-retries': '0' }, body: 'plain' });
+
+    const twice = { headers: { 'svc-deduplication-id': group } };
+    expect((await ask('POST', `/v2/publish/${ok.url}`, twice)).status).toBe(200);
+    expect((await ask('POST', `/v2/publish/${ok.url}`, twice)).status).toBe(202);
+
+    const endpoints = [{ url: ok.url, name: 'first' }, { url: `${ok.url}/second` }];
+    await ask('POST', `/v2/topics/${group}/endpoints`, { body: { endpoints } });
+    await ask('PATCH', `/v2/topics/${group}`, { body: { headers: { 'Svc-Retries': ['2'] } } });
+    await ask('GET', '/v2/topics');
+    await ask('GET', `/v2/topics/${group}`);
+    await ask('POST', `/v2/publish/${group}`, { body: 'to all' });
+    await ask('POST', '/v2/batch', {
+      body: [{ destination: ok.url, body: 'one' }, { destination: group }, { destination: 'unknown' }],
+    });
+    await ask('DELETE', `/v2/topics/${group}/endpoints`, { body: { endpoints: [{ name: 'first' }] } });
+    await ask('DELETE', `/v2/topics/${group}`);
+
+    const later = { headers: { ...withCallbacks, 'svc-delay': '10m' }, body: '{}' };
+    const one = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
+    const other = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
+    await ask('GET', `/v2/messages/${one}`);
+    await ask('DELETE', `/v2/messages/${one}`);
+    await ask('DELETE', '/v2/messages', { body: { messageIds: [other] } });
+
+    const [first = '', second = ''] = await deadLettersOf(failing.url, 3);
+    await ask('GET', `/v2/dlq/${first}`);
+    await ask('DELETE', `/v2/dlq/${first}`);
+    await ask('POST', `/v2/dlq/retry/${second}`, { headers: { 'svc-retries': '0' } });
+    await ask('POST', `/v2/dlq/retry?url=${encodeURIComponent(failing.url)}`);
+    await ask('DELETE', `/v2/dlq?url=${encodeURIComponent(failing.url)}`);
+
+    const cron = { ...withCallbacks, 'svc-cron': '0 0 29 2 *', 'svc-schedule-id': group };
+    await ask('POST', `/v2/schedules/${ok.url}`, { headers: cron, body: '{}' });
+    await ask('GET', '/v2/schedules');
+    await ask('GET', `/v2/schedules/${group}`);
+    for (const action of ['pause', 'resume']) {
+      for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);
+    }
+    await ask('DELETE', `/v2/schedules/${group}`);
+
+    await ask('GET', '/v2/logs');
+    await ask('GET', '/v2/logs?count=2');
+    await ask('GET', '/v2/events');
+
+    const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((one) => !checked.has(one));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('the description’s refusals', () => {
+  it.each(routes.filter(({ access }) => access !== 'open'))(
+    'without a token: $method $path',
+    async ({ method, path }) => {
+      const concrete = path.replace(/\{[^}]+\}/g, 'x');
+      const answer = await ask(method, concrete, { token: null });
+      expect(answer.status).toBe(401);
+      expect(errorsOf(`${method} ${path}`, 401)).toContain(errorOf(answer));
+    },
+  );
+
+  it.each(routes.filter(({ access }) => access === 'write'))(
+    'with the read-only token: $method $path',
+    async ({ method, path }) => {
+      const answer = await ask(method, path.replace(/\{[^}]+\}/g, 'x'), { token: service.readOnlyToken });
+      expect(answer.status).toBe(403);
+      expect(errorsOf(`${method} ${path}`, 403)).toContain(errorOf(answer));
+    },
+  );
+
+  const many = { 'svc-retries': 'many' };
+  const six = { 'svc-retries': '6' };
+  const inside = 'http://10.0.0.1/';
+  const tooMany = Array.from({ length: 101 }, (_, index) => ({ url: `https://example.com/${index}` }));
+  const none = '01KDVDNA00M3A9X2C4D6F8GHJK';
+
+  it.each<[status: number, method: string, path: string, init?: Init]>([
+    [400, 'POST', '/v2/publish/https://example.com/', { headers: many }],
+    [400, 'POST', '/v2/publish/orders!'],
+    [403, 'POST', `/v2/publish/${inside}`],
+    [404, 'POST', '/v2/publish/unknown'],
+    [412, 'POST', '/v2/publish/https://example.com/', { headers: six }],
+    [400, 'POST', '/v2/enqueue/mail/https://example.com/', { headers: many }],
+    [404, 'POST', '/v2/enqueue/mail/unknown'],
+    [400, 'POST', '/v2/batch', { body: {} }],
+    [400, 'POST', '/v2/batch', { body: '{' }],
+    [404, 'GET', `/v2/messages/${messageId}`],
+    [404, 'DELETE', `/v2/messages/${messageId}`],
+    [400, 'DELETE', '/v2/messages?label='],
+    [400, 'GET', '/v2/logs?count=500'],
+    [400, 'GET', `/v2/logs?cursor=${none}`],
+    [400, 'GET', '/v2/events?count=500'],
+    [404, 'GET', '/v2/topics/orders'],
+    [400, 'PATCH', '/v2/topics/orders', { body: { headers: { 'x-tenant': 'acme' } } }],
+    [403, 'PATCH', '/v2/topics/orders', { body: { headers: { 'Svc-Callback': inside } } }],
+    [404, 'PATCH', '/v2/topics/orders', { body: { headers: {} } }],
+    [412, 'PATCH', '/v2/topics/orders', { body: { headers: { 'Svc-Retries': '6' } } }],
+    [404, 'DELETE', '/v2/topics/orders'],
+    [400, 'POST', '/v2/topics/orders/endpoints', { body: { endpoints: [{ url: 'example.com' }] } }],
+    [403, 'POST', '/v2/topics/orders/endpoints', { body: { endpoints: [{ url: inside }] } }],
+    [412, 'POST', '/v2/topics/orders/endpoints', { body: { endpoints: tooMany } }],
+    [400, 'DELETE', '/v2/topics/orders/endpoints', { body: { endpoints: [{}] } }],
+    [404, 'DELETE', '/v2/topics/orders/endpoints', { body: { endpoints: [{ name: 'missing' }] } }],
+    [400, 'GET', '/v2/dlq?count=500'],
+    [400, 'DELETE', '/v2/dlq?count=500'],
+    [400, 'POST', '/v2/dlq/retry?count=500'],
+    [404, 'GET', `/v2/dlq/${dlqId}`],
+    [404, 'DELETE', `/v2/dlq/${dlqId}`],
+    [404, 'POST', `/v2/dlq/retry/${dlqId}`],
+  ])('say what the service says: %i %s %s', async (status, method, path, init) => {
+    const answer = await ask(method, path, init);
+    expect(answer.status).toBe(status);
+    expect(errorsOf(operationOf(method, path), status)).toContain(errorOf(answer));
+  });
+
+  // The emulator's gateway decodes paths before it looks at them, unlike API Gateway.
+  it.runIf(service.target === 'local')('say what is wrong with a path', async () => {
+    const answer = await ask('GET', '/v2/dlq/50%');
+    expect(answer.status).toBe(400);
+    expect(errorsOf('GET /v2/dlq/{dlqId}', 400)).toContain(errorOf(answer));
+  });
+});

@@ -1,0 +1,385 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { call, callbackOf, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startStage, type Stage } from '../support/stage.ts';
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`;
+
+interface Where {
+  readonly url: string;
+  readonly token: string;
+}
+
+async function schedule(
+  destination: string,
+  headers: Record<string, string>,
+  body = 'tick',
+  where: Where = service,
+): Promise<Answer> {
+  const init = { method: 'POST', body, headers: { authorization: `Bearer ${where.token}`, ...headers } };
+  return call(`/v2/schedules/${destination}`, init, where.url);
+}
+
+const created = z.object({ scheduleId: z.string() });
+
+function scheduleIdOf(answer: Answer): string {
+  if (answer.status !== 200) throw new Error(`Status ${answer.status}: ${JSON.stringify(answer.json)}`);
+  return created.parse(answer.json).scheduleId;
+}
+
+const request = (method: string, path: string, where: Where = service): Promise<Answer> =>
+  call(`/v2/schedules${path}`, { method, headers: { authorization: `Bearer ${where.token}` } }, where.url);
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** A cron expression that will not fire while the tests run. */
+const rarely = '0 0 29 2 *';
+
+describe('a schedule', () => {
+  const made: string[] = [];
+  afterEach(async () => {
+    for (const id of made.splice(0)) await request('DELETE', `/${id}`);
+  });
+  const create = async (...args: Parameters<typeof schedule>): Promise<string> => {
+    const id = scheduleIdOf(await schedule(...args));
+    made.push(id);
+    return id;
+  };
+
+  it('is shown with its settings', async () => {
+    const id = unique('shown');
+    const before = Date.now();
+    await create(
+      'https://example.com/hook?a=1',
+      {
+        'Svc-Cron': 'CRON_TZ=Europe/Berlin 0 9 * * MON-FRI',
+        'Svc-Schedule-Id': id,
+        'Content-Type': 'text/plain',
+        'Svc-Method': 'PUT',
+        'Svc-Retries': '2',
+        'Svc-Delay': '90s',
+        'Svc-Forward-X-Tenant': 'acme',
+        'Svc-Callback': 'https://example.com/callback',
+        'Svc-Failure-Callback': 'https://example.com/failure',
+        'Svc-Label': 'nightly,reports',
+        'Svc-Retry-Delay': '1000 * (1 + retried)',
+        'Svc-Queue-Name': 'reports',
+        'Svc-Flow-Control-Key': 'tenant',
+        'Svc-Flow-Control-Value': 'parallelism=2, rate=5, period=1m',
+      },
+      'the body',
+    );
+    const { status, json } = await request('GET', `/${id}`);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      scheduleId: id,
+      cron: 'CRON_TZ=Europe/Berlin 0 9 * * MON-FRI',
+      destination: 'https://example.com/hook?a=1',
+      method: 'PUT',
+      header: { 'x-tenant': ['acme'], 'content-type': ['text/plain'] },
+      body: 'the body',
+      retries: 2,
+      delay: 90,
+      callback: 'https://example.com/callback',
+      failureCallback: 'https://example.com/failure',
+      label: 'nightly',
+      labels: ['nightly', 'reports'],
+      retryDelayExpression: '1000 * (1 + retried)',
+      queueName: 'reports',
+      flowControlKey: 'tenant',
+      parallelism: 2,
+      rate: 5,
+      period: 60,
+      isPaused: false,
+    });
+    const shown = z.object({ createdAt: z.number(), nextScheduleTime: z.number() }).parse(json);
+    expect(shown.createdAt).toBeGreaterThanOrEqual(before - 1_000);
+    expect(new Date(shown.nextScheduleTime).getUTCMinutes()).toBe(0);
+    const list = await request('GET', '');
+    expect(list.json).toContainEqual(json);
+  });
+
+  it('has a random id unless it is given one', async () => {
+    const id = await create('https://example.com/', { 'Svc-Cron': rarely });
+    expect(id).toMatch(/^scd_[0-9A-Z]{26}$/);
+  });
+
+  it('is put, whole, in the place of one with the same id', async () => {
+    const id = unique('overwritten');
+    await create(
+      'https://example.com/a',
+      { 'Svc-Cron': rarely, 'Svc-Schedule-Id': id, 'Svc-Retries': '1' },
+      'a',
+    );
+    const first = await request('GET', `/${id}`);
+    await schedule('https://example.com/b', { 'Svc-Cron': '0 1 * * *', 'Svc-Schedule-Id': id }, 'b');
+    const { json } = await request('GET', `/${id}`);
+    expect(json).toMatchObject({
+      destination: 'https://example.com/b',
+      cron: '0 1 * * *',
+      retries: 5,
+      body: 'b',
+    });
+    const createdAt = z.object({ createdAt: z.number() });
+    expect(createdAt.parse(json)).toEqual(createdAt.parse(first.json));
+  });
+
+  it('is paused and goes on, by POST and by PATCH', async () => {
+    const id = await create('https://example.com/', { 'Svc-Cron': rarely });
+    for (const method of ['POST', 'PATCH']) {
+      expect((await request(method, `/${id}/pause`)).status).toBe(200);
+      expect((await request('GET', `/${id}`)).json).toMatchObject({ isPaused: true });
+      expect((await request(method, `/${id}/resume`)).status).toBe(200);
+      expect((await request('GET', `/${id}`)).json).toMatchObject({ isPaused: false });
+    }
+  });
+
+  it('shows what is redacted as its hash', async () => {
+    const headers = {
+      'Svc-Cron': rarely,
+      'Svc-Redact-Fields': 'body,header[x-key]',
+      'Svc-Forward-X-Key': 'secret',
+    };
+    const id = await create('https://example.com/', headers, 'secret');
+    const text = JSON.stringify((await request('GET', `/${id}`)).json);
+    expect(text).not.toContain('secret');
+    expect(text.match(/REDACTED:[0-9a-f]{64}/g)).toHaveLength(2);
+  });
+
+  it('keeps a large body', async () => {
+    const body = 'x'.repeat(500_000);
+    const id = await create('https://example.com/', { 'Svc-Cron': rarely }, body);
+    expect((await request('GET', `/${id}`)).json).toMatchObject({ body });
+  });
+
+  it('ends when it is deleted', async () => {
+    const id = scheduleIdOf(await schedule('https://example.com/', { 'Svc-Cron': rarely }));
+    expect((await request('DELETE', `/${id}`)).status).toBe(200);
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await request(method, `/${id}`);
+      expect([answer.status, errorOf(answer)]).toEqual([404, `There is no schedule "${id}".`]);
+    }
+  });
+
+  it.each<[headers: Record<string, string>, status: number, says: RegExp]>([
+    [{}, 400, /^Svc-Cron is missing; allowed is a cron expression/],
+    [{ 'Svc-Cron': 'every day' }, 400, /^Svc-Cron is "every day"/],
+    [{ 'Svc-Cron': '61 * * * *' }, 400, /minute/],
+    [{ 'Svc-Cron': '* 25 * * *' }, 400, /hour/],
+    [{ 'Svc-Cron': '* * 0 * *' }, 400, /day of month/],
+    [{ 'Svc-Cron': '* * * 13 *' }, 400, /month/],
+    [{ 'Svc-Cron': '* * * * 8' }, 400, /day of week/],
+    [{ 'Svc-Cron': '* * * * * *' }, 400, /^Svc-Cron is/],
+    [{ 'Svc-Cron': 'CRON_TZ=Mars/Olympus * * * * *' }, 400, /Mars\/Olympus/],
+    [{ 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': 'a b' }, 400, /^Svc-Schedule-Id is "a b"; allowed are/],
+    [{ 'Svc-Cron': '* * * * *', 'Svc-Queue-Name': 'a/b' }, 400, /^Svc-Queue-Name is "a\/b"/],
+    [{ 'Svc-Cron': '* * * * *', 'Svc-Retries': 'x' }, 400, /^Svc-Retries is "x"/],
+    [{ 'Svc-Cron': '* * * * *', 'Svc-Delay': 'x' }, 400, /^Svc-Delay is "x"/],
+  ])('is refused with %j', async (headers, status, says) => {
+    const id = unique('refused');
+    const answer = await schedule('https://example.com/', { 'Svc-Schedule-Id': id, ...headers });
+    expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringMatching(says)]);
+    expect((await request('GET', `/${id}`)).status).toBe(404);
+  });
+
+  it('is refused for a group that is not there, for an unsafe destination, and without its id', async () => {
+    expect((await schedule(unique('nobody'), { 'Svc-Cron': rarely })).status).toBe(404);
+    expect((await schedule('http://10.0.0.1/', { 'Svc-Cron': rarely })).status).toBe(403);
+    for (const action of ['pause', 'resume']) {
+      expect((await request('POST', `/${unique('nobody')}/${action}`)).status).toBe(404);
+    }
+  });
+});
+
+describe.runIf(service.target === 'deployed')('a schedule on AWS', () => {
+  it('fires every minute', { timeout: 200_000 }, async () => {
+    const inbox = receiver.inbox();
+    const id = scheduleIdOf(await schedule(inbox.url, { 'Svc-Cron': '* * * * *' }));
+    const [delivery] = await inbox.received(1, 150_000);
+    expect(delivery?.headers['svc-schedule-id']).toBe(id);
+    expect(delivery?.body.toString()).toBe('tick');
+    expect((await request('GET', `/${id}`)).json).toMatchObject({
+      lastScheduleTime: expect.any(Number) as number,
+    });
+    await request('DELETE', `/${id}`);
+  });
+});
+
+describe.runIf(service.target === 'local')('time', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage({ testControl: true });
+  });
+  afterAll(async () => {
+    await stage.remove();
+  });
+
+  const create = async (destination: string, headers: Record<string, string>): Promise<string> =>
+    scheduleIdOf(await schedule(destination, headers, 'tick', stage));
+  const remove = (id: string): Promise<Answer> => request('DELETE', `/${id}`, stage);
+
+  it('lets a schedule fire every minute, until it is paused, and when it goes on', async () => {
+    const callbacks = receiver.inbox();
+    const inbox = receiver.inbox();
+    const id = await create(inbox.url, {
+      'Svc-Cron': '* * * * *',
+      'Svc-Callback': callbacks.url,
+      'Svc-Forward-X-Tenant': 'acme',
+    });
+    await stage.advance(minuteMs);
+    await stage.advance(minuteMs);
+    const deliveries = await inbox.received(2);
+    expect(deliveries[0]?.headers).toMatchObject({ 'svc-schedule-id': id, 'x-tenant': 'acme' });
+    expect(new Set(deliveries.map(({ headers }) => headers['svc-message-id'])).size).toBe(2);
+    const [callback] = await callbacks.received(1);
+    const scheduled = z.object({ scheduleId: z.string() });
+    expect(callback && scheduled.parse(JSON.parse(callback.body.toString())).scheduleId).toBe(id);
+    expect(callback && callbackOf(callback).status).toBe(200);
+    const shown = z
+      .object({
+        lastScheduleTime: z.number(),
+        nextScheduleTime: z.number(),
+        lastScheduleStates: z.record(z.string(), z.string()),
+      })
+      .parse((await request('GET', `/${id}`, stage)).json);
+    expect(shown.nextScheduleTime - shown.lastScheduleTime).toBe(minuteMs);
+    expect(Object.values(shown.lastScheduleStates)).toEqual(['SUCCESS']);
+
+    await request('POST', `/${id}/pause`, stage);
+    await stage.advance(5 * minuteMs);
+    expect(inbox.deliveries).toHaveLength(2);
+    await request('POST', `/${id}/resume`, stage);
+    await stage.advance(minuteMs);
+    expect(await inbox.received(3)).toHaveLength(3);
+    await remove(id);
+    await stage.advance(3 * minuteMs);
+    expect(inbox.deliveries).toHaveLength(3);
+  });
+
+  it('fires what a schedule was overwritten with, and no more what it was', async () => {
+    const before = receiver.inbox();
+    const after = receiver.inbox();
+    const id = await create(before.url, { 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': 'overwritten' });
+    await stage.advance(minuteMs);
+    await before.received(1);
+    await create(after.url, { 'Svc-Cron': '*/2 * * * *', 'Svc-Schedule-Id': id });
+    await stage.advance(4 * minuteMs);
+    expect(await after.received(2)).toHaveLength(2);
+    expect(before.deliveries).toHaveLength(1);
+    await remove(id);
+  });
+
+  it('fires once where both day fields match', async () => {
+    const inbox = receiver.inbox();
+    const id = await create(inbox.url, { 'Svc-Cron': '0 12 1-31 * MON-SUN', 'Svc-Schedule-Id': 'either' });
+    const twice = await create(inbox.url, {
+      'Svc-Cron': '0 12 */2 * MON,TUE,WED',
+      'Svc-Schedule-Id': 'twice',
+    });
+    await stage.advance(4 * dayMs);
+    const days = new Map<string, number>();
+    for (const { headers, at } of await inbox.received(4)) {
+      const key = `${headers['svc-schedule-id'] ?? ''} ${headers['svc-message-id'] ?? ''} ${at}`;
+      days.set(key, (days.get(key) ?? 0) + 1);
+    }
+    expect(inbox.deliveries.filter(({ headers }) => headers['svc-schedule-id'] === id)).toHaveLength(4);
+    expect(
+      inbox.deliveries.filter(({ headers }) => headers['svc-schedule-id'] === twice).length,
+    ).toBeLessThanOrEqual(4);
+    await remove(id);
+    await remove(twice);
+  });
+
+  it('fans a schedule out to a group, and goes on when the group is gone', async () => {
+    const inbox = receiver.inbox();
+    const group = unique('fan');
+    const endpoints = Array.from({ length: 3 }, (_, index) => ({
+      url: `${inbox.url}/${index}`,
+      name: `e${index}`,
+    }));
+    const authorization = `Bearer ${stage.token}`;
+    const add = { method: 'POST', headers: { authorization }, body: JSON.stringify({ endpoints }) };
+    expect((await call(`/v2/topics/${group}/endpoints`, add, stage.url)).status).toBe(200);
+    const id = await create(group, { 'Svc-Cron': '* * * * *' });
+    await stage.advance(minuteMs);
+    const deliveries = await inbox.received(3);
+    expect(deliveries.map(({ headers }) => headers['svc-endpoint-name']).sort()).toEqual(['e0', 'e1', 'e2']);
+
+    await call(`/v2/topics/${group}`, { method: 'DELETE', headers: { authorization } }, stage.url);
+    await stage.advance(minuteMs);
+    const shown = z.object({
+      lastScheduleStates: z.record(z.string(), z.string()),
+      nextScheduleTime: z.number(),
+    });
+    const { lastScheduleStates } = shown.parse((await request('GET', `/${id}`, stage)).json);
+    expect(lastScheduleStates).toEqual({ [`There is no URL group "${group}".`]: 'FAIL' });
+
+    await call(`/v2/topics/${group}/endpoints`, add, stage.url);
+    await stage.advance(minuteMs);
+    await inbox.received(6);
+    await remove(id);
+  });
+
+  it.each([
+    ['16m', 16 * minuteMs],
+    ['40d', 40 * dayMs],
+    ['365d', 365 * dayMs],
+  ])('brings a message delayed by %s at its time', async (delay, delayMs) => {
+    const inbox = receiver.inbox();
+    messageIdOf(
+      await publish(inbox.url, { url: stage.url, token: stage.token, headers: { 'Svc-Delay': delay } }),
+    );
+    await stage.advance(delayMs - 2_000);
+    expect(inbox.deliveries).toHaveLength(0);
+    await stage.advance(4_000);
+    await inbox.received(1);
+  });
+
+  it('never brings a far message that was cancelled', async () => {
+    const inbox = receiver.inbox();
+    const messageId = messageIdOf(
+      await publish(inbox.url, { url: stage.url, token: stage.token, headers: { 'Svc-Delay': '2d' } }),
+    );
+    const authorization = `Bearer ${stage.token}`;
+    await call(`/v2/messages/${messageId}`, { method: 'DELETE', headers: { authorization } }, stage.url);
+    await stage.advance(3 * dayMs);
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+
+  it('makes retries that are hours apart', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) => {
+      response.writeHead(before < 2 ? 500 : 200).end();
+    });
+    const headers = { 'Svc-Retry-Delay': '7200000', 'Svc-Retries': '2' };
+    await publish(inbox.url, { url: stage.url, token: stage.token, headers });
+    await inbox.received(1);
+    await stage.advance(7_200_000 - 5_000);
+    expect(inbox.deliveries).toHaveLength(1);
+    await stage.advance(10_000);
+    await inbox.received(2);
+    await stage.advance(7_205_000);
+    const deliveries = await inbox.received(3);
+    expect(deliveries.map(({ headers: received }) => received['svc-retried'])).toEqual(['0', '1', '2']);
+  });
+
+  it('goes on after a restart', async () => {
+    const inbox = receiver.inbox();
+    const id = await create(inbox.url, { 'Svc-Cron': '* * * * *' });
+    const { dataDir } = stage;
+    await stage.kill();
+    stage = await startStage({ dataDir, testControl: true });
+    await stage.advance(minuteMs);
+    const deliveries = await inbox.received(1);
+    expect(deliveries[0]?.headers['svc-schedule-id']).toBe(id);
+    await remove(id);
+  });
+});

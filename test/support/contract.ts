@@ -1,0 +1,87 @@
+/** The API's description as a contract: what is answered is checked against it. */
+import { fromJSONSchema } from 'zod';
+import * as z from 'zod/mini';
+import { describeApi, describedPath } from '../../lambdas/http/openapi/document.ts';
+import { findRoute } from '../../lambdas/http/routes.ts';
+
+export const document = describeApi();
+
+const reference = z.object({ $ref: z.string() });
+
+/** What stands at a `$ref` of the document, or what is none as it is. */
+export function resolve(value: unknown): unknown {
+  const { success, data } = reference.safeParse(value);
+  if (!success) return value;
+  const found = data.$ref
+    .replace(/^#\//, '')
+    .split('/')
+    .reduce<unknown>((place, key) => z.record(z.string(), z.unknown()).parse(place)[key], document);
+  if (found === undefined) throw new Error(`${data.$ref} leads nowhere.`);
+  return found;
+}
+
+type JsonSchema = Parameters<typeof fromJSONSchema>[0];
+const jsonSchema = z.custom<Exclude<JsonSchema, boolean>>((value) => typeof value === 'object');
+
+/** A schema that knows no fields but those it names: clients must not mind others, but we do. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]));
+  return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
+}
+
+/** A checker of values against one of the document's schemas. */
+export function checkerOf(schema: unknown): z.core.$ZodType {
+  const whole = closed({ ...jsonSchema.parse(schema), $defs: document.components.schemas });
+  const local = JSON.stringify(whole).replaceAll('#/components/schemas/', '#/$defs/');
+  return fromJSONSchema(jsonSchema.parse(JSON.parse(local)));
+}
+
+const example = z.object({ value: z.unknown() });
+const response = z.object({
+  content: z.object({
+    'application/json': z.object({
+      schema: z.unknown(),
+      example: z.optional(z.unknown()),
+      examples: z.optional(z.record(z.string(), example)),
+    }),
+  }),
+});
+
+/** The operation that answers a request, as `METHOD /path`. */
+export function operationOf(method: string, path: string): string {
+  const { route } = findRoute(method, path.replace(/\?.*$/s, ''));
+  if (route === undefined) throw new Error(`${method} ${path} has no route.`);
+  return `${method} ${route.path}`;
+}
+
+/** How the document describes an operation's answer with a status; throws when it does not know it. */
+export function responseOf(operation: string, status: number) {
+  const [method = '', path = ''] = operation.split(' ');
+  const described = document.paths[describedPath(path)]?.[method.toLowerCase()]?.responses[status];
+  if (described === undefined) throw new Error(`${operation} does not know the status ${status}.`);
+  return response.parse(resolve(described)).content['application/json'];
+}
+
+/** The sentences that the document shows for an operation's refusals with a status. */
+export function errorsOf(operation: string, status: number): readonly string[] {
+  const shape = z.object({ error: z.string() });
+  return Object.values(responseOf(operation, status).examples ?? {}).map(
+    ({ value }) => shape.parse(value).error,
+  );
+}
+
+/**
+ * Checks an answer against the document.
+ *
+ * @throws Error when the status is not described, or the body is not as described
+ */
+export function checkAnswer(
+  operation: string,
+  answer: { readonly status: number; readonly json: unknown },
+): void {
+  const { schema } = responseOf(operation, answer.status);
+  const { success, error } = z.safeParse(checkerOf(schema), answer.json);
+  if (!success) throw new Error(`${operation}, ${answer.status}:\n${z.prettifyError(error)}`);
+}

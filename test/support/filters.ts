@@ -1,0 +1,11 @@
+import type { Filter } from '../../lambdas/domain/filters.ts';
+
+/** All of a list. */
+export const noFilter: Filter = {
+  ids: undefined,
+  fromDate: undefined,
+  toDate: undefined,
+  count: undefined,
+  cursor: undefined,
+  values: new Map(),
+};
