@@ -190,7 +190,7 @@ const overridesOf = (account: Account, request: RetryRequest): Partial<PublishOp
 type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed';
 
 /** How long a retry may take before it counts as dead, and its entries are others' to retry. */
-const retryPatienceMs = 5_000;
+const retryPatienceMs = 12_000;
 
 /**
  * Sends entries again, as new messages, and takes them out. The new message's id is settled in the entry first. Of
