@@ -1,5 +1,10 @@
+import { lookup } from 'node:dns/promises';
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { messageIdOf, publish, service, type Answer } from '../support/publish.ts';
+import * as z from 'zod/mini';
+import { isReachable, parseAllowedDestinations } from '../../lambdas/domain/addresses.ts';
+import { eventually } from '../support/eventually.ts';
+import { call, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
@@ -120,4 +125,88 @@ describe.runIf(service.target === 'local')('a local stage', () => {
       await stage.remove();
     }
   });
+
+  it('that allows no private destinations refuses a name that leads to one when it connects', async (context) => {
+    const name = await privateName();
+    if (name === undefined) {
+      context.skip('This machine knows no name of a private address.');
+      return;
+    }
+    const stage = await startStage({ args: ['--allowed-destinations', 'none'] });
+    try {
+      const { url, token } = stage;
+      const { port } = new URL(receiver.origin);
+      const inbox = receiver.inbox();
+      const { pathname } = new URL(inbox.url);
+      const destination = `http://${name}:${port}${pathname}`;
+      const messageId = messageIdOf(
+        await publish(destination, { url, token, headers: { 'Svc-Retries': '0' } }),
+      );
+      const headers = { authorization: `Bearer ${token}` };
+      const [entry] = await eventually(
+        async () =>
+          dlqPage.parse((await call(`/v2/dlq?messageId=${messageId}`, { headers }, url)).json).messages,
+        (messages) => messages.length === 1,
+      );
+      expect(entry).toMatchObject({
+        responseStatus: 0,
+        error: expect.stringContaining('not public') as string,
+      });
+      expect(inbox.deliveries).toHaveLength(0);
+    } finally {
+      await stage.remove();
+    }
+  });
+
+  it('logs in JSON, by message id, and no token, key, header, body or query', async () => {
+    const stage = await startStage({ env: { POWERTOOLS_LOG_LEVEL: 'DEBUG' } });
+    try {
+      const { url, token, readOnlyToken, currentSigningKey, nextSigningKey, managementPassword } = stage;
+      const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end('secret-answer'));
+      const query = `svc_token=${encodeURIComponent(token)}&svc-retries=0&key=secret-query`;
+      const init = {
+        url,
+        token: null,
+        query,
+        body: 'secret-body',
+        headers: { 'Svc-Forward-X-Key': 'secret-header' },
+      };
+      const messageId = messageIdOf(await publish(inbox.url, init));
+      await publish(inbox.url, { url, token: readOnlyToken, body: 'secret-body' });
+      await inbox.received(1);
+      expect(await stage.stop()).toBe(0);
+      const lines = stage
+        .output()
+        .split('\n')
+        .filter((line) => line.startsWith('{'));
+      const logged = lines.map((line) => logLine.parse(JSON.parse(line)));
+      expect(logged.some((line) => line.messageId === messageId && line.level === 'WARN')).toBe(true);
+      const secrets = [
+        token,
+        readOnlyToken,
+        currentSigningKey,
+        nextSigningKey,
+        managementPassword,
+        'secret-',
+      ];
+      for (const secret of secrets) expect(lines.join('\n')).not.toContain(secret);
+    } finally {
+      await stage.remove();
+    }
+  });
 });
+
+const dlqPage = z.object({ messages: z.array(z.object({ responseStatus: z.number(), error: z.string() })) });
+const logLine = z.looseObject({ level: z.string(), messageId: z.optional(z.string()) });
+
+/** A name, of those that machines usually know, that leads to an address that is not public. */
+async function privateName(): Promise<string | undefined> {
+  for (const name of [hostname(), 'ip6-localhost', 'localhost.localdomain']) {
+    const addresses = await lookup(name, { all: true }).catch(() => []);
+    const isPrivate = ({ address }: { address: string }): boolean => !isReachable(address, nothingAllowed);
+    if (addresses.length > 0 && addresses.every(isPrivate)) return name;
+  }
+  return undefined;
+}
+
+const nothingAllowed = parseAllowedDestinations([]);
