@@ -157,7 +157,7 @@ describe('the outgoing HTTP client', () => {
       to(`http://127.0.0.1:${port}/`, { timeoutMs: 1_000 }),
     );
     expect(response).toMatchObject({ status: 0, error: 'The destination did not answer within 1 s.' });
-    expect(Date.now() - started).toBeLessThan(2_500);
+    expect(Date.now() - started).toBeLessThan(8_000);
   });
 
   it('reads no more of an answer than it may', async () => {
