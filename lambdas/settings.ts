@@ -15,33 +15,36 @@ const commaList = z.pipe(
   ),
 );
 
+/** Of a table, a bucket, a region, a role: never empty. */
+const name = z.string().check(z.minLength(1));
+
 const environment = z.object({
   /** The region this deployment serves; `Svc-Region` on deliveries. */
-  AWS_REGION: z.string().check(z.minLength(1)),
-  MESSAGES_TABLE: z.string().check(z.minLength(1)),
-  DLQ_TABLE: z.string().check(z.minLength(1)),
-  ACCOUNTS_TABLE: z.string().check(z.minLength(1)),
-  GROUPS_TABLE: z.string().check(z.minLength(1)),
-  DEDUPLICATION_TABLE: z.string().check(z.minLength(1)),
-  SCHEDULES_TABLE: z.string().check(z.minLength(1)),
+  AWS_REGION: name,
+  MESSAGES_TABLE: name,
+  DLQ_TABLE: name,
+  ACCOUNTS_TABLE: name,
+  GROUPS_TABLE: name,
+  DEDUPLICATION_TABLE: name,
+  SCHEDULES_TABLE: name,
   /** Bodies too large for a table row. */
-  BODIES_BUCKET: z.string().check(z.minLength(1)),
+  BODIES_BUCKET: name,
   /** Pointers to messages whose timeout is at most 30 s. */
   SHORT_QUEUE_URL: z.url(),
   /** Pointers to all other messages. */
   LONG_QUEUE_URL: z.url(),
   /** What EventBridge Scheduler sends to, and as whom: it takes ARNs where SQS takes URLs. */
-  SHORT_QUEUE_ARN: z.string().check(z.minLength(1)),
-  LONG_QUEUE_ARN: z.string().check(z.minLength(1)),
-  DEAD_QUEUE_ARN: z.string().check(z.minLength(1)),
-  FIRE_QUEUE_ARN: z.string().check(z.minLength(1)),
+  SHORT_QUEUE_ARN: name,
+  LONG_QUEUE_ARN: name,
+  DEAD_QUEUE_ARN: name,
+  FIRE_QUEUE_ARN: name,
   /** Where fires go that Scheduler could not send. */
-  SCHEDULER_DLQ_ARN: z.string().check(z.minLength(1)),
-  SCHEDULER_ROLE_ARN: z.string().check(z.minLength(1)),
+  SCHEDULER_DLQ_ARN: name,
+  SCHEDULER_ROLE_ARN: name,
   /** The group that all our schedules are in. */
-  SCHEDULE_GROUP: z.string().check(z.minLength(1)),
+  SCHEDULE_GROUP: name,
   /** The Secrets Manager secret from which every token and signing key is derived. */
-  MASTER_SECRET_ID: z.string().check(z.minLength(1)),
+  MASTER_SECRET_ID: name,
   /** Header prefixes that clients may use, comma-separated; `Svc` is always accepted. */
   HEADER_PREFIXES: z._default(commaList, ['Svc', 'Upstash']),
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */

@@ -36,45 +36,24 @@ const fields = {
 
 export type Field = keyof typeof fields;
 
+/** The filters that every list has. */
+const common = [
+  'topicName',
+  'queueName',
+  'url',
+  'host',
+  'path',
+  'label',
+  'flowControlKey',
+  'scheduleId',
+  'callerIp',
+] as const satisfies readonly Field[];
+
 /** The filters of each list. */
 export const known = {
-  messages: [
-    'topicName',
-    'queueName',
-    'url',
-    'host',
-    'path',
-    'label',
-    'flowControlKey',
-    'scheduleId',
-    'callerIp',
-  ],
-  dlq: [
-    'topicName',
-    'queueName',
-    'url',
-    'host',
-    'path',
-    'label',
-    'flowControlKey',
-    'scheduleId',
-    'callerIp',
-    'messageId',
-    'responseStatus',
-  ],
-  logs: [
-    'topicName',
-    'queueName',
-    'url',
-    'host',
-    'path',
-    'label',
-    'flowControlKey',
-    'scheduleId',
-    'callerIp',
-    'messageId',
-    'state',
-  ],
+  messages: common,
+  dlq: [...common, 'messageId', 'responseStatus'],
+  logs: [...common, 'messageId', 'state'],
 } as const satisfies Record<string, readonly Field[]>;
 
 export type List = keyof typeof known;

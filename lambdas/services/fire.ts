@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { minuteMs, now } from '../domain/clock.ts';
 import { HttpError } from '../domain/httpError.ts';
+import { timeOfId } from '../domain/ids.ts';
 import { settings } from '../settings.ts';
 import { loadAccount } from '../stores/accounts.ts';
 import { loadBody } from '../stores/bodies.ts';
@@ -20,6 +21,9 @@ const notice = z.object({
 /** A worker that took a fire and has not finished it by then has died: its function ends after 60 s. */
 const staleMs = minuteMs;
 
+/** What fires a save is made before the save's row: until a request to the API has ended, the row may still come. */
+const savingMs = minuteMs;
+
 /**
  * Handles a schedule's fire, which Scheduler may send more than once: publishes what the schedule says, once.
  *
@@ -32,7 +36,7 @@ export async function fire(text: string, sentAt: number): Promise<void> {
   const time = fireTime(timeText, sentAt);
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
-    await endLeftOver(saveId);
+    if (now() - timeOfId(saveId) > savingMs) await endLeftOver(saveId);
     return;
   }
   if (schedule.isPaused) return;

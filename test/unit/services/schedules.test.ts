@@ -18,8 +18,15 @@ async function importLambdas() {
     import('../../../lambdas/stores/schedules.ts'),
     import('../../../lambdas/services/messages.ts'),
   ]);
-  const { loadSchedule } = stores;
-  return { ...fire, ...schedules, ...messages, loadSchedule, scheduler: await scheduler.scheduler() };
+  const { loadSchedule, deleteSchedule: dropRow } = stores;
+  return {
+    ...fire,
+    ...schedules,
+    ...messages,
+    loadSchedule,
+    dropRow,
+    scheduler: await scheduler.scheduler(),
+  };
 }
 
 beforeAll(async () => {
@@ -60,6 +67,17 @@ async function saveIdOf(scheduleId: string): Promise<string> {
   const schedule = await lambdas.loadSchedule('acct', scheduleId);
   if (schedule === undefined) throw new Error('There is no schedule.');
   return schedule.saveId;
+}
+
+/** Does something 61 seconds from now. */
+async function later(act: () => Promise<unknown>): Promise<void> {
+  const realNow = Date.now;
+  Date.now = () => realNow() + 61_000;
+  try {
+    await act();
+  } finally {
+    Date.now = realNow;
+  }
 }
 
 const minute = Date.UTC(2027, 0, 1, 12, 0);
@@ -134,6 +152,17 @@ describe('a fire', () => {
     await lambdas.deleteSchedule(world.account, 'stale');
   });
 
+  it('of a save whose row may still come leaves alone what fires it, and ends it when none has come', async () => {
+    const inbox = world.receiver.inbox();
+    await create('young', inbox.url);
+    const saveId = await saveIdOf('young');
+    await lambdas.dropRow('acct', 'young');
+    await lambdas.fire(noticeOf('young', saveId), Date.now());
+    expect(await inScheduler(saveId)).toHaveLength(1);
+    await later(() => lambdas.fire(noticeOf('young', saveId), Date.now()));
+    expect(await inScheduler(saveId)).toEqual([]);
+  });
+
   it.each(deathsAt(9))('whose worker dies $when its AWS call $call makes its message once', async (death) => {
     const inbox = world.receiver.inbox();
     const id = `dies-${death.when}-${death.call}`;
@@ -143,15 +172,10 @@ describe('a fire', () => {
     await lambdas.fire(notice, Date.now()).catch(() => undefined);
     world.reset();
     // A claim counts as dead after a minute; its fire comes back after the visibility of the queue, which is longer.
-    const later = Date.now() + 61_000;
-    const realNow = Date.now;
-    Date.now = () => later;
-    try {
-      await lambdas.fire(notice, realNow());
+    await later(async () => {
+      await lambdas.fire(notice, Date.now());
       await world.work();
-    } finally {
-      Date.now = realNow;
-    }
+    });
     expect(idsOf(inbox.deliveries).size).toBe(1);
     expect(inbox.deliveries).toHaveLength(1);
     await lambdas.deleteSchedule(world.account, id);
