@@ -52,8 +52,11 @@ export interface Message extends DeliverySettings, Origin {
   readonly expiresAt: number;
 }
 
-/** What has become of an attempt: the destination took it, it will be tried again, or it was the last. */
-export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED'] as const;
+/**
+ * What has become of an attempt: the destination took it, it will be tried again, or it was the last; or it failed when its
+ * message had been cancelled meanwhile, and nothing follows.
+ */
+export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED', 'CANCELLED'] as const;
 export type AttemptState = (typeof attemptStates)[number];
 
 /** A destination's answer as it is kept: `status` 0 and an `error` when there was none. */

@@ -14,7 +14,7 @@ export interface DestinationResponse {
 }
 
 export interface Outcome {
-  readonly state: AttemptState;
+  readonly state: Exclude<AttemptState, 'CANCELLED'>;
   /** Unix milliseconds; with RETRY only. */
   readonly nextDeliveryAt?: number;
 }

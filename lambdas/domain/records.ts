@@ -155,10 +155,12 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
     error: response.error,
     nextDeliveryTime: nextDeliveryAt,
   };
+  const failed = [entry(subject, 'ERROR', recordedAt, failure), active];
+  // The cancellation has entries of its own.
+  if (attempt.state === 'CANCELLED') return failed;
   return [
     entry(subject, attempt.state, recordedAt, { ...retried, nextDeliveryTime: nextDeliveryAt }),
-    entry(subject, 'ERROR', recordedAt, failure),
-    active,
+    ...failed,
   ];
 }
 

@@ -12,7 +12,7 @@ import {
   type CallbackSettings,
   type Message,
 } from '../domain/message.ts';
-import { outcomeOf, type DestinationResponse } from '../domain/outcome.ts';
+import { outcomeOf, type DestinationResponse, type Outcome } from '../domain/outcome.ts';
 import type { Pointer } from '../domain/pointer.ts';
 import { noRedaction, type Redaction } from '../domain/redaction.ts';
 import { signatureHeaders } from '../domain/signature.ts';
@@ -21,7 +21,7 @@ import { loadAccount } from '../stores/accounts.ts';
 import { loadBody, storeBody } from '../stores/bodies.ts';
 import { putDeadLetter } from '../stores/dlq.ts';
 import { masterSecret } from '../stores/masterSecret.ts';
-import { loadMessage, putMessage, recordAttempt, type MessageHistory } from '../stores/messages.ts';
+import { isEnded, loadMessage, putMessage, recordAttempt, type MessageHistory } from '../stores/messages.ts';
 import { createDeliveryClient } from '../transport/deliveryClient.ts';
 import { log, urlForLog } from '../transport/log.ts';
 import { sendAgain, sendPointer } from '../transport/queue.ts';
@@ -191,7 +191,10 @@ async function settle(
 ): Promise<void> {
   const { message } = history;
   const recordedAt = now();
-  const outcome = decided ?? outcomeOf(message, made.number, made.response, recordedAt);
+  const outcome = await afterCancelling(
+    message,
+    decided ?? outcomeOf(message, made.number, made.response, recordedAt),
+  );
   const attempt: Attempt = {
     ...made,
     ...outcome,
@@ -243,6 +246,15 @@ function redactionOfCallback({ redaction }: Message, callback: CallbackSettings)
   return { ...(callback.redaction ?? noRedaction), body: true };
 }
 
+/** What failed while its message was being cancelled is not followed by anything. Only failures pay for the look. */
+async function afterCancelling(
+  message: Message,
+  outcome: Outcome,
+): Promise<Outcome | { readonly state: 'CANCELLED' }> {
+  if (outcome.state === 'DELIVERED' || !(await isEnded(message))) return outcome;
+  return { state: 'CANCELLED' };
+}
+
 interface CallbackDue {
   readonly settings: CallbackSettings;
   readonly messageId: string;
@@ -259,6 +271,7 @@ function callbacksDue(
   attempt: Pick<Attempt, 'number' | 'state'>,
 ): readonly CallbackDue[] {
   const { message } = history;
+  if (attempt.state === 'CANCELLED') return [];
   const idFor = (kind: string): string =>
     derivedId('msg', dueTime(history, attempt.number), `${message.messageId}/${attempt.number}/${kind}`);
   const due: CallbackDue[] = [];

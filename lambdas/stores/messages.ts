@@ -12,7 +12,7 @@ import type { Pointer } from '../domain/pointer.ts';
 import { logSubjectOf, type LogSubject } from '../domain/records.ts';
 import { settings } from '../settings.ts';
 import { bytes, storedBody, type StoredBody } from './bodies.ts';
-import { dynamodb, putAll, putNew, queryRows, toItem, type Row } from './dynamodb.ts';
+import { dynamodb, getRow, putAll, putNew, queryRows, toItem, type Row } from './dynamodb.ts';
 import { idBounds, inOrder, isBehind, isId, rowsPerRead, type Ordered, type Range } from './shards.ts';
 
 const names = z._default(z.array(z.string()), []);
@@ -204,6 +204,12 @@ export async function endMessage(message: Message, end: End, now: number): Promi
     endedAt: now,
     recordedAt: end === 'CANCELLED' ? now : undefined,
   });
+}
+
+/** Whether a message has been ended; for a look at a moment when its history was read before. */
+export async function isEnded({ accountId, messageId }: MessageKey): Promise<boolean> {
+  const key = { shard: shardOf(accountId, messageId), id: endId(messageId) };
+  return (await getRow(settings.messagesTable, key, true)) !== undefined;
 }
 
 const attemptOf = (row: Row): Attempt => {

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { api, getMessage, isWaiting, logged, ok, publishDelayed, query, unique } from '../support/api.ts';
+import {
+  api,
+  getMessage,
+  isWaiting,
+  listDlq,
+  logged,
+  ok,
+  publishDelayed,
+  query,
+  unique,
+} from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { eventually } from '../support/eventually.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
@@ -140,6 +150,29 @@ describe('a cancelled message', () => {
     expect(callbacks.deliveries).toHaveLength(0);
     const states = (await logged({ messageIds: messageId }, 6)).map(({ state }) => state);
     expect(states).toEqual(['CANCELLED', 'CANCEL_REQUESTED', 'RETRY', 'ERROR', 'ACTIVE', 'CREATED']);
+  });
+
+  it('whose last attempt is in flight fails without a dead letter and without callbacks', async () => {
+    const callbacks = receiver.inbox();
+    let answer = (): void => undefined;
+    const inbox = receiver.inbox((_delivery, response) => {
+      answer = () => {
+        response.writeHead(500).end();
+      };
+    });
+    const headers = {
+      'Svc-Retries': '0',
+      'Svc-Callback': callbacks.url,
+      'Svc-Failure-Callback': callbacks.url,
+    };
+    const messageId = messageIdOf(await publish(inbox.url, { headers }));
+    await inbox.received(1);
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+    answer();
+    const states = (await logged({ messageIds: messageId }, 5)).map(({ state }) => state);
+    expect(states.sort()).toEqual(['ACTIVE', 'CANCELLED', 'CANCEL_REQUESTED', 'CREATED', 'ERROR']);
+    expect((await listDlq({ messageId })).messages).toEqual([]);
+    expect(callbacks.deliveries).toHaveLength(0);
   });
 
   it('cannot be cancelled twice', async () => {
