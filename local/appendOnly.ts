@@ -4,6 +4,7 @@
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import type * as z from 'zod/mini';
+import { jsonOrUndefined } from './json.ts';
 import { StageError } from './stageError.ts';
 
 export interface AppendOnly<Entry> {
@@ -120,13 +121,4 @@ function lines(entries: readonly unknown[]): string {
 
 function writeAll(file: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { answerJson, close, listen, readBody } from './http.ts';
+import { jsonOrUndefined } from './json.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Sqs } from './sqs.ts';
 import type { TestClock } from './testClock.ts';
@@ -99,13 +100,4 @@ function createAdvance({ clock, sqs, scheduler, fedQueues }: TestControlOptions)
     before = before.then(() => advanceTo(Date.now() + ms));
     await before;
   };
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import type { Config, Header } from './dialect.ts';
 
 /** A request that is published again whenever its cron expression triggers. */
@@ -34,11 +35,21 @@ export interface LastFire {
   readonly error?: string | undefined;
 }
 
-/** What Scheduler sends to the queue of fires. */
-export interface FireNotice {
-  readonly accountId: string;
-  readonly scheduleId: string;
-  readonly saveId: string;
+const noticeShape = z.object({
+  accountId: z.string(),
+  scheduleId: z.string(),
+  saveId: z.string(),
   /** ISO 8601. */
-  readonly time: string;
-}
+  time: z.string(),
+});
+
+/** What Scheduler sends to the queue of fires. */
+export type FireNotice = Readonly<z.infer<typeof noticeShape>>;
+
+export const formatNotice = (notice: FireNotice): string => JSON.stringify(notice);
+
+/** @throws when it is no notice */
+export const parseNotice = (text: string): FireNotice => noticeShape.parse(JSON.parse(text));
+
+/** The name, in Scheduler, of what fires a save: one for each expression that its cron translates to, counted from 0. */
+export const schedulerName = (saveId: string, index: number): string => `${saveId}-${index}`;

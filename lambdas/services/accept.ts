@@ -1,10 +1,10 @@
 import { now } from '../domain/clock.ts';
+import { chunksOf, eachOf } from '../domain/lists.ts';
 import type { Message } from '../domain/message.ts';
 import { storeBody, type StoredBody } from '../stores/bodies.ts';
 import { endMessage, putMessage, putMessages } from '../stores/messages.ts';
 import { log } from '../transport/log.ts';
 import { sendPointer, sendPointers } from '../transport/queue.ts';
-import { eachOf } from './eachOf.ts';
 
 /** A message that is about to be accepted. */
 export interface Draft {
@@ -65,10 +65,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<readonly boo
     }
   });
 
-  const chunks = Array.from({ length: Math.ceil(withBodies.length / rowsTogether) }, (_, index) =>
-    withBodies.slice(index * rowsTogether, (index + 1) * rowsTogether),
-  );
-  await eachOf(chunks, atOnce, async (chunk) => {
+  await eachOf(chunksOf(withBodies, rowsTogether), atOnce, async (chunk) => {
     try {
       await putMessages(chunk);
     } catch (error) {

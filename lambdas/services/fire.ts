@@ -1,7 +1,7 @@
-import * as z from 'zod/mini';
 import { minuteMs, now } from '../domain/clock.ts';
 import { HttpError } from '../domain/httpError.ts';
 import { timeOfId } from '../domain/ids.ts';
+import { parseNotice, schedulerName } from '../domain/schedule.ts';
 import { settings } from '../settings.ts';
 import { loadAccount } from '../stores/accounts.ts';
 import { loadBody } from '../stores/bodies.ts';
@@ -10,13 +10,6 @@ import { log } from '../transport/log.ts';
 import { unschedule } from '../transport/scheduler.ts';
 import { acceptEach } from './accept.ts';
 import { prepare } from './publish.ts';
-
-const notice = z.object({
-  accountId: z.string(),
-  scheduleId: z.string(),
-  saveId: z.string(),
-  time: z.string(),
-});
 
 /** A worker that took a fire and has not finished it by then has died: its function ends after 60 s. */
 const staleMs = minuteMs;
@@ -32,7 +25,7 @@ const savingMs = minuteMs;
  * @throws when the fire must come back: another worker is at it, or something could not be stored
  */
 export async function fire(text: string, sentAt: number): Promise<void> {
-  const { accountId, scheduleId, saveId, time: timeText } = notice.parse(JSON.parse(text));
+  const { accountId, scheduleId, saveId, time: timeText } = parseNotice(text);
   const time = fireTime(timeText, sentAt);
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule?.saveId !== saveId) {
@@ -62,7 +55,9 @@ const mostExpressions = 2;
 
 /** What fires a schedule that was overwritten or deleted should have been ended then; it is now. */
 async function endLeftOver(saveId: string): Promise<void> {
-  await Promise.all(Array.from({ length: mostExpressions }, (_, index) => unschedule(`${saveId}-${index}`)));
+  await Promise.all(
+    Array.from({ length: mostExpressions }, (_, index) => unschedule(schedulerName(saveId, index))),
+  );
 }
 
 /** @returns the messages that were made, or why there are none */

@@ -9,16 +9,16 @@ import {
   type LogEntry,
   type LogSubject,
 } from '../domain/records.ts';
-import { listHistory, listLog, listMessages, type ListedMessage, type LogRow } from '../stores/messages.ts';
+import { listHistory, listLog, listMessages, type LoggedMessage, type LogRow } from '../stores/messages.ts';
 import { shardsOf } from '../stores/shards.ts';
 import { merged, pageOf, rangeOf } from './pages.ts';
 
 /** How long a list goes on where few entries match. */
 export const listBudgetMs = 5_000;
 
-type Source = LogRow | ListedMessage;
+type Source = LogRow | LoggedMessage;
 
-const isMessage = (row: Source): row is ListedMessage => 'message' in row;
+const isMessage = (row: Source): row is LoggedMessage => 'message' in row;
 
 function entriesOf(row: Source): readonly LogEntry[] {
   if (isMessage(row)) return row.end === 'REJECTED' ? [] : [createdEntry(row.message, row.time)];

@@ -2,8 +2,9 @@ import type { Account } from '../domain/account.ts';
 import type * as answers from '../domain/answers.ts';
 import type { Answer } from '../domain/answers.ts';
 import { now } from '../domain/clock.ts';
-import { matches, type Filter } from '../domain/filters.ts';
+import { longestPage, matches, type Filter } from '../domain/filters.ts';
 import { notFound, quote } from '../domain/httpError.ts';
+import { eachOf } from '../domain/lists.ts';
 import type { Message } from '../domain/message.ts';
 import { bodyRecord, filterable, messageRecord } from '../domain/records.ts';
 import { loadBody } from '../stores/bodies.ts';
@@ -16,7 +17,6 @@ import {
 } from '../stores/messages.ts';
 import { shardsOf } from '../stores/shards.ts';
 import { isFarFrom, withdrawFar } from '../transport/queue.ts';
-import { eachOf } from './eachOf.ts';
 import { merged, pageOf, rangeOf } from './pages.ts';
 
 /** Whether a message will see no further attempt. */
@@ -102,7 +102,7 @@ export async function cancelMessages(
   const range = await rangeOf(scope, filter);
   const rows = merged(shardsOf(account.id).map((shard) => listMessages(shard, range)));
   // The published clients send the longest page's length where they mean all.
-  const count = filter.count === undefined || filter.count === 100 ? Infinity : filter.count;
+  const count = filter.count === undefined || filter.count === longestPage ? Infinity : filter.count;
   const page = await pageOf(scope, rows, range, { count, budgetMs: bulkBudgetMs / 2 }, (row) =>
     !row.isOver && matches(filter, filterable(row.message)) ? [row] : [],
   );

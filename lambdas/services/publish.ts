@@ -6,6 +6,7 @@ import { parseDestination, parseUrl, refuseUnsafe } from '../domain/destination.
 import type { CanonicalRequest, Config, Header } from '../domain/dialect.ts';
 import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
 import { derivedId, newId } from '../domain/ids.ts';
+import { eachOf } from '../domain/lists.ts';
 import { expiryOf, type Message } from '../domain/message.ts';
 import { parsePublishOptions, type Deduplication } from '../domain/options.ts';
 import type { Endpoint, UrlGroup } from '../domain/urlGroup.ts';
@@ -13,7 +14,6 @@ import { loadUrlGroup } from '../stores/urlGroups.ts';
 import { accept, acceptEach, takeBack, type Draft } from './accept.ts';
 import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
 import { destinationRules } from './destinations.ts';
-import { eachOf } from './eachOf.ts';
 
 export interface PublishRequest extends Pick<
   CanonicalRequest,

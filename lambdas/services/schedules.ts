@@ -7,11 +7,12 @@ import { parseDestination } from '../domain/destination.ts';
 import { ConfigReader, headerName } from '../domain/dialect.ts';
 import { badRequest, HttpError, notFound, overLimit, quote } from '../domain/httpError.ts';
 import { newId } from '../domain/ids.ts';
+import { eachOf } from '../domain/lists.ts';
 import { parseName } from '../domain/names.ts';
 import { parsePublishOptions } from '../domain/options.ts';
 import { bodyRecord, settingsRecord } from '../domain/records.ts';
 import { parseRedaction } from '../domain/redaction.ts';
-import type { FireNotice, Schedule } from '../domain/schedule.ts';
+import { formatNotice, schedulerName, type FireNotice, type Schedule } from '../domain/schedule.ts';
 import { deleteBody, loadBody, storeBody } from '../stores/bodies.ts';
 import { loadMessage } from '../stores/messages.ts';
 import {
@@ -25,7 +26,6 @@ import {
 import { log } from '../transport/log.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../transport/scheduler.ts';
 import { destinationRules } from './destinations.ts';
-import { eachOf } from './eachOf.ts';
 import { prepare, withQuery, type PublishRequest } from './publish.ts';
 
 /** What a schedule publishes, and when: a publish with a cron expression. */
@@ -33,10 +33,6 @@ export type ScheduleRequest = PublishRequest;
 
 const noSuchSchedule = (scheduleId: string): HttpError =>
   notFound(`There is no schedule ${quote(scheduleId)}.`);
-
-/** The names, in Scheduler, of what fires a schedule: one for each expression that its cron translates to. */
-export const schedulerNames = ({ saveId, cron }: Pick<Schedule, 'saveId' | 'cron'>): readonly string[] =>
-  parseCron('Svc-Cron', cron).schedulerExpressions.map((_, index) => `${saveId}-${index}`);
 
 function readCron(reader: ConfigReader): Cron {
   const cron = reader.read('cron', parseCron);
@@ -137,10 +133,10 @@ async function startFiring(schedule: Schedule, cron: Cron): Promise<void> {
   await Promise.all(
     cron.schedulerExpressions.map((expression, index) =>
       sendRepeatedly({
-        name: `${saveId}-${index}`,
+        name: schedulerName(saveId, index),
         expression,
         timezone: cron.timezone,
-        input: JSON.stringify(notice),
+        input: formatNotice(notice),
       }),
     ),
   );
@@ -150,13 +146,14 @@ async function startFiring(schedule: Schedule, cron: Cron): Promise<void> {
  * Ends what fires a schedule that is not there any more, and its body. Should that fail, its next fire finds itself out
  * of date and tries again.
  */
-export async function stopFiring(schedule: StoredSchedule): Promise<void> {
+export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSchedule): Promise<void> {
   try {
-    await Promise.all(schedulerNames(schedule).map(unschedule));
-    await deleteBody(schedule.saveId, schedule.body);
+    const { schedulerExpressions } = parseCron('Svc-Cron', cron);
+    await Promise.all(schedulerExpressions.map((_, index) => unschedule(schedulerName(saveId, index))));
+    await deleteBody(saveId, body);
   } catch (error) {
     log.warn('What fired a schedule could not be ended yet', {
-      scheduleId: schedule.scheduleId,
+      scheduleId,
       error: error instanceof Error ? error : String(error),
     });
   }

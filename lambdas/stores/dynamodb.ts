@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
+import { chunksOf } from '../domain/lists.ts';
 
 /**
  * The one client. A table answers in milliseconds; what takes seconds is a lost connection, and is tried again. What
@@ -98,11 +99,7 @@ const patienceMs = 15_000;
  */
 export async function putAll(table: string, rows: readonly object[]): Promise<void> {
   const until = Date.now() + patienceMs;
-  const writes: Promise<void>[] = [];
-  for (let start = 0; start < rows.length; start += rowsPerWrite) {
-    writes.push(putSome(table, rows.slice(start, start + rowsPerWrite), until));
-  }
-  await Promise.all(writes);
+  await Promise.all(chunksOf(rows, rowsPerWrite).map((chunk) => putSome(table, chunk, until)));
 }
 
 async function putSome(table: string, rows: readonly object[], until: number): Promise<void> {

@@ -253,12 +253,16 @@ export async function loadMessage(key: MessageKey): Promise<MessageHistory | und
   };
 }
 
-/** A message in a list: with where it stands, without its body. */
-export interface ListedMessage extends Ordered {
+/** A message as the log tells of it: without its body. */
+export interface LoggedMessage extends Ordered {
   readonly message: Message;
+  readonly end: End | undefined;
+}
+
+/** A message in a list: with where it stands. */
+export interface ListedMessage extends LoggedMessage {
   /** It will see no further attempt. */
   readonly isOver: boolean;
-  readonly end: End | undefined;
   /** The attempt that was recorded last. */
   readonly last: LastAttempt | undefined;
 }
@@ -377,21 +381,16 @@ export async function* listHistory(
   accountId: string,
   messageId: string,
   range: Range,
-): AsyncGenerator<LogRow | ListedMessage> {
+): AsyncGenerator<LogRow | LoggedMessage> {
   const rows = await rowsOf({ accountId, messageId });
   const own = rows.find((row) => row['id'] === messageId);
   if (own === undefined) return;
   const ended = rows.find((row) => 'end' in row);
   const end = ended && endRow.parse(ended).end;
   const message = messageOf(withImplied(own));
-  const isOver = end !== undefined || rows.some((row) => 'attempt' in row && row['state'] !== 'RETRY');
-  const last = rows
-    .filter((row) => 'attempt' in row)
-    .map(lastOf)
-    .at(-1);
-  const listed = { message, end, last, isOver, id: messageId, time: timeOfId(messageId) };
+  const logged = { message, end, id: messageId, time: timeOfId(messageId) };
   const records = rows.filter((row) => 'recordedAt' in row).map(logRowOf);
-  for (const row of [...records.sort((one, other) => other.time - one.time), listed]) {
+  for (const row of [...records.sort((one, other) => other.time - one.time), logged]) {
     if (isBehind(row, range.behind)) yield row;
   }
 }

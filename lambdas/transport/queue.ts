@@ -3,6 +3,7 @@ import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../domain/clock.ts';
 import { targetOf } from '../domain/destination.ts';
+import { chunksOf, eachOf } from '../domain/lists.ts';
 import type { Message } from '../domain/message.ts';
 import { formatPointer, type Pointer } from '../domain/pointer.ts';
 import { shortTimeoutMs } from '../resources.ts';
@@ -103,19 +104,15 @@ export async function sendPointers(messages: readonly Message[]): Promise<Readon
     failures.clear();
     const far = left.filter(({ notBefore }) => isFar(notBefore)).map((message) => [message]);
     const near = left.filter(({ notBefore }) => !isFar(notBefore));
-    const batches = (['short', 'long'] as const).flatMap((queue) => {
-      const own = near.filter((message) => pointerTo(message, 0).queue === queue);
-      return Array.from({ length: Math.ceil(own.length / pointersPerSend) }, (_, index) =>
-        own.slice(index * pointersPerSend, (index + 1) * pointersPerSend),
-      );
+    const batches = (['short', 'long'] as const).flatMap((queue) =>
+      chunksOf(
+        near.filter((message) => pointerTo(message, 0).queue === queue),
+        pointersPerSend,
+      ),
+    );
+    await eachOf([...far, ...batches], sendsAtOnce, async (batch) => {
+      for (const [message, error] of await sendBatch(batch)) failures.set(message, error);
     });
-    const waiting = [...far, ...batches].values();
-    const lane = async (): Promise<void> => {
-      for (const batch of waiting) {
-        for (const [message, error] of await sendBatch(batch)) failures.set(message, error);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(sendsAtOnce, far.length + batches.length) }, lane));
     left = [...failures.keys()];
   }
   return failures;

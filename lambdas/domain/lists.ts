@@ -1,3 +1,9 @@
+/** The items in order, in lists of so many; the last may be shorter. */
+export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+
 /** Works on all items, so many at once. The first error ends it, once what is under way is done. */
 export async function eachOf<T>(
   items: readonly T[],
