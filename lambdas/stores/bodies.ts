@@ -9,6 +9,7 @@ import { dayMs } from '../domain/clock.ts';
 import { epochSeconds } from '../domain/message.ts';
 import { bodyLifetimesDays } from '../resources.ts';
 import { settings } from '../settings.ts';
+import type { Bucket } from './bucket.ts';
 import { deleteRow, getRow, putAll } from './dynamodb.ts';
 
 /** Binary attributes. */
@@ -31,25 +32,15 @@ const worthDeflating = 512;
 /** What is larger than this is not compressed on trial. */
 const largestTried = 8 * largestRow;
 
-async function openBucket() {
-  const { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } =
-    await import('@aws-sdk/client-s3');
-  const s3 = new S3Client({
-    forcePathStyle: true,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 10_000 },
-  });
-  const Bucket = settings.bodiesBucket;
-  return {
-    put: (Key: string, Body: Uint8Array) => s3.send(new PutObjectCommand({ Bucket, Key, Body })),
-    get: (Key: string) => s3.send(new GetObjectCommand({ Bucket, Key })),
-    delete: (Key: string) => s3.send(new DeleteObjectCommand({ Bucket, Key })),
-  };
-}
-
-let opened: ReturnType<typeof openBucket> | undefined;
+let opened: Promise<Bucket> | undefined;
 
 /** The S3 client is large and rarely needed, so it is loaded when the first large body comes. */
-const bucket = (): ReturnType<typeof openBucket> => (opened ??= openBucket());
+const bucket = (): Promise<Bucket> => (opened ??= openBucket());
+
+async function openBucket(): Promise<Bucket> {
+  const module = await import('./bucket.ts');
+  return module.openBucket(settings.bodiesBucket);
+}
 
 /** The object's key says how long it is kept: a lifecycle rule for each class ends what is older. */
 function objectKey(messageId: string, accountId: string, lifetimeMs: number): string {
@@ -116,6 +107,23 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
       return object.Body.transformToByteArray();
     }
   }
+}
+
+/**
+ * Keeps a body for longer than it was stored for.
+ *
+ * @param now Unix milliseconds
+ * @returns where it is from now on
+ */
+export async function prolongBody(
+  message: { accountId: string; messageId: string; expiresAt: number },
+  stored: StoredBody,
+  now: number,
+): Promise<StoredBody> {
+  if (stored.at === 'here') return stored;
+  const body = await loadBody(message.messageId, stored);
+  // A row is written over; an object is written anew, under a key that is kept for longer.
+  return storeBody(message, body, now);
 }
 
 /** Deletes a body that was to be kept. */

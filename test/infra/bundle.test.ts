@@ -1,9 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type * as bucketModule from '../../lambdas/stores/bucket.ts';
 import { bundle, handlersDirectory } from '../../lib/bundle.ts';
+import { objectsInMemory } from '../../local/objects.ts';
+import { startS3 } from '../../local/s3.ts';
 
 const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
 const folders = new Map(handlers.map((handler) => [handler, bundle(handler)]));
@@ -28,11 +33,20 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
     expect(bundle(handler)).toBe(folder);
   });
 
-  it('starts by itself, with nothing around it, and has a handler', () => {
-    const url = pathToFileURL(join(folder, 'index.mjs')).href;
-    const program = `const { handler } = await import(${JSON.stringify(url)}); process.stdout.write(typeof handler);`;
+  it('starts by itself, with nothing around it, and so do its parts', () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'svc-bundle-'));
+    onTestFinished(() => {
+      rmSync(elsewhere, { recursive: true });
+    });
+    cpSync(folder, elsewhere, { recursive: true });
+    const parts = readdirSync(elsewhere).map((file) => `./${file}`);
+    const program = `
+      const { handler } = await import('./index.mjs');
+      for (const part of ${JSON.stringify(parts)}) await import(part);
+      process.stdout.write(typeof handler);
+    `;
     const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
-      cwd: folder,
+      cwd: elsewhere,
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         AWS_REGION: 'eu-central-1',
@@ -45,6 +59,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
         GROUPS_TABLE: 'groups',
         DEDUPLICATION_TABLE: 'deduplication',
         SCHEDULES_TABLE: 'schedules',
+        USAGE_TABLE: 'usage',
         BODIES_BUCKET: 'bodies',
         SHORT_QUEUE_ARN: 'arn:short',
         LONG_QUEUE_ARN: 'arn:long',
@@ -56,9 +71,26 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
         SHORT_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/short',
         LONG_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/long',
         MASTER_SECRET_ID: 'master',
+        MANAGEMENT_SECRET_ID: 'management',
+        ACCOUNT_CHANGES_QUEUES:
+          '{"eu-central-1":"https://sqs.eu-central-1.amazonaws.com/000000000000/changes"}',
       },
     });
     expect(output.toString()).toBe('function');
+  });
+
+  it('imports later only what is beside it', () => {
+    const files = readdirSync(folder);
+    const known = new Set([
+      ...files.map((file) => `./${file}`),
+      ...builtinModules.map((name) => `node:${name}`),
+    ]);
+    const imports = files.flatMap((file) => [
+      ...readFileSync(join(folder, file), 'utf8').matchAll(/\bimport\(\s*["'`]([^"'`]+)/g),
+    ]);
+    expect(imports.map(([, imported = '']) => imported).filter((imported) => !known.has(imported))).toEqual(
+      [],
+    );
   });
 
   it('knows credentials from the environment only', () => {
@@ -73,10 +105,42 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
   });
 });
 
-it('The S3 client is in the bundles that need it', () => {
+it('A cold start of publish loads little', () => {
+  const texts = [...coldStart(folders.get('publish') ?? '').values()];
+  const bytes = texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
+  const advice =
+    'What a handler loads at its start is time that every cold start takes: can it be imported dynamically?';
+  expect(bytes, advice).toBeLessThan(365_000);
+});
+
+it('The S3 client is in the bundles that need it, apart', () => {
   for (const handler of ['publish', 'deliver', 'abandon']) {
-    const folder = folders.get(handler) ?? '';
-    const all = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
-    expect(all.join('\n')).toMatch(/AmazonS3|x-amz-bucket-region/);
+    const part = join(folders.get(handler) ?? '', 'bucket.mjs');
+    expect(readFileSync(part, 'utf8')).toMatch(/AmazonS3|x-amz-bucket-region/);
   }
+});
+
+it('A bundled bucket stores, gives back and deletes', async () => {
+  const s3 = await startS3({
+    bucket: 'bodies',
+    objects: objectsInMemory(),
+    now: Date.now,
+    report: (error) => expect.unreachable(String(error)),
+  });
+  onTestFinished(() => s3.close());
+  vi.stubEnv('AWS_ENDPOINT_URL_S3', s3.url);
+  vi.stubEnv('AWS_REGION', 'eu-central-1');
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'none');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'none');
+  onTestFinished(() => void vi.unstubAllEnvs());
+
+  const url = pathToFileURL(join(folders.get('publish') ?? '', 'bucket.mjs')).href;
+  const { openBucket } = (await import(url)) as typeof bucketModule;
+  const bucket = openBucket('bodies');
+  const body = Buffer.alloc(100_000, 'ü');
+  await bucket.put('1d/me/msg_1', body);
+  const stored = await bucket.get('1d/me/msg_1');
+  expect(Buffer.from((await stored.Body?.transformToByteArray()) ?? []).equals(body)).toBe(true);
+  await bucket.delete('1d/me/msg_1');
+  await expect(bucket.get('1d/me/msg_1')).rejects.toMatchObject({ name: 'NoSuchKey' });
 });
