@@ -12,7 +12,8 @@ export interface TableShape {
     | 'ACCOUNTS_TABLE'
     | 'GROUPS_TABLE'
     | 'SCHEDULES_TABLE'
-    | 'DEDUPLICATION_TABLE';
+    | 'DEDUPLICATION_TABLE'
+    | 'USAGE_TABLE';
   readonly partitionKey: string;
   readonly sortKey?: string;
   /** Epoch seconds after which a row may vanish. */
@@ -48,7 +49,13 @@ export const tables = {
   },
   /** What was published within the last minutes, by what makes it the same as another. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', indexes: [] },
+  /**
+   * The one table that regions share: each has a replica of it. A row is written, and where it counts read, in its
+   * account's own region only.
+   */
+  accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
+  /** What each account used on each day, and failed attempts to log in to the management API. */
+  usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 
 /**
@@ -77,6 +84,8 @@ export const queues = {
   dead: { handler: 'abandon', functionTimeout: 60, visibility: 70, redrivesTo: undefined },
   /** Fires of schedules. */
   fire: { handler: 'fire', functionTimeout: 60, visibility: 70, redrivesTo: 'undeliveredFires' },
+  /** Accounts whose region has to follow a change of theirs. Other regions send to it, so they know its name. */
+  accountChanges: { handler: 'accountChange', functionTimeout: 300, visibility: 310, redrivesTo: undefined },
   /** Fires that Scheduler could not send, or that could not be handled: for an operator to look at. */
   undeliveredFires: { handler: undefined, functionTimeout: 0, visibility: 30, redrivesTo: undefined },
 } as const;

@@ -15,6 +15,15 @@ const commaList = z.pipe(
   ),
 );
 
+const jsonObject = <T extends z.ZodMiniType>(shape: T) =>
+  z.pipe(
+    z.pipe(
+      z.string(),
+      z.transform((text): unknown => JSON.parse(text)),
+    ),
+    shape,
+  );
+
 /** Of a table, a bucket, a region, a role: never empty. */
 const name = z.string().check(z.minLength(1));
 
@@ -27,6 +36,7 @@ const environment = z.object({
   GROUPS_TABLE: name,
   DEDUPLICATION_TABLE: name,
   SCHEDULES_TABLE: name,
+  USAGE_TABLE: name,
   /** Bodies too large for a table row. */
   BODIES_BUCKET: name,
   /** Pointers to messages whose timeout is at most 30 s. */
@@ -45,6 +55,12 @@ const environment = z.object({
   SCHEDULE_GROUP: name,
   /** The Secrets Manager secret from which every token and signing key is derived. */
   MASTER_SECRET_ID: name,
+  /** The Secrets Manager secret with the name and password of the management API. */
+  MANAGEMENT_SECRET_ID: name,
+  /** All regions that accounts may be served in, and for each the queue that is told of changes to them. */
+  ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),
+  /** Dollars that a message counts for against its account's budget. */
+  PRICE_PER_MESSAGE: z._default(z.coerce.number().check(z.nonnegative()), 0.000_01),
   /** Header prefixes that clients may use, comma-separated; `Svc` is always accepted. */
   HEADER_PREFIXES: z._default(commaList, ['Svc', 'Upstash']),
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
@@ -67,6 +83,7 @@ export const settings = {
   groupsTable: env.GROUPS_TABLE,
   deduplicationTable: env.DEDUPLICATION_TABLE,
   schedulesTable: env.SCHEDULES_TABLE,
+  usageTable: env.USAGE_TABLE,
   bodiesBucket: env.BODIES_BUCKET,
   shortQueueUrl: env.SHORT_QUEUE_URL,
   longQueueUrl: env.LONG_QUEUE_URL,
@@ -78,6 +95,11 @@ export const settings = {
   schedulerRoleArn: env.SCHEDULER_ROLE_ARN,
   scheduleGroup: env.SCHEDULE_GROUP,
   masterSecretId: env.MASTER_SECRET_ID,
+  managementSecretId: env.MANAGEMENT_SECRET_ID,
+  accountChangesQueues: env.ACCOUNT_CHANGES_QUEUES,
+  /** Home first. */
+  regions: Object.keys(env.ACCOUNT_CHANGES_QUEUES),
+  pricePerMessage: env.PRICE_PER_MESSAGE,
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,
   ownHosts: env.OWN_HOSTS,

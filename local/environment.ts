@@ -21,6 +21,9 @@ const common: Environment = {
   AWS_SHARED_CREDENTIALS_FILE: devNull,
   AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   POWERTOOLS_SERVICE_NAME: 'svc',
+  POWERTOOLS_METRICS_NAMESPACE: 'Svc',
+  // Nobody collects them here; they would only be lines between the others.
+  POWERTOOLS_METRICS_DISABLED: process.env['POWERTOOLS_METRICS_DISABLED'] ?? 'true',
   // Whoever watches the terminal wants to see what goes wrong, not each delivery that goes well.
   POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'WARN',
 };

@@ -10,6 +10,8 @@ export interface Options {
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
+  /** Dollars that a message counts for against its account's budget. */
+  readonly pricePerMessage: number;
   /** Whether tests may set the stage's clock (SVC_TEST_CONTROL=1); no flag and no help: it is not for users. */
   readonly testControl: boolean;
 }
@@ -24,6 +26,8 @@ Runs the whole service on this machine.
   --in-memory                      keep nothing
   --allowed-destinations <list>    hosts and networks, separated by commas, that deliveries may reach although they
                                    are not public; none for nothing (SVC_ALLOWED_DESTINATIONS; this machine)
+  --price-per-message <dollars>    what a message counts for against its account's budget
+                                   (SVC_PRICE_PER_MESSAGE; 0.00001)
   --help                           this text
 `;
 
@@ -49,6 +53,7 @@ export function parseOptions(
     allowedDestinations: toList(
       given(flags['allowed-destinations'], 'SVC_ALLOWED_DESTINATIONS', loopbackDestinations),
     ),
+    pricePerMessage: toPrice(given(flags['price-per-message'], 'SVC_PRICE_PER_MESSAGE', '0.00001')),
     testControl: environment['SVC_TEST_CONTROL'] === '1',
   };
 }
@@ -63,6 +68,7 @@ function parseFlags(args: readonly string[]) {
         region: { type: 'string' },
         'in-memory': { type: 'boolean' },
         'allowed-destinations': { type: 'string' },
+        'price-per-message': { type: 'string' },
         help: { type: 'boolean' },
       },
     }).values;
@@ -94,6 +100,15 @@ function toRegion(text: string): string {
     );
   }
   return text;
+}
+
+function toPrice(text: string): number {
+  if (!/^\d+(\.\d+)?$/.test(text)) {
+    throw new StageError(
+      `The price of a message (--price-per-message, SVC_PRICE_PER_MESSAGE) is a number of dollars, such as 0.00001, not '${text}'.`,
+    );
+  }
+  return Number(text);
 }
 
 function toList(text: string): string[] {

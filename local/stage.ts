@@ -1,7 +1,6 @@
 /** The local stage: the real handlers, with stand-ins for AWS around them, in one process. */
 import { SQSClient } from '@aws-sdk/client-sqs';
-import * as z from 'zod/mini';
-import { gatewayRoutes, routes, type ApiFunction } from '../lambdas/http/routes.ts';
+import { gatewayRoutes, type ApiFunction } from '../lambdas/http/routes.ts';
 import { queues } from '../lambdas/resources.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { credentials, isolate, setVariables } from './environment.ts';
@@ -9,11 +8,11 @@ import { startEventSource, type EventSource } from './eventSource.ts';
 import { startGateway } from './gateway.ts';
 import { loopback } from './http.ts';
 import { loadFunction, type LambdaFunction } from './lambda.ts';
+import { localAccount } from './localAccount.ts';
 import type { Options } from './options.ts';
 import { queueArn, type Sqs } from './sqs.ts';
 import {
   environmentOf,
-  secretOf,
   startStandIns,
   type Endings,
   type StandInOptions,
@@ -73,13 +72,13 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     OWN_HOSTS: ownHosts.join(','),
+    PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
 
-  for (const name of new Set(routes.map((route) => route.function))) {
+  for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
     functions.set(name, await loadFunction(name, { region, timeoutMs: apiTimeoutMs }));
   }
   await standIns.tablesReady;
-  const account = await createAccount(region);
   const sources = await feed(options, standIns.sqs);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
@@ -89,32 +88,22 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   loading.resolve();
   await checkHealth(gateway.url);
+  const management = { url: gateway.url, ...standIns.management };
+  const account = await localAccount(management, region);
 
   const variables = {
     ...(testControlUrl !== undefined && { SVC_TEST_CONTROL_URL: testControlUrl }),
     SVC_URL: gateway.url,
     SVC_TOKEN: account.token,
     SVC_READ_ONLY_TOKEN: account.read_only_token,
-    SVC_CURRENT_SIGNING_KEY: account.signing_keys.current,
-    SVC_NEXT_SIGNING_KEY: account.signing_keys.next,
-    SVC_MANAGEMENT_URL: gateway.url,
-    SVC_MANAGEMENT_USER: 'admin',
-    SVC_MANAGEMENT_PASSWORD: secretOf(data, 'management-password'),
+    SVC_CURRENT_SIGNING_KEY: account.keys?.current ?? '',
+    SVC_NEXT_SIGNING_KEY: account.keys?.next ?? '',
+    SVC_MANAGEMENT_URL: management.url,
+    SVC_MANAGEMENT_USER: management.username,
+    SVC_MANAGEMENT_PASSWORD: management.password,
   };
   data?.write('env', toLines(variables));
   return variables;
-}
-
-const accountRecord = z.object({
-  token: z.string(),
-  read_only_token: z.string(),
-  signing_keys: z.object({ current: z.string(), next: z.string() }),
-});
-
-/** The account that a developer works with; asking again finds it as it is. */
-async function createAccount(region: string): Promise<z.infer<typeof accountRecord>> {
-  const create = await loadFunction('createAccount', { region, timeoutMs: apiTimeoutMs });
-  return accountRecord.parse(await create.invoke({ id: 'local', type: 'paid' }));
 }
 
 interface QueueSettings {

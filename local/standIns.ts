@@ -16,6 +16,10 @@ import { createMissing } from './tables.ts';
 
 const bucket = 'bodies';
 const masterSecretId = 'master-secret';
+const managementSecretId = 'management';
+const managementUser = 'admin';
+/** Where accounts of this deployment may be served: the regions of a deployment, and the one that this stage plays. */
+const regionsOf = (region: string): readonly string[] => [...new Set([region, 'eu-central-1', 'us-east-1'])];
 const scheduleGroup = 'svc';
 
 const queueShapes: readonly QueueShape[] = Object.entries(queues).map(
@@ -43,6 +47,10 @@ export interface StandIns {
   readonly scheduler: Scheduler;
   readonly s3Url: string;
   readonly secretsUrl: string;
+  /** By their names; what is changed here is what is read from then on. */
+  readonly secretValues: Map<string, string>;
+  /** The credentials of the management API. */
+  readonly management: { readonly username: string; readonly password: string };
   /** The database starts while the handlers load. */
   readonly tablesReady: Promise<void>;
 }
@@ -80,9 +88,23 @@ export async function startStandIns(
   endings.push(scheduler.close);
   const s3 = await startS3({ bucket, objects, now, report });
   endings.push(s3.close);
-  const secrets = await startSecrets(new Map([[masterSecretId, secretOf(data, masterSecretId)]]), report);
+  const management = { username: managementUser, password: secretOf(data, 'management-password') };
+  const secretValues = new Map([
+    [masterSecretId, secretOf(data, masterSecretId)],
+    [managementSecretId, JSON.stringify(management)],
+  ]);
+  const secrets = await startSecrets(secretValues, report);
   endings.push(secrets.close);
-  return { dynamodbUrl: dynamodb.url, sqs, scheduler, s3Url: s3.url, secretsUrl: secrets.url, tablesReady };
+  return {
+    dynamodbUrl: dynamodb.url,
+    sqs,
+    scheduler,
+    s3Url: s3.url,
+    secretsUrl: secrets.url,
+    secretValues,
+    management,
+    tablesReady,
+  };
 }
 
 async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
@@ -94,7 +116,7 @@ async function makeTables(endpoint: string, region: string, signal: AbortSignal)
   }
 }
 
-export function secretOf(data: DataDirectory | undefined, name: string): string {
+function secretOf(data: DataDirectory | undefined, name: string): string {
   return data?.secret(name) ?? randomSecret();
 }
 
@@ -120,6 +142,11 @@ export function environmentOf(region: string, standIns: StandIns): Environment {
     SCHEDULE_GROUP: scheduleGroup,
     SCHEDULER_ROLE_ARN: `arn:aws:iam::${accountId}:role/scheduler`,
     MASTER_SECRET_ID: masterSecretId,
+    MANAGEMENT_SECRET_ID: managementSecretId,
+    // One table and one queue are all regions' here.
+    ACCOUNT_CHANGES_QUEUES: JSON.stringify(
+      Object.fromEntries(regionsOf(region).map((name) => [name, sqs.queueUrl('accountChanges')])),
+    ),
     HEADER_PREFIXES: 'Svc,Upstash',
   };
 }

@@ -192,6 +192,77 @@ export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer
 export const cancelled = z.object({ cancelled: whole('How many messages were cancelled.'), cursor });
 export const deleted = z.object({ deleted: whole('How many entries were deleted.'), cursor });
 
+export const signingKeys = z.object({
+  current: text('What deliveries are signed with.'),
+  next: text('What takes its place at the next rotation.'),
+});
+
+const seconds = (description: string) => whole(`${description} Unix seconds.`);
+
+/** The account record; its names and types are the contract's. */
+export const account = z.object({
+  customer_id: z.optional(text('The customer: an e-mail address or a team.')),
+  id: z.uuid(),
+  token: text('For all messaging operations.'),
+  read_only_token: text('For those that change nothing.'),
+  active: z.boolean().check(z.describe('Whether its tokens work and its messages are delivered.')),
+  state: text('`active`, `passive` or `deleted`.'),
+  modifying_state: z.optional(
+    text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
+  ),
+  last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
+  timeout: whole('Seconds that a destination may take to answer.'),
+  max_message_size: whole('Bytes.'),
+  max_retries: whole('How often a failed delivery may be tried again.'),
+  max_delay: whole('Seconds.'),
+  max_requests_per_day: whole('Messages a day, UTC, from which on answers carry a warning.'),
+  max_requests_per_day_hard: whole('Messages a day, UTC, from which on they are refused.'),
+  max_requests_per_second: whole('Requests to the API.'),
+  max_bandwidth_per_second: whole('Bytes of requests’ bodies.'),
+  max_dlq_size: whole('Entries of the dead letter queue.'),
+  max_dlq_retention_time_milis: whole('Milliseconds that dead letters are kept.'),
+  max_topics: whole('URL groups.'),
+  max_endpoints_per_topic: whole('Endpoints of one URL group.'),
+  max_schedules: whole('Schedules.'),
+  max_events_size: whole('Bytes of a failed attempt’s response that its event keeps.'),
+  max_parallelism: whole('Deliveries in flight at once that a flow-control key may ask for.'),
+  max_global_parallelism: whole('Deliveries in flight at once.'),
+  max_queues: whole('Queues.'),
+  prod_pack_enabled: z.boolean(),
+  prometheus_enabled: z
+    .enum(['true', 'false'])
+    .check(z.describe('Whether its usage is exported as metrics of its own.')),
+  type: z.enum(['free', 'paid']),
+  region: text('Where it is served.'),
+  reserved_type: z.optional(z.string()),
+  reserved_price: z.optional(whole('Dollars.')),
+  created_by: z.optional(text('The e-mail address of the user who created it.')),
+  creation_time: seconds('When it was created.'),
+  deletion_time: seconds('When it was deleted; 0 while it is not.'),
+  budget: whole('Dollars a month; 0 is no limit.'),
+  enterprise: z.optional(z.object({ enabled: z.boolean() })),
+});
+export const accounts = z.array(account);
+
+const point = z.object({
+  x: text('The day’s beginning, UTC, as in `2026-11-20T00:00:00.000Z`.'),
+  y: z.number(),
+});
+export const accountStats = z.object({
+  days: z
+    .array(z.string())
+    .check(z.describe('The names of the days that the lists below are of, in their order.')),
+  daily_requests: z.array(point).check(z.describe('Messages that were sent, callbacks not included.')),
+  daily_messages: z.array(point).check(z.describe('All messages, callbacks included.')),
+  daily_calls: z.array(point).check(z.describe('Requests to the API, of every kind.')),
+  daily_bandwidths: z.array(point).check(z.describe('Bytes of requests’ bodies.')),
+  daily_billings: z.array(point).check(z.describe('Dollars, at the deployment’s price of a message.')),
+  total_monthly_requests: whole('Of this month.'),
+  total_monthly_messages: whole('Of this month.'),
+  total_monthly_bandwidth: whole('Of this month, in bytes.'),
+  total_monthly_billing: z.number().check(z.describe('Of this month, in dollars.')),
+});
+
 export const health = z.object({ status: z.literal('ok'), region: z.string() });
 /** An OpenAPI document. */
 export const description = z.looseObject({ openapi: z.string() });

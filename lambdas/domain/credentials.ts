@@ -9,6 +9,12 @@ import type { Header } from './dialect.ts';
 
 export type Access = 'write' | 'read';
 
+/** The deployment's master secret; while it is being rotated, also the one before. */
+export interface MasterSecret {
+  readonly current: string;
+  readonly previous?: string | undefined;
+}
+
 const derive = (masterSecret: string, purpose: string, accountId: string, generation: number): Buffer =>
   createHmac('sha256', masterSecret)
     .update(JSON.stringify([purpose, accountId, generation]))
@@ -18,8 +24,8 @@ const password = (masterSecret: string, account: Account, access: Access): strin
   derive(masterSecret, `token-${access}`, account.id, account.tokenGeneration).toString('base64url');
 
 /** The base64 of `{"UserID","Password"}`, so that the account is found by its key. */
-export function tokenOf(masterSecret: string, account: Account, access: Access): string {
-  const parts = { UserID: account.id, Password: password(masterSecret, account, access) };
+export function tokenOf({ current }: MasterSecret, account: Account, access: Access): string {
+  const parts = { UserID: account.id, Password: password(current, account, access) };
   return Buffer.from(JSON.stringify(parts)).toString('base64');
 }
 
@@ -48,15 +54,21 @@ export function bearerToken(headers: readonly Header[]): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
 }
 
-const same = (one: string, other: string): boolean => {
+/** Compares in a time that tells nothing of where two texts differ. */
+export const sameText = (one: string, other: string): boolean => {
   const digest = (text: string): Buffer => createHmac('sha256', 'compare').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));
 };
 
+const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
+  previous === undefined ? [current] : [current, previous];
+
 /** What a token's bearer may do with the account; undefined when its password is not the account's. */
-export function verifyToken(masterSecret: string, account: Account, given: string): Access | undefined {
+export function verifyToken(secret: MasterSecret, account: Account, given: string): Access | undefined {
   const accesses: readonly Access[] = ['write', 'read'];
-  return accesses.find((access) => same(password(masterSecret, account, access), given));
+  return accesses.find((access) =>
+    secretsOf(secret).some((one) => sameText(password(one, account, access), given)),
+  );
 }
 
 export interface SigningKeys {
@@ -64,12 +76,45 @@ export interface SigningKeys {
   readonly next: string;
 }
 
+/** Tells master secrets apart, and nothing of what they are. */
+export const secretMark = (masterSecret: string): string =>
+  createHmac('sha256', masterSecret).update('mark').digest('hex').slice(0, 16);
+
+const signingKey = (masterSecret: string, account: Account, generation: number): string =>
+  `whsec_${derive(masterSecret, 'signing', account.id, generation).toString('base64')}`;
+
+type SigningState = Pick<Account, 'signingGeneration' | 'signingSecret'>;
+
+/**
+ * Where an account's signing keys stand under a master secret. Each is one further than the one before, and the next key
+ * is always derived from the newest master secret. So while one master secret follows another, deliveries are signed
+ * with the key that receivers know, and are shown the one that comes then; when the overlap ends, that one is the current.
+ */
+function signingState(
+  secret: MasterSecret,
+  account: Account,
+): SigningState & { readonly currentFrom: string } {
+  const { signingGeneration, signingSecret = secretMark(secret.previous ?? secret.current) } = account;
+  const signedWith = secretsOf(secret).find((one) => secretMark(one) === signingSecret);
+  if (signedWith !== undefined) return { signingGeneration, signingSecret, currentFrom: signedWith };
+  const newest = secretMark(secret.current);
+  return { signingGeneration: signingGeneration + 1, signingSecret: newest, currentFrom: secret.current };
+}
+
 /**
  * The account's signing keys. Their form, `whsec_` and base64, is that of the Standard Webhooks specification, so
  * that its libraries take them as they are; the JWT is keyed with the whole string.
  */
-export function signingKeysOf(masterSecret: string, account: Account): SigningKeys {
-  const key = (generation: number): string =>
-    `whsec_${derive(masterSecret, 'signing', account.id, generation).toString('base64')}`;
-  return { current: key(account.signingGeneration), next: key(account.signingGeneration + 1) };
+export function signingKeysOf(secret: MasterSecret, account: Account): SigningKeys {
+  const { signingGeneration, currentFrom } = signingState(secret, account);
+  return {
+    current: signingKey(currentFrom, account, signingGeneration),
+    next: signingKey(secret.current, account, signingGeneration + 1),
+  };
+}
+
+/** What a rotation of the signing keys makes of them: next becomes current. */
+export function rotatedSigning(secret: MasterSecret, account: Account): SigningState {
+  const { signingGeneration } = signingState(secret, account);
+  return { signingGeneration: signingGeneration + 1, signingSecret: secretMark(secret.current) };
 }

@@ -29,6 +29,18 @@ export const defaultPrefix = 'Svc';
 const queryTokenName = (prefix: string): string =>
   prefix === 'Upstash' ? 'qstash_token' : `${prefix.toLowerCase()}_token`;
 
+/** What stands in the management API's paths; QStash's is its own name. */
+const brandOf = (prefix: string): string => (prefix === 'Upstash' ? 'qstash' : prefix.toLowerCase());
+
+const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
+  defaultPrefix,
+  ...prefixes.filter((prefix) => prefix !== defaultPrefix),
+];
+
+/** The dialect whose brand stands in a path of the management API; undefined when it is none that is accepted. */
+export const prefixOfBrand = (brand: string, prefixes: readonly string[]): string | undefined =>
+  acceptedOf(prefixes).find((prefix) => brandOf(prefix) === brand);
+
 /**
  * Sorts a request's headers and query parameters into configuration and the rest. A header wins over a query
  * parameter of the same name; of two accepted prefixes in one request, the first of the list is remembered.
@@ -41,7 +53,7 @@ export function canonicalize(
   query: readonly Header[],
   prefixes: readonly string[],
 ): CanonicalRequest {
-  const accepted = [defaultPrefix, ...prefixes.filter((prefix) => prefix !== defaultPrefix)];
+  const accepted = acceptedOf(prefixes);
   const seen = new Set<string>();
   const fromHeaders = new Map<string, string[]>();
   const fromQuery = new Map<string, string[]>();

@@ -64,12 +64,9 @@ export interface KeptResponse {
   readonly status: number;
   readonly error?: string | undefined;
   readonly headers: Readonly<Record<string, readonly string[]>>;
-  /** Cut to {@link keptResponseBytes}. */
+  /** Cut to its account's `max_events_size`. */
   readonly body: Uint8Array;
 }
-
-/** How much of a failed attempt's response body is kept for the log and the dead letter queue. */
-export const keptResponseBytes = 20_000;
 
 /** The record of one finished attempt: written once, and the point from which it counts as made. */
 export interface Attempt {

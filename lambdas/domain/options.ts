@@ -119,17 +119,23 @@ function parseDelivery(
   const limitMs = limits.timeout * secondMs;
   const retryDelay = reader.single('retry-delay');
   if (retryDelay !== undefined) parseRetryDelay(reader.field('retry-delay'), retryDelay);
+  const flowControl = parseFlowControl(
+    { key: reader.field('flow-control-key'), value: reader.field('flow-control-value') },
+    reader.single('flow-control-key'),
+    reader.single('flow-control-value'),
+  );
+  if (flowControl?.parallelism !== undefined && flowControl.parallelism > limits.max_parallelism) {
+    throw overLimit(
+      `${reader.field('flow-control-value')} asks for a parallelism of ${flowControl.parallelism}, but the account's limit max_parallelism is ${limits.max_parallelism}.`,
+    );
+  }
   return {
     method: reader.read('method', parseMethod) ?? 'POST',
     maxRetries: reader.read('retries', parseRetries(limits.max_retries)) ?? fallback.maxRetries,
     timeoutMs: reader.read('timeout', parseTimeoutMs(limitMs)) ?? limitMs,
     retryDelay,
     labels: reader.read('label', parseLabels) ?? fallback.labels,
-    flowControl: parseFlowControl(
-      { key: reader.field('flow-control-key'), value: reader.field('flow-control-value') },
-      reader.single('flow-control-key'),
-      reader.single('flow-control-value'),
-    ),
+    flowControl,
     redaction: reader.read('redact-fields', parseRedaction),
   };
 }

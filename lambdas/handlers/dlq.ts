@@ -1,5 +1,6 @@
 import { idsInBody, parseFilter, type Filter } from '../domain/filters.ts';
-import { api, type AuthenticatedCall } from '../http/api.ts';
+import { api } from '../http/api.ts';
+import type { AuthenticatedCall } from '../http/handler.ts';
 import { firstVariable } from '../http/request.ts';
 import {
   deleteDlqEntries,

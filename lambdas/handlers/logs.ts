@@ -1,5 +1,6 @@
 import { parseFilter } from '../domain/filters.ts';
-import { api, type AuthenticatedCall } from '../http/api.ts';
+import { api } from '../http/api.ts';
+import type { AuthenticatedCall } from '../http/handler.ts';
 import { listLogs } from '../services/logs.ts';
 
 const logs = ({ canonical, caller }: AuthenticatedCall): ReturnType<typeof listLogs> =>

@@ -1,6 +1,7 @@
 import { ConfigReader } from '../domain/dialect.ts';
 import { parseName } from '../domain/names.ts';
-import { api, type AuthenticatedCall } from '../http/api.ts';
+import { api } from '../http/api.ts';
+import type { AuthenticatedCall } from '../http/handler.ts';
 import { firstVariable, rawTail } from '../http/request.ts';
 import {
   createSchedule,

@@ -1,4 +1,5 @@
-import { api, type AuthenticatedCall } from '../http/api.ts';
+import { api } from '../http/api.ts';
+import type { AuthenticatedCall } from '../http/handler.ts';
 import { firstVariable } from '../http/request.ts';
 import {
   addEndpoints,

@@ -58,16 +58,28 @@ export function rawTail({ request, route }: Routed): string {
   return start === -1 ? '' : rawPath.slice(start + fixed.length);
 }
 
-/**
- * The first variable of a route's path, decoded.
- *
- * @throws HttpError 400 when it is not correctly encoded
- */
-export function firstVariable(call: Routed): string {
-  const raw = rawTail(call).replace(/\/.*$/s, '');
+const decoded = (raw: string): string => {
   try {
     return decodeURIComponent(raw);
   } catch {
     throw badRequest(`The path has ${quote(raw)}, which is percent-encoded, but not correctly.`);
   }
+};
+
+/**
+ * The first variable of a route's path, decoded.
+ *
+ * @throws HttpError 400 when it is not correctly encoded
+ */
+export const firstVariable = (call: Routed): string => decoded(rawTail(call).replace(/\/.*$/s, ''));
+
+/**
+ * A variable of a path that has several, none of them the rest of it, decoded.
+ *
+ * @throws HttpError 400 when it is not correctly encoded
+ */
+export function variable({ request, route }: Routed, name: string): string {
+  const place = route.path.split('/').indexOf(`{${name}}`);
+  const path = request.rawPath.slice(Math.max(0, request.rawPath.indexOf('/v2/')));
+  return decoded(path.split('/')[place] ?? '');
 }

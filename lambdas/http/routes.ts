@@ -4,10 +4,16 @@
  */
 
 /** Each function is one Lambda, and one file of the same name in `handlers/`. */
-export type ApiFunction = 'publish' | 'messages' | 'logs' | 'topics' | 'dlq' | 'schedules' | 'description';
+export type MessagingFunction =
+  'publish' | 'messages' | 'logs' | 'topics' | 'dlq' | 'schedules' | 'keys' | 'description';
+export type ManagementFunction = 'accounts';
+export type ApiFunction = MessagingFunction | ManagementFunction;
 
-/** What a caller must show: `write` the account's token, `read` that or the read-only token, `open` nothing. */
-export type Access = 'write' | 'read' | 'open';
+/**
+ * What a caller must show: `write` the account's token, `read` that or the read-only token, `operator` the credentials of
+ * the management API, `open` nothing.
+ */
+export type Access = 'write' | 'read' | 'operator' | 'open';
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -17,6 +23,7 @@ export interface Route {
   readonly access: Access;
 }
 
+/** The messaging API: one in each region. */
 export const routes = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
@@ -52,9 +59,32 @@ export const routes = [
   { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
 
+  { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
+  { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
+
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
   { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
 ] as const satisfies readonly Route[];
+
+/**
+ * The management API: one for a deployment, under a host of its own. `brand` is `svc`, or what another dialect has in its
+ * place.
+ */
+export const managementRoutes = [
+  { method: 'GET', path: '/v2/{brand}/users', function: 'accounts', access: 'operator' },
+  { method: 'POST', path: '/v2/{brand}/users', function: 'accounts', access: 'operator' },
+  { method: 'GET', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'operator' },
+  { method: 'PATCH', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'operator' },
+  { method: 'DELETE', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'operator' },
+  { method: 'POST', path: '/v2/{brand}/rotate-token/{id}', function: 'accounts', access: 'operator' },
+  { method: 'GET', path: '/v2/{brand}/stats/{id}', function: 'accounts', access: 'operator' },
+  { method: 'GET', path: '/v2/{brand}/openapi.json', function: 'accounts', access: 'open' },
+] as const satisfies readonly Route[];
+
+const allRoutes = [...routes, ...managementRoutes];
+
+/** The routes of one function. */
+export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number], { readonly function: F }>;
 
 const segmentsOf = (path: string): readonly string[] => path.slice(1).split('/');
 const isVariable = (segment: string): boolean => segment.startsWith('{');
@@ -66,7 +96,7 @@ const isGreedy = (segment: string): boolean => segment.endsWith('+}');
  */
 export function gatewayPath(route: Route): string {
   const own = segmentsOf(route.path);
-  for (const { path } of routes) {
+  for (const { path } of allRoutes) {
     const segments = segmentsOf(path);
     const place = segments.length - 1;
     const isBeside =
@@ -95,27 +125,30 @@ const rankOf = ({ path }: Route): number =>
     0,
   );
 
-const patterns = [...routes]
-  .sort(bySpecificity)
-  .map((route) => ({ route: route satisfies Route, pattern: patternOf(route.path) }));
-
-/**
- * Finds the route of a request by its raw path; what stands before the version segment, as a custom domain's mapping puts
- * it there, is passed over.
- *
- * @returns the most specific one of its method, and all that its path matches
- */
-export function findRoute(
+/** @returns the most specific route of the request's method, and all that its path matches */
+export type FindRoute = (
   method: string,
   rawPath: string,
-): { readonly route: Route | undefined; readonly matching: readonly Route[] } {
-  const path = rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')));
-  const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }): Route => route);
-  return { route: matching.find((route) => route.method === method), matching };
+) => { readonly route: Route | undefined; readonly matching: readonly Route[] };
+
+/**
+ * Finds an API's route of a request by its raw path; what stands before the version segment, as a custom domain's mapping
+ * puts it there, is passed over.
+ */
+function finder(table: readonly Route[]): FindRoute {
+  const patterns = [...table].sort(bySpecificity).map((route) => ({ route, pattern: patternOf(route.path) }));
+  return (method, rawPath) => {
+    const path = rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')));
+    const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
+    return { route: matching.find((route) => route.method === method), matching };
+  };
 }
 
+export const findRoute = finder(routes);
+export const findManagementRoute = finder(managementRoutes);
+
 /** The routes as the gateway has them: with the paths of its resources. */
-export const gatewayRoutes: readonly Route[] = routes.map((route) => ({
+export const gatewayRoutes: readonly Route[] = allRoutes.map((route) => ({
   ...route,
   path: gatewayPath(route),
 }));

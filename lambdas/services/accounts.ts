@@ -1,75 +1,241 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import type { Account } from '../domain/account.ts';
-import { now } from '../domain/clock.ts';
-import { signingKeysOf, tokenOf } from '../domain/credentials.ts';
-import { createAccount as storeAccount, loadAccount } from '../stores/accounts.ts';
-import { masterSecret } from '../stores/masterSecret.ts';
+import { isDeleted, newAccount, type Account } from '../domain/account.ts';
+import { accountRecord, parseAccountInput, withFields } from '../domain/accountFields.ts';
+import { accountId, type AccountInput } from '../domain/accountShapes.ts';
+import type * as answers from '../domain/answers.ts';
+import type { Answer } from '../domain/answers.ts';
+import { dayMs, now } from '../domain/clock.ts';
+import { secretMark } from '../domain/credentials.ts';
+import { badRequest, HttpError, notFound, quote } from '../domain/httpError.ts';
+import { parseJson } from '../domain/json.ts';
+import { dayOf } from '../domain/meter.ts';
 import { settings } from '../settings.ts';
+import { accountsOf, loadAccount, saveAccount } from '../stores/accounts.ts';
+import { masterSecret } from '../stores/secrets.ts';
+import { usageOf, type Usage } from '../stores/usage.ts';
+import { tellAllRegions } from '../transport/accountChanges.ts';
 
-const newAccount = z.strictObject({
-  /** Letters, digits, `-` and `_`; a random UUID when absent. */
-  id: z.optional(z.string().check(z.regex(/^[A-Za-z0-9_-]{1,64}$/))),
-  /** The customer's e-mail address or team. */
-  customer_id: z.optional(z.string().check(z.minLength(1), z.maxLength(320))),
-  type: z.enum(['free', 'paid']),
-  /** An account is made in the region that it is served in. */
-  region: z.optional(z.literal(settings.region, `allowed here is ${settings.region}`)),
-});
+type AccountRecord = Answer<typeof answers.account>;
 
-/** The record as its owner's operator sees it, with the credentials that are derived for it. */
-export interface AccountRecord {
-  readonly id: string;
-  readonly customer_id: string | undefined;
-  readonly type: string;
-  readonly region: string;
-  readonly active: boolean;
-  readonly state: string;
-  readonly creation_time: number;
-  readonly token: string;
-  readonly read_only_token: string;
-  readonly signing_keys: { readonly current: string; readonly next: string };
+const recordOf = async (account: Account): Promise<AccountRecord> =>
+  accountRecord(account, await masterSecret(), now());
+
+const noSuchAccount = (id: string): HttpError => notFound(`There is no account ${quote(id)}.`);
+const isBusy = (id: string): HttpError =>
+  new HttpError(503, `The account ${quote(id)} is being changed by others; send the request again.`);
+
+/** How long a row may take from one region to another. */
+const replicationMs = 10_000;
+
+/**
+ * Finds an account as its own region has it, whichever that is.
+ *
+ * @returns undefined when no region has it
+ */
+async function find(id: string): Promise<Account | undefined> {
+  const until = now() + replicationMs;
+  for (;;) {
+    const replicas = await Promise.allSettled(
+      settings.regions.map(async (region) => ({ region, account: await loadAccount(id, true, region) })),
+    );
+    const found = replicas.flatMap((replica) => (replica.status === 'fulfilled' ? [replica.value] : []));
+    const own = found.find(({ region, account }) => account?.region === region);
+    if (own?.account !== undefined) return own.account;
+    const failure = replicas.find((replica) => replica.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+    if (found.every(({ account }) => account === undefined)) return undefined;
+    // It has just moved, and its new region has not heard of it yet.
+    if (now() > until) throw isBusy(id);
+    await setTimeout(100);
+  }
 }
 
-async function recordOf(account: Account): Promise<AccountRecord> {
+/** @throws HttpError 404 */
+async function get(id: string): Promise<Account> {
+  const account = await find(id);
+  if (account === undefined) throw noSuchAccount(id);
+  return account;
+}
+
+/** A page of the list: what fits into an answer of Lambda, which has at most 6 MB. */
+export const longestAccountPage = 2_000;
+
+const pageShape = z.object({
+  count: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(longestAccountPage))),
+  region: z.optional(z.string()),
+  after: z.optional(z.string()),
+});
+
+/**
+ * Lists accounts, region by region.
+ *
+ * @param query `count`, and where to go on: `region` and `after`
+ * @returns with the query of the next page, where there is one
+ * @throws HttpError 400
+ */
+export async function listAccounts(query: Readonly<Record<string, string>>): Promise<{
+  readonly accounts: readonly AccountRecord[];
+  readonly next: Readonly<Record<string, string>> | undefined;
+}> {
+  const page = pageShape.safeParse(query);
+  if (!page.success) {
+    throw badRequest(
+      `count is ${quote(query['count'] ?? '')}; allowed is a whole number from 1 to ${longestAccountPage}.`,
+    );
+  }
+  const { count = longestAccountPage, region: first = settings.regions[0] ?? '', after } = page.data;
+  if (!settings.regions.includes(first)) {
+    throw badRequest(`region is ${quote(first)}; allowed is ${settings.regions.join(' or ')}.`);
+  }
+  const accounts: AccountRecord[] = [];
+  let last = { region: first, after: after ?? '' };
+  for (const region of settings.regions.slice(settings.regions.indexOf(first))) {
+    for await (const account of accountsOf(region, region === first ? after : undefined)) {
+      if (accounts.length === count) return { accounts, next: { count: String(count), ...last } };
+      accounts.push(await recordOf(account));
+      last = { region, after: account.id };
+    }
+  }
+  return { accounts, next: undefined };
+}
+
+export const getAccount = async (id: string): Promise<AccountRecord> => recordOf(await get(id));
+
+/** Reads what a new account is made of: the fields that can be set, and an id. */
+function parseNewAccount(bytes: Uint8Array): {
+  readonly id: string | undefined;
+  readonly input: AccountInput;
+} {
+  const body = bytes.length === 0 ? {} : parseJson('The body', bytes);
+  if (typeof body !== 'object' || body === null || !('id' in body)) {
+    return { id: undefined, input: parseAccountInput(body, settings.regions) };
+  }
+  const { id, ...fields } = body;
+  const read = accountId.safeParse(id);
+  if (!read.success) throw badRequest(`id is ${quote(JSON.stringify(id))}; allowed is a UUID.`);
+  return { id: read.data.toLowerCase(), input: parseAccountInput(fields, settings.regions) };
+}
+
+/** @throws HttpError 400, or 409 when the id is taken; nothing is changed then */
+export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
+  const { id: givenId, input } = parseNewAccount(bytes);
+  const [region = settings.region] = settings.regions;
   const secret = await masterSecret();
-  return {
-    id: account.id,
-    customer_id: account.customerId,
-    type: account.plan,
-    region: account.region,
-    active: account.active,
-    state: account.state,
-    creation_time: account.createdAt,
-    token: tokenOf(secret, account, 'write'),
-    read_only_token: tokenOf(secret, account, 'read'),
-    signing_keys: signingKeysOf(secret, account),
-  };
+  const fresh = newAccount({
+    id: givenId ?? randomUUID(),
+    plan: input.type ?? 'free',
+    region: input.region ?? region,
+    createdAt: now(),
+    signingSecret: secretMark(secret.current),
+  });
+  const account = withFields(fresh, input, now());
+  // A replica knows nothing yet of what another has just been given, so all are asked.
+  const isTaken = givenId !== undefined && (await find(givenId)) !== undefined;
+  if (isTaken || !(await saveAccount(account, undefined))) {
+    throw new HttpError(409, `There is an account ${quote(account.id)} already.`);
+  }
+  return recordOf(account);
+}
+
+/** How often a change is made anew on the outcome of another. */
+const tries = 5;
+
+/**
+ * Changes an account in its own region.
+ *
+ * @throws HttpError 404, also for one that was deleted; 503
+ */
+async function change(id: string, work: (account: Account) => Account | Promise<Account>): Promise<Account> {
+  for (let attempt = 0; attempt < tries; attempt += 1) {
+    const before = await get(id);
+    if (isDeleted(before)) throw notFound(`The account ${quote(id)} was deleted.`);
+    const after = { ...(await work(before)), version: before.version + 1 };
+    if (await saveWithFollowers(after, before)) return after;
+  }
+  throw isBusy(id);
+}
+
+/** Longer than a request to the API takes: whatever becomes of this process, the change was made by then or never will be. */
+const laterSeconds = 60;
+
+/**
+ * Saves an account. Regions that have to follow are told twice: before, for later, so that they follow even if this
+ * process dies right after it has saved; and then at once.
+ */
+async function saveWithFollowers(after: Account, before: Account): Promise<boolean> {
+  const isFollowed = after.state !== before.state || after.region !== before.region;
+  if (isFollowed) await tellAllRegions(after.id, laterSeconds);
+  const isSaved = await saveAccount(after, before);
+  if (isSaved && isFollowed) await tellAllRegions(after.id, 0);
+  return isSaved;
+}
+
+/** @throws HttpError 400, 404 or 503; nothing is changed then */
+export async function updateAccount(id: string, bytes: Uint8Array): Promise<AccountRecord> {
+  const input = parseAccountInput(parseJson('The body', bytes), settings.regions);
+  const account = await change(id, (before) => withFields(before, input, now()));
+  // An account that moved is answered when its new region has it.
+  return recordOf(await get(account.id));
 }
 
 /**
- * Creates an account in this deployment's region, or finds the one with the given id as it is: calling it twice makes
- * one account.
+ * Deletes an account: its tokens end at once, its schedules and deliveries follow, and its data expires. Deleting it again
+ * changes nothing.
  *
- * @throws Error that names the field when the input is malformed
+ * @throws HttpError 404 or 503
  */
-export async function createAccount(input: unknown): Promise<AccountRecord> {
-  const parsed = newAccount.safeParse(input);
-  if (!parsed.success) throw new Error(`The account is malformed:\n${z.prettifyError(parsed.error)}`);
-  const { id = randomUUID(), customer_id: customerId, type: plan } = parsed.data;
-  const account: Account = {
-    id,
-    customerId,
-    plan,
-    region: settings.region,
-    active: true,
-    state: 'active',
-    tokenGeneration: 1,
-    signingGeneration: 1,
-    createdAt: now(),
-    limits: {},
+export async function deleteAccount(id: string): Promise<AccountRecord> {
+  const account = await get(id);
+  if (isDeleted(account)) return recordOf(account);
+  const time = now();
+  const end = { active: false, state: 'deleted', stateChangedAt: time, deletedAt: time };
+  return recordOf(await change(id, (before) => ({ ...before, ...end })));
+}
+
+/**
+ * Gives an account new tokens. In its region the old ones are refused from now on.
+ *
+ * @throws HttpError 404 or 503
+ */
+export const rotateTokens = async (id: string): Promise<AccountRecord> =>
+  recordOf(await change(id, (before) => ({ ...before, tokenGeneration: before.tokenGeneration + 1 })));
+
+/** How many days the statistics show. */
+const statsDays = 30;
+
+const weekday = (day: string): string =>
+  new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' }).format(new Date(day));
+
+/** @throws HttpError 404 */
+export async function getStats(id: string): Promise<Answer<typeof answers.accountStats>> {
+  const { region } = await get(id);
+  const time = now();
+  const days = Array.from({ length: statsDays }, (_, index) => dayOf(time - (statsDays - 1 - index) * dayMs));
+  const months = [...new Set(days.map((day) => day.slice(0, 7)))];
+  const usage = new Map(
+    (await Promise.all(months.map((month) => usageOf(id, month, region)))).flatMap((found) => [...found]),
+  );
+  const daily = (of: (one: Usage) => number) =>
+    days.map((day) => {
+      const found = usage.get(day);
+      return { x: new Date(day).toISOString(), y: found === undefined ? 0 : of(found) };
+    });
+  const billing = (messages: number): number => Number((messages * settings.pricePerMessage).toFixed(6));
+  const month = dayOf(time).slice(0, 7);
+  const monthly = (of: (one: Usage) => number): number =>
+    [...usage].reduce((total, [day, one]) => (day.startsWith(month) ? total + of(one) : total), 0);
+  return {
+    days: days.map(weekday),
+    daily_requests: daily(({ requests }) => requests),
+    daily_messages: daily(({ messages }) => messages),
+    daily_calls: daily(({ calls }) => calls),
+    daily_bandwidths: daily(({ bytes }) => bytes),
+    daily_billings: daily(({ messages }) => billing(messages)),
+    total_monthly_requests: monthly(({ requests }) => requests),
+    total_monthly_messages: monthly(({ messages }) => messages),
+    total_monthly_bandwidth: monthly(({ bytes }) => bytes),
+    total_monthly_billing: billing(monthly(({ messages }) => messages)),
   };
-  const existing = (await storeAccount(account)) ? account : await loadAccount(id, true);
-  if (existing === undefined) throw new Error(`The account ${id} was deleted while it was created.`);
-  return recordOf(existing);
 }

@@ -1,8 +1,8 @@
-import type { Account } from '../domain/account.ts';
-import { readToken, verifyToken, type Access } from '../domain/credentials.ts';
+import { isServed, type Account } from '../domain/account.ts';
+import { readToken, verifyToken, type Access, type MasterSecret } from '../domain/credentials.ts';
 import { HttpError } from '../domain/httpError.ts';
 import { loadAccount } from '../stores/accounts.ts';
-import { masterSecret } from '../stores/masterSecret.ts';
+import { masterSecret, renewedMasterSecret } from '../stores/secrets.ts';
 import { settings } from '../settings.ts';
 
 export interface Caller {
@@ -30,11 +30,19 @@ export async function authenticate(token: string | undefined): Promise<Caller> {
   if (parts === undefined) throw unauthorized('The token is malformed; use it exactly as it was issued.');
 
   const [account, secret] = await Promise.all([loadAccount(parts.accountId, true), masterSecret()]);
-  const access = account && verifyToken(secret, account, parts.password);
+  const access = account && (await verify(account, secret, parts.password));
   if (account === undefined || access === undefined) throw unauthorized('The token is not valid.');
   if (account.region !== settings.region) {
     throw unauthorized(`The token belongs to the region ${account.region}; this is ${settings.region}.`);
   }
-  if (!account.active || account.state !== 'active') throw unauthorized('The account is not active.');
+  if (!isServed(account)) throw unauthorized('The account is not active.');
   return { account, access };
+}
+
+/** A token that does not verify may be of a master secret that this process has not heard of yet. */
+async function verify(account: Account, secret: MasterSecret, password: string): Promise<Access | undefined> {
+  const access = verifyToken(secret, account, password);
+  if (access !== undefined) return access;
+  const renewed = await renewedMasterSecret();
+  return renewed && verifyToken(renewed, account, password);
 }

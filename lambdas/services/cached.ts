@@ -5,11 +5,12 @@ const capacity = 1_000;
 
 /**
  * Remembers what a look-up found for a while; concurrent look-ups of one key share one. Failures and what was not
- * found are not remembered.
+ * found are not remembered, nor what is not worth it.
  */
 export function cached<T>(
   lifetimeMs: number,
   look: (key: string) => Promise<T | undefined>,
+  isWorth: (found: T) => boolean = () => true,
 ): (key: string) => Promise<T | undefined> {
   const entries = new Map<string, { readonly value: Promise<T | undefined>; readonly until: number }>();
   return (key) => {
@@ -17,7 +18,7 @@ export function cached<T>(
     if (known !== undefined && now() < known.until) return known.value;
     const value = look(key).then(
       (found) => {
-        if (found === undefined) entries.delete(key);
+        if (found === undefined || !isWorth(found)) entries.delete(key);
         return found;
       },
       (error: unknown) => {

@@ -1,17 +1,11 @@
-import { limitsOf, type Account } from '../domain/account.ts';
+import { accountLifetimeMs, isDeleted, isServed, limitsOf, type Account } from '../domain/account.ts';
 import { now, secondMs } from '../domain/clock.ts';
 import { signingKeysOf } from '../domain/credentials.ts';
 import { headerName, type Header } from '../domain/dialect.ts';
 import { withDefaults } from '../domain/forwarding.ts';
 import { derivedId, timeOfId } from '../domain/ids.ts';
 import { callbackBody } from '../domain/callback.ts';
-import {
-  expiryOf,
-  keptResponseBytes,
-  type Attempt,
-  type CallbackSettings,
-  type Message,
-} from '../domain/message.ts';
+import { expiryOf, type Attempt, type CallbackSettings, type Message } from '../domain/message.ts';
 import { outcomeOf, type DestinationResponse, type Outcome } from '../domain/outcome.ts';
 import type { Pointer } from '../domain/pointer.ts';
 import { noRedaction, type Redaction } from '../domain/redaction.ts';
@@ -20,7 +14,7 @@ import { settings } from '../settings.ts';
 import { loadAccount } from '../stores/accounts.ts';
 import { loadBody, storeBody } from '../stores/bodies.ts';
 import { putDeadLetter } from '../stores/dlq.ts';
-import { masterSecret } from '../stores/masterSecret.ts';
+import { masterSecret } from '../stores/secrets.ts';
 import { isEnded, loadMessage, putMessage, recordAttempt, type MessageHistory } from '../stores/messages.ts';
 import { createDeliveryClient } from '../transport/deliveryClient.ts';
 import { log, urlForLog } from '../transport/log.ts';
@@ -28,6 +22,8 @@ import { sendAgain, sendPointer } from '../transport/queue.ts';
 import { cached } from './cached.ts';
 import { allowedDestinations } from './destinations.ts';
 import { keepDlqSize } from './dlqSize.ts';
+import { hold } from './hold.ts';
+import { countFollowing } from './usage.ts';
 
 /**
  * Delivery of one message, one attempt at a time.
@@ -41,8 +37,11 @@ import { keepDlqSize } from './dlqSize.ts';
 
 const request = createDeliveryClient(allowedDestinations);
 
-/** An account changes rarely, and its next signing key is known in advance: a delivery may see it ten seconds late. */
-const accounts = cached(10 * secondMs, (id: string) => loadAccount(id, false));
+/**
+ * An account changes rarely, and its next signing key is known in advance: a delivery may see a change late. Of one that is
+ * not served, each message asks anew.
+ */
+const accounts = cached(accountLifetimeMs, (id: string) => loadAccount(id, false), isServed);
 
 /** A request to the API ends after 29 s: a row that is not there by then will not come. */
 const youngMs = 30 * secondMs;
@@ -64,7 +63,7 @@ export async function deliver(pointer: Pointer): Promise<void> {
   const { message, attempts } = history;
   const recorded = attempts.find((attempt) => attempt.number === pointer.attempt);
   if (recorded !== undefined) {
-    await follow(history, recorded);
+    await followAgain(history, recorded);
     return;
   }
   if (history.end !== undefined) return;
@@ -76,6 +75,11 @@ export async function deliver(pointer: Pointer): Promise<void> {
   }
 
   const [account, body] = await Promise.all([ownerOf(message), loadBody(message.messageId, history.body)]);
+  if (account === undefined) return;
+  if (!isServed(account)) {
+    await hold(history, pointer);
+    return;
+  }
   const startedAt = now();
   const response = await send(message, pointer.attempt, account, body);
   await settle(history, account, body, { number: pointer.attempt, startedAt, response });
@@ -90,11 +94,17 @@ export async function abandon(pointer: Pointer): Promise<void> {
   if (history === undefined) return;
   const recorded = history.attempts.find((attempt) => attempt.number === pointer.attempt);
   if (recorded !== undefined) {
-    await follow(history, recorded);
+    await followAgain(history, recorded);
     return;
   }
   if (history.end !== undefined) return;
   const { message } = history;
+  const account = await ownerOf(message);
+  if (account === undefined) return;
+  if (!isServed(account)) {
+    await hold(history, pointer);
+    return;
+  }
   const wantsBody = message.callback !== undefined || message.failureCallback !== undefined;
   const body = wantsBody ? await loadBody(message.messageId, history.body) : new Uint8Array();
   const response = {
@@ -104,7 +114,7 @@ export async function abandon(pointer: Pointer): Promise<void> {
     body: new Uint8Array(),
   };
   const attempt = { number: pointer.attempt, startedAt: now(), response };
-  await settle(history, await ownerOf(message), body, attempt, { state: 'FAILED' });
+  await settle(history, account, body, attempt, { state: 'FAILED' });
 }
 
 /** A pointer may overtake the row that is written beside it: a young one looks again, an old one has lost its row. */
@@ -120,10 +130,12 @@ function dueTime({ message, attempts }: MessageHistory, attempt: number): number
   return before?.nextDeliveryAt ?? message.notBefore;
 }
 
-async function ownerOf(message: Message): Promise<Account> {
-  const account = await accounts(message.accountId);
-  if (account === undefined) throw new ComeBack(`The account ${message.accountId} is not there.`);
-  return account;
+/** @returns undefined when it was deleted: its messages are not delivered, and expire */
+async function ownerOf({ accountId, messageId }: Message): Promise<Account | undefined> {
+  const account = (await accounts(accountId)) ?? (await loadAccount(accountId, true));
+  if (account !== undefined && !isDeleted(account)) return account;
+  log.warn('A message of a deleted account is not delivered', { accountId, messageId });
+  return undefined;
 }
 
 /** What a destination is told of where its message came from. */
@@ -190,6 +202,7 @@ async function settle(
   decided?: { readonly state: 'FAILED' },
 ): Promise<void> {
   const { message } = history;
+  const limits = limitsOf(account);
   const recordedAt = now();
   const outcome = await afterCancelling(
     message,
@@ -199,12 +212,12 @@ async function settle(
     ...made,
     ...outcome,
     recordedAt,
-    response: { ...made.response, body: made.response.body.subarray(0, keptResponseBytes) },
+    response: { ...made.response, body: made.response.body.subarray(0, limits.max_events_size) },
   };
   const due = callbacksDue(history, attempt);
   await Promise.all(
     due.map(async (callback) => {
-      const { max_message_size: maxBytes, max_dlq_retention_time_milis: dlqRetentionMs } = limitsOf(account);
+      const { max_message_size: maxBytes, max_dlq_retention_time_milis: dlqRetentionMs } = limits;
       const facts = { message, body, response: made.response, retried: made.number, dlqId: callback.dlqId };
       const content = callbackBody(facts, maxBytes);
       const notBefore = recordedAt + callback.settings.delayMs;
@@ -237,7 +250,7 @@ async function settle(
   });
   // Another worker recorded it meanwhile and does what follows. Should it die before, this pointer's return sees to it.
   if (!first) throw new ComeBack('The attempt was recorded by another worker.');
-  await follow(history, attempt);
+  await Promise.all([follow(history, attempt, account), countFollowing(account, due.length)]);
 }
 
 /** A callback's body holds its message's body and headers: where those are redacted, it is. */
@@ -289,7 +302,7 @@ function callbacksDue(
  * Does what follows from a recorded attempt. Everything here may be done twice: a second pointer to an attempt that was
  * made is dropped, and a dead letter is written unless it is there.
  */
-async function follow(history: MessageHistory, attempt: Attempt): Promise<void> {
+async function follow(history: MessageHistory, attempt: Attempt, owner: Account): Promise<void> {
   const { message } = history;
   const steps: Promise<void>[] = callbacksDue(history, attempt).map((callback) =>
     sendPointer(
@@ -303,13 +316,19 @@ async function follow(history: MessageHistory, attempt: Attempt): Promise<void> 
   if (attempt.state === 'RETRY' && !isNextMade) {
     steps.push(sendPointer(message, next, attempt.nextDeliveryAt ?? attempt.recordedAt));
   }
-  if (attempt.state === 'FAILED') steps.push(bury(history, attempt));
+  if (attempt.state === 'FAILED') steps.push(bury(history, attempt, owner));
   await Promise.all(steps);
 }
 
-async function bury(history: MessageHistory, last: Attempt): Promise<void> {
+/** The pointer to an attempt that was made came back: whoever made it may have died before he did what follows. */
+async function followAgain(history: MessageHistory, attempt: Attempt): Promise<void> {
+  const owner = await ownerOf(history.message);
+  if (owner !== undefined) await follow(history, attempt, owner);
+}
+
+async function bury(history: MessageHistory, last: Attempt, owner: Account): Promise<void> {
   const { message } = history;
-  const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(await ownerOf(message));
+  const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(owner);
   const dlqId = dlqIdOf(history, last.number);
   await putDeadLetter({
     dlqId,

@@ -26,6 +26,7 @@ import { destinationRules } from './destinations.ts';
 import { listBudgetMs } from './logs.ts';
 import { bulkAtOnce, bulkBudgetMs } from './messages.ts';
 import { merged, pageOf, rangeOf, type Page } from './pages.ts';
+import { gateOf } from './usage.ts';
 
 const scopeOf = (account: Account): string => `${account.id}/dlq`;
 
@@ -160,6 +161,7 @@ export async function retryDlqEntry(
   const entry = await loadDeadLetter(account.id, dlqId, now());
   const outcomes = await retry(account, entry === undefined ? [] : [entry], overrides);
   const outcome = outcomes.get(dlqId) ?? 'gone';
+  if (outcome instanceof HttpError) throw outcome;
   if (outcome === 'gone') throw noSuchEntry(dlqId);
   if (outcome === 'failed') {
     throw new HttpError(503, `The dead letter ${quote(dlqId)} could not be sent again; it is still there.`);
@@ -176,9 +178,14 @@ export async function retryDlqEntries(
   const overrides = overridesOf(account, request);
   const responses: { readonly messageId: string }[] = [];
   const cursor = await onEach(account, filter, async (entries) => {
+    let refusal: HttpError | undefined;
     for (const outcome of (await retry(account, entries, overrides)).values()) {
-      if (typeof outcome === 'object') responses.push(outcome);
+      if (outcome instanceof HttpError) refusal = outcome;
+      else if (typeof outcome === 'object') responses.push(outcome);
     }
+    if (refusal === undefined) return;
+    const sentence = `${refusal.message} Sent again before that: ${responses.length} dead letters.`;
+    throw new HttpError(refusal.status, sentence, refusal.headers);
   });
   return { cursor, responses };
 }
@@ -186,8 +193,11 @@ export async function retryDlqEntries(
 const overridesOf = (account: Account, request: RetryRequest): Partial<PublishOptions> =>
   parseOverrides(request, account, destinationRules(request.host), now());
 
-/** The message that an entry was sent again as; or that it was not there any more, or could not be sent. */
-type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed';
+/**
+ * The message that an entry was sent again as; or that it was not there any more, could not be sent, or was one too many
+ * for the account's limits.
+ */
+type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
 
 /** How long a retry may take before it counts as dead, and its entries are others' to retry. */
 const retryPatienceMs = 12_000;
@@ -204,23 +214,33 @@ async function retry(
   overrides: Partial<PublishOptions>,
 ): Promise<ReadonlyMap<string, RetryOutcome>> {
   const outcomes = new Map<string, RetryOutcome>();
+  const gate = await gateOf(account);
   const until = now() + 2 * retryPatienceMs;
   let left = entries;
   for (let waitMs = 500; ; waitMs *= 2) {
     const ours: Claimed[] = [];
     const theirs: DeadLetter[] = [];
     await eachOf(left, bulkAtOnce, async (entry) => {
+      const refusal = gate.admit(1);
+      if (refusal !== undefined) {
+        outcomes.set(entry.dlqId, refusal);
+        return;
+      }
       const time = now();
       const claim = await claimRetry(account.id, entry.dlqId, {
         retryId: newId('msg', time),
         now: time,
         staleBefore: time - retryPatienceMs,
       });
+      if (claim.state !== 'ours') gate.giveBack(1);
       if (claim.state === 'ours') ours.push({ entry, retryId: claim.retryId });
       else if (claim.state === 'theirs') theirs.push(entry);
       else outcomes.set(entry.dlqId, claim.state === 'sent' ? { messageId: claim.retryId } : 'gone');
     });
-    for (const [dlqId, outcome] of await sendAgain(account, ours, overrides)) outcomes.set(dlqId, outcome);
+    for (const [dlqId, outcome] of await sendAgain(account, ours, overrides)) {
+      if (typeof outcome !== 'object') gate.giveBack(1);
+      outcomes.set(dlqId, outcome);
+    }
     if (theirs.length === 0) return outcomes;
     if (now() > until) {
       for (const { dlqId } of theirs) outcomes.set(dlqId, 'failed');

@@ -1,3 +1,4 @@
+import { isServed } from '../domain/account.ts';
 import { minuteMs, now } from '../domain/clock.ts';
 import { HttpError } from '../domain/httpError.ts';
 import { timeOfId } from '../domain/ids.ts';
@@ -10,6 +11,7 @@ import { log } from '../transport/log.ts';
 import { unschedule } from '../transport/scheduler.ts';
 import { acceptEach } from './accept.ts';
 import { prepare } from './publish.ts';
+import { gateOf, settleUsage } from './usage.ts';
 
 /** A worker that took a fire and has not finished it by then has died: its function ends after 60 s. */
 const staleMs = minuteMs;
@@ -68,13 +70,25 @@ async function publishFire(
   const { accountId, scheduleId, seed, saveId } = schedule;
   const account = await loadAccount(accountId, false);
   if (account === undefined) return { messageIds: [], error: 'The account is not there.' };
+  // Its tokens cannot change the schedule here, so it must not go on behind their back.
+  if (account.region !== settings.region) {
+    return { messageIds: [], error: `The account is served in ${account.region}.` };
+  }
+  if (!isServed(account)) return { messageIds: [], error: 'The account is not active.' };
   const body = await loadBody(saveId, schedule.body);
   const [host = ''] = settings.ownHosts;
   try {
     const { drafts } = await prepare(account, { ...schedule, body, host, fire: { scheduleId, time, seed } });
+    const gate = await gateOf(account);
+    const refusal = gate.admit(drafts.length);
+    if (refusal !== undefined) throw refusal;
     // What could not be accepted is accepted under the same ids when the fire comes back.
     const accepted = await acceptEach(drafts);
-    if (!accepted.every(Boolean)) throw new Error('Not every message of a fire could be stored.');
+    if (!accepted.every(Boolean)) {
+      gate.giveBack(drafts.length);
+      throw new Error('Not every message of a fire could be stored.');
+    }
+    await settleUsage(account);
     return { messageIds: drafts.map(({ message }) => message.messageId) };
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;

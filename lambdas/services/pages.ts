@@ -2,7 +2,7 @@ import { now } from '../domain/clock.ts';
 import { openCursor, sealCursor, type Place } from '../domain/cursor.ts';
 import type { Filter } from '../domain/filters.ts';
 import type { Ordered, Range } from '../stores/shards.ts';
-import { masterSecret } from '../stores/masterSecret.ts';
+import { masterSecret } from '../stores/secrets.ts';
 
 /** Compares rows the way lists show them: newest first, and at one time the larger id first. */
 const isBefore = (one: Ordered, other: Ordered): boolean =>
@@ -28,7 +28,7 @@ export async function* merged<T extends Ordered>(sources: readonly AsyncIterator
 /** Where a list begins and ends: what its filter and its cursor say. */
 export async function rangeOf(scope: string, filter: Filter): Promise<Range> {
   const { fromDate, toDate, cursor } = filter;
-  const behind = cursor === undefined ? undefined : openCursor(await masterSecret(), scope, cursor);
+  const behind = cursor === undefined ? undefined : openCursor((await masterSecret()).current, scope, cursor);
   return { fromDate, toDate, behind };
 }
 
@@ -58,7 +58,7 @@ export async function pageOf<T extends Ordered, E>(
   for await (const row of rows) {
     const isFull = entries.length >= limits.count;
     if (last !== undefined && (isFull || now() > until)) {
-      return { entries, cursor: sealCursor(await masterSecret(), scope, last) };
+      return { entries, cursor: sealCursor((await masterSecret()).current, scope, last) };
     }
     const own = entriesOf(row);
     const { behind } = range;
@@ -67,7 +67,7 @@ export async function pageOf<T extends Ordered, E>(
     entries.push(...taken);
     const isWhole = shown + taken.length >= own.length;
     last = { time: row.time, id: row.id, shown: isWhole ? undefined : shown + taken.length };
-    if (!isWhole) return { entries, cursor: sealCursor(await masterSecret(), scope, last) };
+    if (!isWhole) return { entries, cursor: sealCursor((await masterSecret()).current, scope, last) };
   }
   return { entries, cursor: undefined };
 }

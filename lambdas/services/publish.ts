@@ -14,6 +14,7 @@ import { loadUrlGroup } from '../stores/urlGroups.ts';
 import { accept, acceptEach, takeBack, type Draft } from './accept.ts';
 import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
 import { destinationRules } from './destinations.ts';
+import { gateOf, type Gate } from './usage.ts';
 
 export interface PublishRequest extends Pick<
   CanonicalRequest,
@@ -164,16 +165,24 @@ const notStored = (): HttpError =>
 /**
  * Publishes to a URL, or to every endpoint of a URL group: to all of them or to none.
  *
- * @throws HttpError 400, 403, 404, 412, 413 or 503; nothing is accepted then
+ * @throws HttpError 400, 403, 404, 412, 413, 429 or 503; nothing is accepted then
  */
 export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
   const prepared = await prepare(account, request);
   const [only, ...others] = prepared.drafts;
+  const gate = await gateOf(account);
   if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {
-    await accept(only);
+    const refusal = gate.admit(1);
+    if (refusal !== undefined) throw refusal;
+    try {
+      await accept(only);
+    } catch (error) {
+      gate.giveBack(1);
+      throw error;
+    }
     return answerOf(prepared, [{ draft: only, messageId: only.message.messageId, isDuplicate: false }]);
   }
-  const [outcome] = await publishPrepared([prepared]);
+  const [outcome] = await publishPrepared([prepared], gate);
   if (outcome instanceof HttpError || outcome === undefined) throw outcome ?? notStored();
   return outcome;
 }
@@ -211,7 +220,7 @@ export async function publishBatch(
       `The batch makes ${messages} messages, groups counted out; allowed are ${mostMessages}.`,
     );
   }
-  return publishPrepared(prepared);
+  return publishPrepared(prepared, await gateOf(account));
 }
 
 function onlyHttpError(error: unknown): HttpError {
@@ -220,8 +229,13 @@ function onlyHttpError(error: unknown): HttpError {
 }
 
 async function publishPrepared(
-  prepared: readonly (Prepared | HttpError)[],
+  candidates: readonly (Prepared | HttpError)[],
+  gate: Gate,
 ): Promise<readonly (PublishAnswer | HttpError)[]> {
+  const prepared = candidates.map((item) =>
+    item instanceof HttpError ? item : (gate.admit(item.drafts.length) ?? item),
+  );
+  const counted = prepared.reduce((sum, item) => sum + ('drafts' in item ? item.drafts.length : 0), 0);
   const verdicts = new Map<Prepared, readonly Verdict[]>();
   const deduplicate = deduplicator();
   await eachOf(prepared, atOnce, async (item) => {
@@ -232,6 +246,7 @@ async function publishPrepared(
   const drafts = [...new Set([...verdicts.values()].flat().flatMap(({ draft }) => draft ?? []))];
   const accepted = await acceptEach(drafts);
   const failed = new Set(drafts.filter((_, index) => accepted[index] !== true));
+  gate.giveBack(counted - (drafts.length - failed.size));
 
   const outcomes: (PublishAnswer | HttpError)[] = [];
   await eachOf(prepared, atOnce, async (item, index) => {

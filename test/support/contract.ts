@@ -1,21 +1,25 @@
-/** The API's description as a contract: what is answered is checked against it. */
+/** The APIs' descriptions as contracts: what is answered is checked against them. */
 import { fromJSONSchema } from 'zod';
 import * as z from 'zod/mini';
-import { describeApi, describedPath } from '../../lambdas/http/openapi/document.ts';
-import { findRoute } from '../../lambdas/http/routes.ts';
+import { describeApi, describeManagementApi, describedPath } from '../../lambdas/http/openapi/document.ts';
+import { findManagementRoute, findRoute } from '../../lambdas/http/routes.ts';
 
-export const document = describeApi();
+export type Document = ReturnType<typeof describeApi>;
+
+/** The messaging API's. */
+export const document: Document = describeApi();
+export const managementDocument: Document = describeManagementApi();
 
 const reference = z.object({ $ref: z.string() });
 
-/** What stands at a `$ref` of the document, or what is none as it is. */
-export function resolve(value: unknown): unknown {
+/** What stands at a `$ref` of a document, or what is none as it is. */
+export function resolve(value: unknown, within: Document = document): unknown {
   const { success, data } = reference.safeParse(value);
   if (!success) return value;
   const found = data.$ref
     .replace(/^#\//, '')
     .split('/')
-    .reduce<unknown>((place, key) => z.record(z.string(), z.unknown()).parse(place)[key], document);
+    .reduce<unknown>((place, key) => z.record(z.string(), z.unknown()).parse(place)[key], within);
   if (found === undefined) throw new Error(`${data.$ref} leads nowhere.`);
   return found;
 }
@@ -31,9 +35,9 @@ function closed(schema: unknown): unknown {
   return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
 }
 
-/** A checker of values against one of the document's schemas. */
-export function checkerOf(schema: unknown): z.core.$ZodType {
-  const whole = closed({ ...jsonSchema.parse(schema), $defs: document.components.schemas });
+/** A checker of values against a schema as a document has it. */
+export function checkerOf(schema: unknown, within: Document = document): z.core.$ZodType {
+  const whole = closed({ ...jsonSchema.parse(schema), $defs: within.components.schemas });
   const local = JSON.stringify(whole).replaceAll('#/components/schemas/', '#/$defs/');
   return fromJSONSchema(jsonSchema.parse(JSON.parse(local)));
 }
@@ -49,22 +53,33 @@ const response = z.object({
   }),
 });
 
-/** The operation that answers a request, as `METHOD /path`. */
+/** The operation of either API that answers a request, as `METHOD /path`. */
 export function operationOf(method: string, path: string): string {
-  const { route } = findRoute(method, path.replace(/\?.*$/s, ''));
+  const plain = path.replace(/\?.*$/s, '');
+  const route = findRoute(method, plain).route ?? findManagementRoute(method, plain).route;
   if (route === undefined) throw new Error(`${method} ${path} has no route.`);
   return `${method} ${route.path}`;
 }
 
-/** How the document describes an operation's answer with a status; throws when it does not know it. */
-export function responseOf(operation: string, status: number) {
+/** An operation as it is described, and the document that does so. */
+function descriptionOf(operation: string) {
   const [method = '', path = ''] = operation.split(' ');
-  const described = document.paths[describedPath(path)]?.[method.toLowerCase()]?.responses[status];
-  if (described === undefined) throw new Error(`${operation} does not know the status ${status}.`);
-  return response.parse(resolve(described)).content['application/json'];
+  for (const within of [document, managementDocument]) {
+    const described = within.paths[describedPath(path)]?.[method.toLowerCase()];
+    if (described !== undefined) return { described, within };
+  }
+  throw new Error(`${operation} is not described.`);
 }
 
-/** The sentences that the document shows for an operation's refusals with a status. */
+/** How its document describes an operation's answer with a status; throws when it does not know it. */
+export function responseOf(operation: string, status: number) {
+  const { described, within } = descriptionOf(operation);
+  const found = described.responses[status];
+  if (found === undefined) throw new Error(`${operation} does not know the status ${status}.`);
+  return response.parse(resolve(found, within)).content['application/json'];
+}
+
+/** The sentences that its document shows for an operation's refusals with a status. */
 export function errorsOf(operation: string, status: number): readonly string[] {
   const shape = z.object({ error: z.string() });
   return Object.values(responseOf(operation, status).examples ?? {}).map(
@@ -73,7 +88,7 @@ export function errorsOf(operation: string, status: number): readonly string[] {
 }
 
 /**
- * Checks an answer against the document.
+ * Checks an answer against the document of its operation.
  *
  * @throws Error when the status is not described, or the body is not as described
  */
@@ -82,6 +97,6 @@ export function checkAnswer(
   answer: { readonly status: number; readonly json: unknown },
 ): void {
   const { schema } = responseOf(operation, answer.status);
-  const { success, error } = z.safeParse(checkerOf(schema), answer.json);
+  const { success, error } = z.safeParse(checkerOf(schema, descriptionOf(operation).within), answer.json);
   if (!success) throw new Error(`${operation}, ${answer.status}:\n${z.prettifyError(error)}`);
 }

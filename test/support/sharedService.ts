@@ -12,7 +12,21 @@ export interface Service {
   readonly readOnlyToken: string;
   readonly currentSigningKey: string;
   readonly nextSigningKey: string;
+  readonly management: Management;
+  /** A region of the deployment that this service is not in, and its URL where it runs. */
+  readonly otherRegion: string;
+  readonly otherUrl: string | undefined;
 }
+
+/** The management API, and who may use it. */
+export interface Management {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+/** What a message costs: budgets are reached after a few. */
+export const pricePerMessage = 0.1;
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -27,6 +41,11 @@ const deployed = z.object({
   SVC_READ_ONLY_TOKEN: z.string(),
   SVC_CURRENT_SIGNING_KEY: z.string(),
   SVC_NEXT_SIGNING_KEY: z.string(),
+  SVC_MANAGEMENT_URL: z.url(),
+  SVC_MANAGEMENT_USER: z.string(),
+  SVC_MANAGEMENT_PASSWORD: z.string(),
+  SVC_OTHER_REGION: z.string(),
+  SVC_OTHER_URL: z.url(),
 });
 
 /**
@@ -44,10 +63,17 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       readOnlyToken: env.SVC_READ_ONLY_TOKEN,
       currentSigningKey: env.SVC_CURRENT_SIGNING_KEY,
       nextSigningKey: env.SVC_NEXT_SIGNING_KEY,
+      management: {
+        url: env.SVC_MANAGEMENT_URL,
+        user: env.SVC_MANAGEMENT_USER,
+        password: env.SVC_MANAGEMENT_PASSWORD,
+      },
+      otherRegion: env.SVC_OTHER_REGION,
+      otherUrl: env.SVC_OTHER_URL,
     });
     return undefined;
   }
-  const stage = await startStage();
+  const stage = await startStage({ args: ['--price-per-message', String(pricePerMessage)] });
   project.provide('service', {
     target: 'local',
     url: stage.url,
@@ -56,6 +82,9 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     readOnlyToken: stage.readOnlyToken,
     currentSigningKey: stage.currentSigningKey,
     nextSigningKey: stage.nextSigningKey,
+    management: stage.management,
+    otherRegion: 'us-east-1',
+    otherUrl: undefined,
   });
   return async () => {
     await stage.stop();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod/mini';
+import type { Management } from './sharedService.ts';
 
 export interface StageOptions {
   /** A fresh temporary one when absent. */
@@ -26,9 +27,7 @@ export interface Stage {
   readonly readOnlyToken: string;
   readonly currentSigningKey: string;
   readonly nextSigningKey: string;
-  readonly managementUrl: string;
-  readonly managementUser: string;
-  readonly managementPassword: string;
+  readonly management: Management;
   readonly dataDir: string;
   readonly pid: number;
   /** All that it has written to stdout and stderr so far. */
@@ -109,9 +108,11 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     readOnlyToken: variables.SVC_READ_ONLY_TOKEN,
     currentSigningKey: variables.SVC_CURRENT_SIGNING_KEY,
     nextSigningKey: variables.SVC_NEXT_SIGNING_KEY,
-    managementUrl: variables.SVC_MANAGEMENT_URL,
-    managementUser: variables.SVC_MANAGEMENT_USER,
-    managementPassword: variables.SVC_MANAGEMENT_PASSWORD,
+    management: {
+      url: variables.SVC_MANAGEMENT_URL,
+      user: variables.SVC_MANAGEMENT_USER,
+      password: variables.SVC_MANAGEMENT_PASSWORD,
+    },
     dataDir,
     pid,
     output,

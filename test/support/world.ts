@@ -45,11 +45,12 @@ export const configOf = (config: Readonly<Record<string, string>>): ReadonlyMap<
   new Map(Object.entries(config).map(([name, value]) => [name, [value]]));
 
 async function importLambdas() {
-  const [deliver, publish, accounts, stores, dynamodb, queue, settings, pointers] = await Promise.all([
+  const [deliver, publish, accounts, stores, usage, dynamodb, queue, settings, pointers] = await Promise.all([
     import('../../lambdas/services/deliver.ts'),
     import('../../lambdas/services/publish.ts'),
-    import('../../lambdas/services/accounts.ts'),
+    import('../../lambdas/domain/account.ts'),
     import('../../lambdas/stores/accounts.ts'),
+    import('../../lambdas/services/usage.ts'),
     import('../../lambdas/stores/dynamodb.ts'),
     import('../../lambdas/transport/queue.ts'),
     import('../../lambdas/settings.ts'),
@@ -58,8 +59,10 @@ async function importLambdas() {
   return {
     deliver: deliver.deliver,
     publishRequest: publish.publish,
-    createAccount: accounts.createAccount,
+    newAccount: accounts.newAccount,
     loadAccount: stores.loadAccount,
+    saveAccount: stores.saveAccount,
+    gateOf: usage.gateOf,
     dynamodb: dynamodb.dynamodb,
     sqs: queue.sqs,
     settings: settings.settings,
@@ -72,9 +75,15 @@ export async function openWorld() {
   const receiver = await startReceiver();
   const lambdas = await importLambdas();
   const { deliver, dynamodb, sqs, settings } = lambdas;
-  await lambdas.createAccount({ id: 'acct', type: 'paid' });
-  const account = await lambdas.loadAccount('acct', true);
-  if (account === undefined) throw new Error('There is no account.');
+  const account = lambdas.newAccount({
+    id: 'acct',
+    plan: 'paid',
+    region: settings.region,
+    createdAt: Date.now(),
+  });
+  await lambdas.saveAccount(account, undefined);
+  // What a process finds out once a day is not part of any message's way.
+  await lambdas.gateOf(account);
 
   let fate: Fate | undefined;
   let refused: string | undefined;

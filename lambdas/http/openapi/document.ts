@@ -1,13 +1,16 @@
 /**
- * The API's description, made from what answers requests: the route table, the tables of configuration and filters, the
+ * The APIs' descriptions, made from what answers requests: the route tables, the tables of configuration and filters, the
  * shapes of bodies. A route is described by an entry in `operations/`, without which nothing compiles.
  */
 import manifest from '../../../package.json' with { type: 'json' };
-import { routes, type ApiFunction, type Route } from '../routes.ts';
-import { errorResponses, sharedErrorResponses, type ErrorResponse } from './errors.ts';
+import { managementRoutes, routes, type ApiFunction, type Route } from '../routes.ts';
+import { refusalsOf, takesToken, type ErrorResponse } from './errors.ts';
+import { softLimit, softLimitName, type Header } from './headers.ts';
 import { tags, type Operation, type Operations } from './operation.ts';
+import { accounts } from './operations/accounts.ts';
 import { description } from './operations/description.ts';
 import { dlq } from './operations/dlq.ts';
+import { keys } from './operations/keys.ts';
 import { logs } from './operations/logs.ts';
 import { messages } from './operations/messages.ts';
 import { publish } from './operations/publish.ts';
@@ -19,7 +22,7 @@ import {
   type Parameter,
   type NamedParameters,
 } from './parameters.ts';
-import { componentSchemas, schemaOf, type Reference, type SchemaName } from './schemas.ts';
+import { schemaOf, schemasIn, type Reference, type SchemaName } from './schemas.ts';
 
 const byFunction: { readonly [F in ApiFunction]: Operations<F> } = {
   publish,
@@ -28,7 +31,9 @@ const byFunction: { readonly [F in ApiFunction]: Operations<F> } = {
   topics,
   dlq,
   schedules,
+  keys,
   description,
+  accounts,
 };
 
 const entries: readonly Readonly<Record<string, Operation>>[] = Object.values(byFunction);
@@ -39,11 +44,19 @@ interface Media {
   readonly example?: unknown;
 }
 
-interface Body {
+interface RequestBody {
   readonly description?: string;
-  readonly required?: boolean;
+  readonly required: boolean;
   readonly content: Readonly<Record<string, Media>>;
 }
+
+interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Header | Reference>>;
+  readonly content: Readonly<Record<string, Media>>;
+}
+
+type Security = readonly Readonly<Record<string, readonly string[]>>[];
 
 /** An operation object of OpenAPI. */
 export interface DescribedOperation {
@@ -52,57 +65,92 @@ export interface DescribedOperation {
   readonly summary: string;
   readonly description?: string;
   readonly deprecated?: true;
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly security: Security;
   readonly parameters: readonly (Parameter | Reference)[];
-  readonly requestBody?: Body;
-  readonly responses: Readonly<Record<string, Body | ErrorResponse | Reference>>;
+  readonly requestBody?: RequestBody;
+  readonly responses: Readonly<Record<string, Response | ErrorResponse | Reference>>;
 }
 
-const about = `A message queue with HTTP delivery.
+/** What makes one API's description. */
+interface Api {
+  readonly title: string;
+  readonly version: string;
+  /** Markdown. */
+  readonly about: string;
+  readonly routes: readonly Route[];
+  readonly securitySchemes: Readonly<Record<string, object>>;
+}
+
+const refusals =
+  'Every refusal is `{"error": "<a sentence>"}`. A path that does not exist is answered with 404, one that exists with another method with 405 and the header `Allow`. After a 5xx nothing is half-done; send the request again.';
+
+const messaging: Api = {
+  title: 'Svc Queue',
+  version: manifest.version,
+  about: `A message queue with HTTP delivery.
 
 Every configuration header \`Svc-…\` may also be given as a query parameter named in lower case (\`svc-retries=3\`); the header wins. A name that ends in \`*\` stands for all names that begin so. A deployment may accept more prefixes, which mean the same.
 
-Every refusal is \`{"error": "<a sentence>"}\`. A path that does not exist is answered with 404, one that exists with another method with 405 and the header \`Allow\`. After a 5xx nothing is half-done; send the request again.`;
-
-const securitySchemes = {
-  token: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'The account’s token; where nothing is changed, its read-only token will do.',
+${refusals}`,
+  routes,
+  securitySchemes: {
+    token: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The account’s token; where nothing is changed, its read-only token will do.',
+    },
+    queryToken: {
+      type: 'apiKey',
+      in: 'query',
+      name: 'svc_token',
+      description: 'The same, for senders that can set nothing but the URL.',
+    },
   },
-  queryToken: {
-    type: 'apiKey',
-    in: 'query',
-    name: 'svc_token',
-    description: 'The same, for senders that can set nothing but the URL.',
-  },
-} as const;
+};
 
-const security: DescribedOperation['security'] = [{ token: [] }, { queryToken: [] }];
+const management: Api = {
+  title: 'Svc Account Management',
+  version: '1.0.0',
+  about: `The accounts of a message queue with HTTP delivery, as its operator manages them.
+
+${refusals}`,
+  routes: managementRoutes,
+  securitySchemes: {
+    operator: {
+      type: 'http',
+      scheme: 'basic',
+      description: 'The user name and the password that the deployment keeps in a secret.',
+    },
+  },
+};
 
 const json = ({ schema, example }: { readonly schema: SchemaName; readonly example: unknown }) => ({
   'application/json': { schema: schemaOf(schema), example },
 });
 
 /** Whatever stands in the body is the message; its type is the sender's business. */
-const bytes: Body = {
+const bytes: RequestBody = {
   description: 'The message.',
   required: false,
   content: { '*/*': {}, 'application/json': { example: { order: 4711 } } },
 };
 
-function bodyOf({ body }: Operation): Body | undefined {
+function bodyOf({ body }: Operation): RequestBody | undefined {
   if (body === undefined || body === 'bytes') return body && bytes;
   return { required: body.required, content: json(body) };
 }
 
-function pathParameters(operation: Operation): readonly Parameter[] {
-  return Object.entries(operation.variables).map(([name, variable]) => ({
-    name,
-    in: 'path',
-    required: true,
-    ...variable,
-  }));
+/** Those that one operation has. */
+function ownParameters({ variables, query = {} }: Operation): readonly Parameter[] {
+  return [
+    ...Object.entries(variables).map(([name, one]) => ({
+      name,
+      in: 'path' as const,
+      required: true as const,
+      ...one,
+    })),
+    ...Object.entries(query).map(([name, one]) => ({ name, in: 'query' as const, ...one })),
+  ];
 }
 
 /** Those that several operations share: each is described once, and referred to. */
@@ -111,17 +159,37 @@ const sharedParameters = ({ configuration, filters }: Operation): NamedParameter
   ...(configuration && configurationParameters(configuration)),
 });
 
-function describe(route: Route, operation: Operation): DescribedOperation {
-  const requestBody = bodyOf(operation);
-  const answers = Object.entries(operation.answers).map(
-    ([status, { description: text, ...answer }]) =>
-      [status, { description: text, content: json(answer) }] as const,
-  );
-  const refusals = errorResponses(operation.errors ?? {}, {
+const refusalsTo = (route: Route, operation: Operation) =>
+  refusalsOf(operation.errors ?? {}, {
     access: route.access,
     hasVariables: /\{\w+\}/.test(route.path),
-    hasBody: requestBody !== undefined,
+    hasBody: operation.body !== undefined,
+    isHeldToUsage: operation.isHeldToUsage === true,
   });
+
+const referenceTo = (kind: 'parameters' | 'responses' | 'headers', name: string): Reference => ({
+  $ref: `#/components/${kind}/${name}`,
+});
+
+const countedHeaders = { [softLimitName]: referenceTo('headers', softLimitName) };
+
+function responsesOf(route: Route, operation: Operation): DescribedOperation['responses'] {
+  const answers = Object.entries(operation.answers).map(
+    ([status, { description: text, headers: own, ...answer }]): readonly [string, Response] => {
+      const headers = { ...own, ...(takesToken(route) && countedHeaders) };
+      const described = Object.keys(headers).length > 0 && { headers };
+      return [status, { description: text, ...described, content: json(answer) }];
+    },
+  );
+  const refused = refusalsTo(route, operation).map(
+    ({ status, name, response }) =>
+      [status, name === undefined ? response : referenceTo('responses', name)] as const,
+  );
+  return { ...Object.fromEntries(answers), ...Object.fromEntries(refused) };
+}
+
+function describe(route: Route, operation: Operation, security: Security): DescribedOperation {
+  const requestBody = bodyOf(operation);
   return {
     operationId: operation.id,
     tags: [operation.tag],
@@ -130,41 +198,58 @@ function describe(route: Route, operation: Operation): DescribedOperation {
     ...(operation.deprecated && { deprecated: true }),
     security: route.access === 'open' ? [] : security,
     parameters: [
-      ...pathParameters(operation),
-      ...Object.keys(sharedParameters(operation)).map((name) => ({
-        $ref: `#/components/parameters/${name}`,
-      })),
+      ...ownParameters(operation),
+      ...Object.keys(sharedParameters(operation)).map((name) => referenceTo('parameters', name)),
     ],
     ...(requestBody && { requestBody }),
-    responses: { ...Object.fromEntries(answers), ...refusals },
+    responses: responsesOf(route, operation),
   };
 }
 
 /** The path of a route as OpenAPI writes it: it knows no variables that hold the rest of a path. */
 export const describedPath = (path: string): string => path.replace('+}', '}');
 
-/** The whole API as an OpenAPI 3.1 document. */
-export function describeApi() {
+/** One API as an OpenAPI 3.1 document. */
+function documentOf(api: Api) {
+  const security = Object.keys(api.securitySchemes).map((name) => ({ [name]: [] }));
   const paths: Record<string, Record<string, DescribedOperation>> = {};
+  const used = new Set<string>();
   let parameters: NamedParameters = {};
-  for (const route of routes) {
+  const responses: Record<string, ErrorResponse> = {};
+  for (const route of api.routes) {
     const operation = operations.get(`${route.method} ${route.path}`);
     if (operation === undefined) throw new Error(`${route.method} ${route.path} is not described.`);
     const path = (paths[describedPath(route.path)] ??= {});
-    path[route.method.toLowerCase()] = describe(route, operation);
+    path[route.method.toLowerCase()] = describe(route, operation, security);
+    used.add(operation.tag);
     parameters = { ...parameters, ...sharedParameters(operation) };
+    for (const { name, response } of refusalsTo(route, operation)) {
+      if (name !== undefined) responses[name] = response;
+    }
   }
+  const headers: Readonly<Record<string, Header>> = api.routes.some(takesToken)
+    ? { [softLimitName]: softLimit }
+    : {};
   return {
     openapi: '3.1.1',
-    info: { title: 'Svc Queue', version: manifest.version, description: about },
+    info: { title: api.title, version: api.version, description: api.about },
     servers: [{ url: '/' }],
-    tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+    tags: Object.entries(tags).flatMap(([name, text]) =>
+      used.has(name) ? [{ name, description: text }] : [],
+    ),
     paths,
     components: {
-      schemas: componentSchemas(),
+      schemas: schemasIn({ paths, responses }),
       parameters,
-      responses: sharedErrorResponses(),
-      securitySchemes,
+      headers,
+      responses,
+      securitySchemes: api.securitySchemes,
     },
   };
 }
+
+/** The whole messaging API as an OpenAPI 3.1 document. */
+export const describeApi = () => documentOf(messaging);
+
+/** The same of the management API. */
+export const describeManagementApi = () => documentOf(management);

@@ -1,4 +1,5 @@
 import type { Access } from '../routes.ts';
+import type { AnswerHeaders, Header } from './headers.ts';
 import { schemaOf, type Reference } from './schemas.ts';
 
 const sendAgain = 'Nothing is half-done; send the request again.';
@@ -6,12 +7,13 @@ const sendAgain = 'Nothing is half-done; send the request again.';
 /** What each status of a refusal says, whatever the operation. */
 const statuses = [
   [400, 'Something in the request is malformed.'],
-  [401, 'The token is missing, malformed, or not valid.'],
+  [401, 'What shows who sends the request is missing, malformed, or not valid.'],
   [403, 'The token or the deployment does not allow it.'],
   [404, 'What the request names is not there.'],
+  [409, 'What the request would make is there already.'],
   [412, 'A limit of the account would be exceeded.'],
   [413, 'The body is too large.'],
-  [429, 'There are too many requests.'],
+  [429, 'It is too much for now; `Retry-After` says how long to wait.'],
   [500, `The service failed. ${sendAgain}`],
   [502, `The service failed. ${sendAgain}`],
   [503, `The service could not do it now. ${sendAgain}`],
@@ -29,66 +31,160 @@ interface Traits {
   /** The path has variables that are decoded. */
   readonly hasVariables: boolean;
   readonly hasBody: boolean;
+  /** Its messages are held against the account's day and budget. */
+  readonly isHeldToUsage: boolean;
 }
 
+/** Refusals of one status that do not come from one operation. */
 interface Shared {
+  readonly status: ErrorStatus;
+  /** Tells those of one status apart, where an operation may have some of them and not the others. */
+  readonly kind?: string;
   readonly sentences: readonly string[];
+  readonly headers?: AnswerHeaders;
   readonly appliesTo: (operation: Traits) => boolean;
 }
 
 const toEach = (): boolean => true;
+const hasBody = (operation: Traits): boolean => operation.hasBody;
+const isHeldToUsage = (operation: Traits): boolean => operation.isHeldToUsage;
+const takesCredentials = ({ access }: Traits): boolean => access === 'operator';
+/** Those with a token are the ones whose requests are counted. */
+export const takesToken = ({ access }: Pick<Traits, 'access'>): boolean =>
+  access === 'read' || access === 'write';
 
-/** Refusals that do not come from one operation: those of the token, of the path, and of the gateway. */
-const shared: { readonly [Status in ErrorStatus]?: Shared } = {
-  400: {
-    sentences: ['The path has "50%", which is percent-encoded, but not correctly.'],
-    appliesTo: ({ hasVariables }) => hasVariables,
-  },
-  401: {
-    sentences: [
-      'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
-      'The token is malformed; use it exactly as it was issued.',
-    ],
-    appliesTo: ({ access }) => access !== 'open',
-  },
-  403: {
-    sentences: ['The token is read-only; this operation changes something and takes the full token.'],
-    appliesTo: ({ access }) => access === 'write',
-  },
-  413: {
+const text = (description: string): Header => ({ description, schema: { type: 'string' } });
+const whole = (description: string): Header => ({ description, schema: { type: 'integer' } });
+
+const retryAfter = { 'Retry-After': whole('Seconds to wait before the next request.') };
+
+/** What is said of messages that are too many. */
+export const overDay =
+  "The account's limit max_requests_per_day_hard is 10000; 10000 messages were sent today, and this would be 1 more. The next day begins at 2026-01-02T00:00:00.000Z.";
+export const overBudget =
+  "The account's budget is 50 dollars a month, which pays for 5000000 messages; 5000000 were sent this month, and this would be 1 more. The next month begins on 2026-02-01.";
+
+/** Those of the gateway, which answers some requests by itself. */
+export const gatewayRefusals: readonly Shared[] = [
+  {
+    status: 413,
     sentences: ['The body is too large: this service takes at most 4194304 bytes.'],
-    appliesTo: ({ hasBody }) => hasBody,
+    appliesTo: hasBody,
   },
-  429: {
+  {
+    status: 429,
     sentences: [
       'The service gets more requests than it may take at once. Send this one again after a second.',
     ],
+    headers: retryAfter,
     appliesTo: toEach,
   },
-  500: {
+  {
+    status: 502,
+    sentences: ['The service could not answer this request. Send it again.'],
+    appliesTo: toEach,
+  },
+  {
+    status: 503,
+    sentences: ['The service could not answer this request. Send it again.'],
+    appliesTo: toEach,
+  },
+  {
+    status: 504,
+    sentences: ['The service did not answer in time. Send the request again.'],
+    appliesTo: toEach,
+  },
+];
+
+/** All of them: those of the gateway, of the path, of the token or the operator's credentials, and of what is counted. */
+const shared: readonly Shared[] = [
+  ...gatewayRefusals,
+  {
+    status: 400,
+    sentences: ['The path has "50%", which is percent-encoded, but not correctly.'],
+    appliesTo: ({ hasVariables }) => hasVariables,
+  },
+  {
+    status: 401,
+    sentences: [
+      'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
+      'The token is malformed; use it exactly as it was issued.',
+      'The token is not valid.',
+      'The token belongs to the region us-east-1; this is eu-central-1.',
+      'The account is not active.',
+    ],
+    headers: { 'WWW-Authenticate': text('Always `Bearer`.') },
+    appliesTo: takesToken,
+  },
+  {
+    status: 401,
+    kind: 'Basic',
+    sentences: [
+      'The credentials are missing; send them as the header Authorization: Basic <base64 of username:password>.',
+      'The header Authorization is malformed; allowed is Basic <base64 of username:password>.',
+      'The user name or the password is wrong.',
+    ],
+    headers: { 'WWW-Authenticate': text('Always `Basic realm="management", charset="UTF-8"`.') },
+    appliesTo: takesCredentials,
+  },
+  {
+    status: 403,
+    sentences: ['The token is read-only; this operation changes something and takes the full token.'],
+    appliesTo: ({ access }) => access === 'write',
+  },
+  {
+    status: 412,
+    sentences: [overBudget],
+    appliesTo: isHeldToUsage,
+  },
+  {
+    status: 429,
+    kind: 'Burst',
+    sentences: [
+      "The account's limit max_requests_per_second is 100, and this request is one too many; send it again a moment later.",
+      "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this request are too many; send it again a moment later.",
+    ],
+    headers: {
+      ...retryAfter,
+      'Burst-RateLimit-Limit': whole(
+        'Where there are too many within a second: `max_requests_per_second`, or `max_bandwidth_per_second` where they have too many bytes.',
+      ),
+      'Burst-RateLimit-Remaining': whole('What is left of it.'),
+      'Burst-RateLimit-Reset': whole('From when on more is let through. Unix seconds.'),
+    },
+    appliesTo: takesToken,
+  },
+  {
+    status: 429,
+    kind: 'Daily',
+    sentences: [overDay],
+    headers: {
+      ...retryAfter,
+      'RateLimit-Limit': whole('Where there are too many within a day: `max_requests_per_day_hard`.'),
+      'RateLimit-Remaining': whole('How many messages are left of it.'),
+      'RateLimit-Reset': whole('When the next day begins, UTC. Unix seconds.'),
+    },
+    appliesTo: isHeldToUsage,
+  },
+  {
+    status: 429,
+    kind: 'Login',
+    sentences: [
+      'There were 10 wrong user names or passwords from this address; the next attempt is allowed in 540 seconds.',
+    ],
+    headers: retryAfter,
+    appliesTo: takesCredentials,
+  },
+  {
+    status: 500,
     sentences: ['The service failed to handle the request; nothing was accepted. Send it again.'],
     appliesTo: toEach,
   },
-  502: { sentences: ['The service could not answer this request. Send it again.'], appliesTo: toEach },
-  503: { sentences: ['The service could not answer this request. Send it again.'], appliesTo: toEach },
-  504: { sentences: ['The service did not answer in time. Send the request again.'], appliesTo: toEach },
-};
-
-interface Header {
-  readonly description: string;
-  readonly schema: { readonly type: 'string' | 'integer' };
-}
-
-const headers: { readonly [Status in ErrorStatus]?: Readonly<Record<string, Header>> } = {
-  401: { 'WWW-Authenticate': { description: 'Always `Bearer`.', schema: { type: 'string' } } },
-  429: {
-    'Retry-After': { description: 'Seconds to wait before the next request.', schema: { type: 'integer' } },
-  },
-};
+];
 
 export interface ErrorResponse {
   readonly description: string;
-  readonly headers?: Readonly<Record<string, Header>>;
+  readonly headers?: AnswerHeaders;
   readonly content: {
     readonly 'application/json': {
       readonly schema: Reference;
@@ -97,38 +193,29 @@ export interface ErrorResponse {
   };
 }
 
-function responseOf(status: ErrorStatus, description: string, sentences: readonly string[]): ErrorResponse {
-  const examples = sentences.map((error, index) => [`error${index + 1}`, { value: { error } }] as const);
-  return {
-    description,
-    ...(headers[status] && { headers: headers[status] }),
-    content: { 'application/json': { schema: schemaOf('Error'), examples: Object.fromEntries(examples) } },
-  };
+interface Refusal {
+  readonly status: ErrorStatus;
+  readonly response: ErrorResponse;
+  /** The name by which all operations that have it refer to it; undefined where it is one operation's own. */
+  readonly name: string | undefined;
 }
 
-const sharedName = (status: ErrorStatus): string => `Error${status}`;
-
-/** The refusals that operations share, by the names under which they refer to them. */
-export function sharedErrorResponses(): Readonly<Record<string, ErrorResponse>> {
-  return Object.fromEntries(
-    statuses.flatMap(([status, description]) => {
-      const { sentences } = shared[status] ?? {};
-      return sentences ? [[sharedName(status), responseOf(status, description, sentences)]] : [];
-    }),
-  );
-}
-
-/** All refusals of an operation by status: its own, and those that follow from what it is. */
-export function errorResponses(
-  own: Errors,
-  traits: Traits,
-): Readonly<Record<string, ErrorResponse | Reference>> {
-  const responses: Record<string, ErrorResponse | Reference> = {};
-  for (const [status, description] of statuses) {
-    const common = shared[status]?.appliesTo(traits) === true ? shared[status].sentences : [];
-    const special = own[status];
-    if (special !== undefined) responses[status] = responseOf(status, description, [...common, ...special]);
-    else if (common.length > 0) responses[status] = { $ref: `#/components/responses/${sharedName(status)}` };
-  }
-  return responses;
+/** All refusals of an operation, one for each status: its own, and those that follow from what it is. */
+export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
+  return statuses.flatMap(([status, description]) => {
+    const common = shared.filter((one) => one.status === status && one.appliesTo(operation));
+    const sentences = [...common.flatMap((one) => one.sentences), ...(own[status] ?? [])];
+    if (sentences.length === 0) return [];
+    const headers = common.reduce<AnswerHeaders>((all, one) => ({ ...all, ...one.headers }), {});
+    const examples = sentences.map((error, index) => [`error${index + 1}`, { value: { error } }] as const);
+    const response = {
+      description,
+      ...(Object.keys(headers).length > 0 && { headers }),
+      content: {
+        'application/json': { schema: schemaOf('Error'), examples: Object.fromEntries(examples) },
+      },
+    };
+    const name = `Error${status}${common.map(({ kind = '' }) => kind).join('')}`;
+    return [{ status, response, name: own[status] === undefined ? name : undefined }];
+  });
 }

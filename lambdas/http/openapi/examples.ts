@@ -1,8 +1,10 @@
 /** Values that the description shows. The compiler checks them against what the service answers. */
+import { limitsOf } from '../../domain/account.ts';
 import type { Shown } from './schemas.ts';
 
 export const messageId = 'msg_01KDVDNA00M3A9X2C4D6F8GHJK';
 export const dlqId = 'dlq_01KDVDQ8G0N7B2Y5V8W1Q4RSTA';
+export const accountId = 'f2c0a3a4-6f0e-4c39-9a63-0d6c3a5b7e21';
 
 /** 2026-01-01, in Unix milliseconds. */
 const start = 1_767_225_600_000;
@@ -96,4 +98,54 @@ export const schedule: Shown<'Schedule'> = {
   lastScheduleTime: start + 7_200_000,
   nextScheduleTime: start + 93_600_000,
   lastScheduleStates: { [messageId]: 'SUCCESS' },
+};
+
+export const signingKeys: Shown<'SigningKeys'> = {
+  current: 'whsec_b3Jk1nZ5uG7rQ0xVwYt2LhC9sKf4MaD8eP6iUoNqTyE=',
+  next: 'whsec_Zc8vR2mX4pJ6hT0yLqW9kB1nF3sG5dA7eUiOoVtYrCw=',
+};
+
+/** In Unix seconds. */
+const startSeconds = start / 1_000;
+
+const tokenWith = (password: string): string =>
+  btoa(JSON.stringify({ UserID: accountId, Password: password }));
+
+export const account: Shown<'Account'> = {
+  customer_id: 'ops@example.com',
+  id: accountId,
+  token: tokenWith('5wEJd1m0kqLr8Zt2Yc7Hs4Vb9Nf6Xp3Ga1Qu0Ki_eTo'),
+  read_only_token: tokenWith('o9Rk2Lw7Tn4Ym1Cx8Vb5Zs0Hd3Gf6Jq_Ae1Pu7Iy2Ec'),
+  active: true,
+  state: 'active',
+  last_plan_upgrade_time: startSeconds + 3_600,
+  ...limitsOf({ plan: 'paid', limits: { max_topics: 500 } }),
+  prod_pack_enabled: false,
+  prometheus_enabled: 'false',
+  type: 'paid',
+  region: 'eu-central-1',
+  reserved_type: 'svc_fixed_1m',
+  reserved_price: 180,
+  created_by: 'ops@example.com',
+  creation_time: startSeconds,
+  deletion_time: 0,
+  budget: 50,
+  enterprise: { enabled: false },
+};
+
+/** Of the statistics' days the last two; the second begins the month. */
+const days = [start - 86_400_000, start].map((time) => new Date(time).toISOString());
+const daily = (...values: readonly number[]) => days.map((x, index) => ({ x, y: values[index] ?? 0 }));
+
+export const accountStats: Shown<'AccountStats'> = {
+  days: ['Wednesday', 'Thursday'],
+  daily_requests: daily(120, 160),
+  daily_messages: daily(150, 200),
+  daily_calls: daily(131, 172),
+  daily_bandwidths: daily(61_440, 81_920),
+  daily_billings: daily(0.0015, 0.002),
+  total_monthly_requests: 160,
+  total_monthly_messages: 200,
+  total_monthly_bandwidth: 81_920,
+  total_monthly_billing: 0.002,
 };

@@ -1,8 +1,9 @@
 import type { Scope } from '../../domain/configuration.ts';
 import type { List } from '../../domain/filters.ts';
-import type { ApiFunction, routes } from '../routes.ts';
+import type { ApiFunction, RoutesOf } from '../routes.ts';
 import type { Errors } from './errors.ts';
-import type { PathVariable } from './parameters.ts';
+import type { AnswerHeaders } from './headers.ts';
+import type { PathVariable, QueryParameter } from './parameters.ts';
 import type { SchemaName, Shown } from './schemas.ts';
 
 /** What operations are sorted by. */
@@ -13,6 +14,8 @@ export const tags = {
   'URL groups': 'Names for several endpoints: what is published to one is published to each.',
   Schedules: 'Messages that are published again and again.',
   'Dead letter queue': 'Messages whose last retry has failed.',
+  'Signing keys': 'What deliveries are signed with.',
+  Accounts: 'Who may use the service, and how much.',
   Service: 'What the service says of itself.',
 } as const;
 
@@ -38,14 +41,18 @@ export interface Operation<Variable extends string = string> {
   /** It reads configuration headers, and the query parameters that stand for them. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
+  /** Query parameters of its own. */
+  readonly query?: Readonly<Record<string, QueryParameter>>;
+  /** It is refused when the messages that it makes are too many for the account's day or budget. */
+  readonly isHeldToUsage?: true;
   /** `bytes` are passed on as they are. */
   readonly body?: 'bytes' | ({ readonly required: boolean } & Json);
-  readonly answers: Readonly<Record<number, { readonly description: string } & Json>>;
+  readonly answers: Readonly<
+    Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & Json>
+  >;
   /** Refusals of its own; the others are added. */
   readonly errors?: Errors;
 }
-
-type RoutesOf<F extends ApiFunction> = Extract<(typeof routes)[number], { readonly function: F }>;
 
 /** The description of each route of a function: the compiler sees to it that none is forgotten. */
 export type Operations<F extends ApiFunction> = {

@@ -18,7 +18,7 @@ import {
   type List,
 } from '../../domain/filters.ts';
 import { namePattern } from '../../domain/names.ts';
-import { dlqId, messageId } from './examples.ts';
+import { accountId, dlqId, messageId } from './examples.ts';
 
 type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };
 
@@ -41,6 +41,8 @@ function valueOf({ schema, example }: ConfigurationEntry): unknown {
 
 /** A variable of a path. */
 export type PathVariable = Pick<Parameter, 'description' | 'schema' | 'example'>;
+/** A query parameter that one operation has. */
+export type QueryParameter = PathVariable;
 
 /** Names of URL groups and queues. */
 const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
@@ -58,6 +60,13 @@ export const variables = {
   dlqId: { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
   schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
   groupName: { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
+  brand: {
+    description:
+      '`svc`, or what stands for another dialect that the deployment accepts: `qstash` for that of `Upstash`.',
+    schema: { type: 'string' },
+    example: 'svc',
+  },
+  accountId: { description: 'The account’s id, a UUID.', schema: { type: 'string' }, example: accountId },
 } as const satisfies Record<string, PathVariable>;
 
 type Named = readonly [key: string, parameter: Parameter];

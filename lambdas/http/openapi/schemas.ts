@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { accountChange, newAccountInput } from '../../domain/accountShapes.ts';
 import * as answers from '../../domain/answers.ts';
 import { idBodies } from '../../domain/filters.ts';
 import {
@@ -40,6 +41,12 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   Scheduled: answers.scheduled,
+  SigningKeys: answers.signingKeys,
+  NewAccount: newAccountInput,
+  AccountChange: accountChange,
+  Account: answers.account,
+  Accounts: answers.accounts,
+  AccountStats: answers.accountStats,
   Health: answers.health,
   Description: answers.description,
   Nothing: answers.nothing,
@@ -82,4 +89,19 @@ export function componentSchemas(): Readonly<Record<string, object>> {
       Object.fromEntries(Object.entries(schema).filter((entry) => !isSaid(entry))),
     ]),
   );
+}
+
+/** Those of the shapes that something refers to, and those that they refer to. */
+export function schemasIn(described: unknown): Readonly<Record<string, object>> {
+  const all = componentSchemas();
+  const found = new Set<string>();
+  const look = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      look(all[name]);
+    }
+  };
+  look(described);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => found.has(name)));
 }

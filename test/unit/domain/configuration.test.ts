@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../../lambdas/domain/account.ts';
+import { newAccount } from '../../../lambdas/domain/account.ts';
 import {
   callbackScopes,
   configuration,
@@ -11,18 +11,7 @@ import { parseOverrides, parsePublishOptions, type PublishOptions } from '../../
 import { checkerOf } from '../../support/contract.ts';
 import * as z from 'zod/mini';
 
-const account: Account = {
-  id: 'one',
-  customerId: undefined,
-  plan: 'paid',
-  region: 'eu-central-1',
-  active: true,
-  state: 'active',
-  tokenGeneration: 1,
-  signingGeneration: 1,
-  createdAt: 0,
-  limits: {},
-};
+const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
 const rules = { allowed: { hosts: new Set<string>(), networks: [] }, ownHosts: [] };
 /** A little before what the table's examples have as a time. */
 const now = 1_767_225_000_000;

@@ -1,20 +1,29 @@
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../../lambdas/domain/account.ts';
-import { readToken, signingKeysOf, tokenOf, verifyToken } from '../../../lambdas/domain/credentials.ts';
+import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
+import {
+  readToken,
+  rotatedSigning,
+  secretMark,
+  signingKeysOf,
+  tokenOf,
+  verifyToken,
+  type MasterSecret,
+} from '../../../lambdas/domain/credentials.ts';
 
-const secret = 'a master secret of enough characters';
-const account: Account = {
+const old = 'a master secret of enough characters';
+const young = 'another master secret of enough characters';
+const secret: MasterSecret = { current: old };
+const overlap: MasterSecret = { current: young, previous: old };
+const account = newAccount({
   id: 'acct',
-  customerId: undefined,
   plan: 'paid',
   region: 'eu-central-1',
-  active: true,
-  state: 'active',
-  tokenGeneration: 1,
-  signingGeneration: 1,
   createdAt: 0,
-  limits: {},
-};
+  signingSecret: secretMark(old),
+});
+
+const passwordOf = (of: MasterSecret, one: Account = account): string =>
+  readToken(tokenOf(of, one, 'write'))?.password ?? '';
 
 describe('a token', () => {
   it('names its account and is verified without being stored', () => {
@@ -26,11 +35,23 @@ describe('a token', () => {
   });
 
   it('ends with its generation, its account and its secret', () => {
-    const password = readToken(tokenOf(secret, account, 'write'))?.password ?? '';
+    const password = passwordOf(secret);
     expect(verifyToken(secret, { ...account, tokenGeneration: 2 }, password)).toBeUndefined();
     expect(verifyToken(secret, { ...account, id: 'other' }, password)).toBeUndefined();
-    expect(verifyToken(`${secret}!`, account, password)).toBeUndefined();
+    expect(verifyToken({ current: young }, account, password)).toBeUndefined();
     expect(verifyToken(secret, account, '')).toBeUndefined();
+  });
+
+  it('of either master secret is good while one follows the other', () => {
+    expect(verifyToken(overlap, account, passwordOf(secret))).toBe('write');
+    expect(verifyToken(overlap, account, passwordOf({ current: young }))).toBe('write');
+    expect(tokenOf(overlap, account, 'read')).toBe(tokenOf({ current: young }, account, 'read'));
+  });
+
+  it('of the old master secret ends with a reset even then', () => {
+    const reset = { ...account, tokenGeneration: 2 };
+    expect(verifyToken(overlap, reset, passwordOf(secret))).toBeUndefined();
+    expect(verifyToken(overlap, reset, passwordOf(secret, reset))).toBe('write');
   });
 
   it.each(['', 'x', 'e30=', Buffer.from('null').toString('base64'), Buffer.from('[1]').toString('base64')])(
@@ -42,11 +63,36 @@ describe('a token', () => {
 });
 
 describe('signing keys', () => {
+  const rotated = (of: MasterSecret, one: Account): Account => ({ ...one, ...rotatedSigning(of, one) });
+
   it('move up by one at a rotation', () => {
     const before = signingKeysOf(secret, account);
-    const after = signingKeysOf(secret, { ...account, signingGeneration: 2 });
+    const after = signingKeysOf(secret, rotated(secret, account));
     expect(after.current).toBe(before.next);
     expect(after.next).not.toBe(before.next);
     expect(before.current).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  });
+
+  it('sign as before while one master secret follows another, and what comes then is shown as next', () => {
+    const during = signingKeysOf(overlap, account);
+    expect(during.current).toBe(signingKeysOf(secret, account).current);
+    expect(signingKeysOf({ current: young }, account).current).toBe(during.next);
+  });
+
+  it('may be rotated in the middle of that', () => {
+    const during = signingKeysOf(overlap, account);
+    const after = rotated(overlap, account);
+    expect(signingKeysOf(overlap, after).current).toBe(during.next);
+    expect(signingKeysOf({ current: young }, after)).toEqual(signingKeysOf(overlap, after));
+  });
+
+  it('may be rotated after it, by an account that was not touched during it', () => {
+    const before = signingKeysOf({ current: young }, account);
+    expect(signingKeysOf({ current: young }, rotated({ current: young }, account)).current).toBe(before.next);
+  });
+
+  it('of an account tell nothing of the master secret by their mark', () => {
+    expect(secretMark(old)).toMatch(/^[0-9a-f]{16}$/);
+    expect(old).not.toContain(secretMark(old));
   });
 });

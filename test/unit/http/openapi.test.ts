@@ -2,58 +2,91 @@ import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { newAccount } from '../../../lambdas/domain/account.ts';
+import { accountRecord, parseAccountInput, withFields } from '../../../lambdas/domain/accountFields.ts';
 import { parseFilter, type List } from '../../../lambdas/domain/filters.ts';
 import { HttpError } from '../../../lambdas/domain/httpError.ts';
+import { limitNames, limitTable } from '../../../lambdas/domain/limits.ts';
 import { describedPath } from '../../../lambdas/http/openapi/document.ts';
+import { accountId } from '../../../lambdas/http/openapi/examples.ts';
 import type { Parameter } from '../../../lambdas/http/openapi/parameters.ts';
-import { routes } from '../../../lambdas/http/routes.ts';
-import { checkerOf, document, resolve, responseOf } from '../../support/contract.ts';
+import { componentSchemas } from '../../../lambdas/http/openapi/schemas.ts';
+import { managementRoutes, routes, type Route } from '../../../lambdas/http/routes.ts';
+import {
+  checkAnswer,
+  checkerOf,
+  document,
+  errorsOf,
+  managementDocument,
+  resolve,
+  responseOf,
+  type Document,
+} from '../../support/contract.ts';
 
-const plain = z.record(z.string(), z.unknown()).parse(JSON.parse(JSON.stringify(document)));
+const plainOf = (within: Document) =>
+  z.record(z.string(), z.unknown()).parse(JSON.parse(JSON.stringify(within)));
 
-/** Every object of the document, with the place where it stands. */
-function* objectsIn(value: unknown, place = '#'): Generator<readonly [place: string, object]> {
+/** Every object of a document. */
+function* objectsIn(value: unknown): Generator<object> {
   if (typeof value !== 'object' || value === null) return;
-  yield [place, value];
-  for (const [key, inner] of Object.entries(value)) yield* objectsIn(inner, `${place}/${key}`);
+  yield value;
+  for (const inner of Object.values(value)) yield* objectsIn(inner);
 }
 
-const references = [...objectsIn(plain)].flatMap(([, object]) =>
-  '$ref' in object && typeof object.$ref === 'string' ? [object.$ref] : [],
-);
+const operationsOf = (within: Document) =>
+  Object.entries(within.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      path,
+      operation,
+    })),
+  );
 
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({
-    name: `${method.toUpperCase()} ${path}`,
-    path,
-    operation,
-  })),
-);
+const parameterShape = z.object({
+  name: z.string(),
+  in: z.enum(['path', 'query', 'header']),
+  schema: z.unknown(),
+  example: z.optional(z.unknown()),
+});
+const headersShape = z.object({ headers: z.optional(z.record(z.string(), z.unknown())) });
 
-const parameterShape = z.object({ name: z.string(), in: z.enum(['path', 'query', 'header']) });
+/** The headers of an operation's answer with a status. */
+const headersOf = (within: Document, method: string, path: string, status: number): readonly string[] => {
+  const answer = within.paths[path]?.[method]?.responses[status];
+  return Object.keys(headersShape.parse(resolve(answer, within)).headers ?? {});
+};
 
-const expectMatch = (schema: unknown, value: unknown): void => {
-  const { success, error } = z.safeParse(checkerOf(schema), value);
+const expectMatch = (within: Document, schema: unknown, value: unknown): void => {
+  const { success, error } = z.safeParse(checkerOf(schema, within), value);
   expect(success ? '' : z.prettifyError(error)).toBe('');
 };
 
-describe('the API’s description', () => {
+describe.each<[api: string, within: Document, table: readonly Route[]]>([
+  ['messaging', document, routes],
+  ['management', managementDocument, managementRoutes],
+])('the description of the %s API', (_api, within, table) => {
+  const plain = plainOf(within);
+  const operations = operationsOf(within);
+  const references = [...objectsIn(plain)].flatMap((object) =>
+    '$ref' in object && typeof object.$ref === 'string' ? [object.$ref] : [],
+  );
+
   it('is a valid OpenAPI 3.1 document', async () => {
-    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(within.openapi).toMatch(/^3\.1\./);
     expect(await new Validator().validate(plain)).toEqual({ valid: true });
   });
 
   it('has every route of the table, and no other', () => {
     const described = operations.map(({ name }) => name);
     expect(described.sort()).toEqual(
-      routes.map(({ method, path }) => `${method} ${describedPath(path)}`).sort(),
+      table.map(({ method, path }) => `${method} ${describedPath(path)}`).sort(),
     );
   });
 
   it('refers only to what is there, and has nothing that nobody refers to', () => {
-    for (const $ref of references) expect(resolve({ $ref }), $ref).toBeDefined();
-    const { schemas, parameters, responses } = document.components;
-    const defined = Object.entries({ schemas, parameters, responses }).flatMap(([kind, all]) =>
+    for (const $ref of references) expect(resolve({ $ref }, within), $ref).toBeDefined();
+    const { schemas, parameters, headers, responses } = within.components;
+    const defined = Object.entries({ schemas, parameters, headers, responses }).flatMap(([kind, all]) =>
       Object.keys(all).map((name) => `#/components/${kind}/${name}`),
     );
     expect(defined.filter((one) => !references.includes(one))).toEqual([]);
@@ -62,19 +95,19 @@ describe('the API’s description', () => {
   it('names each operation once, under a tag that it explains', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
-    const tags = document.tags.map(({ name }) => name);
+    const tags = within.tags.map(({ name }) => name);
     expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(tags));
   });
 
   it('has no two paths that differ in the names of their variables only', () => {
-    const forms = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, '{}'));
+    const forms = Object.keys(within.paths).map((path) => path.replace(/\{\w+\}/g, '{}'));
     expect(new Set(forms).size).toBe(forms.length);
   });
 
   it.each(operations)(
     'gives $name the parameters of its path, and no parameter twice',
     ({ path, operation }) => {
-      const parameters = operation.parameters.map((one) => parameterShape.parse(resolve(one)));
+      const parameters = operation.parameters.map((one) => parameterShape.parse(resolve(one, within)));
       const inPath = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
       expect(inPath.sort()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort());
       const names = parameters.map((one) => `${one.in} ${one.name}`);
@@ -82,42 +115,155 @@ describe('the API’s description', () => {
     },
   );
 
-  it('asks for a token wherever the route table does', () => {
-    for (const { method, path, access } of routes) {
-      const operation = document.paths[describedPath(path)]?.[method.toLowerCase()];
-      expect(operation?.security.length === 0, path).toBe(access === 'open');
+  it('asks for a token or credentials wherever the route table does', () => {
+    const schemes = Object.keys(within.components.securitySchemes);
+    for (const { method, path, access } of table) {
+      const operation = within.paths[describedPath(path)]?.[method.toLowerCase()];
+      const expected = access === 'open' ? [] : schemes.map((name) => ({ [name]: [] }));
+      expect(operation?.security, path).toEqual(expected);
       const statuses = Object.keys(operation?.responses ?? {});
       expect(statuses.includes('401'), path).toBe(access !== 'open');
       expect(statuses).toEqual(expect.arrayContaining(access === 'write' ? ['403', '429'] : ['429']));
     }
   });
-});
 
-describe('the description’s examples', () => {
-  it.each(operations)('of the answers of $name are as described', ({ name, operation }) => {
-    const route = routes.find(({ method, path }) => name === `${method} ${describedPath(path)}`);
+  it.each(operations)('has examples of the answers of $name that are as described', ({ name, operation }) => {
+    const route = table.find(({ method, path }) => name === `${method} ${describedPath(path)}`);
     for (const status of Object.keys(operation.responses)) {
       const shown = responseOf(`${route?.method ?? ''} ${route?.path ?? ''}`, Number(status));
       const examples = [shown.example, ...Object.values(shown.examples ?? {}).map(({ value }) => value)];
       const given = examples.filter((one) => one !== undefined);
       expect(given.length, status).toBeGreaterThan(0);
-      for (const one of given) expectMatch(shown.schema, one);
+      for (const one of given) expectMatch(within, shown.schema, one);
     }
   });
 
-  it('of bodies are as described', () => {
+  it('has examples of bodies that are as described', () => {
     for (const { operation } of operations) {
       for (const { schema, example } of Object.values(operation.requestBody?.content ?? {})) {
-        if (schema !== undefined) expectMatch(schema, example);
+        if (schema !== undefined) expectMatch(within, schema, example);
       }
     }
   });
 
-  it('of parameters are as described', () => {
-    const parameters: readonly Parameter[] = Object.values(document.components.parameters);
-    for (const { schema, example, name } of parameters) {
+  it('has examples of parameters that are as described', () => {
+    const shared: readonly Parameter[] = Object.values(within.components.parameters);
+    const own = operations.flatMap(({ operation }) =>
+      operation.parameters.filter((one) => 'name' in one).map((one) => parameterShape.parse(one)),
+    );
+    for (const { schema, example, name } of [...shared, ...own]) {
       expect(example === undefined, name).toBe(name === 'cursor');
-      if (example !== undefined) expectMatch(schema, example);
+      if (example !== undefined) expectMatch(within, schema, example);
+    }
+  });
+});
+
+describe('the two descriptions', () => {
+  it('have between them every shape there is, and share no more than errors and descriptions', () => {
+    const [ofMessaging, ofManagement] = [document, managementDocument].map(({ components }) =>
+      Object.keys(components.schemas),
+    );
+    expect(new Set([...(ofMessaging ?? []), ...(ofManagement ?? [])])).toEqual(
+      new Set(Object.keys(componentSchemas())),
+    );
+    expect(ofMessaging?.filter((name) => ofManagement?.includes(name))).toEqual(['Error', 'Description']);
+    expect(JSON.stringify(document)).not.toMatch(/read_only_token|"\/v2\/\{brand\}/);
+  });
+
+  it('tell apart what shows who sends a request', () => {
+    expect(errorsOf('GET /v2/keys', 401).join()).toMatch(/Bearer/);
+    expect(errorsOf('GET /v2/{brand}/users', 401).join()).toMatch(/Basic/);
+    expect(errorsOf('GET /v2/{brand}/users', 401).join()).not.toMatch(/token/);
+    expect(managementDocument.components.securitySchemes).toMatchObject({
+      operator: { type: 'http', scheme: 'basic' },
+    });
+  });
+
+  it('name the contract’s title and version of the management API', () => {
+    expect(managementDocument.info).toMatchObject({ title: 'Svc Account Management', version: '1.0.0' });
+  });
+});
+
+describe('the described limits', () => {
+  const burst = ['Burst-RateLimit-Limit', 'Burst-RateLimit-Remaining', 'Burst-RateLimit-Reset'];
+  const daily = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+  it.each<[method: string, path: string, within: Document, headers: readonly string[]]>([
+    ['get', '/v2/health', document, []],
+    ['get', '/v2/keys', document, burst],
+    ['post', '/v2/topics/{name}/endpoints', document, burst],
+    ['post', '/v2/schedules/{schedule}', document, burst],
+    ['post', '/v2/publish/{destination}', document, [...burst, ...daily]],
+    ['post', '/v2/enqueue/{queueName}/{destination}', document, [...burst, ...daily]],
+    // Each of its messages is refused by itself, within an answer of 200.
+    ['post', '/v2/batch', document, burst],
+    ['post', '/v2/dlq/retry', document, [...burst, ...daily]],
+    ['post', '/v2/dlq/retry/{dlqId}', document, [...burst, ...daily]],
+    ['get', '/v2/{brand}/users', managementDocument, []],
+  ])('of %s %s have the headers that tell when to go on', (method, path, within, headers) => {
+    expect(headersOf(within, method, path, 429)).toEqual(['Retry-After', ...headers]);
+    const refused = within.paths[path]?.[method]?.responses[412];
+    const mayCost = JSON.stringify(resolve(refused, within) ?? '').includes("The account's budget is");
+    expect(mayCost).toBe(headers.includes('RateLimit-Limit'));
+  });
+
+  it('say in every answer to a token that the soft one is passed', () => {
+    expect(headersOf(document, 'post', '/v2/publish/{destination}', 202)).toEqual(['Svc-Soft-Limit']);
+    expect(headersOf(document, 'get', '/v2/keys', 200)).toEqual(['Svc-Soft-Limit']);
+    expect(headersOf(document, 'get', '/v2/health', 200)).toEqual([]);
+    expect(headersOf(managementDocument, 'get', '/v2/{brand}/users', 200)).toEqual(['Link']);
+  });
+});
+
+/** Every field of an account that may be set. */
+const everyField = {
+  customer_id: 'ops@example.com',
+  created_by: 'ops@example.com',
+  type: 'paid',
+  region: 'us-east-1',
+  active: false,
+  state: 'passive',
+  budget: 50,
+  reserved_type: 'enterprise:acme',
+  reserved_price: 180,
+  prod_pack_enabled: true,
+  prometheus_enabled: 'true',
+  enterprise: { enabled: true },
+  ...Object.fromEntries(limitNames.map((name) => [name, limitTable[name].most])),
+};
+
+describe('the described accounts', () => {
+  const time = Date.UTC(2026, 0, 1);
+  const fresh = newAccount({ id: accountId, plan: 'free', region: 'eu-central-1', createdAt: time });
+  const secret = { current: 'a master secret of some length, or more' };
+  const shown = (account: typeof fresh): unknown =>
+    JSON.parse(JSON.stringify(accountRecord(account, secret, time)));
+
+  it('are what the service shows of them, with all that can be set', () => {
+    const { AccountChange } = managementDocument.components.schemas;
+    const described = z.object({ properties: z.record(z.string(), z.unknown()) }).parse(AccountChange);
+    expect(Object.keys(described.properties).sort()).toEqual(Object.keys(everyField).sort());
+    const full = withFields(fresh, parseAccountInput(everyField, ['eu-central-1', 'us-east-1']), time + 1);
+    for (const account of [fresh, full]) {
+      checkAnswer('GET /v2/{brand}/users/{id}', { status: 200, json: shown(account) });
+    }
+  });
+
+  it.each<[body: unknown]>([
+    [[]],
+    [{ colour: 'red' }],
+    [{ timeout: 900 }],
+    [{ active: true, state: 'passive' }],
+    [{ max_requests_per_day_hard: 500 }],
+  ])('are refused with the sentences that are shown: %j', (body) => {
+    let sentence = '';
+    try {
+      withFields(fresh, parseAccountInput(body, ['eu-central-1']), time);
+    } catch (error) {
+      sentence = error instanceof HttpError ? error.message : '';
+    }
+    for (const operation of ['POST /v2/{brand}/users', 'PATCH /v2/{brand}/users/{id}']) {
+      expect(errorsOf(operation, 400)).toContain(sentence);
     }
   });
 });
@@ -143,12 +289,15 @@ describe('the described filters', () => {
   });
 });
 
-it('docs/api.md has every operation, with its summary', () => {
+it('docs/api.md has every operation of both, with its summary', () => {
   const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
   const rows = [...text.matchAll(/^\| `([A-Z]+ [^`]+)`\s*\| (.*?)\s*\|$/gm)].map(
     ([, name = '', summary = '']) => `${name}: ${summary}`,
   );
   expect(rows.sort()).toEqual(
-    operations.map(({ name, operation }) => `${name}: ${operation.summary}`).sort(),
+    [document, managementDocument]
+      .flatMap(operationsOf)
+      .map(({ name, operation }) => `${name}: ${operation.summary}`)
+      .sort(),
   );
 });

@@ -7,6 +7,7 @@ const defaults = {
   dataDirectory: '.svc',
   region: 'eu-central-1',
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
+  pricePerMessage: 0.000_01,
   testControl: false,
 };
 
@@ -20,6 +21,7 @@ test('variables change the defaults, and flags win over variables', () => {
     SVC_DATA_DIR: '/data',
     SVC_REGION: 'us-east-1',
     SVC_ALLOWED_DESTINATIONS: 'none',
+    SVC_PRICE_PER_MESSAGE: '0.5',
     SVC_TEST_CONTROL: '1',
   };
   const fromVariables = {
@@ -27,6 +29,7 @@ test('variables change the defaults, and flags win over variables', () => {
     dataDirectory: '/data',
     region: 'us-east-1',
     allowedDestinations: [],
+    pricePerMessage: 0.5,
     testControl: true,
   };
   expect(parseOptions([], variables)).toEqual(fromVariables);
@@ -38,12 +41,14 @@ test('variables change the defaults, and flags win over variables', () => {
     'eu-west-3',
     '--allowed-destinations',
     'a, 10.0.0.0/8',
+    '--price-per-message=2',
   ];
   expect(parseOptions(flags, variables)).toEqual({
     port: 81,
     dataDirectory: 'd',
     region: 'eu-west-3',
     allowedDestinations: ['a', '10.0.0.0/8'],
+    pricePerMessage: 2,
     testControl: true,
   });
 });
@@ -68,6 +73,11 @@ test.each([
     "The region (--region, SVC_REGION) is one of AWS, such as eu-central-1, not 'Europe'.",
   ],
   [['--data-dir', ''], 'The data directory (--data-dir, SVC_DATA_DIR) may not be empty.'],
+  [
+    ['--price-per-message', '-1'],
+    "Option '--price-per-message' argument is ambiguous; --help lists the flags.",
+  ],
+  [['--price-per-message', '1e3'], 'The price of a message (--price-per-message, SVC_PRICE_PER_MESSAGE)'],
   [['--prot', '1'], "Unknown option '--prot'; --help lists the flags."],
   [['up'], "Unexpected argument 'up'; --help lists the flags."],
   [['--allowed-destinations', 'a,,b'], 'The allowed destinations (--allowed-destinations,'],

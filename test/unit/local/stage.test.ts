@@ -30,18 +30,12 @@ async function health(stage: Stage): Promise<number> {
 const lock = z.object({ stage: processIdentity, database: processIdentity });
 const lockOf = (stage: Stage) => lock.parse(JSON.parse(readFileSync(join(stage.dataDir, 'lock'), 'utf8')));
 
-const credentials = ({
+const credentials = ({ token, readOnlyToken, currentSigningKey, nextSigningKey, management }: Stage) => ({
   token,
   readOnlyToken,
   currentSigningKey,
   nextSigningKey,
-  managementPassword,
-}: Stage) => ({
-  token,
-  readOnlyToken,
-  currentSigningKey,
-  nextSigningKey,
-  managementPassword,
+  managementPassword: management.password,
 });
 
 test('a stage is healthy when it says so, and writes what it prints for its owner only', async () => {

@@ -1,5 +1,5 @@
 import { deadLetter, deadLetterPage, dlqId, messageId } from '../examples.ts';
-import type { Errors } from '../errors.ts';
+import { overBudget, overDay, type Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 
@@ -14,6 +14,9 @@ const badOverride: Errors = {
   403: ['Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
   412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
 };
+
+/** Of many, those that the account's day and budget suffice for are sent. */
+const sentBefore = 'Sent again before that: 42 dead letters.';
 
 export const dlq: Operations<'dlq'> = {
   'GET /v2/dlq': {
@@ -54,6 +57,7 @@ export const dlq: Operations<'dlq'> = {
     variables: {},
     configuration: 'retry',
     filters: 'dlq',
+    isHeldToUsage: true,
     body: ids,
     answers: {
       201: {
@@ -62,7 +66,12 @@ export const dlq: Operations<'dlq'> = {
         example: { responses: [{ messageId }] },
       },
     },
-    errors: { ...badOverride, 400: [badFilter, ...(badOverride[400] ?? [])] },
+    errors: {
+      ...badOverride,
+      400: [badFilter, ...(badOverride[400] ?? [])],
+      412: [`${overBudget} ${sentBefore}`, ...(badOverride[412] ?? [])],
+      429: [`${overDay} ${sentBefore}`],
+    },
   },
   'POST /v2/dlq/retry/{dlqId}': {
     id: 'retryDeadLetter',
@@ -71,8 +80,13 @@ export const dlq: Operations<'dlq'> = {
     description: overrides,
     variables: { dlqId: variables.dlqId },
     configuration: 'retry',
+    isHeldToUsage: true,
     answers: { 201: { description: 'The new message’s id.', schema: 'Retried', example: { messageId } } },
-    errors: { ...badOverride, 404: [noSuchEntry] },
+    errors: {
+      ...badOverride,
+      404: [noSuchEntry],
+      503: [`The dead letter "${dlqId}" could not be sent again; it is still there.`],
+    },
   },
   'GET /v2/dlq/{dlqId}': {
     id: 'getDeadLetter',

@@ -25,7 +25,10 @@ const errors: Errors = {
   ],
   403: ['The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
   404: ['There is no URL group "unknown".'],
-  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+  412: [
+    "Svc-Retries is 6, but the account's limit max_retries is 5.",
+    "Svc-Flow-Control-Value asks for a parallelism of 200, but the account's limit max_parallelism is 100.",
+  ],
   413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
   503: ['The message could not be stored, and was not accepted; send it again.'],
 };
@@ -41,6 +44,7 @@ export const publish: Operations<'publish'> = {
     description: toDestination,
     variables: { destination },
     configuration: 'message',
+    isHeldToUsage: true,
     body: 'bytes',
     answers,
     errors,
@@ -52,6 +56,7 @@ export const publish: Operations<'publish'> = {
     description: toDestination,
     variables: { queueName, destination },
     configuration: 'message',
+    isHeldToUsage: true,
     body: 'bytes',
     answers,
     errors,
@@ -61,7 +66,7 @@ export const publish: Operations<'publish'> = {
     tag: 'Publish',
     summary: 'Publish many messages',
     description:
-      'Each message is published as if it came alone, configured by its own `headers`. One that is refused does not hold back the others: its answer has the error and its status.',
+      'Each message is published as if it came alone, configured by its own `headers`. One that is refused does not hold back the others: its answer has the error and its status, 429 and 412 included where the account’s day or budget does not suffice for all.',
     variables: {},
     body: {
       required: true,

@@ -74,6 +74,7 @@ export const topics: Operations<'topics'> = {
         'endpoints.0.url is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
       ],
       412: [
+        'The URL group "orders" would be number 101, but the account\'s limit max_topics is 100.',
         'The URL group "orders" would have 101 endpoints, but the account\'s limit max_endpoints_per_topic is 100.',
       ],
       503: [contended],

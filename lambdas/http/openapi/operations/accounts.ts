@@ -1,0 +1,186 @@
+import { accountFields } from '../../../domain/accountShapes.ts';
+import { account, accountId, accountStats } from '../examples.ts';
+import type { Errors } from '../errors.ts';
+import type { Operations } from '../operation.ts';
+import { variables } from '../parameters.ts';
+
+const { brand } = variables;
+const ofAccount = { brand, id: variables.accountId };
+
+/** What is answered under a brand that the deployment does not know. */
+const nothingAt = (method: string, path: string): string => `There is no ${method} /v2/acme/${path}.`;
+const noSuchAccount = `There is no account "${accountId}".`;
+const wasDeleted = `The account "${accountId}" was deleted.`;
+const isBusy = [`The account "${accountId}" is being changed by others; send the request again.`];
+
+/** The refusals of an operation on one account. */
+const errorsOf = (method: string, path: string, ...others: readonly string[]): Errors => ({
+  404: [noSuchAccount, ...others, nothingAt(method, `${path}/${accountId}`)],
+  503: isBusy,
+});
+
+const names = Object.keys(accountFields).join(', ');
+const badFields = [
+  'The body is not JSON.',
+  `The body is not a JSON object; allowed are the fields ${names}.`,
+  `"colour" is no field that can be set; allowed are ${names}.`,
+  'timeout is "900"; allowed is a whole number from 1 to 840, or null for the plan\'s own.',
+  'active and state contradict each other; allowed is one of them, or both alike.',
+  'max_requests_per_day_hard is 500; allowed is 1000, which max_requests_per_day is, or more.',
+];
+
+const longestPage = 2_000;
+
+export const accounts: Operations<'accounts'> = {
+  'GET /v2/{brand}/users': {
+    id: 'listAccounts',
+    tag: 'Accounts',
+    summary: 'List the accounts',
+    description:
+      'Region by region, those that were deleted included. Where more follow, the header `Link` leads on.',
+    variables: { brand },
+    query: {
+      count: {
+        description: `The most accounts of a page, by default ${longestPage}.`,
+        schema: { type: 'integer', minimum: 1, maximum: longestPage },
+        example: 100,
+      },
+      region: {
+        description: 'The region that the page begins with, by default the deployment’s first.',
+        schema: { type: 'string' },
+        example: 'eu-central-1',
+      },
+      after: {
+        description:
+          'The account of that region behind which the page begins: where the page before left off.',
+        schema: { type: 'string' },
+        example: accountId,
+      },
+    },
+    answers: {
+      200: {
+        description: 'A page of them.',
+        headers: {
+          Link: {
+            description: 'With `rel="next"`: the next page; absent at the end.',
+            schema: { type: 'string' },
+            example: `</v2/svc/users?count=100&region=eu-central-1&after=${accountId}>; rel="next"`,
+          },
+        },
+        schema: 'Accounts',
+        example: [account],
+      },
+    },
+    errors: {
+      400: [
+        `count is "5000"; allowed is a whole number from 1 to ${longestPage}.`,
+        'region is "eu-west-1"; allowed is eu-central-1 or us-east-1.',
+      ],
+      404: [nothingAt('GET', 'users')],
+    },
+  },
+  'POST /v2/{brand}/users': {
+    id: 'createAccount',
+    tag: 'Accounts',
+    summary: 'Create an account',
+    description:
+      'What is not given is as the plan has it. With an `id` of the sender’s own, a request that is sent twice makes one account.',
+    variables: { brand },
+    body: {
+      required: false,
+      schema: 'NewAccount',
+      example: { id: accountId, customer_id: 'ops@example.com', type: 'paid', region: 'eu-central-1' },
+    },
+    answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
+    errors: {
+      400: ['id is "4711"; allowed is a UUID.', ...badFields],
+      404: [nothingAt('POST', 'users')],
+      409: [`There is an account "${accountId}" already.`],
+      503: isBusy,
+    },
+  },
+  'GET /v2/{brand}/users/{id}': {
+    id: 'getAccount',
+    tag: 'Accounts',
+    summary: 'Get an account',
+    description: 'Also one that was deleted.',
+    variables: ofAccount,
+    answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
+    errors: errorsOf('GET', 'users'),
+  },
+  'PATCH /v2/{brand}/users/{id}': {
+    id: 'updateAccount',
+    tag: 'Accounts',
+    summary: 'Change an account',
+    description:
+      'Sets the fields that are given, all of them or none. They mean what they mean in the record that is answered.',
+    variables: ofAccount,
+    body: {
+      required: true,
+      schema: 'AccountChange',
+      example: { type: 'paid', max_topics: 500, max_dlq_size: null, budget: 50 },
+    },
+    answers: {
+      200: {
+        description: 'The account as it is now; where it has moved, as its new region has it.',
+        schema: 'Account',
+        example: account,
+      },
+    },
+    errors: { ...errorsOf('PATCH', 'users', wasDeleted), 400: badFields },
+  },
+  'DELETE /v2/{brand}/users/{id}': {
+    id: 'deleteAccount',
+    tag: 'Accounts',
+    summary: 'Delete an account',
+    description:
+      'Its tokens end at once, its schedules and deliveries follow, and its data expires. Safe to repeat.',
+    variables: ofAccount,
+    answers: {
+      200: {
+        description: 'It is deleted.',
+        schema: 'Account',
+        example: {
+          ...account,
+          active: false,
+          state: 'deleted',
+          modifying_state: 'deleted',
+          deletion_time: account.creation_time + 86_400,
+        },
+      },
+    },
+    errors: errorsOf('DELETE', 'users'),
+  },
+  'POST /v2/{brand}/rotate-token/{id}': {
+    id: 'rotateTokens',
+    tag: 'Accounts',
+    summary: 'Give an account new tokens',
+    description: 'Both are made anew. The old ones are refused from the next request on.',
+    variables: ofAccount,
+    answers: {
+      200: { description: 'The account, with its new tokens.', schema: 'Account', example: account },
+    },
+    errors: errorsOf('POST', 'rotate-token', wasDeleted),
+  },
+  'GET /v2/{brand}/stats/{id}': {
+    id: 'getAccountStats',
+    tag: 'Accounts',
+    summary: 'Get what an account has used',
+    description: 'Of each of the last 30 days, UTC, the present one last; and of the present month.',
+    variables: ofAccount,
+    answers: {
+      200: { description: 'Its usage; of two days, here.', schema: 'AccountStats', example: accountStats },
+    },
+    errors: errorsOf('GET', 'stats'),
+  },
+  'GET /v2/{brand}/openapi.json': {
+    id: 'getManagementDescription',
+    tag: 'Service',
+    summary: 'Get the management API’s description',
+    variables: { brand },
+    answers: {
+      200: { description: 'An OpenAPI document.', schema: 'Description', example: { openapi: '3.1.1' } },
+    },
+    errors: { 404: [nothingAt('GET', 'openapi.json')] },
+  },
+};

@@ -1,0 +1,25 @@
+import { signingKeys } from '../examples.ts';
+import type { Operations } from '../operation.ts';
+
+export const keys: Operations<'keys'> = {
+  'GET /v2/keys': {
+    id: 'getSigningKeys',
+    tag: 'Signing keys',
+    summary: 'Get the signing keys',
+    description: 'A receiver that knows both keeps recognizing deliveries when they are rotated.',
+    variables: {},
+    answers: { 200: { description: 'Both keys.', schema: 'SigningKeys', example: signingKeys } },
+  },
+  'POST /v2/keys/rotate': {
+    id: 'rotateSigningKeys',
+    tag: 'Signing keys',
+    summary: 'Rotate the signing keys',
+    description:
+      'The next key becomes the current one, and a new one the next. Each request rotates once more: after two of them, a receiver that knew both keys knows neither.',
+    variables: {},
+    answers: {
+      200: { description: 'The keys as they are now.', schema: 'SigningKeys', example: signingKeys },
+    },
+    errors: { 503: ['The account is being changed by others; send the request again.'] },
+  },
+};

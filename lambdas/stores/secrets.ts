@@ -1,0 +1,83 @@
+/** The deployment's secrets, in Secrets Manager: operators change them there, without redeploying. */
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod/mini';
+import { minuteMs, now, secondMs } from '../domain/clock.ts';
+import type { MasterSecret } from '../domain/credentials.ts';
+import { settings } from '../settings.ts';
+
+const client = new SecretsManagerClient({
+  maxAttempts: 5,
+  requestHandler: { connectionTimeout: 1_000, requestTimeout: 4_000 },
+});
+
+/** A secret as a process knows it. */
+interface Secret<T> {
+  /** As it was read at most `lifetimeMs` ago. */
+  readonly get: () => Promise<T>;
+  /**
+   * Reads it again, for when it seems to be out of date; not more often than every ten seconds.
+   *
+   * @returns undefined when it was read a moment ago
+   */
+  readonly renewed: () => Promise<T | undefined>;
+}
+
+const shortestLifetimeMs = 10 * secondMs;
+
+function secret<T>(id: string, lifetimeMs: number, parse: (text: string) => T): Secret<T> {
+  let known: { readonly value: Promise<T>; readonly readAt: number } | undefined;
+
+  async function read(): Promise<T> {
+    const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: id }));
+    if (SecretString === undefined) throw new Error(`The secret ${id} has no text.`);
+    return parse(SecretString);
+  }
+
+  function readAnew(): Promise<T> {
+    const value = read().catch((error: unknown) => {
+      if (known?.value === value) known = undefined;
+      throw error;
+    });
+    known = { value, readAt: now() };
+    return value;
+  }
+
+  const isYoung = (lifetime: number): boolean => known !== undefined && now() - known.readAt < lifetime;
+  return {
+    get: () => (known !== undefined && isYoung(lifetimeMs) ? known.value : readAnew()),
+    renewed: async () => (isYoung(shortestLifetimeMs) ? undefined : readAnew()),
+  };
+}
+
+const key = z.string().check(z.minLength(32));
+const keys = z.object({ current: key, previous: z.optional(key) });
+
+/** One text, or while one follows another, `{"current", "previous"}`. */
+function parseMasterSecret(text: string): MasterSecret {
+  const read = keys.safeParse(text.startsWith('{') ? JSON.parse(text) : { current: text });
+  if (read.success) return read.data;
+  throw new Error(
+    'The master secret must be a text of at least 32 characters, or {"current", "previous"} of such texts.',
+  );
+}
+
+const master = secret(settings.masterSecretId, 5 * minuteMs, parseMasterSecret);
+
+/** What every token and signing key is derived from. */
+export const masterSecret = master.get;
+/** The same, for a token that does not verify: it may be of a master secret that is newer than what is known. */
+export const renewedMasterSecret = master.renewed;
+
+const credentials = z.object({
+  username: z.string().check(z.minLength(1)),
+  password: z.string().check(z.minLength(16)),
+});
+export type ManagementCredentials = z.infer<typeof credentials>;
+
+const management = secret(settings.managementSecretId, minuteMs, (text) =>
+  credentials.parse(JSON.parse(text)),
+);
+
+/** Who may use the management API. */
+export const managementCredentials = management.get;
+export const renewedManagementCredentials = management.renewed;

@@ -1,0 +1,70 @@
+import * as z from 'zod/mini';
+import { call, publish, service, type Answer } from './publish.ts';
+import type { Management } from './sharedService.ts';
+
+interface ManageInit {
+  /** Sent as JSON; a text as it is. */
+  readonly body?: unknown;
+  /** Null sends none. */
+  readonly authorization?: string | null;
+  readonly management?: Management;
+}
+
+export const basic = (user: string, password: string): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+/** Sends a request to the management API, with its credentials. */
+export function manage(method: string, path: string, init: ManageInit = {}): Promise<Answer> {
+  const { body, management = service.management } = init;
+  const authorization =
+    init.authorization === undefined ? basic(management.user, management.password) : init.authorization;
+  return call(
+    path,
+    {
+      method,
+      headers: authorization === null ? {} : { authorization },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    },
+    management.url,
+  );
+}
+
+const record = z.looseObject({
+  id: z.string(),
+  token: z.string(),
+  read_only_token: z.string(),
+  region: z.string(),
+  state: z.string(),
+});
+export type AccountRecord = z.infer<typeof record>;
+
+export function recordOf(answer: Answer): AccountRecord {
+  if (answer.status !== 200) throw new Error(`Status ${answer.status}: ${JSON.stringify(answer.json)}`);
+  return record.parse(answer.json);
+}
+
+/** Makes an account, of the region under test unless said otherwise. */
+export const makeAccount = async (
+  fields: Readonly<Record<string, unknown>> = {},
+  management?: Management,
+): Promise<AccountRecord> =>
+  recordOf(
+    await manage('POST', '/v2/svc/users', {
+      body: { customer_id: 'test@example.com', type: 'paid', region: service.region, ...fields },
+      ...(management && { management }),
+    }),
+  );
+
+export const changeAccount = async (
+  id: string,
+  fields: Readonly<Record<string, unknown>>,
+  management?: Management,
+): Promise<AccountRecord> =>
+  recordOf(await manage('PATCH', `/v2/svc/users/${id}`, { body: fields, ...(management && { management }) }));
+
+/** Publishes with an account's token. */
+export const publishAs = (
+  { token }: Pick<AccountRecord, 'token'>,
+  destination: string,
+  init: Parameters<typeof publish>[1] = {},
+): Promise<Answer> => publish(destination, { ...init, token });
