@@ -1,5 +1,5 @@
 /**
- * The REST API, made from the route table. A REST API and not an HTTP API, because only it hands over the path
+ * A REST API, made from its routes. A REST API and not an HTTP API, because only it hands over the path
  * as the client wrote it; and every answer that it gives by itself is made to look like the service's own.
  */
 import {
@@ -17,46 +17,59 @@ import {
   ResponseType,
   RestApi,
 } from 'aws-cdk-lib/aws-apigateway';
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { type ApiFunction, gatewayPath, routes } from '../lambdas/http/routes.ts';
+import { type ApiFunction, gatewayPath, type Route } from '../lambdas/http/routes.ts';
 import type { Settings } from './settings.ts';
 
-export const stageName = 'api';
+const stageName = 'api';
 
-interface ApiProps {
-  readonly functions: Readonly<Record<ApiFunction, IFunction>>;
+/** What a function has that answers an API's requests: it ends before the gateway gives up, which is after 29 s. */
+export const answering = { memorySize: 512, timeout: Duration.seconds(28) } as const;
+
+interface ApiProps<F extends ApiFunction> {
+  readonly name: string;
+  readonly routes: readonly (Route & { readonly function: F })[];
+  readonly functions: Readonly<Record<F, IFunction>>;
+  /** For all clients together: requests a second, and at one instant. */
+  readonly throttle: { readonly rate: number; readonly burst: number };
   readonly settings: Settings;
 }
 
-export function makeApi(scope: Construct, { functions, settings }: ApiProps): RestApi {
+interface MadeApi {
+  readonly api: RestApi;
+  readonly host: string;
+  /** Without a slash at its end. */
+  readonly url: string;
+}
+
+/** Its access log is written with the one role that API Gateway has for an account and region; see `makeGatewayLogRole`. */
+export function makeApi<F extends ApiFunction>(scope: Construct, props: ApiProps<F>): MadeApi {
   const accessLog = new LogGroup(scope, 'ApiAccessLog', {
-    retention: settings.logRetentionDays,
+    retention: props.settings.logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
   });
   const api = new RestApi(scope, 'Api', {
-    restApiName: settings.name,
+    restApiName: props.name,
     endpointTypes: [EndpointType.REGIONAL],
     // Every body is bytes: it reaches the function as it came.
     binaryMediaTypes: ['*/*'],
     cloudWatchRole: false,
     deployOptions: {
       stageName,
-      throttlingRateLimit: settings.throttleRate,
-      throttlingBurstLimit: settings.throttleBurst,
+      throttlingRateLimit: props.throttle.rate,
+      throttlingBurstLimit: props.throttle.burst,
       loggingLevel: MethodLoggingLevel.OFF,
       dataTraceEnabled: false,
       accessLogDestination: new LogGroupLogDestination(accessLog),
       accessLogFormat: accessLogFormat(),
     },
   });
-  if (settings.gatewayLogRole) {
-    api.deploymentStage.node.addDependency(gatewayLogRole(scope));
-  }
-  addRoutes(api, functions);
+  api.node.tryRemoveChild('Endpoint'); // The CDK's own output: the same as ours, but with a slash at its end.
+  addRoutes(api, props);
   for (const { type, status, sentence, headers } of gatewayAnswers) {
     api.addGatewayResponse(type.responseType, {
       type,
@@ -65,7 +78,9 @@ export function makeApi(scope: Construct, { functions, settings }: ApiProps): Re
       ...(headers === undefined ? {} : { responseHeaders: headers }),
     });
   }
-  return api;
+  const { region, urlSuffix } = Stack.of(scope);
+  const host = `${api.restApiId}.execute-api.${region}.${urlSuffix}`;
+  return { api, host, url: `https://${host}/${stageName}` };
 }
 
 /**
@@ -88,7 +103,7 @@ function accessLogFormat(): AccessLogFormat {
 }
 
 /** API Gateway keeps one such role for each account and region; what other APIs use must not end with this one. */
-function gatewayLogRole(scope: Construct): CfnAccount {
+export function makeGatewayLogRole(scope: Construct): CfnAccount {
   const role = new Role(scope, 'ApiLogRole', {
     assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
     managedPolicies: [
@@ -101,8 +116,8 @@ function gatewayLogRole(scope: Construct): CfnAccount {
   return account;
 }
 
-function addRoutes(api: RestApi, functions: ApiProps['functions']): void {
-  const integrations = new Map<ApiFunction, LambdaIntegration>();
+function addRoutes<F extends ApiFunction>(api: RestApi, { routes, functions }: ApiProps<F>): void {
+  const integrations = new Map<F, LambdaIntegration>();
   const resources = new Map<string, { readonly resource: IResource; readonly methods: string[] }>();
   for (const route of routes) {
     const integration =

@@ -57,6 +57,7 @@ export class SvcFunction extends LambdaFunction {
         ...props.environment,
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
+        POWERTOOLS_METRICS_NAMESPACE: settings.name,
       },
       // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it
       // for a runaway loop and end it after 16; here each link is counted and limited by the message itself.

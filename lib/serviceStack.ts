@@ -1,12 +1,13 @@
 /** What can be made again at any time: the API, the queues, the functions, and who may touch what. */
-import { ArnFormat, CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import type { Construct } from 'constructs';
-import type { ApiFunction } from '../lambdas/http/routes.ts';
+import { type MessagingFunction, routes } from '../lambdas/http/routes.ts';
 import { tables } from '../lambdas/resources.ts';
-import { makeApi, stageName } from './api.ts';
+import { answering, makeApi, makeGatewayLogRole } from './api.ts';
 import { allow, type CodeOf, SvcFunction } from './function.ts';
+import { namesOf, queueUrls, secretArn, tableArn } from './names.ts';
 import { type QueueName, Queues, timing } from './queues.ts';
 import { Scheduling } from './scheduling.ts';
 import type { Settings } from './settings.ts';
@@ -18,27 +19,36 @@ interface ServiceStackProps extends StackProps {
   readonly codeOf: CodeOf;
 }
 
-const tableNames = [
-  'messages',
-  'dlq',
-  'accounts',
-  'groups',
-  'deduplication',
-  'schedules',
-] as const satisfies (keyof typeof tables)[];
-
 export class ServiceStack extends Stack {
+  /** What every function knows, the management API's included. */
+  readonly functionEnvironment: Readonly<Record<string, string>>;
+
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     super(scope, id, props);
     const { settings, state, codeOf } = props;
-    const queues = new Queues(this, 'Queues');
+    const names = namesOf(settings);
+    const queues = new Queues(this, 'Queues', settings);
     const scheduling = new Scheduling(this, 'Scheduling', {
       groupName: settings.scheduleGroup ?? settings.name,
       queues,
     });
+    // What more than this region knows has a fixed name: no export of another stack stands for it.
+    const known = (tableName: string) => ({ tableName, tableArn: tableArn(this, tableName) });
+    const stores = {
+      messages: state.messages,
+      dlq: state.dlq,
+      groups: state.groups,
+      schedules: state.schedules,
+      deduplication: state.deduplication,
+      accounts: known(names.accountsTable),
+      usage: known(names.usageTable),
+    } satisfies Record<keyof typeof tables, unknown>;
+    type Store = keyof typeof stores;
 
     const environment = {
-      ...Object.fromEntries(tableNames.map((name) => [tables[name].variable, state[name].tableName])),
+      ...Object.fromEntries(
+        (Object.keys(stores) as Store[]).map((name) => [tables[name].variable, stores[name].tableName]),
+      ),
       BODIES_BUCKET: state.bodies.bucketName,
       SHORT_QUEUE_URL: queues.short.queueUrl,
       LONG_QUEUE_URL: queues.long.queueUrl,
@@ -49,27 +59,21 @@ export class ServiceStack extends Stack {
       SCHEDULER_DLQ_ARN: queues.undeliveredFires.queueArn,
       SCHEDULER_ROLE_ARN: scheduling.role.roleArn,
       SCHEDULE_GROUP: scheduling.groupName,
-      MASTER_SECRET_ID: state.masterSecretName,
+      MASTER_SECRET_ID: names.masterSecret,
+      MANAGEMENT_SECRET_ID: names.managementSecret,
+      ACCOUNT_CHANGES_QUEUES: this.toJsonString(queueUrls(this, names.accountChangesQueue, settings)),
+      PRICE_PER_MESSAGE: settings.pricePerMessage.toString(),
       HEADER_PREFIXES: settings.headerPrefixes.join(','),
       ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
       OWN_HOSTS: settings.ownHosts.join(','),
     };
+    this.functionEnvironment = environment;
     const shared = { environment, settings, codeOf };
 
-    const readMasterSecret = allow(
-      ['secretsmanager:GetSecretValue'],
-      this.formatArn({
-        service: 'secretsmanager',
-        resource: 'secret',
-        // Secrets Manager puts six characters of its own behind the name.
-        resourceName: `${state.masterSecretName}-??????`,
-        arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-      }),
-    );
-    const on = (name: (typeof tableNames)[number], ...actions: string[]) =>
+    const on = (name: Store, ...actions: string[]) =>
       allow(
         actions.map((action) => `dynamodb:${action}`),
-        state[name].tableArn,
+        stores[name].tableArn,
       );
     // AWS judges a batch as SendMessage; the second name, which it does not know, is what its emulators ask for.
     const send = allow(
@@ -83,20 +87,17 @@ export class ServiceStack extends Stack {
         actions.map((action) => `s3:${action}`),
         state.bodies.arnForObjects('*'),
       );
-    const authenticate = [readMasterSecret, on('accounts', 'GetItem')];
+    const countUsage = on('usage', 'UpdateItem', 'Query');
+    const authenticate = [
+      allow(['secretsmanager:GetSecretValue'], secretArn(this, names.masterSecret)),
+      on('accounts', 'GetItem'),
+      countUsage,
+    ];
 
-    const answering = (id: string, handler: ApiFunction, description: string, may: PolicyStatement[]) =>
-      new SvcFunction(this, id, {
-        ...shared,
-        handler,
-        description,
-        memorySize: 512,
-        // Ends before the gateway gives up, which is after 29 s.
-        timeout: Duration.seconds(28),
-        may,
-      });
-    const functions: Record<ApiFunction, SvcFunction> = {
-      publish: answering('Publish', 'publish', 'Accepts messages: their rows and their pointers', [
+    const serving = (id: string, handler: MessagingFunction, description: string, may: PolicyStatement[]) =>
+      new SvcFunction(this, id, { ...shared, ...answering, handler, description, may });
+    const functions: Record<MessagingFunction, SvcFunction> = {
+      publish: serving('Publish', 'publish', 'Accepts messages: their rows and their pointers', [
         ...authenticate,
         on('groups', 'GetItem'),
         on('deduplication', 'PutItem', 'UpdateItem', 'DeleteItem'),
@@ -104,29 +105,29 @@ export class ServiceStack extends Stack {
         onBodies('PutObject'),
         ...sendPointers,
       ]),
-      messages: answering('MessagesApi', 'messages', 'Shows and cancels messages that wait', [
+      messages: serving('MessagesApi', 'messages', 'Shows and cancels messages that wait', [
         ...authenticate,
         on('messages', 'Query', 'GetItem', 'PutItem'),
         onBodies('GetObject'),
         ...scheduling.mayUse('DeleteSchedule'),
       ]),
-      logs: answering('Logs', 'logs', 'Shows what became of messages', [
+      logs: serving('Logs', 'logs', 'Shows what became of messages', [
         ...authenticate,
         on('messages', 'Query'),
         allow(['dynamodb:Query'], `${state.messages.tableArn}/index/log`),
       ]),
-      topics: answering('Topics', 'topics', 'Keeps URL groups', [
+      topics: serving('Topics', 'topics', 'Keeps URL groups', [
         ...authenticate,
         on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
       ]),
-      dlq: answering('DlqApi', 'dlq', 'Shows, removes and retries dead letters', [
+      dlq: serving('DlqApi', 'dlq', 'Shows, removes and retries dead letters', [
         ...authenticate,
         on('dlq', 'Query', 'GetItem', 'UpdateItem'),
         on('messages', 'Query', 'GetItem', 'BatchWriteItem'),
         onBodies('GetObject', 'PutObject'),
         ...sendPointers,
       ]),
-      schedules: answering('Schedules', 'schedules', 'Keeps schedules', [
+      schedules: serving('Schedules', 'schedules', 'Keeps schedules', [
         ...authenticate,
         on('schedules', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
         on('groups', 'GetItem'),
@@ -134,19 +135,29 @@ export class ServiceStack extends Stack {
         onBodies('GetObject', 'PutObject', 'DeleteObject'),
         ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
       ]),
-      description: answering('Description', 'description', 'Says how the service is and what it offers', []),
+      keys: serving('Keys', 'keys', 'Shows and rotates signing keys', [
+        ...authenticate,
+        on('accounts', 'PutItem'),
+      ]),
+      description: serving('Description', 'description', 'Says how the service is and what it offers', []),
     };
-    const api = makeApi(this, { functions, settings });
+    const { api, host, url } = makeApi(this, {
+      name: settings.name,
+      routes,
+      functions,
+      throttle: { rate: settings.throttleRate, burst: settings.throttleBurst },
+      settings,
+    });
+    if (settings.gatewayLogRole) api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
 
     // Deliveries back into the API would go round for ever. (Publish learns the API's host from each request.)
-    const host = `${api.restApiId}.execute-api.${this.region}.${this.urlSuffix}`;
     const delivering = {
       ...shared,
       mayInvokeItself: true,
       environment: { ...environment, OWN_HOSTS: [host, ...settings.ownHosts].join(',') },
       may: [
         ...authenticate,
-        on('messages', 'Query', 'GetItem', 'PutItem', 'BatchWriteItem'),
+        on('messages', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem'),
         on('dlq', 'Query', 'PutItem', 'UpdateItem'),
         onBodies('GetObject', 'PutObject'),
         ...sendPointers,
@@ -182,6 +193,7 @@ export class ServiceStack extends Stack {
       timeout: timing.fire.timeout,
       may: [
         on('accounts', 'GetItem'),
+        countUsage,
         on('schedules', 'GetItem', 'PutItem', 'UpdateItem'),
         on('groups', 'GetItem'),
         on('messages', 'GetItem', 'BatchWriteItem'),
@@ -190,29 +202,31 @@ export class ServiceStack extends Stack {
         ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
       ],
     });
+    const accountChange = new SvcFunction(this, 'AccountChange', {
+      ...shared,
+      mayInvokeItself: true,
+      handler: 'accountChange',
+      description: 'Brings a region in line with an account that was changed',
+      memorySize: 512,
+      timeout: timing.accountChanges.timeout,
+      may: [
+        on('accounts', 'GetItem'),
+        on('messages', 'Query', 'GetItem', 'DeleteItem'),
+        on('schedules', 'Query', 'GetItem', 'DeleteItem'),
+        on('groups', 'Query', 'GetItem', 'DeleteItem'),
+        onBodies('DeleteObject'),
+        send,
+        ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
+        allow(['sqs:SendMessage'], queues.accountChanges.queueArn),
+      ],
+    });
     this.consume(queues, 'fire', fire);
     this.consume(queues, 'short', deliverShort, settings.deliveryConcurrency);
     this.consume(queues, 'long', deliverLong, settings.deliveryConcurrency);
     this.consume(queues, 'dead', abandon);
+    this.consume(queues, 'accountChanges', accountChange);
 
-    const createAccount = new SvcFunction(this, 'CreateAccount', {
-      ...shared,
-      handler: 'createAccount',
-      description: 'Makes an account and shows its tokens and keys; invoked by hand',
-      memorySize: 256,
-      timeout: Duration.seconds(30),
-      may: [readMasterSecret, on('accounts', 'GetItem', 'PutItem')],
-    });
-
-    api.node.tryRemoveChild('Endpoint'); // The CDK's own output: the same, but with a slash at its end.
-    new CfnOutput(this, 'Url', {
-      value: `https://${host}/${stageName}`,
-      description: 'The base URL of the API: SVC_URL',
-    });
-    new CfnOutput(this, 'CreateAccountFunction', {
-      value: createAccount.functionName,
-      description: 'Invoke it to make an account',
-    });
+    new CfnOutput(this, 'Url', { value: url, description: 'The base URL of the API: SVC_URL' });
   }
 
   private consume(queues: Queues, name: QueueName, worker: SvcFunction, maxConcurrency?: number): void {

@@ -24,17 +24,23 @@ const flag = z.preprocess(
 );
 
 const number = <T extends z.ZodType>(type: T) =>
-  z.preprocess((value) => (typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value), type);
+  z.preprocess(
+    (value) => (typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value),
+    type,
+  );
 
 const whole = (least: number, most: number) => number(z.int().min(least).max(most));
 
 const shape = z.strictObject({
-  /** Starts the name of every stack, and of the master secret. */
+  /** Starts the name of every stack, and of what has a fixed name; see `names.ts`. */
   name: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be letters, digits and dashes, starting with a letter')
     .default('Svc'),
-  /** The first region is where the master secret is made; the others get a replica of it. */
+  /**
+   * The first region has the management API, and makes the master secret and the table of accounts; the others get
+   * replicas of both.
+   */
   regions: list
     .pipe(
       z
@@ -64,6 +70,13 @@ const shape = z.strictObject({
   throttleBurst: whole(1, 1_000_000).default(5_000),
   /** At most this many of each delivery function at once; without it, the account's own limit holds. */
   deliveryConcurrency: whole(2, 1_000).optional(),
+  /** Dollars that a message counts for against its account's budget. */
+  pricePerMessage: number(z.number().min(0)).default(0.000_01),
+  /** Where all regions' queues are when AWS is an emulator: URLs of AWS's own form lead to AWS. */
+  queueEndpoint: z
+    .url()
+    .transform((url) => url.replace(/\/$/, ''))
+    .optional(),
   /** Makes the role with which API Gateway writes access logs: one for all APIs of an account and region. */
   gatewayLogRole: flag.default(true),
 });

@@ -1,6 +1,10 @@
-/** All stacks of a deployment: for each region one that keeps data, and one that can be thrown away. */
+/**
+ * All stacks of a deployment: for each region one that keeps data, and one that can be thrown away; and beside those of
+ * the first region, the management API.
+ */
 import { type App, type Environment, Tags } from 'aws-cdk-lib';
 import type { CodeOf } from './function.ts';
+import { ManagementStack } from './managementStack.ts';
 import { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';
 import { StateStack } from './stateStack.ts';
@@ -24,11 +28,11 @@ export function makeStacks(app: App, { settings, codeOf, account }: Deployment) 
         description: `${settings.name} in ${region}: accounts, messages, bodies`,
         terminationProtection: settings.retain,
         settings,
-        ...(region === homeRegion ? { makesMasterSecretFor: otherRegions } : {}),
+        ...(region === homeRegion ? { makesReplicasIn: otherRegions } : {}),
       }),
   );
   const serviceStacks = stateStacks.map((state) => {
-    // The other regions hold replicas of the home region's master secret, which must exist first.
+    // The other regions hold replicas of the home region's accounts and master secret, which must exist first.
     if (stateStacks[0] !== undefined && state !== stateStacks[0]) state.addStackDependency(stateStacks[0]);
     return new ServiceStack(app, `${settings.name}-${state.region}-Service`, {
       env: environment(state.region),
@@ -38,6 +42,16 @@ export function makeStacks(app: App, { settings, codeOf, account }: Deployment) 
       codeOf,
     });
   });
+  const managementStacks = serviceStacks.slice(0, 1).map(
+    (home) =>
+      new ManagementStack(app, `${settings.name}-Management`, {
+        env: environment(home.region),
+        description: `${settings.name}: the management API of all regions`,
+        settings,
+        home,
+        codeOf,
+      }),
+  );
   Tags.of(app).add('service', settings.name);
-  return { stateStacks, serviceStacks };
+  return { stateStacks, serviceStacks, managementStacks };
 }

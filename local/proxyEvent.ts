@@ -75,7 +75,8 @@ function requestContextOf({
       userAgent: request.headers['user-agent'] ?? null,
       userArn: null,
     },
-    path: `/${stage}${path}`,
+    // As under a custom domain: the stage does not stand in it.
+    path,
     protocol: `HTTP/${request.httpVersion}`,
     requestId,
     requestTime: requestTime(receivedAt),

@@ -5,7 +5,7 @@ import type * as answers from './answers.ts';
 import type { Answer } from './answers.ts';
 import { secondMs } from './clock.ts';
 import { tokenOf, type MasterSecret } from './credentials.ts';
-import { badRequest, quote } from './httpError.ts';
+import { badRequest, quote, quoteJson } from './httpError.ts';
 import { limitNames, limitTable, type LimitName } from './limits.ts';
 
 const limitField = (name: LimitName) =>
@@ -29,9 +29,9 @@ const allowed: Readonly<Record<Exclude<AccountField, LimitName | 'region'>, stri
   enterprise: '{"enabled": true or false}, or null',
 };
 
-const isLimit = (field: string): field is LimitName => field in limitTable;
-const isField = (field: string): field is AccountField => field in accountFields;
-const isOther = (field: string): field is keyof typeof allowed => field in allowed;
+const isLimit = (field: string): field is LimitName => Object.hasOwn(limitTable, field);
+const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
+const isOther = (field: string): field is keyof typeof allowed => Object.hasOwn(allowed, field);
 
 const fieldNames = Object.keys(accountFields).join(', ');
 
@@ -47,7 +47,7 @@ export function parseAccountInput(body: unknown, regions: readonly string[]): Ac
     throw badRequest(`The body is not a JSON object; allowed are the fields ${fieldNames}.`);
   }
   const wrong = (field: string, value: unknown, words: string) =>
-    badRequest(`${field} is ${quote(JSON.stringify(value))}; allowed is ${words}.`);
+    badRequest(`${field} is ${quoteJson(value)}; allowed is ${words}.`);
   for (const [field, value] of Object.entries(body)) {
     if (!isField(field)) {
       throw badRequest(`${quote(field)} is no field that can be set; allowed are ${fieldNames}.`);

@@ -9,9 +9,9 @@ const dollars = () => z.int().check(z.minimum(0), z.maximum(1_000_000_000));
 
 const limit = (name: LimitName) => {
   const { least, most }: Limit = limitTable[name];
-  return z.nullable(
-    z.int().check(z.minimum(least), z.maximum(most), z.describe('`null` is what its plan has.')),
-  );
+  return z
+    .nullable(z.int().check(z.minimum(least), z.maximum(most)))
+    .check(z.describe('In the unit of the record; `null` is what its plan has.'));
 };
 
 /** Of all fields of the record those that an operator decides on. */
@@ -54,6 +54,9 @@ export type AccountField = keyof typeof accountFields;
 
 export const accountChange = z.partial(z.strictObject(accountFields));
 export type AccountInput = z.infer<typeof accountChange>;
+
+/** How many accounts a page has at most: what fits into an answer of Lambda, which has at most 6 MB. */
+export const longestAccountPage = 2_000;
 
 export const accountId = z.uuid().check(z.describe('A UUID; a random one by default.'));
 /** A new account may be given an id, so that a request which is sent twice makes one account. */

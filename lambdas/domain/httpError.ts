@@ -22,8 +22,12 @@ export const notFound = (message: string): HttpError => new HttpError(404, messa
 /** A limit of the account would be exceeded; the sentence names the limit, its value and what was asked. */
 export const overLimit = (message: string): HttpError => new HttpError(412, message);
 
-/** A value as it may be quoted in an error: short, and on one line. */
-export function quote(value: string): string {
-  const shown = value.length > 60 ? `${value.slice(0, 57)}...` : value;
-  return JSON.stringify(shown);
-}
+const longestQuote = 60;
+const cut = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most - 3)}...` : text;
+
+/** A text as it may be quoted in an error: short, and on one line. */
+export const quote = (value: string): string => JSON.stringify(cut(value, longestQuote));
+
+/** The same of any value of a JSON body. */
+export const quoteJson = (value: unknown): string => cut(JSON.stringify(value), longestQuote);

@@ -10,13 +10,11 @@ import {
   updateAccount,
 } from '../services/accounts.ts';
 
-/** Made when somebody asks for it first. */
-let document: object | undefined;
-
 export const handler = managementApi<'accounts'>({
-  'GET /v2/{brand}/users': async ({ request, canonical }) => {
-    const { accounts, next } = await listAccounts(Object.fromEntries(canonical.otherQuery));
-    const link = next && `<${request.rawPath}?${new URLSearchParams(next).toString()}>; rel="next"`;
+  'GET /v2/{brand}/users': async ({ canonical }) => {
+    const { accounts, next } = await listAccounts(canonical.otherQuery);
+    // Relative, so that it leads there under whatever host and path the API is reached.
+    const link = next && `<?${new URLSearchParams(next).toString()}>; rel="next"`;
     return { status: 200, body: accounts, ...(link !== undefined && { headers: { link } }) };
   },
   'POST /v2/{brand}/users': async ({ request }) => ({
@@ -40,8 +38,9 @@ export const handler = managementApi<'accounts'>({
     body: await rotateTokens(variable(call, 'id')),
   }),
   'GET /v2/{brand}/stats/{id}': async (call) => ({ status: 200, body: await getStats(variable(call, 'id')) }),
-  'GET /v2/{brand}/openapi.json': async () => {
-    document ??= (await import('../http/openapi/document.ts')).describeManagementApi();
-    return { status: 200, body: document, headers: { 'cache-control': 'public, max-age=3600' } };
+  'GET /v2/{brand}/openapi.json': async ({ request }) => {
+    const { describeManagementApi } = await import('../http/openapi/document.ts');
+    const body = describeManagementApi(request.basePath);
+    return { status: 200, body, headers: { 'cache-control': 'public, max-age=3600' } };
   },
 });

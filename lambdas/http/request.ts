@@ -11,6 +11,8 @@ export interface ApiRequest {
   readonly method: string;
   /** As it was sent: not decoded, nothing collapsed that was not collapsed on its way. */
   readonly rawPath: string;
+  /** What a client puts before the version segment: the stage's name, or what a custom domain's mapping has there. */
+  readonly basePath: string;
   /** Decoded, in the order they were sent. */
   readonly query: readonly Header[];
   /** Names in lower case. */
@@ -33,6 +35,7 @@ export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
     id: requestContext.requestId,
     method: event.httpMethod,
     rawPath: event.path,
+    basePath: requestContext.path.slice(0, Math.max(0, requestContext.path.indexOf('/v2/'))),
     query: pairs(event.multiValueQueryStringParameters),
     headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
     body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),

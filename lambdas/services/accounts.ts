@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import * as z from 'zod/mini';
 import { isDeleted, newAccount, type Account } from '../domain/account.ts';
 import { accountRecord, parseAccountInput, withFields } from '../domain/accountFields.ts';
-import { accountId, type AccountInput } from '../domain/accountShapes.ts';
+import { accountId, longestAccountPage, type AccountInput } from '../domain/accountShapes.ts';
 import type * as answers from '../domain/answers.ts';
 import type { Answer } from '../domain/answers.ts';
 import { dayMs, now } from '../domain/clock.ts';
 import { secretMark } from '../domain/credentials.ts';
-import { badRequest, HttpError, notFound, quote } from '../domain/httpError.ts';
+import type { Header } from '../domain/dialect.ts';
+import { badRequest, HttpError, notFound, quote, quoteJson } from '../domain/httpError.ts';
 import { parseJson } from '../domain/json.ts';
 import { dayOf } from '../domain/meter.ts';
 import { settings } from '../settings.ts';
@@ -54,19 +54,36 @@ async function find(id: string): Promise<Account | undefined> {
 
 /** @throws HttpError 404 */
 async function get(id: string): Promise<Account> {
-  const account = await find(id);
+  const account = await find(id.toLowerCase());
   if (account === undefined) throw noSuchAccount(id);
   return account;
 }
 
-/** A page of the list: what fits into an answer of Lambda, which has at most 6 MB. */
-export const longestAccountPage = 2_000;
+/** What a page of the list is asked for with. */
+const pageFields: Readonly<
+  Record<string, { readonly isRight: (value: string) => boolean; readonly allowed: string }>
+> = {
+  count: {
+    isRight: (value) => /^\d{1,4}$/.test(value) && Number(value) >= 1 && Number(value) <= longestAccountPage,
+    allowed: `a whole number from 1 to ${longestAccountPage}`,
+  },
+  region: {
+    isRight: (value) => settings.regions.includes(value),
+    allowed: settings.regions.join(' or '),
+  },
+  after: { isRight: (value) => value !== '', allowed: 'the id of an account' },
+};
 
-const pageShape = z.object({
-  count: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(longestAccountPage))),
-  region: z.optional(z.string()),
-  after: z.optional(z.string()),
-});
+function checkPage(query: readonly Header[]): Readonly<Record<string, string>> {
+  for (const [name, value] of query) {
+    const field = Object.hasOwn(pageFields, name) ? pageFields[name] : undefined;
+    if (field === undefined) {
+      throw badRequest(`${quote(name)} is no parameter; allowed are ${Object.keys(pageFields).join(', ')}.`);
+    }
+    if (!field.isRight(value)) throw badRequest(`${name} is ${quote(value)}; allowed is ${field.allowed}.`);
+  }
+  return Object.fromEntries(query);
+}
 
 /**
  * Lists accounts, region by region.
@@ -75,20 +92,12 @@ const pageShape = z.object({
  * @returns with the query of the next page, where there is one
  * @throws HttpError 400
  */
-export async function listAccounts(query: Readonly<Record<string, string>>): Promise<{
+export async function listAccounts(query: readonly Header[]): Promise<{
   readonly accounts: readonly AccountRecord[];
   readonly next: Readonly<Record<string, string>> | undefined;
 }> {
-  const page = pageShape.safeParse(query);
-  if (!page.success) {
-    throw badRequest(
-      `count is ${quote(query['count'] ?? '')}; allowed is a whole number from 1 to ${longestAccountPage}.`,
-    );
-  }
-  const { count = longestAccountPage, region: first = settings.regions[0] ?? '', after } = page.data;
-  if (!settings.regions.includes(first)) {
-    throw badRequest(`region is ${quote(first)}; allowed is ${settings.regions.join(' or ')}.`);
-  }
+  const { count: countText, region: first = settings.regions[0] ?? '', after } = checkPage(query);
+  const count = countText === undefined ? longestAccountPage : Number(countText);
   const accounts: AccountRecord[] = [];
   let last = { region: first, after: after ?? '' };
   for (const region of settings.regions.slice(settings.regions.indexOf(first))) {
@@ -114,7 +123,7 @@ function parseNewAccount(bytes: Uint8Array): {
   }
   const { id, ...fields } = body;
   const read = accountId.safeParse(id);
-  if (!read.success) throw badRequest(`id is ${quote(JSON.stringify(id))}; allowed is a UUID.`);
+  if (!read.success) throw badRequest(`id is ${quoteJson(id)}; allowed is a UUID.`);
   return { id: read.data.toLowerCase(), input: parseAccountInput(fields, settings.regions) };
 }
 
@@ -143,18 +152,26 @@ export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
 const tries = 5;
 
 /**
- * Changes an account in its own region.
+ * Changes an account in its own region, on what it is there, whoever else changes it meanwhile.
  *
- * @throws HttpError 404, also for one that was deleted; 503
+ * @param work what becomes of it; itself where nothing does
+ * @throws HttpError 404 or 503
  */
-async function change(id: string, work: (account: Account) => Account | Promise<Account>): Promise<Account> {
+async function change(id: string, work: (account: Account) => Account): Promise<Account> {
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const before = await get(id);
-    if (isDeleted(before)) throw notFound(`The account ${quote(id)} was deleted.`);
-    const after = { ...(await work(before)), version: before.version + 1 };
+    const worked = work(before);
+    if (worked === before) return before;
+    const after = { ...worked, version: before.version + 1 };
     if (await saveWithFollowers(after, before)) return after;
   }
   throw isBusy(id);
+}
+
+/** @throws HttpError 404 for one that was deleted */
+function notDeleted(account: Account): Account {
+  if (isDeleted(account)) throw notFound(`The account ${quote(account.id)} was deleted.`);
+  return account;
 }
 
 /** Longer than a request to the API takes: whatever becomes of this process, the change was made by then or never will be. */
@@ -175,7 +192,7 @@ async function saveWithFollowers(after: Account, before: Account): Promise<boole
 /** @throws HttpError 400, 404 or 503; nothing is changed then */
 export async function updateAccount(id: string, bytes: Uint8Array): Promise<AccountRecord> {
   const input = parseAccountInput(parseJson('The body', bytes), settings.regions);
-  const account = await change(id, (before) => withFields(before, input, now()));
+  const account = await change(id, (before) => withFields(notDeleted(before), input, now()));
   // An account that moved is answered when its new region has it.
   return recordOf(await get(account.id));
 }
@@ -187,11 +204,9 @@ export async function updateAccount(id: string, bytes: Uint8Array): Promise<Acco
  * @throws HttpError 404 or 503
  */
 export async function deleteAccount(id: string): Promise<AccountRecord> {
-  const account = await get(id);
-  if (isDeleted(account)) return recordOf(account);
   const time = now();
   const end = { active: false, state: 'deleted', stateChangedAt: time, deletedAt: time };
-  return recordOf(await change(id, (before) => ({ ...before, ...end })));
+  return recordOf(await change(id, (before) => (isDeleted(before) ? before : { ...before, ...end })));
 }
 
 /**
@@ -199,8 +214,13 @@ export async function deleteAccount(id: string): Promise<AccountRecord> {
  *
  * @throws HttpError 404 or 503
  */
-export const rotateTokens = async (id: string): Promise<AccountRecord> =>
-  recordOf(await change(id, (before) => ({ ...before, tokenGeneration: before.tokenGeneration + 1 })));
+export async function rotateTokens(id: string): Promise<AccountRecord> {
+  const account = await change(id, (before) => ({
+    ...notDeleted(before),
+    tokenGeneration: before.tokenGeneration + 1,
+  }));
+  return recordOf(account);
+}
 
 /** How many days the statistics show. */
 const statsDays = 30;

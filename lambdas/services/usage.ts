@@ -268,8 +268,8 @@ export async function admitCall(account: Account, bytes: number): Promise<void> 
     const sentence = `The account's limit max_requests_per_second is ${callsPerSecond}, and this request is one too many; send it again a moment later.`;
     throw refuse(callsPerSecond, sentence, call);
   }
-  const body = meter.takeBytes(bytes, time);
-  if (!body.isTaken) {
+  const body = bytes === 0 ? undefined : meter.takeBytes(bytes, time);
+  if (body?.isTaken === false) {
     const sentence = `The account's limit max_bandwidth_per_second is ${bytesPerSecond} bytes, and the ${bytes} bytes of this request are too many; send it again a moment later.`;
     throw refuse(bytesPerSecond, sentence, body);
   }

@@ -11,41 +11,46 @@ async function call(
   where: {
     readonly region: string;
     readonly service: string;
-    readonly path?: string;
-    readonly target?: string;
+    readonly target: string;
   },
   body: unknown,
 ): Promise<unknown> {
   const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
   const scope = `${credentials.AWS_ACCESS_KEY_ID}/${day}/${where.region}/${where.service}/aws4_request`;
-  const response = await fetch(`${endpoint}${where.path ?? '/'}`, {
+  const response = await fetch(endpoint, {
     method: 'POST',
     headers: {
       Authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`,
       'Content-Type': 'application/x-amz-json-1.1',
-      ...(where.target === undefined ? {} : { 'X-Amz-Target': where.target }),
+      'X-Amz-Target': where.target,
     },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(60_000),
   });
   const text = await response.text();
-  if (!response.ok || response.headers.has('x-amz-function-error')) {
+  if (!response.ok) {
     throw new Error(`${where.service} in ${where.region} answered ${response.status.toString()}: ${text}`);
   }
   return JSON.parse(text);
 }
 
-const accountShape = z.object({
-  token: z.string(),
-  read_only_token: z.string(),
-  signing_keys: z.object({ current: z.string(), next: z.string() }),
-});
+const secretShape = z.object({ SecretString: z.string() });
 
-/** What an operator does with `aws lambda invoke`; see docs/deploy.md. */
-export async function createAccount(endpoint: string, region: string, functionName: string) {
-  const account = { id: `e2e-${region}`, customer_id: 'e2e@example.com', type: 'paid', region };
-  const path = `/2015-03-31/functions/${functionName}/invocations`;
-  return accountShape.parse(await call(endpoint, { region, service: 'lambda', path }, account));
+/** What an operator does with `aws secretsmanager get-secret-value`; see docs/deploy.md. */
+export async function readSecret(endpoint: string, region: string, name: string): Promise<string> {
+  const where = { region, service: 'secretsmanager', target: 'secretsmanager.GetSecretValue' };
+  return secretShape.parse(await call(endpoint, where, { SecretId: name })).SecretString;
+}
+
+/** Makes a table's replicas: the emulator has global tables, but its CloudFormation passes over a table's replicas. */
+export async function replicateTable(
+  endpoint: string,
+  table: string,
+  { from, to }: { readonly from: string; readonly to: readonly string[] },
+): Promise<void> {
+  const where = { region: from, service: 'dynamodb', target: 'DynamoDB_20120810.UpdateTable' };
+  const ReplicaUpdates = to.map((RegionName) => ({ Create: { RegionName } }));
+  await call(endpoint, where, { TableName: table, ReplicaUpdates });
 }
 
 const groupsShape = z.object({ logGroups: z.array(z.object({ logGroupName: z.string() })) });

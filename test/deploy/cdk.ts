@@ -5,17 +5,22 @@ import * as z from 'zod';
 import { account, credentials } from './emulator.ts';
 import { run } from './program.ts';
 
+/** The first is where the management API is. */
 export const regions = ['eu-central-1', 'us-east-1'] as const;
 export type Region = (typeof regions)[number];
 
-const outputsShape = z.record(
-  z.string(),
-  z.object({ Url: z.url().optional(), CreateAccountFunction: z.string().optional() }),
-);
+const url = z.url().transform((text) => new URL(text));
+const service = z.object({ Url: url });
+const outputsShape = z.object({
+  'Svc-eu-central-1-Service': service,
+  'Svc-us-east-1-Service': service,
+  'Svc-Management': z.object({ ManagementUrl: url, ManagementSecret: z.string() }),
+});
 
 interface Deployed {
-  readonly url: URL;
-  readonly createAccountFunction: string;
+  /** Of the messaging API of each region. */
+  readonly urls: Readonly<Record<Region, URL>>;
+  readonly management: { readonly url: URL; readonly secret: string };
 }
 
 /** Bootstraps and deploys all regions with the CDK CLI, as an operator would. */
@@ -23,7 +28,7 @@ export async function deploy(options: {
   readonly scratch: string;
   readonly endpoint: string;
   readonly context: Readonly<Record<string, string>>;
-}): Promise<Record<Region, Deployed>> {
+}): Promise<Deployed> {
   const { scratch, endpoint } = options;
   const env = {
     // The CLI remembers account ids in ~/.cdk; what it learns here must not be remembered there.
@@ -56,12 +61,12 @@ export async function deploy(options: {
   await run(cdk, [...deployment, ...shared], env);
 
   const outputs = outputsShape.parse(JSON.parse(readFileSync(outputsFile, 'utf8')));
-  const of = (region: Region): Deployed => {
-    const { Url, CreateAccountFunction } = outputs[`Svc-${region}-Service`] ?? {};
-    if (Url === undefined || CreateAccountFunction === undefined) {
-      throw new Error(`The deployment's outputs lack ${region}: ${JSON.stringify(outputs)}`);
-    }
-    return { url: new URL(Url), createAccountFunction: CreateAccountFunction };
+  const { ManagementUrl, ManagementSecret } = outputs['Svc-Management'];
+  return {
+    urls: {
+      'eu-central-1': outputs['Svc-eu-central-1-Service'].Url,
+      'us-east-1': outputs['Svc-us-east-1-Service'].Url,
+    },
+    management: { url: ManagementUrl, secret: ManagementSecret },
   };
-  return { 'eu-central-1': of('eu-central-1'), 'us-east-1': of('us-east-1') };
 }

@@ -5,7 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAccount, functionLogs } from './aws.ts';
+import { createAccount, findManagement } from './accounts.ts';
+import { functionLogs, replicateTable } from './aws.ts';
 import { deploy, type Region, regions } from './cdk.ts';
 import { installEmulator, startEmulator } from './emulator.ts';
 import { type Api, freePort, openFront, type Front } from './front.ts';
@@ -44,15 +45,25 @@ async function main(): Promise<void> {
   }
 }
 
+/** The messaging APIs by their regions, and the management API. */
+type ApiName = Region | 'management';
+
 async function deployAndTest(port: number, awsUrl: string, scratch: string): Promise<void> {
   // The doors are there before what is behind them, so that the deployment can be told its own hosts.
-  const apis = new Map<Region, Api>();
-  const doors = new Map<Region, Front>();
+  const apis = new Map<ApiName, Api>();
+  const doors: Front[] = [];
+  const openDoor = async (name: ApiName): Promise<string> => {
+    const door = await openFront(port, () => apis.get(name));
+    doors.push(door);
+    return door.url;
+  };
   try {
-    for (const region of regions) {
-      const door = await openFront(port, () => apis.get(region));
-      doors.set(region, door);
-    }
+    const [home, other] = regions;
+    const urls = {
+      [home]: await openDoor(home),
+      [other]: await openDoor(other),
+      management: await openDoor('management'),
+    };
     const deployed = await deploy({
       scratch,
       endpoint: awsUrl,
@@ -62,39 +73,61 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
         scheduleGroup: 'default',
         logLevel: 'DEBUG',
         allowedDestinations: '127.0.0.0/8,::1/128,localhost',
-        ownHosts: [...doors.values()].map((door) => new URL(door.url).host).join(','),
+        ownHosts: Object.values(urls)
+          .map((url) => new URL(url).host)
+          .join(','),
+        // For the tests of budgets; no other account has one.
+        pricePerMessage: '0.1',
+        // As the emulator names its queues.
+        queueEndpoint: `http://localhost:${new URL(awsUrl).port}`,
       },
     });
+    apis.set('management', apiAt(deployed.management.url));
+    for (const region of regions) apis.set(region, apiAt(deployed.urls[region]));
+    await replicateTable(awsUrl, 'Svc-accounts', { from: home, to: [other] });
     say('deployed');
 
-    for (const [region, door] of doors) {
-      const { url, createAccountFunction } = deployed[region];
-      // The emulator's spelling of <api>.execute-api.<region>.amazonaws.com.
-      apis.set(region, {
-        host: `${url.hostname.split('.')[0] ?? ''}.execute-api.localhost`,
-        stage: url.pathname.slice(1),
-      });
-      const account = await createAccount(awsUrl, region, createAccountFunction);
+    const management = await findManagement(urls.management, {
+      endpoint: awsUrl,
+      region: home,
+      name: deployed.management.secret,
+    });
+    for (const [region, elsewhere] of [
+      [home, other],
+      [other, home],
+    ] as const) {
+      const account = await createAccount(management, region, urls[region]);
       say(`testing ${region}`);
       await run(
         { package: 'vitest', path: 'vitest.mjs', timeoutMs: 600_000 },
         ['run', '--project', 'e2e', ...process.argv.slice(2)],
         {
           SVC_E2E_TARGET: 'deployed',
-          SVC_URL: door.url,
+          SVC_URL: urls[region],
+          SVC_REGION: region,
           SVC_TOKEN: account.token,
           SVC_READ_ONLY_TOKEN: account.read_only_token,
-          SVC_CURRENT_SIGNING_KEY: account.signing_keys.current,
-          SVC_NEXT_SIGNING_KEY: account.signing_keys.next,
-          SVC_REGION: region,
+          SVC_CURRENT_SIGNING_KEY: account.current,
+          SVC_NEXT_SIGNING_KEY: account.next,
+          SVC_MANAGEMENT_URL: management.url,
+          SVC_MANAGEMENT_USER: management.username,
+          SVC_MANAGEMENT_PASSWORD: management.password,
+          SVC_OTHER_REGION: elsewhere,
+          SVC_OTHER_URL: urls[elsewhere],
         },
       );
       say(`${region} is good`);
     }
   } finally {
-    await Promise.all([...doors.values()].map((door) => door.close()));
+    await Promise.all(doors.map((door) => door.close()));
   }
 }
+
+/** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com. */
+const apiAt = ({ hostname, pathname }: URL): Api => ({
+  host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`,
+  stage: pathname.slice(1),
+});
 
 // An interrupted run must take its processes with it: what `main` waits for fails, and it cleans up.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -1,10 +1,10 @@
-import { Match } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { gatewayPath, routes } from '../../lambdas/http/routes.ts';
+import { gatewayPath, managementRoutes, type Route, routes } from '../../lambdas/http/routes.ts';
 import { properties, reference, resources, synthesizeOne } from './app.ts';
 
-const { service } = synthesizeOne();
+const { service, management } = synthesizeOne();
 
 const resourceShape = z.object({
   PathPart: z.string(),
@@ -31,17 +31,18 @@ const methodShape = z.object({
   }),
 });
 
-function pathOf(logicalId: string): string {
-  const found = resources(service, 'AWS::ApiGateway::Resource').get(logicalId);
+function pathOf(template: Template, logicalId: string): string {
+  const found = resources(template, 'AWS::ApiGateway::Resource').get(logicalId);
   if (found === undefined) return '';
   const { PathPart, ParentId } = resourceShape.parse(found.Properties);
-  return `${pathOf(ParentId)}/${PathPart}`;
+  return `${pathOf(template, ParentId)}/${PathPart}`;
 }
 
-const methods = properties(service, 'AWS::ApiGateway::Method', methodShape).map((method) => ({
-  ...method,
-  path: pathOf(method.ResourceId),
-}));
+const methodsOf = (template: Template) =>
+  properties(template, 'AWS::ApiGateway::Method', methodShape).map((method) => ({
+    ...method,
+    path: pathOf(template, method.ResourceId),
+  }));
 
 const answerShape = z.object({
   ResponseType: z.string(),
@@ -50,11 +51,18 @@ const answerShape = z.object({
 });
 const errorShape = z.strictObject({ error: z.string().regex(/^[A-Z].*\.$/) });
 
-describe('the API', () => {
+const apis: [string, Template, readonly Route[]][] = [
+  ['messaging', service, routes],
+  ['management', management, managementRoutes],
+];
+
+describe.each(apis)('the %s API', (_, template, table) => {
+  const methods = methodsOf(template);
+
   it('is a regional REST API which hands over every body as bytes', () => {
-    service.resourceCountIs('AWS::ApiGateway::RestApi', 1);
-    service.resourceCountIs('AWS::ApiGatewayV2::Api', 0);
-    service.hasResourceProperties('AWS::ApiGateway::RestApi', {
+    template.resourceCountIs('AWS::ApiGateway::RestApi', 1);
+    template.resourceCountIs('AWS::ApiGatewayV2::Api', 0);
+    template.hasResourceProperties('AWS::ApiGateway::RestApi', {
       BinaryMediaTypes: ['*/*'],
       EndpointConfiguration: { Types: ['REGIONAL'] },
       // Compression would change bodies on their way.
@@ -66,20 +74,20 @@ describe('the API', () => {
     const served = methods
       .filter(({ Integration }) => Integration.Type === 'AWS_PROXY')
       .map(({ HttpMethod, path }) => `${HttpMethod} ${path}`);
-    const wanted = new Set(routes.map((route) => `${route.method} ${gatewayPath(route)}`));
+    const wanted = new Set(table.map((route) => `${route.method} ${gatewayPath(route)}`));
     expect(served.sort()).toEqual([...wanted].sort());
   });
 
   it('asks nobody for AWS credentials or API keys', () => {
-    for (const method of resources(service, 'AWS::ApiGateway::Method').values()) {
+    for (const method of resources(template, 'AWS::ApiGateway::Method').values()) {
       expect(method.Properties).toMatchObject({ AuthorizationType: 'NONE' });
       expect(method.Properties['ApiKeyRequired'] ?? false).toBe(false);
     }
   });
 
   it('may invoke the functions that it serves, and only they may be invoked by it', () => {
-    const functions = new Set(routes.map((route) => route.function)).size;
-    service.resourcePropertiesCountIs(
+    const functions = new Set(table.map((route) => route.function)).size;
+    template.resourcePropertiesCountIs(
       'AWS::Lambda::Permission',
       {
         Action: 'lambda:InvokeFunction',
@@ -88,7 +96,7 @@ describe('the API', () => {
       },
       functions,
     );
-    service.resourceCountIs('AWS::Lambda::Permission', functions);
+    template.resourceCountIs('AWS::Lambda::Permission', functions);
   });
 
   it('has one variable at most at each place in a path, as API Gateway demands', () => {
@@ -104,10 +112,10 @@ describe('the API', () => {
     }
   });
 
-  it.each([...new Set(routes.map(gatewayPath))])(
+  it.each([...new Set(table.map(gatewayPath))])(
     'answers 405 with the allowed methods for any other method of %s',
     (path) => {
-      const own = routes.filter((route) => gatewayPath(route) === path).map(({ method }) => method);
+      const own = table.filter((route) => gatewayPath(route) === path).map(({ method }) => method);
       const allowed = [...new Set(own)];
       const any = methods.find((method) => method.path === path && method.HttpMethod === 'ANY');
       expect(any?.Integration).toMatchObject({
@@ -127,7 +135,7 @@ describe('the API', () => {
   );
 
   const gatewayAnswers = new Map(
-    properties(service, 'AWS::ApiGateway::GatewayResponse', answerShape).map((answer) => [
+    properties(template, 'AWS::ApiGateway::GatewayResponse', answerShape).map((answer) => [
       answer.ResponseType,
       answer,
     ]),
@@ -162,17 +170,17 @@ describe('the API', () => {
   });
 
   it('deploys its answers too: each is there before the deployment is', () => {
-    const [deployment] = [...resources(service, 'AWS::ApiGateway::Deployment').keys()];
-    service.hasResource('AWS::ApiGateway::Deployment', {
-      DependsOn: Match.arrayWith([...resources(service, 'AWS::ApiGateway::GatewayResponse').keys()].sort()),
+    const [deployment] = [...resources(template, 'AWS::ApiGateway::Deployment').keys()];
+    template.hasResource('AWS::ApiGateway::Deployment', {
+      DependsOn: Match.arrayWith([...resources(template, 'AWS::ApiGateway::GatewayResponse').keys()].sort()),
     });
     expect(deployment).toBeDefined();
   });
 });
 
-describe('the log of requests', () => {
+describe.each(apis)('the log of requests to the %s API', (_, template) => {
   const [stage] = properties(
-    service,
+    template,
     'AWS::ApiGateway::Stage',
     z.object({
       AccessLogSetting: z.object({ Format: z.string() }),
@@ -197,12 +205,21 @@ describe('the log of requests', () => {
   });
 });
 
-describe('the limits of the API', () => {
-  it('come from the settings', () => {
-    const limited = synthesizeOne({ throttleRate: '50', throttleBurst: '20' }).service;
-    limited.hasResourceProperties('AWS::ApiGateway::Stage', {
+describe('the limits of the APIs', () => {
+  const limited = synthesizeOne({ throttleRate: '5000', throttleBurst: '2000' });
+
+  it('come from the settings for messages', () => {
+    limited.service.hasResourceProperties('AWS::ApiGateway::Stage', {
       MethodSettings: [
-        Match.objectLike({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 20, ResourcePath: '/*' }),
+        Match.objectLike({ ThrottlingRateLimit: 5000, ThrottlingBurstLimit: 2000, ResourcePath: '/*' }),
+      ],
+    });
+  });
+
+  it('are low for the management of accounts, where a password could be guessed', () => {
+    limited.management.hasResourceProperties('AWS::ApiGateway::Stage', {
+      MethodSettings: [
+        Match.objectLike({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 50, ResourcePath: '/*' }),
       ],
     });
   });
@@ -212,6 +229,11 @@ describe('the role with which the gateway writes logs', () => {
   it('stays when the stack goes, since other APIs of the account use it', () => {
     const [account] = resources(service, 'AWS::ApiGateway::Account').values();
     expect(account?.DeletionPolicy).toBe('Retain');
+  });
+
+  it('is one for both APIs', () => {
+    service.resourceCountIs('AWS::ApiGateway::Account', 1);
+    management.resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 
   it('is not made where the account has one already', () => {

@@ -22,15 +22,22 @@ export interface RegionTemplates {
   readonly service: Template;
 }
 
+export interface Templates {
+  readonly regions: readonly RegionTemplates[];
+  readonly management: Template;
+}
+
 /** @param context settings, as the command line or `cdk.json` would give them */
-export function synthesize(context: Readonly<Record<string, unknown>> = {}): RegionTemplates[] {
+export function synthesize(context: Readonly<Record<string, unknown>> = {}): Templates {
   const app = new App({ context: { ...cdkContext, ...context } });
-  const { stateStacks, serviceStacks } = makeStacks(app, {
+  const { stateStacks, serviceStacks, managementStacks } = makeStacks(app, {
     settings: readSettings(app),
     account: undefined,
     codeOf: (handler) => Code.fromInline(`// ${handler}`),
   });
-  return stateStacks.flatMap((state, at) => {
+  const [management, ...others] = managementStacks;
+  if (management === undefined || others.length > 0) throw new Error('There must be one management stack.');
+  const regions = stateStacks.flatMap((state, at) => {
     const service = serviceStacks[at];
     return service === undefined
       ? []
@@ -42,13 +49,17 @@ export function synthesize(context: Readonly<Record<string, unknown>> = {}): Reg
           },
         ];
   });
+  return { regions, management: Template.fromStack(management) };
 }
 
 /** The first region of a deployment with these settings, for what is the same in each. */
-export function synthesizeOne(context: Readonly<Record<string, unknown>> = {}): RegionTemplates {
-  const [first] = synthesize({ regions: 'eu-central-1', ...context });
+export function synthesizeOne(
+  context: Readonly<Record<string, unknown>> = {},
+): RegionTemplates & Pick<Templates, 'management'> {
+  const { regions, management } = synthesize({ regions: 'eu-central-1', ...context });
+  const [first] = regions;
   if (first === undefined) throw new Error('No region was synthesized.');
-  return first;
+  return { ...first, management };
 }
 
 const resource = z.object({
@@ -69,6 +80,30 @@ export function resources(template: Template, type?: string): Map<string, Resour
 export function properties<T>(template: Template, type: string, shape: z.ZodType<T>): T[] {
   return [...resources(template, type).values()].map(({ Properties }) => shape.parse(Properties));
 }
+
+const pseudoParameters: Readonly<Record<string, string>> = {
+  'AWS::AccountId': '111122223333',
+  'AWS::Partition': 'aws',
+  'AWS::URLSuffix': 'amazonaws.com',
+};
+
+/** A text, or the join of texts and pseudo parameters that CloudFormation would make a text of. */
+export const joined = z.union([
+  z.string(),
+  z
+    .object({
+      'Fn::Join': z.tuple([
+        z.literal(''),
+        z.array(
+          z.union([
+            z.string(),
+            z.object({ Ref: z.string() }).transform(({ Ref }) => pseudoParameters[Ref] ?? Ref),
+          ]),
+        ),
+      ]),
+    })
+    .transform((join) => join['Fn::Join'][1].join('')),
+]);
 
 /** What a `Ref` or an `Fn::GetAtt` points to. */
 export const reference = z.union([

@@ -1,8 +1,9 @@
+import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { properties, reference, resources, synthesizeOne } from './app.ts';
+import { joined, properties, reference, resources, synthesize, synthesizeOne } from './app.ts';
 
-const { service } = synthesizeOne();
+const { service, management } = synthesizeOne();
 
 const functionShape = z.object({
   Role: reference,
@@ -22,10 +23,13 @@ const functionShape = z.object({
   }),
 });
 const nameOf = (variables: Record<string, unknown>) => z.string().parse(variables['POWERTOOLS_SERVICE_NAME']);
-const functions = properties(service, 'AWS::Lambda::Function', functionShape).map((found) => ({
-  ...found,
-  name: nameOf(found.Environment.Variables),
-}));
+const functionsOf = (template: Template) =>
+  properties(template, 'AWS::Lambda::Function', functionShape).map((found) => ({
+    ...found,
+    name: nameOf(found.Environment.Variables),
+  }));
+const messagingFunctions = functionsOf(service);
+const functions = [...messagingFunctions, ...functionsOf(management)];
 
 const textOrList = z.union([z.string().transform((text) => [text]), z.array(z.string())]);
 const policyShape = z.object({
@@ -41,31 +45,34 @@ const policyShape = z.object({
     ),
   }),
 });
-const statements = properties(service, 'AWS::IAM::Policy', policyShape).flatMap((policy) =>
-  policy.PolicyDocument.Statement.map((statement) => ({ ...statement, roles: policy.Roles })),
-);
+const statementsOf = (template: Template) =>
+  properties(template, 'AWS::IAM::Policy', policyShape).flatMap((policy) =>
+    policy.PolicyDocument.Statement.map((statement) => ({ ...statement, roles: policy.Roles })),
+  );
+const statements = [service, management].flatMap(statementsOf);
 
 /** What a function's role allows besides writing its log, as text: action, and the resource it names. */
-function mayDo(name: string): string[] {
-  const role = functions.find((found) => found.name === name)?.Role;
-  return statements
+function mayDo(name: string, template = service, named = shortName): string[] {
+  const role = functionsOf(template).find((found) => found.name === name)?.Role;
+  return statementsOf(template)
     .filter(({ roles }) => role !== undefined && roles.includes(role))
     .flatMap(({ Action, Resource }) =>
-      Action.flatMap((action) =>
-        (Array.isArray(Resource) ? Resource : [Resource]).map(
-          (resource) => `${action} ${shortName(JSON.stringify(resource))}`,
+      Action.filter((action) => !action.startsWith('logs:')).flatMap((action) =>
+        (Array.isArray(Resource) ? (Resource as unknown[]) : [Resource]).map(
+          (resource) => `${action} ${named(resource)}`,
         ),
       ),
     )
-    .filter((permission) => !permission.startsWith('logs:'))
     .sort();
 }
 
-function shortName(resource: string): string {
+function shortName(resource: unknown): string {
+  const text = JSON.stringify(resource);
   const known = [
     'Messages',
     'Dlq',
-    'Accounts',
+    'Svc-accounts',
+    'Svc-usage',
     'Groups',
     'Deduplication',
     'ScheduleTable',
@@ -77,12 +84,18 @@ function shortName(resource: string): string {
     'QueuesShort',
     'QueuesLong',
     'QueuesDead',
-    'master',
+    'QueuesAccountChanges',
+    'Svc/master',
   ];
-  return known.find((name) => resource.includes(name)) ?? resource;
+  return known.find((name) => text.includes(name)) ?? text;
 }
 
-const authenticate = ['dynamodb:GetItem Accounts', 'secretsmanager:GetSecretValue master'];
+const countUsage = ['dynamodb:Query Svc-usage', 'dynamodb:UpdateItem Svc-usage'];
+const authenticate = [
+  ...countUsage,
+  'dynamodb:GetItem Svc-accounts',
+  'secretsmanager:GetSecretValue Svc/master',
+];
 const sendNow = ['SendMessage', 'SendMessageBatch'].flatMap((action) => [
   `sqs:${action} QueuesLong`,
   `sqs:${action} QueuesShort`,
@@ -94,12 +107,14 @@ const perform = [
   ...authenticate,
   ...sendPointers,
   'dynamodb:BatchWriteItem Messages',
+  'dynamodb:DeleteItem Messages',
   'dynamodb:GetItem Messages',
   'dynamodb:PutItem Dlq',
   'dynamodb:PutItem Messages',
   'dynamodb:Query Dlq',
   'dynamodb:Query Messages',
   'dynamodb:UpdateItem Dlq',
+  'dynamodb:UpdateItem Messages',
   's3:GetObject Bodies',
   's3:PutObject Bodies',
 ];
@@ -111,9 +126,12 @@ describe('the roles', () => {
     const roles = functions.map(({ Role }) => Role);
     expect(new Set(roles).size).toBe(roles.length);
     for (const role of roles) {
-      const found = resources(service, 'AWS::IAM::Role').get(role);
+      const found = [service, management].flatMap(
+        (template) => resources(template, 'AWS::IAM::Role').get(role) ?? [],
+      );
+      expect(found).toHaveLength(1);
       // Everything a function may do is in its own statements.
-      expect(found?.Properties['ManagedPolicyArns']).toBeUndefined();
+      expect(found[0]?.Properties['ManagedPolicyArns']).toBeUndefined();
     }
   });
 
@@ -194,11 +212,12 @@ describe('the roles', () => {
     [
       'Fire',
       [
+        ...countUsage,
         ...sendPointers,
         ...consume('QueuesFire'),
         unschedule,
         'dynamodb:BatchWriteItem Messages',
-        'dynamodb:GetItem Accounts',
+        'dynamodb:GetItem Svc-accounts',
         'dynamodb:GetItem Groups',
         'dynamodb:GetItem Messages',
         'dynamodb:GetItem ScheduleTable',
@@ -212,12 +231,61 @@ describe('the roles', () => {
     ['DeliverShort', [...perform, ...consume('QueuesShort')]],
     ['DeliverLong', [...perform, ...consume('QueuesLong')]],
     ['Abandon', [...perform, ...consume('QueuesDead')]],
+    ['Keys', [...authenticate, 'dynamodb:PutItem Svc-accounts']],
     [
-      'CreateAccount',
-      ['dynamodb:GetItem Accounts', 'dynamodb:PutItem Accounts', 'secretsmanager:GetSecretValue master'],
+      'AccountChange',
+      [
+        ...sendPointers,
+        ...consume('QueuesAccountChanges'),
+        unschedule,
+        'dynamodb:DeleteItem Groups',
+        'dynamodb:DeleteItem Messages',
+        'dynamodb:DeleteItem ScheduleTable',
+        'dynamodb:GetItem Groups',
+        'dynamodb:GetItem Messages',
+        'dynamodb:GetItem ScheduleTable',
+        'dynamodb:GetItem Svc-accounts',
+        'dynamodb:Query Groups',
+        'dynamodb:Query Messages',
+        'dynamodb:Query ScheduleTable',
+        's3:DeleteObject Bodies',
+        'sqs:SendMessage QueuesAccountChanges',
+      ],
     ],
   ])('let %s do what it must, and nothing else', (name, permissions) => {
     expect(mayDo(name)).toEqual(permissions.sort());
+  });
+
+  it('let the management API into the accounts of every region, and into little else', () => {
+    const arn = (resource: unknown) =>
+      joined.parse(resource).replace(/^arn:aws:(\w+):([\w-]+):111122223333:(table\/|secret:)?/, '$2 ');
+    const inBoth = (permission: string, name: string) =>
+      ['eu-central-1', 'us-east-1'].map((region) => `${permission} ${region} ${name}`);
+    expect(mayDo('Accounts', synthesize().management, arn)).toEqual(
+      [
+        ...inBoth('dynamodb:GetItem', 'Svc-accounts'),
+        ...inBoth('dynamodb:PutItem', 'Svc-accounts'),
+        ...inBoth('dynamodb:Scan', 'Svc-accounts'),
+        ...inBoth('dynamodb:Query', 'Svc-usage'),
+        ...inBoth('sqs:SendMessage', 'Svc-account-changes'),
+        'dynamodb:DeleteItem eu-central-1 Svc-usage',
+        'dynamodb:GetItem eu-central-1 Svc-usage',
+        'dynamodb:UpdateItem eu-central-1 Svc-usage',
+        'secretsmanager:GetSecretValue eu-central-1 Svc/management-??????',
+        'secretsmanager:GetSecretValue eu-central-1 Svc/master-??????',
+      ].sort(),
+    );
+  });
+
+  it('let no function of a region write accounts but the one that rotates keys, nor read the management password', () => {
+    for (const { name } of messagingFunctions) {
+      const permissions = mayDo(name);
+      const writes = permissions.filter((permission) =>
+        /^dynamodb:(Put|Update|Delete|BatchWrite)\w* Svc-accounts/.test(permission),
+      );
+      expect([name, writes]).toEqual([name, name === 'Keys' ? ['dynamodb:PutItem Svc-accounts'] : []]);
+      expect(permissions.join()).not.toContain('management');
+    }
   });
 
   it('name no action by a pattern', () => {
@@ -226,25 +294,24 @@ describe('the roles', () => {
     }
   });
 
-  it('name no resource by a pattern, save objects, schedules of the group, and the suffix of the secret', () => {
+  it('name no resource by a pattern, save objects, schedules of the group, and the suffix of a secret', () => {
     for (const { Resource } of statements) {
       expect(Resource).not.toBe('*');
       const text = JSON.stringify(Resource);
       if (/[*?]/.test(text))
-        expect(text).toMatch(/Bodies[^*]*"\/\*"|:schedule\/Svc\/\*"|:secret:Svc\/master-\?{6}"/);
+        expect(text).toMatch(/Bodies[^*]*"\/\*"|:schedule\/Svc\/\*"|:secret:Svc\/(master|management)-\?{6}"/);
     }
   });
 
   it('are assumed by Lambda only, by the gateway for its log, or by Scheduler for what it sends', () => {
-    const trust = properties(
-      service,
-      'AWS::IAM::Role',
-      z.object({
-        AssumeRolePolicyDocument: z.object({
-          Statement: z.tuple([z.object({ Principal: z.object({ Service: z.string() }) })]),
-        }),
+    const roleShape = z.object({
+      AssumeRolePolicyDocument: z.object({
+        Statement: z.tuple([z.object({ Principal: z.object({ Service: z.string() }) })]),
       }),
-    ).map((role) => role.AssumeRolePolicyDocument.Statement[0].Principal.Service);
+    });
+    const trust = [service, management]
+      .flatMap((template) => properties(template, 'AWS::IAM::Role', roleShape))
+      .map((role) => role.AssumeRolePolicyDocument.Statement[0].Principal.Service);
     expect([...new Set(trust)].sort()).toEqual([
       'apigateway.amazonaws.com',
       'lambda.amazonaws.com',
@@ -257,12 +324,14 @@ describe('the functions', () => {
   it('are these', () => {
     expect(functions.map(({ name, Code }) => `${name} ${Code.ZipFile}`).sort()).toEqual([
       'Abandon // abandon',
-      'CreateAccount // createAccount',
+      'AccountChange // accountChange',
+      'Accounts // accounts',
       'DeliverLong // deliver',
       'DeliverShort // deliver',
       'Description // description',
       'DlqApi // dlq',
       'Fire // fire',
+      'Keys // keys',
       'Logs // logs',
       'MessagesApi // messages',
       'Publish // publish',
@@ -282,14 +351,15 @@ describe('the functions', () => {
   });
 
   it('answer the gateway before it gives up after 29 s', () => {
-    for (const name of ['Publish', 'MessagesApi', 'Logs', 'Topics', 'DlqApi', 'Schedules', 'Description']) {
-      expect(functions.find((found) => found.name === name)?.Timeout).toBeLessThan(29);
+    const behindQueues = ['DeliverShort', 'DeliverLong', 'Abandon', 'Fire', 'AccountChange'];
+    for (const { name, Timeout } of functions) {
+      if (!behindQueues.includes(name)) expect([name, Timeout]).toEqual([name, 28]);
     }
   });
 
   it('may go on in a chain through the queues, where Lambda would end a loop after 16 rounds', () => {
     for (const { name, RecursiveLoop } of functions) {
-      const inAChain = ['DeliverShort', 'DeliverLong', 'Abandon'].includes(name);
+      const inAChain = ['DeliverShort', 'DeliverLong', 'Abandon', 'AccountChange'].includes(name);
       expect([name, RecursiveLoop]).toEqual([name, inAChain ? 'Allow' : 'Terminate']);
     }
   });
@@ -298,6 +368,7 @@ describe('the functions', () => {
     for (const { Environment, name } of functions) {
       expect(Object.keys(Environment.Variables).sort(), name).toEqual([
         'ACCOUNTS_TABLE',
+        'ACCOUNT_CHANGES_QUEUES',
         'ALLOWED_DESTINATIONS',
         'BODIES_BUCKET',
         'DEAD_QUEUE_ARN',
@@ -308,19 +379,36 @@ describe('the functions', () => {
         'HEADER_PREFIXES',
         'LONG_QUEUE_ARN',
         'LONG_QUEUE_URL',
+        'MANAGEMENT_SECRET_ID',
         'MASTER_SECRET_ID',
         'MESSAGES_TABLE',
         'OWN_HOSTS',
         'POWERTOOLS_LOG_LEVEL',
+        'POWERTOOLS_METRICS_NAMESPACE',
         'POWERTOOLS_SERVICE_NAME',
+        'PRICE_PER_MESSAGE',
         'SCHEDULER_DLQ_ARN',
         'SCHEDULER_ROLE_ARN',
         'SCHEDULES_TABLE',
         'SCHEDULE_GROUP',
         'SHORT_QUEUE_ARN',
         'SHORT_QUEUE_URL',
+        'USAGE_TABLE',
       ]);
     }
+  });
+
+  it('know the price of a message and the name of their metrics', () => {
+    const priced = synthesizeOne({ pricePerMessage: '0.25', name: 'Queue' });
+    for (const template of [priced.service, priced.management]) {
+      template.allResourcesProperties('AWS::Lambda::Function', {
+        Environment: { Variables: { PRICE_PER_MESSAGE: '0.25', POWERTOOLS_METRICS_NAMESPACE: 'Queue' } },
+      });
+    }
+    expect(functions[0]?.Environment.Variables).toMatchObject({
+      PRICE_PER_MESSAGE: '0.00001',
+      POWERTOOLS_METRICS_NAMESPACE: 'Svc',
+    });
   });
 
   it('that deliver know the hosts of the API itself, so that no message goes in circles', () => {
@@ -337,10 +425,11 @@ describe('the functions', () => {
 });
 
 describe('the logs', () => {
-  it('are one for each function and one for the API, in JSON, without the lines of Lambda itself', () => {
+  it('are one for each function and one for each API, in JSON, without the lines of Lambda itself', () => {
     const groups = functions.map(({ LoggingConfig }) => LoggingConfig.LogGroup);
     expect(new Set(groups).size).toBe(functions.length);
-    service.resourceCountIs('AWS::Logs::LogGroup', functions.length + 1);
+    service.resourceCountIs('AWS::Logs::LogGroup', messagingFunctions.length + 1);
+    management.resourceCountIs('AWS::Logs::LogGroup', 1 + 1);
     for (const { LoggingConfig } of functions) {
       expect(LoggingConfig).toMatchObject({
         LogFormat: 'JSON',
@@ -351,13 +440,15 @@ describe('the logs', () => {
   });
 
   it('end after the days that the settings say', () => {
-    const short = synthesizeOne({ logRetentionDays: '3', logLevel: 'DEBUG' }).service;
-    for (const { Properties } of resources(short, 'AWS::Logs::LogGroup').values()) {
-      expect(Properties).toMatchObject({ RetentionInDays: 3 });
+    const short = synthesizeOne({ logRetentionDays: '3', logLevel: 'DEBUG' });
+    for (const template of [short.service, short.management]) {
+      for (const { Properties } of resources(template, 'AWS::Logs::LogGroup').values()) {
+        expect(Properties).toMatchObject({ RetentionInDays: 3 });
+      }
+      template.allResourcesProperties('AWS::Lambda::Function', {
+        LoggingConfig: { ApplicationLogLevel: 'DEBUG' },
+        Environment: { Variables: { POWERTOOLS_LOG_LEVEL: 'DEBUG' } },
+      });
     }
-    short.allResourcesProperties('AWS::Lambda::Function', {
-      LoggingConfig: { ApplicationLogLevel: 'DEBUG' },
-      Environment: { Variables: { POWERTOOLS_LOG_LEVEL: 'DEBUG' } },
-    });
   });
 });

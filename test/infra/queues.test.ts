@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { longTimeoutMs, maxReceives, shortTimeoutMs } from '../../lambdas/resources.ts';
-import { properties, reference, resources, synthesizeOne } from './app.ts';
+import { joined, properties, reference, resources, synthesize, synthesizeOne } from './app.ts';
 
 const { service } = synthesizeOne();
 
@@ -45,6 +45,7 @@ describe('the queues', () => {
     ['Long', longTimeoutMs],
     ['Dead', 0],
     ['QueuesFire', 0],
+    ['AccountChanges', 0],
   ])(
     '%s: an answer is waited for (%s ms) within the time of the function, and that ends before the pointer is seen again',
     (name, longestWaitMs) => {
@@ -76,13 +77,13 @@ describe('the queues', () => {
   });
 
   it('keep pointers as long as SQS can, the dead ones included', () => {
-    for (const name of ['Short', 'Long', 'Dead', 'QueuesFire', 'UndeliveredFires']) {
+    for (const name of ['Short', 'Long', 'Dead', 'QueuesFire', 'AccountChanges', 'UndeliveredFires']) {
       expect(queue(name).MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
     }
   });
 
   it('are encrypted and refuse what does not come over TLS', () => {
-    expect(resources(service, 'AWS::SQS::Queue').size).toBe(5);
+    expect(resources(service, 'AWS::SQS::Queue').size).toBe(6);
     const denied = properties(
       service,
       'AWS::SQS::QueuePolicy',
@@ -103,7 +104,7 @@ describe('the queues', () => {
   });
 
   it('invoke their functions at once, in batches of which each message succeeds or fails by itself', () => {
-    expect(mappings).toHaveLength(4);
+    expect(mappings).toHaveLength(5);
     for (const mapping of mappings) {
       expect(mapping).toMatchObject({ BatchSize: 10, FunctionResponseTypes: ['ReportBatchItemFailures'] });
       expect(mapping.ScalingConfig).toBeUndefined();
@@ -115,6 +116,49 @@ describe('the queues', () => {
       'AWS::Lambda::EventSourceMapping',
       { ScalingConfig: { MaximumConcurrency: 20 } },
       2,
+    );
+  });
+});
+
+describe('the queue of accounts that were changed', () => {
+  it('has the same name in every region, and no other queue has one of its own', () => {
+    for (const { service: of } of synthesize({ name: 'Queue' }).regions) {
+      const names = [...resources(of, 'AWS::SQS::Queue').values()].map(
+        ({ Properties }) => Properties['QueueName'],
+      );
+      expect(names.filter((name) => name !== undefined)).toEqual(['Queue-account-changes']);
+    }
+  });
+
+  it('tries a change until it is done', () => {
+    expect(queue('AccountChanges').RedrivePolicy).toBeUndefined();
+  });
+
+  /** What every function of a deployment knows of it. */
+  function known(context: Readonly<Record<string, unknown>> = {}): string[] {
+    const { regions, management } = synthesize(context);
+    const shape = z.object({
+      Environment: z.object({ Variables: z.object({ ACCOUNT_CHANGES_QUEUES: joined }) }),
+    });
+    return [...regions.map(({ service: of }) => of), management]
+      .flatMap((template) => properties(template, 'AWS::Lambda::Function', shape))
+      .map(({ Environment }) => Environment.Variables.ACCOUNT_CHANGES_QUEUES);
+  }
+
+  it('of each region is known to every function, the first region’s first', () => {
+    const queues = known();
+    expect(queues.length).toBeGreaterThan(20);
+    expect([...new Set(queues)]).toEqual([
+      JSON.stringify({
+        'eu-central-1': 'https://sqs.eu-central-1.amazonaws.com/111122223333/Svc-account-changes',
+        'us-east-1': 'https://sqs.us-east-1.amazonaws.com/111122223333/Svc-account-changes',
+      }),
+    ]);
+  });
+
+  it('is where an emulator of AWS has it, if the settings say so', () => {
+    expect(known({ queueEndpoint: 'http://localhost:4566', regions: 'us-east-1' })[0]).toBe(
+      JSON.stringify({ 'us-east-1': 'http://localhost:4566/111122223333/Svc-account-changes' }),
     );
   });
 });

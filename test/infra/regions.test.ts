@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Template } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { cdkContext, resources, root, synthesize } from './app.ts';
+import { cdkContext, properties, resources, root, synthesize, synthesizeOne } from './app.ts';
 
 describe('a deployment', () => {
-  const regions = synthesize();
+  const { regions, management } = synthesize();
 
   it('has the same stacks in each region', () => {
     expect(regions.map(({ region }) => region)).toEqual(['eu-central-1', 'us-east-1']);
@@ -16,13 +16,69 @@ describe('a deployment', () => {
       template === undefined ? [] : [...resources(template).values()].map(({ Type }) => Type);
     const [first, second] = regions;
     expect(types(second?.service)).toEqual(types(first?.service));
-    const replicated = types(first?.state).filter((type) => !type.includes('Secret'));
-    expect(types(second?.state)).toEqual(replicated);
+    const shared = [
+      'AWS::DynamoDB::GlobalTable',
+      'AWS::SecretsManager::Secret',
+      'AWS::SecretsManager::Secret',
+    ];
+    expect(types(first?.state).sort()).toEqual([...types(second?.state), ...shared].sort());
+  });
+
+  it('has one table of accounts, made in its first region, with a replica in each of the others', () => {
+    const [first, second] = regions;
+    first?.state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
+      TableName: 'Svc-accounts',
+      Replicas: ['us-east-1', 'eu-central-1'].map((Region) => ({
+        Region,
+        DeletionProtectionEnabled: true,
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      })),
+      // Replicas follow it by its stream.
+      StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
+    });
+    second?.state.resourcePropertiesCountIs('AWS::DynamoDB::GlobalTable', { TableName: 'Svc-accounts' }, 0);
+    for (const { service } of regions) {
+      service.allResourcesProperties('AWS::Lambda::Function', {
+        Environment: { Variables: { ACCOUNTS_TABLE: 'Svc-accounts', USAGE_TABLE: 'Svc-usage' } },
+      });
+    }
+  });
+
+  it('has a table of usage of the same name in each region, each with its own rows', () => {
+    for (const { state, region } of regions) {
+      state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
+        TableName: 'Svc-usage',
+        Replicas: [Match.objectLike({ Region: region })],
+      });
+    }
+  });
+
+  it('has its management API in the first region only', () => {
+    const handlers = (template: Template) =>
+      properties(
+        template,
+        'AWS::Lambda::Function',
+        z.object({ Code: z.object({ ZipFile: z.string() }) }),
+      ).map(({ Code }) => Code.ZipFile);
+    expect(handlers(management)).toEqual(['// accounts']);
+    for (const { service } of regions) expect(handlers(service)).not.toContain('// accounts');
+    expect(JSON.stringify(management.findOutputs('ManagementUrl'))).toContain('.execute-api.eu-central-1.');
+    management.hasOutput('ManagementSecret', { Value: 'Svc/management' });
+  });
+
+  it('refers from no region to another, save the management API, by name', () => {
+    const [home, other] = regions.map(({ service }) =>
+      JSON.stringify(properties(service, 'AWS::IAM::Policy', z.unknown())),
+    );
+    expect(home).not.toContain('us-east-1');
+    expect(other).not.toContain('eu-central-1');
+    expect(JSON.stringify(properties(management, 'AWS::IAM::Policy', z.unknown()))).toContain('us-east-1');
   });
 
   it('has one master secret, made in its first region and copied to the others', () => {
     const [first, second] = regions;
     first?.state.hasResourceProperties('AWS::SecretsManager::Secret', {
+      Name: 'Svc/master',
       ReplicaRegions: [{ Region: 'us-east-1' }],
     });
     second?.state.resourceCountIs('AWS::SecretsManager::Secret', 0);
@@ -35,11 +91,27 @@ describe('a deployment', () => {
   });
 
   it('goes to the regions that its settings name', () => {
-    const named = synthesize({ regions: 'ap-northeast-1,eu-west-1,us-west-2', name: 'Queue' });
+    const { regions: named } = synthesize({
+      regions: 'ap-northeast-1,eu-west-1,us-west-2',
+      name: 'Queue',
+    });
     expect(named.map(({ region }) => region)).toEqual(['ap-northeast-1', 'eu-west-1', 'us-west-2']);
     named[0]?.state.hasResourceProperties('AWS::SecretsManager::Secret', {
       Name: 'Queue/master',
       ReplicaRegions: [{ Region: 'eu-west-1' }, { Region: 'us-west-2' }],
+    });
+    named[0]?.state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
+      TableName: 'Queue-accounts',
+      Replicas: ['eu-west-1', 'us-west-2', 'ap-northeast-1'].map((Region) => Match.objectLike({ Region })),
+    });
+  });
+
+  it('may be in one region, where nothing has replicas', () => {
+    const { state } = synthesizeOne();
+    state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
+      TableName: 'Svc-accounts',
+      Replicas: [Match.objectLike({ Region: 'eu-central-1' })],
+      StreamSpecification: Match.absent(),
     });
   });
 });
@@ -82,6 +154,7 @@ describe('cdk synth', () => {
         .filter((name) => name.endsWith('.template.json'))
         .sort(),
     ).toEqual([
+      'Svc-Management.template.json',
       'Svc-eu-central-1-Service.template.json',
       'Svc-eu-central-1-State.template.json',
       'Svc-us-east-1-Service.template.json',
@@ -94,6 +167,6 @@ describe('cdk synth', () => {
       .object({ files: z.record(z.string(), z.object({ displayName: z.string() })) })
       .parse(JSON.parse(first['Svc-us-east-1-Service.assets.json'] ?? ''));
     const code = Object.values(files).filter(({ displayName }) => displayName.endsWith('/Code'));
-    expect(code).toHaveLength(11);
+    expect(code).toHaveLength(12);
   });
 });

@@ -18,6 +18,7 @@ describe('the settings of a deployment', () => {
       ownHosts: [],
       throttleRate: 10_000,
       throttleBurst: 5_000,
+      pricePerMessage: 0.000_01,
       gatewayLogRole: true,
     });
   });
@@ -33,6 +34,7 @@ describe('the settings of a deployment', () => {
       logRetentionDays: '7',
       allowedDestinations: '10.0.0.0/8,intranet.example.com',
       deliveryConcurrency: '50',
+      pricePerMessage: '0.0002',
     };
     const json = {
       regions: ['eu-west-1', 'ap-southeast-2'],
@@ -40,6 +42,7 @@ describe('the settings of a deployment', () => {
       logRetentionDays: 7,
       allowedDestinations: ['10.0.0.0/8', 'intranet.example.com'],
       deliveryConcurrency: 50,
+      pricePerMessage: 0.0002,
     };
     expect(read(text)).toEqual(read(json));
     expect(read(text)).toMatchObject(json);
@@ -60,6 +63,9 @@ describe('the settings of a deployment', () => {
     ['a name that no stack can have', { name: '1st' }, /must be letters, digits and dashes/],
     ['fewer deliveries at once than Lambda allows', { deliveryConcurrency: '1' }, /deliveryConcurrency/],
     ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
+    ['a part where whole ones count', { throttleRate: '1.5' }, /throttleRate/],
+    ['an endpoint that is no URL', { queueEndpoint: 'localhost' }, /queueEndpoint/],
+    ['a message that pays its sender', { pricePerMessage: -1 }, /pricePerMessage/],
   ])('refuse %s, by name', (_, context, message) => {
     expect(() => read(context)).toThrow(message);
   });

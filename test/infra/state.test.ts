@@ -58,7 +58,8 @@ describe('the tables', () => {
       })),
       ttl: 'ttl' in table ? table.ttl : undefined,
     }));
-    expect(made).toEqual(wanted);
+    const byText = (list: readonly object[]) => list.map((table) => JSON.stringify(table)).sort();
+    expect(byText(made)).toEqual(byText(wanted));
   });
 
   it.each([
@@ -132,6 +133,23 @@ describe('the master secret', () => {
   });
 });
 
+describe('the secret of the management API', () => {
+  it('is a name and 48 letters and digits, as JSON, in the first region', () => {
+    kept.hasResourceProperties('AWS::SecretsManager::Secret', {
+      Name: 'Svc/management',
+      Description: Match.stringLikeRegexp('without redeploying'),
+      GenerateSecretString: {
+        SecretStringTemplate: '{"username":"admin"}',
+        GenerateStringKey: 'password',
+        PasswordLength: 48,
+        ExcludePunctuation: true,
+      },
+      SecretString: Match.absent(),
+      ReplicaRegions: Match.absent(),
+    });
+  });
+});
+
 describe('all that is kept', () => {
   const lasting = ['AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret'];
 
@@ -153,7 +171,10 @@ describe('all that is kept', () => {
       .map(({ Type }) => Type)
       .filter((type) => !lasting.includes(type));
     expect(others).toEqual(['AWS::S3::BucketPolicy']);
-    const { service } = synthesizeOne();
-    for (const type of lasting) service.resourceCountIs(type, 0);
+    const { service, management } = synthesizeOne();
+    for (const type of lasting) {
+      service.resourceCountIs(type, 0);
+      management.resourceCountIs(type, 0);
+    }
   });
 });

@@ -210,7 +210,7 @@ function describe(route: Route, operation: Operation, security: Security): Descr
 export const describedPath = (path: string): string => path.replace('+}', '}');
 
 /** One API as an OpenAPI 3.1 document. */
-function documentOf(api: Api) {
+function documentOf(api: Api, basePath: string) {
   const security = Object.keys(api.securitySchemes).map((name) => ({ [name]: [] }));
   const paths: Record<string, Record<string, DescribedOperation>> = {};
   const used = new Set<string>();
@@ -233,7 +233,7 @@ function documentOf(api: Api) {
   return {
     openapi: '3.1.1',
     info: { title: api.title, version: api.version, description: api.about },
-    servers: [{ url: '/' }],
+    servers: [{ url: basePath === '' ? '/' : basePath }],
     tags: Object.entries(tags).flatMap(([name, text]) =>
       used.has(name) ? [{ name, description: text }] : [],
     ),
@@ -248,8 +248,12 @@ function documentOf(api: Api) {
   };
 }
 
-/** The whole messaging API as an OpenAPI 3.1 document. */
-export const describeApi = () => documentOf(messaging);
+/**
+ * The whole messaging API as an OpenAPI 3.1 document.
+ *
+ * @param basePath what stands before the paths' version segment, such as a stage's name
+ */
+export const describeApi = (basePath = '') => documentOf(messaging, basePath);
 
 /** The same of the management API. */
-export const describeManagementApi = () => documentOf(management);
+export const describeManagementApi = (basePath = '') => documentOf(management, basePath);

@@ -1,4 +1,4 @@
-import { accountFields } from '../../../domain/accountShapes.ts';
+import { accountFields, longestAccountPage } from '../../../domain/accountShapes.ts';
 import { account, accountId, accountStats } from '../examples.ts';
 import type { Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
@@ -24,12 +24,10 @@ const badFields = [
   'The body is not JSON.',
   `The body is not a JSON object; allowed are the fields ${names}.`,
   `"colour" is no field that can be set; allowed are ${names}.`,
-  'timeout is "900"; allowed is a whole number from 1 to 840, or null for the plan\'s own.',
+  "timeout is 900; allowed is a whole number from 1 to 840, or null for the plan's own.",
   'active and state contradict each other; allowed is one of them, or both alike.',
   'max_requests_per_day_hard is 500; allowed is 1000, which max_requests_per_day is, or more.',
 ];
-
-const longestPage = 2_000;
 
 export const accounts: Operations<'accounts'> = {
   'GET /v2/{brand}/users': {
@@ -41,8 +39,8 @@ export const accounts: Operations<'accounts'> = {
     variables: { brand },
     query: {
       count: {
-        description: `The most accounts of a page, by default ${longestPage}.`,
-        schema: { type: 'integer', minimum: 1, maximum: longestPage },
+        description: `The most accounts of a page, by default ${longestAccountPage}.`,
+        schema: { type: 'integer', minimum: 1, maximum: longestAccountPage },
         example: 100,
       },
       region: {
@@ -64,7 +62,7 @@ export const accounts: Operations<'accounts'> = {
           Link: {
             description: 'With `rel="next"`: the next page; absent at the end.',
             schema: { type: 'string' },
-            example: `</v2/svc/users?count=100&region=eu-central-1&after=${accountId}>; rel="next"`,
+            example: `<?count=100&region=eu-central-1&after=${accountId}>; rel="next"`,
           },
         },
         schema: 'Accounts',
@@ -73,7 +71,7 @@ export const accounts: Operations<'accounts'> = {
     },
     errors: {
       400: [
-        `count is "5000"; allowed is a whole number from 1 to ${longestPage}.`,
+        `count is "5000"; allowed is a whole number from 1 to ${longestAccountPage}.`,
         'region is "eu-west-1"; allowed is eu-central-1 or us-east-1.',
       ],
       404: [nothingAt('GET', 'users')],
@@ -93,7 +91,7 @@ export const accounts: Operations<'accounts'> = {
     },
     answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
     errors: {
-      400: ['id is "4711"; allowed is a UUID.', ...badFields],
+      400: ['id is 4711; allowed is a UUID.', ...badFields],
       404: [nothingAt('POST', 'users')],
       409: [`There is an account "${accountId}" already.`],
       503: isBusy,

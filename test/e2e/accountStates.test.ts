@@ -1,0 +1,279 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import {
+  basic,
+  changeAccount,
+  makeAccount,
+  manage,
+  publishAs,
+  recordOf,
+  type AccountRecord,
+} from '../support/accounts.ts';
+import { api } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { call, errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startStage, type Stage } from '../support/stage.ts';
+
+/** What suspending, deleting and moving an account does to what it has. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const refusal = (answer: Answer) => [answer.status, errorOf(answer)];
+
+describe('an account that is suspended', () => {
+  it.each([{ active: false }, { state: 'passive' }])(
+    'by %j is refused from the next request on',
+    async (change) => {
+      const account = await makeAccount();
+      const changed = await changeAccount(account.id, change);
+      expect(changed).toMatchObject({ active: false, state: 'passive', modifying_state: 'suspended' });
+      for (const token of [account.token, account.read_only_token]) {
+        const answer = await api('GET', '/v2/logs', { token });
+        expect(refusal(answer)).toEqual([401, 'The account is not active.']);
+      }
+      const again = await changeAccount(account.id, { active: true });
+      expect(again).toMatchObject({ active: true, state: 'active', modifying_state: 'activated' });
+      expect((await api('GET', '/v2/logs', { token: account.token })).status).toBe(200);
+    },
+  );
+
+  it('has its messages held, and delivered once it is active', async () => {
+    const account = await makeAccount();
+    const inbox = receiver.inbox();
+    const bodies = ['small', 'x'.repeat(3_000), 'y'.repeat(20_000)];
+    for (const body of bodies) {
+      messageIdOf(await publishAs(account, inbox.url, { body, headers: { 'Svc-Delay': '3s' } }));
+    }
+    await changeAccount(account.id, { active: false });
+    // Somebody else's message with a longer delay is delivered meanwhile: theirs were due before.
+    const other = receiver.inbox();
+    messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '6s' } }));
+    await other.received(1);
+    expect(inbox.deliveries).toHaveLength(0);
+
+    await changeAccount(account.id, { active: true });
+    const deliveries = await inbox.received(3);
+    expect(new Set(deliveries.map(({ body }) => body.toString()))).toEqual(new Set(bodies));
+  });
+
+  it('may be suspended again and again: no message is lost', async () => {
+    const account = await makeAccount();
+    const inbox = receiver.inbox();
+    for (let number = 0; number < 10; number += 1) {
+      messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': `${1 + (number % 4)}s` } }));
+    }
+    for (let time = 0; time < 6; time += 1) {
+      await changeAccount(account.id, { active: time % 2 === 1 });
+      await new Promise((next) => setTimeout(next, 700));
+    }
+    const ids = (await inbox.until((all) => idsOf(all).size === 10)).length;
+    expect(ids).toBeGreaterThanOrEqual(10);
+  });
+});
+
+const idsOf = (deliveries: readonly { readonly headers: Readonly<Record<string, string>> }[]) =>
+  new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
+
+describe('an account that is deleted', () => {
+  it('is refused from the next request on, and is shown with the time of its end', async () => {
+    const account = await makeAccount();
+    const deleted = recordOf(await manage('DELETE', `/v2/svc/users/${account.id}`));
+    expect(deleted).toMatchObject({ active: false, state: 'deleted', modifying_state: 'deleted' });
+    expect(Math.abs(Number(deleted['deletion_time']) - Date.now() / 1000)).toBeLessThan(60);
+    expect(refusal(await api('GET', '/v2/logs', { token: account.token }))).toEqual([
+      401,
+      'The account is not active.',
+    ]);
+    expect(recordOf(await manage('GET', `/v2/svc/users/${account.id}`)).state).toBe('deleted');
+  });
+
+  it('cannot be changed any more; deleting it again changes nothing', async () => {
+    const { id } = await makeAccount();
+    const first = recordOf(await manage('DELETE', `/v2/svc/users/${id}`));
+    const again = recordOf(await manage('DELETE', `/v2/svc/users/${id}`));
+    expect(again['deletion_time']).toBe(first['deletion_time']);
+    const gone = [404, `The account "${id}" was deleted.`];
+    expect(refusal(await manage('PATCH', `/v2/svc/users/${id}`, { body: { active: true } }))).toEqual(gone);
+    expect(refusal(await manage('POST', `/v2/svc/rotate-token/${id}`))).toEqual(gone);
+    const taken = await manage('POST', '/v2/svc/users', { body: { id } });
+    expect(taken.status).toBe(409);
+  });
+
+  it('has no message delivered any more', async () => {
+    const account = await makeAccount();
+    const inbox = receiver.inbox();
+    messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '2s' } }));
+    await manage('DELETE', `/v2/svc/users/${account.id}`);
+    const other = receiver.inbox();
+    messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '5s' } }));
+    await other.received(1);
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+});
+
+describe('an account of another region', () => {
+  it('is refused here by a sentence that names its region', async () => {
+    const account = await makeAccount({ region: service.otherRegion });
+    expect(account.region).toBe(service.otherRegion);
+    const inbox = receiver.inbox();
+    const answer = await eventually(
+      () => publishAs(account, inbox.url),
+      // The row takes a moment from region to region.
+      (given) => errorOf(given) !== 'The token is not valid.',
+    );
+    expect(refusal(answer)).toEqual([
+      401,
+      `The token belongs to the region ${service.otherRegion}; this is ${service.region}.`,
+    ]);
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+
+  it.runIf(service.otherUrl !== undefined)('sends messages there, with that region’s name', async () => {
+    const account = await makeAccount({ region: service.otherRegion });
+    const inbox = receiver.inbox();
+    messageIdOf(
+      await publishAs(account, inbox.url, {
+        ...(service.otherUrl !== undefined && { url: service.otherUrl }),
+      }),
+    );
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers['svc-region']).toBe(service.otherRegion);
+  });
+
+  it('may move here: its tokens go with it', async () => {
+    const account = await makeAccount({ region: service.otherRegion });
+    const moved = await changeAccount(account.id, { region: service.region });
+    expect(moved).toEqual({ ...account, region: service.region });
+    const inbox = receiver.inbox();
+    messageIdOf(await publishAs(account, inbox.url));
+    await inbox.received(1);
+  });
+});
+
+describe.runIf(service.target === 'local')('with a stage of its own', () => {
+  const hourMs = 3_600_000;
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await startStage({ testControl: true });
+  });
+  afterAll(() => stage.remove());
+
+  const make = (fields: Readonly<Record<string, unknown>> = {}): Promise<AccountRecord> =>
+    makeAccount({ region: 'eu-central-1', ...fields }, stage.management);
+  const change = (id: string, fields: Readonly<Record<string, unknown>>): Promise<AccountRecord> =>
+    changeAccount(id, fields, stage.management);
+  const send = (
+    account: AccountRecord,
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
+    call(path, { method, headers: { authorization: `Bearer ${account.token}`, ...headers } }, stage.url);
+
+  it('the schedules of a suspended account are silent, and go on without making up for it', async () => {
+    const account = await make();
+    const inbox = receiver.inbox();
+    const cron = { 'Svc-Cron': '0 * * * *', 'Svc-Schedule-Id': 'hourly' };
+    expect((await send(account, 'POST', `/v2/schedules/${inbox.url}`, cron)).status).toBe(200);
+    await stage.advance(hourMs);
+    await inbox.received(1);
+    await change(account.id, { active: false });
+    await stage.advance(3 * hourMs);
+    await change(account.id, { active: true });
+    expect(inbox.deliveries).toHaveLength(1);
+    await stage.advance(hourMs);
+    await inbox.received(2);
+  });
+
+  it('the schedules of a deleted account end', async () => {
+    const account = await make();
+    const inbox = receiver.inbox();
+    const cron = { 'Svc-Cron': '0 * * * *', 'Svc-Schedule-Id': 'ended' };
+    expect((await send(account, 'POST', `/v2/schedules/${inbox.url}`, cron)).status).toBe(200);
+    await manage('DELETE', `/v2/svc/users/${account.id}`, { management: stage.management });
+    await stage.advance(2 * hourMs);
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+
+  it('messages that are held outlive the time that their retries would have taken', async () => {
+    const account = await make();
+    const inbox = receiver.inbox();
+    const bodies = ['small', 'x'.repeat(3_000), 'y'.repeat(20_000)];
+    for (const body of bodies) {
+      messageIdOf(
+        await publishAs(account, inbox.url, { url: stage.url, body, headers: { 'Svc-Delay': '1m' } }),
+      );
+    }
+    await change(account.id, { active: false });
+    await stage.advance(60 * 24 * hourMs);
+    expect(inbox.deliveries).toHaveLength(0);
+    await change(account.id, { active: true });
+    const deliveries = await inbox.received(3);
+    expect(new Set(deliveries.map(({ body }) => body.toString()))).toEqual(new Set(bodies));
+  });
+
+  it('messages that are held survive a restart', async () => {
+    const account = await make();
+    const inbox = receiver.inbox();
+    await change(account.id, { active: false });
+    await change(account.id, { active: true });
+    messageIdOf(await publishAs(account, inbox.url, { url: stage.url, headers: { 'Svc-Delay': '1m' } }));
+    await change(account.id, { active: false });
+    await stage.advance(hourMs);
+    await stage.kill();
+    const { dataDir } = stage;
+    stage = await startStage({ testControl: true, dataDir });
+    await change(account.id, { active: true });
+    await inbox.received(1);
+  });
+
+  it('dead letters are kept for max_dlq_retention_time_milis', async () => {
+    const account = await make({ max_dlq_retention_time_milis: hourMs });
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    messageIdOf(await publishAs(account, inbox.url, { url: stage.url, headers: { 'Svc-Retries': '0' } }));
+    const page = z.object({ messages: z.array(z.unknown()) });
+    const dlq = async (): Promise<number> =>
+      page.parse((await send(account, 'GET', '/v2/dlq')).json).messages.length;
+    await eventually(dlq, (count) => count === 1);
+    await stage.advance(hourMs - 60_000);
+    expect(await dlq()).toBe(1);
+    await stage.advance(120_000);
+    expect(await dlq()).toBe(0);
+  });
+
+  it('the daily count begins anew with the day, and the month’s goes on', async () => {
+    const account = await make({ max_requests_per_day: 1, max_requests_per_day_hard: 1, budget: 1 });
+    const publish = (): Promise<Answer> =>
+      publishAs(account, 'https://example.com', { url: stage.url, headers: { 'Svc-Delay': '1h' } });
+    expect((await publish()).status).toBe(200);
+    expect((await publish()).status).toBe(429);
+    await stage.advance(24 * hourMs);
+    expect((await publish()).status).toBe(200);
+    expect((await publish()).status).toBe(429);
+  });
+
+  it('wrong passwords are listened to ten times in a quarter of an hour', async () => {
+    const { management } = stage;
+    const guess = (password: string): Promise<Answer> =>
+      manage('GET', '/v2/svc/users', { management, authorization: basic(management.user, password) });
+    const statuses: number[] = [];
+    for (let number = 0; number < 12; number += 1) statuses.push((await guess(`guess-${number}`)).status);
+    expect(statuses.slice(0, 9)).toEqual(Array.from({ length: 9 }, () => 401));
+    expect(statuses.slice(-2)).toEqual([429, 429]);
+    const right = await guess(management.password);
+    expect(refusal(right)).toEqual([
+      429,
+      expect.stringMatching(
+        /^There were 10 wrong user names or passwords from this address; the next attempt/,
+      ),
+    ]);
+    expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0);
+    await stage.advance(hourMs / 4);
+    expect((await guess(management.password)).status).toBe(200);
+  });
+});

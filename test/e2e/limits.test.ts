@@ -1,0 +1,371 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { QstashDailyRatelimitError, QstashRatelimitError, Client } from '@upstash/qstash';
+import { changeAccount, makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
+import { api, type DeadLetter } from '../support/api.ts';
+import { checkAnswer } from '../support/contract.ts';
+import { eventually } from '../support/eventually.ts';
+import { errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import * as z from 'zod/mini';
+
+/** Each limit of an account is reached, and what was refused has left nothing behind. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const later = { 'Svc-Delay': '1h' };
+const somewhere = 'https://example.com/hook';
+
+const logs = z.object({ logs: z.array(z.looseObject({ messageId: z.string() })) });
+
+/** How many messages an account has ever had. */
+async function messagesOf({ token }: AccountRecord): Promise<number> {
+  const { json } = await api('GET', '/v2/logs?state=CREATED', { token });
+  return logs.parse(json).logs.length;
+}
+
+const refusal = (answer: Answer) => [answer.status, errorOf(answer)];
+
+describe('a single message', () => {
+  it.each([
+    ['max_retries', 2, { 'Svc-Retries': '3' }, "Svc-Retries is 3, but the account's limit max_retries is 2."],
+    [
+      'max_retries',
+      2,
+      { 'Svc-Callback': 'https://example.com', 'Svc-Callback-Retries': '3' },
+      "Svc-Callback-Retries is 3, but the account's limit max_retries is 2.",
+    ],
+    [
+      'max_delay',
+      60,
+      { 'Svc-Delay': '61s' },
+      "Svc-Delay asks for a delay of 1m1s, but the account's limit max_delay is 60 seconds.",
+    ],
+    [
+      'max_parallelism',
+      3,
+      { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=4' },
+      "Svc-Flow-Control-Value asks for a parallelism of 4, but the account's limit max_parallelism is 3.",
+    ],
+  ])('is held to %s', async (limit, value, headers, sentence) => {
+    const account = await makeAccount({ [limit]: value });
+    expect(refusal(await publishAs(account, somewhere, { headers }))).toEqual([412, sentence]);
+    expect(await messagesOf(account)).toBe(0);
+  });
+
+  it.each([
+    ['max_retries', 2, { 'Svc-Retries': '2' }],
+    ['max_delay', 3600, later],
+    ['max_parallelism', 3, { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=3' }],
+  ])('may have all that %s allows', async (limit, value, headers) => {
+    const account = await makeAccount({ [limit]: value });
+    messageIdOf(await publishAs(account, somewhere, { headers: { ...later, ...headers } }));
+  });
+
+  it('is held to max_message_size', async () => {
+    const account = await makeAccount({ max_message_size: 10 });
+    const tooLarge = await publishAs(account, somewhere, { body: '12345678901' });
+    expect(refusal(tooLarge)).toEqual([
+      413,
+      "The body has 11 bytes, but the account's limit max_message_size is 10 bytes.",
+    ]);
+    messageIdOf(await publishAs(account, somewhere, { body: '1234567890', headers: later }));
+    expect(await messagesOf(account)).toBe(1);
+  });
+
+  it('has no more time than the account’s timeout', async () => {
+    const account = await makeAccount({ timeout: 1 });
+    // It answers when nobody waits for it any more.
+    const inbox = receiver.inbox((_delivery, response) => {
+      response.on('close', () => response.end());
+    });
+    const id = messageIdOf(
+      await publishAs(account, inbox.url, { headers: { 'Svc-Timeout': '20s', 'Svc-Retries': '0' } }),
+    );
+    const { messages } = await eventually(
+      () => dlqOf(account),
+      (page) => page.messages.length > 0,
+    );
+    expect(messages[0]).toMatchObject({ messageId: id, responseStatus: 0 });
+    expect(String(messages[0]?.['error'])).toMatch(/1 ?s|1000 ?ms|time/i);
+  });
+
+  it('keeps so much of a failed attempt’s answer as max_events_size says', async () => {
+    const account = await makeAccount({ max_events_size: 5 });
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end('0123456789'));
+    const id = messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Retries': '0' } }));
+    const { json } = await eventually(
+      () => api('GET', `/v2/logs?state=ERROR&messageId=${id}`, { token: account.token }),
+      (answer) => logs.parse(answer.json).logs.length > 0,
+    );
+    const [event] = logs.parse(json).logs;
+    expect(Buffer.from(String(event?.['responseBody']), 'base64').toString()).toBe('01234');
+  });
+});
+
+const dlqPage = z.object({
+  messages: z.array(z.looseObject({ dlqId: z.string(), messageId: z.string(), responseStatus: z.number() })),
+});
+const dlqOf = async ({ token }: AccountRecord): Promise<{ readonly messages: readonly DeadLetter[] }> =>
+  dlqPage.parse((await api('GET', '/v2/dlq', { token })).json);
+
+describe('what an account keeps', () => {
+  const addEndpoints = (account: AccountRecord, name: string, urls: readonly string[]): Promise<Answer> =>
+    api('POST', `/v2/topics/${name}/endpoints`, {
+      token: account.token,
+      body: { endpoints: urls.map((url) => ({ url })) },
+    });
+
+  it('is held to max_topics', async () => {
+    const account = await makeAccount({ max_topics: 1 });
+    expect((await addEndpoints(account, 'one', [somewhere])).status).toBe(200);
+    const answer = await addEndpoints(account, 'two', [somewhere]);
+    expect(refusal(answer)).toEqual([
+      412,
+      expect.stringContaining("but the account's limit max_topics is 1."),
+    ]);
+    expect((await api('GET', '/v2/topics/two', { token: account.token })).status).toBe(404);
+  });
+
+  it('is held to max_endpoints_per_topic', async () => {
+    const account = await makeAccount({ max_endpoints_per_topic: 2 });
+    const urls = ['https://example.com/1', 'https://example.com/2', 'https://example.com/3'];
+    const answer = await addEndpoints(account, 'group', urls);
+    expect(refusal(answer)).toEqual([
+      412,
+      expect.stringContaining("the account's limit max_endpoints_per_topic is 2."),
+    ]);
+    expect((await api('GET', '/v2/topics/group', { token: account.token })).status).toBe(404);
+    expect((await addEndpoints(account, 'group', urls.slice(1))).status).toBe(200);
+  });
+
+  it('is held to max_schedules', async () => {
+    const account = await makeAccount({ max_schedules: 1 });
+    const schedule = (id: string): Promise<Answer> =>
+      api('POST', `/v2/schedules/${somewhere}`, {
+        token: account.token,
+        headers: { 'Svc-Cron': '0 0 29 2 *', 'Svc-Schedule-Id': id },
+      });
+    expect((await schedule('one')).status).toBe(200);
+    expect(refusal(await schedule('two'))).toEqual([
+      412,
+      "The schedule would be number 2, but the account's limit max_schedules is 1.",
+    ]);
+    expect((await api('GET', '/v2/schedules/two', { token: account.token })).status).toBe(404);
+    // One that is there may be overwritten.
+    expect((await schedule('one')).status).toBe(200);
+  });
+
+  it('is held to max_dlq_size: the oldest dead letters go', async () => {
+    const size = 8;
+    const account = await makeAccount({ max_dlq_size: size });
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    for (let number = 0; number < 4 * size; number += 1) {
+      messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Retries': '0' } }));
+    }
+    await inbox.received(4 * size);
+    // Kept shard by shard, so it may be a little more or less.
+    const { messages } = await eventually(
+      () => dlqOf(account),
+      (page) => page.messages.length <= 2 * size,
+    );
+    expect(messages.length).toBeGreaterThan(0);
+  });
+});
+
+describe('requests in a second', () => {
+  const burst = ['limit', 'remaining', 'reset'].map((name) => `burst-ratelimit-${name}`);
+
+  it('are held to max_requests_per_second, whatever they ask for', async () => {
+    const limit = 3;
+    const account = await makeAccount({ max_requests_per_second: limit });
+    const answers = await Promise.all(
+      Array.from({ length: 4 * limit }, () => api('GET', '/v2/logs', { token: account.token })),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);
+    expect(refused.length).toBeGreaterThanOrEqual(1);
+    for (const answer of refused) {
+      checkAnswer('GET /v2/logs', answer);
+      expect(errorOf(answer)).toBe(
+        "The account's limit max_requests_per_second is 3, and this request is one too many; send it again a moment later.",
+      );
+      const [given, remaining, reset] = burst.map((name) => Number(answer.headers.get(name) ?? NaN));
+      expect([given, remaining]).toEqual([limit, 0]);
+      expect(Math.abs((reset ?? 0) - Date.now() / 1000)).toBeLessThan(30);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    await eventually(
+      () => api('GET', '/v2/logs', { token: account.token }),
+      ({ status }) => status === 200,
+    );
+  });
+
+  it('that were refused have published nothing', async () => {
+    const account = await makeAccount({ max_requests_per_second: 2 });
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => publishAs(account, somewhere, { headers: later })),
+    );
+    const accepted = answers.filter(({ status }) => status === 200).length;
+    expect(accepted).toBeLessThan(12);
+    await changeAccount(account.id, { max_requests_per_second: 1_000 });
+    expect(await messagesOf(account)).toBe(accepted);
+  });
+
+  it('have no more bytes than max_bandwidth_per_second; a larger body is paid for by waiting', async () => {
+    const account = await makeAccount({ max_bandwidth_per_second: 1_000 });
+    const send = (): Promise<Answer> =>
+      publishAs(account, somewhere, { body: 'x'.repeat(20_000), headers: later });
+    messageIdOf(await send());
+    // A process that has not heard of the first lets its own first pass.
+    const answers = [await send(), await send(), await send(), await send(), await send(), await send()];
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThanOrEqual(1);
+    for (const answer of refused) {
+      expect(errorOf(answer)).toBe(
+        "The account's limit max_bandwidth_per_second is 1000 bytes, and the 20000 bytes of this request are too many; send it again a moment later.",
+      );
+      expect(answer.headers.get('burst-ratelimit-limit')).toBe('1000');
+    }
+    expect(await messagesOf(account)).toBe(7 - refused.length);
+  });
+
+  it('are told to the published client as it knows it', async () => {
+    const account = await makeAccount({ max_requests_per_second: 1 });
+    const client = new Client({ baseUrl: service.url, token: account.token, retry: false });
+    const calls = Array.from({ length: 8 }, () => client.logs());
+    const outcomes = await Promise.allSettled(calls);
+    const errors = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
+    );
+    expect(errors.length).toBeGreaterThanOrEqual(1);
+    for (const error of errors) expect(error).toBeInstanceOf(QstashRatelimitError);
+  });
+});
+
+describe('messages in a day', () => {
+  it('above the soft limit are accepted with a warning', async () => {
+    const account = await makeAccount({ max_requests_per_day: 2 });
+    const answers: Answer[] = [];
+    for (let number = 0; number < 4; number += 1) {
+      answers.push(await publishAs(account, somewhere, { headers: later }));
+    }
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers[0]?.headers.get('svc-soft-limit')).toBeNull();
+    const warning = answers.at(-1)?.headers.get('svc-soft-limit') ?? '';
+    expect(warning).toMatch(/^max_requests_per_day=2; used=\d+$/);
+  });
+
+  it('above the hard limit are refused until the next', async () => {
+    const hard = 5;
+    const account = await makeAccount({ max_requests_per_day: 3, max_requests_per_day_hard: hard });
+    const answers: Answer[] = [];
+    for (let number = 0; number < hard + 3; number += 1) {
+      answers.push(await publishAs(account, somewhere, { headers: later }));
+    }
+    const accepted = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(accepted.length).toBe(hard);
+    const tomorrow = (Math.floor(Date.now() / 86_400_000) + 1) * 86_400;
+    for (const answer of refused) {
+      checkAnswer('POST /v2/publish/{destination+}', answer);
+      expect(refusal(answer)).toEqual([
+        429,
+        expect.stringMatching(
+          /^The account's limit max_requests_per_day_hard is 5; 5 messages were sent today, and this would be 1 more\. The next day begins at \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
+        ),
+      ]);
+      expect(answer.headers.get('ratelimit-limit')).toBe('5');
+      expect(answer.headers.get('ratelimit-remaining')).toBe('0');
+      expect(answer.headers.get('ratelimit-reset')).toBe(String(tomorrow));
+    }
+    expect(await messagesOf(account)).toBe(hard);
+    // What makes no messages goes on.
+    expect((await api('GET', '/v2/dlq', { token: account.token })).status).toBe(200);
+    await changeAccount(account.id, { max_requests_per_day_hard: hard + 1 });
+    messageIdOf(await publishAs(account, somewhere, { headers: later }));
+  });
+
+  it('of a batch are counted one by one: those beyond the limit are refused in their places', async () => {
+    const account = await makeAccount({ max_requests_per_day: 2, max_requests_per_day_hard: 3 });
+    const body = Array.from({ length: 5 }, () => ({ destination: somewhere, headers: later }));
+    const { status, json } = await api('POST', '/v2/batch', { token: account.token, body });
+    expect(status).toBe(200);
+    const items = z.array(z.looseObject({ status: z.optional(z.number()) })).parse(json);
+    expect(items.map((item) => item.status)).toEqual([undefined, undefined, undefined, 429, 429]);
+    expect(await messagesOf(account)).toBe(3);
+  });
+
+  it('of a URL group are all accepted, or none', async () => {
+    const account = await makeAccount({ max_requests_per_day: 1, max_requests_per_day_hard: 2 });
+    const endpoints = ['1', '2', '3'].map((path) => ({ url: `https://example.com/${path}` }));
+    await api('POST', '/v2/topics/three/endpoints', { token: account.token, body: { endpoints } });
+    expect((await publishAs(account, 'three', { headers: later })).status).toBe(429);
+    expect(await messagesOf(account)).toBe(0);
+    messageIdOf(await publishAs(account, somewhere, { headers: later }));
+  });
+
+  it('do not count duplicates, which are not sent', async () => {
+    const account = await makeAccount({ max_requests_per_day: 2, max_requests_per_day_hard: 2 });
+    const once = { ...later, 'Svc-Deduplication-Id': 'once' };
+    const statuses: number[] = [];
+    for (let number = 0; number < 2; number += 1) {
+      statuses.push((await publishAs(account, somewhere, { headers: once })).status);
+    }
+    expect(statuses).toEqual([200, 202]);
+    messageIdOf(await publishAs(account, somewhere, { headers: later }));
+    expect((await publishAs(account, somewhere, { headers: later })).status).toBe(429);
+  });
+
+  it('include dead letters that are sent again, which stay where they are when they may not be', async () => {
+    const account = await makeAccount({ max_requests_per_day: 2, max_requests_per_day_hard: 2 });
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    for (let number = 0; number < 2; number += 1) {
+      messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Retries': '0' } }));
+    }
+    const { messages } = await eventually(
+      () => dlqOf(account),
+      (page) => page.messages.length === 2,
+    );
+    const one = await api('POST', `/v2/dlq/retry/${messages[0]?.dlqId ?? ''}`, { token: account.token });
+    expect(refusal(one)).toEqual([429, expect.stringContaining('max_requests_per_day_hard is 2')]);
+    const all = await api('POST', '/v2/dlq/retry', { token: account.token });
+    expect(refusal(all)).toEqual([429, expect.stringContaining('Sent again before that: 0 dead letters.')]);
+    expect((await dlqOf(account)).messages).toHaveLength(2);
+    await changeAccount(account.id, { max_requests_per_day_hard: 10 });
+    const again = await api('POST', '/v2/dlq/retry', { token: account.token });
+    expect(again.status).toBe(201);
+  });
+
+  it('are told to the published client as it knows it', async () => {
+    const account = await makeAccount({ max_requests_per_day: 0, max_requests_per_day_hard: 0 });
+    const client = new Client({ baseUrl: service.url, token: account.token, retry: false });
+    await expect(client.publish({ url: somewhere })).rejects.toBeInstanceOf(QstashDailyRatelimitError);
+  });
+});
+
+describe('the budget', () => {
+  it('once used up, ends publishing until the month is over', async () => {
+    // At a price of 0.1 a message.
+    const account = await makeAccount({ budget: 1 });
+    const answers: Answer[] = [];
+    for (let number = 0; number < 12; number += 1) {
+      answers.push(await publishAs(account, somewhere, { headers: later }));
+    }
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    const refused = answers.at(-1);
+    if (refused === undefined) throw new Error('There is no answer.');
+    expect(refusal(refused)).toEqual([
+      412,
+      expect.stringMatching(
+        /^The account's budget is 1 dollars a month, which pays for 10 messages; 10 were sent this month, and this would be 1 more\. The next month begins on \d{4}-\d\d-01\.$/,
+      ),
+    ]);
+    expect(await messagesOf(account)).toBe(10);
+    await changeAccount(account.id, { budget: 0 });
+    messageIdOf(await publishAs(account, somewhere, { headers: later }));
+  });
+});
