@@ -8,6 +8,7 @@ import {
   CfnAccount,
   ContentHandling,
   EndpointType,
+  type IAuthorizer,
   type IResource,
   LambdaIntegration,
   LogGroupLogDestination,
@@ -36,6 +37,10 @@ interface ApiProps<F extends ApiFunction> {
   readonly functions: Readonly<Record<F, IFunction>>;
   /** For all clients together: requests a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };
+  /** Asked before the function of a route that only operators may call. */
+  readonly authorizer?: IAuthorizer;
+  /** Besides those of every API, or in their place. */
+  readonly ownAnswers?: readonly GatewayAnswer[];
   readonly settings: Settings;
 }
 
@@ -70,7 +75,9 @@ export function makeApi<F extends ApiFunction>(scope: Construct, props: ApiProps
   });
   api.node.tryRemoveChild('Endpoint'); // The CDK's own output: the same as ours, but with a slash at its end.
   addRoutes(api, props);
-  for (const { type, status, sentence, headers } of gatewayAnswers) {
+  const { ownAnswers = [] } = props;
+  const common = gatewayAnswers.filter(({ type }) => !ownAnswers.some((own) => own.type === type));
+  for (const { type, status, sentence, headers } of [...common, ...ownAnswers]) {
     api.addGatewayResponse(type.responseType, {
       type,
       ...(status === undefined ? {} : { statusCode: status.toString() }),
@@ -116,7 +123,10 @@ export function makeGatewayLogRole(scope: Construct): CfnAccount {
   return account;
 }
 
-function addRoutes<F extends ApiFunction>(api: RestApi, { routes, functions }: ApiProps<F>): void {
+function addRoutes<F extends ApiFunction>(
+  api: RestApi,
+  { routes, functions, authorizer }: ApiProps<F>,
+): void {
   const integrations = new Map<F, LambdaIntegration>();
   const resources = new Map<string, { readonly resource: IResource; readonly methods: string[] }>();
   for (const route of routes) {
@@ -131,7 +141,11 @@ function addRoutes<F extends ApiFunction>(api: RestApi, { routes, functions }: A
     resources.set(path, known);
     if (known.methods.includes(route.method)) continue;
     known.methods.push(route.method);
-    known.resource.addMethod(route.method, integration);
+    known.resource.addMethod(
+      route.method,
+      integration,
+      route.access === 'operator' && authorizer !== undefined ? { authorizer } : {},
+    );
   }
   for (const { resource, methods } of resources.values()) addMethodNotAllowed(resource, methods);
 }
@@ -164,7 +178,7 @@ function addMethodNotAllowed(resource: IResource, methods: readonly string[]): v
   );
 }
 
-interface GatewayAnswer {
+export interface GatewayAnswer {
   readonly type: ResponseType;
   /** Absent: the status that the gateway would have given. */
   readonly status?: number;

@@ -1,5 +1,6 @@
 /** The API with which the operator manages accounts: one for all regions, in the first of them. */
-import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import { RequestAuthorizer, ResponseType } from 'aws-cdk-lib/aws-apigateway';
 import type { Construct } from 'constructs';
 import { managementRoutes } from '../lambdas/http/routes.ts';
 import { answering, makeApi } from './api.ts';
@@ -18,6 +19,14 @@ interface ManagementStackProps extends StackProps {
 /** Requests a second, and at one instant: an operator's hand and scripts, and whoever guesses at the password. */
 const throttle = { rate: 50, burst: 50 };
 
+/** What the authorizer refuses; the sentence is its own. */
+const wrongCredentials = {
+  type: ResponseType.ACCESS_DENIED,
+  status: 401,
+  sentence: '$context.authorizer.error',
+  headers: { 'WWW-Authenticate': `'Basic realm="management", charset="UTF-8"'` },
+};
+
 export class ManagementStack extends Stack {
   constructor(scope: Construct, id: string, props: ManagementStackProps) {
     super(scope, id, props);
@@ -28,11 +37,14 @@ export class ManagementStack extends Stack {
     const names = namesOf(settings);
     const inAllRegions = (arnOf: (scope: Construct, name: string, region: string) => string, name: string) =>
       settings.regions.map((region) => arnOf(this, name, region));
+    const shared = { ...answering, settings, codeOf, environment: home.functionEnvironment };
+    // Failed attempts to log in are counted here, where the API is.
+    const countFailures = allow(
+      ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
+      tableArn(this, names.usageTable),
+    );
     const accounts = new SvcFunction(this, 'Accounts', {
-      ...answering,
-      settings,
-      codeOf,
-      environment: home.functionEnvironment,
+      ...shared,
       handler: 'accounts',
       description: 'Manages accounts',
       may: [
@@ -46,19 +58,28 @@ export class ManagementStack extends Stack {
           ...inAllRegions(tableArn, names.accountsTable),
         ),
         allow(['dynamodb:Query'], ...inAllRegions(tableArn, names.usageTable)),
-        // Failed attempts to log in are counted here, where the API is.
-        allow(
-          ['dynamodb:GetItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
-          tableArn(this, names.usageTable),
-        ),
+        countFailures,
         allow(['sqs:SendMessage'], ...inAllRegions(queueArn, names.accountChangesQueue)),
       ],
+    });
+    const operator = new SvcFunction(this, 'Operator', {
+      ...shared,
+      handler: 'operator',
+      description: 'Looks at the credentials of whoever calls the management API',
+      may: [allow(['secretsmanager:GetSecretValue'], secretArn(this, names.managementSecret)), countFailures],
     });
     const { url } = makeApi(this, {
       name: `${settings.name}-management`,
       routes: managementRoutes,
       functions: { accounts },
       throttle,
+      authorizer: new RequestAuthorizer(this, 'Authorizer', {
+        handler: operator,
+        // Each request is judged by itself: what is remembered would outlive a password.
+        identitySources: [],
+        resultsCacheTtl: Duration.seconds(0),
+      }),
+      ownAnswers: [wrongCredentials],
       settings,
     });
 

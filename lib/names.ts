@@ -32,12 +32,11 @@ export const queueArn = (scope: Construct, queueName: string, region = regionOf(
 export function queueUrls(
   scope: Construct,
   queueName: string,
-  { regions, queueEndpoint }: Settings,
+  regions: readonly string[],
 ): Record<string, string> {
   const { account, urlSuffix } = Stack.of(scope);
-  const endpointOf = (region: string) => queueEndpoint ?? `https://sqs.${region}.${urlSuffix}`;
   return Object.fromEntries(
-    regions.map((region) => [region, `${endpointOf(region)}/${account}/${queueName}`]),
+    regions.map((region) => [region, `https://sqs.${region}.${urlSuffix}/${account}/${queueName}`]),
   );
 }
 

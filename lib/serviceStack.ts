@@ -61,7 +61,7 @@ export class ServiceStack extends Stack {
       SCHEDULE_GROUP: scheduling.groupName,
       MASTER_SECRET_ID: names.masterSecret,
       MANAGEMENT_SECRET_ID: names.managementSecret,
-      ACCOUNT_CHANGES_QUEUES: this.toJsonString(queueUrls(this, names.accountChangesQueue, settings)),
+      ACCOUNT_CHANGES_QUEUES: this.toJsonString(queueUrls(this, names.accountChangesQueue, settings.regions)),
       PRICE_PER_MESSAGE: settings.pricePerMessage.toString(),
       HEADER_PREFIXES: settings.headerPrefixes.join(','),
       ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
@@ -211,7 +211,7 @@ export class ServiceStack extends Stack {
       timeout: timing.accountChanges.timeout,
       may: [
         on('accounts', 'GetItem'),
-        on('messages', 'Query', 'GetItem', 'DeleteItem'),
+        on('messages', 'Query', 'GetItem', 'UpdateItem', 'DeleteItem'),
         on('schedules', 'Query', 'GetItem', 'DeleteItem'),
         on('groups', 'Query', 'GetItem', 'DeleteItem'),
         onBodies('DeleteObject'),

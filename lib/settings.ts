@@ -72,11 +72,6 @@ const shape = z.strictObject({
   deliveryConcurrency: whole(2, 1_000).optional(),
   /** Dollars that a message counts for against its account's budget. */
   pricePerMessage: number(z.number().min(0)).default(0.000_01),
-  /** Where all regions' queues are when AWS is an emulator: URLs of AWS's own form lead to AWS. */
-  queueEndpoint: z
-    .url()
-    .transform((url) => url.replace(/\/$/, ''))
-    .optional(),
   /** Makes the role with which API Gateway writes access logs: one for all APIs of an account and region. */
   gatewayLogRole: flag.default(true),
 });

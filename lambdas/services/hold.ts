@@ -1,9 +1,9 @@
 import { isServed } from '../domain/account.ts';
-import { dayMs, now } from '../domain/clock.ts';
+import { dayMs, minuteMs, now } from '../domain/clock.ts';
 import type { Pointer } from '../domain/pointer.ts';
 import { loadAccount } from '../stores/accounts.ts';
 import { prolongBody } from '../stores/bodies.ts';
-import { listHeld, putHeld, removeHeld, type HeldAttempt } from '../stores/held.ts';
+import { claimHeld, listHeld, putHeld, removeHeld, type HeldAttempt } from '../stores/held.ts';
 import { loadMessage, prolongMessage, type MessageHistory } from '../stores/messages.ts';
 import { sendPointer } from '../transport/queue.ts';
 
@@ -32,13 +32,19 @@ export async function hold(history: MessageHistory, { attempt }: Pick<Pointer, '
   if (account !== undefined && isServed(account)) await letGo(held);
 }
 
-/** Sends the pointer to an attempt that waited, unless its message has ended meanwhile. */
+/** Who has taken an attempt and not let it go by then has died: it takes three calls. */
+const staleMs = minuteMs;
+
+/** Sends the pointer to an attempt that waited, unless its message has ended meanwhile, or another worker is at it. */
 async function letGo(held: HeldAttempt): Promise<void> {
+  const claimedAt = now();
+  if (!(await claimHeld(held, claimedAt, claimedAt - staleMs))) return;
   const history = await loadMessage(held);
   if (history !== undefined && history.end === undefined) {
     await sendPointer(history.message, held.attempt, now());
   }
-  await removeHeld(held);
+  // Should it be held again by now, it stays.
+  await removeHeld(held, claimedAt);
 }
 
 /** How many attempts are let go at once. */

@@ -2,12 +2,13 @@
  * Pointers to messages whose account is suspended: they wait here, and not in the queues, until it is served again. They
  * stand in the messages table, in partitions of their own.
  */
+import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { shardOf } from '../domain/ids.ts';
 import { epochSeconds } from '../domain/message.ts';
 import type { Pointer } from '../domain/pointer.ts';
 import { settings } from '../settings.ts';
-import { deleteRow, putAll, queryRows } from './dynamodb.ts';
+import { dynamodb, putAll, queryRows, toItem, unlessRefused } from './dynamodb.ts';
 import { shardsOf } from './shards.ts';
 
 /** An attempt that waits for its account. */
@@ -22,6 +23,8 @@ const keyOf = ({ accountId, messageId, attempt }: HeldAttempt) => ({
 
 const heldRow = z.object({ messageId: z.string(), attempt: z.number() });
 
+const rowsPerPage = 100;
+
 /**
  * @param until Unix milliseconds up to which it waits
  */
@@ -31,8 +34,44 @@ export async function putHeld(held: HeldAttempt, until: number): Promise<void> {
   await putAll(settings.messagesTable, [row]);
 }
 
-export const removeHeld = (held: HeldAttempt): Promise<void> =>
-  deleteRow(settings.messagesTable, keyOf(held));
+/**
+ * Takes an attempt that waits, to let it go; whoever lets it go removes it afterwards.
+ *
+ * @param now Unix milliseconds
+ * @param staleBefore a claim from before this moment is of a worker that died
+ * @returns false when it does not wait any more, or another worker is at it
+ */
+export const claimHeld = (held: HeldAttempt, now: number, staleBefore: number): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.messagesTable,
+        Key: toItem(keyOf(held)),
+        UpdateExpression: 'SET claimedAt = :now',
+        ConditionExpression:
+          'attribute_exists(id) AND (attribute_not_exists(claimedAt) OR claimedAt < :stale)',
+        ExpressionAttributeValues: { ':now': { N: String(now) }, ':stale': { N: String(staleBefore) } },
+      }),
+    ),
+  );
+
+/**
+ * Removes an attempt that was let go, unless it waits again already.
+ *
+ * @param claimedAt when it was taken
+ */
+export async function removeHeld(held: HeldAttempt, claimedAt: number): Promise<void> {
+  await unlessRefused(
+    dynamodb.send(
+      new DeleteItemCommand({
+        TableName: settings.messagesTable,
+        Key: toItem(keyOf(held)),
+        ConditionExpression: 'claimedAt = :claimedAt',
+        ExpressionAttributeValues: { ':claimedAt': { N: String(claimedAt) } },
+      }),
+    ),
+  );
+}
 
 /** All attempts of an account that wait. */
 export async function* listHeld(accountId: string): AsyncGenerator<HeldAttempt> {
@@ -48,6 +87,3 @@ export async function* listHeld(accountId: string): AsyncGenerator<HeldAttempt> 
     for await (const row of rows) yield { accountId, ...heldRow.parse(row) };
   }
 }
-
-/** Rows that were removed since they were read are not missed: whoever meets one a second time finds nothing to do. */
-const rowsPerPage = 100;

@@ -54,7 +54,7 @@ const keys = z.object({ current: key, previous: z.optional(key) });
 
 /** One text, or while one follows another, `{"current", "previous"}`. */
 function parseMasterSecret(text: string): MasterSecret {
-  const read = keys.safeParse(text.startsWith('{') ? JSON.parse(text) : { current: text });
+  const read = keys.safeParse(/^\{\s*"/.test(text) ? JSON.parse(text) : { current: text });
   if (read.success) return read.data;
   throw new Error(
     'The master secret must be a text of at least 32 characters, or {"current", "previous"} of such texts.',

@@ -1,19 +1,21 @@
 /** Tells regions that an account was changed, so that each follows. */
-import { SendMessageCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import { settings } from '../settings.ts';
-import { sqs } from './queue.ts';
 
-const options: SQSClientConfig = {
-  maxAttempts: 5,
-  requestHandler: { connectionTimeout: 3_000, requestTimeout: 4_000 },
-};
-const elsewhere = new Map<string, SQSClient>();
+/** By region. Each takes its region's endpoint and not the queue's URL, which names AWS's even where an emulator plays it. */
+const clients = new Map<string, SQSClient>();
 
 function clientOf(region: string): SQSClient {
-  if (region === settings.region) return sqs;
-  const client = elsewhere.get(region) ?? new SQSClient({ ...options, region });
-  elsewhere.set(region, client);
+  const known = clients.get(region);
+  if (known !== undefined) return known;
+  const client = new SQSClient({
+    region,
+    useQueueUrlAsEndpoint: false,
+    maxAttempts: 5,
+    requestHandler: { connectionTimeout: 3_000, requestTimeout: 4_000 },
+  });
+  clients.set(region, client);
   return client;
 }
 

@@ -78,8 +78,6 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
           .join(','),
         // For the tests of budgets; no other account has one.
         pricePerMessage: '0.1',
-        // As the emulator names its queues.
-        queueEndpoint: `http://localhost:${new URL(awsUrl).port}`,
       },
     });
     apis.set('management', apiAt(deployed.management.url));

@@ -177,14 +177,23 @@ describe('what an account keeps', () => {
 });
 
 describe('requests in a second', () => {
+  /**
+   * Sends until enough were refused. Each process of a function lets some pass before it knows that there are others, and how
+   * many processes there are is the platform's business.
+   */
+  async function untilRefused(send: () => Promise<Answer>): Promise<readonly Answer[]> {
+    const answers: Answer[] = [];
+    while (answers.length < 400 && answers.filter(({ status }) => status === 429).length < 3) {
+      answers.push(...(await Promise.all([send(), send(), send(), send()])));
+    }
+    return answers;
+  }
   const burst = ['limit', 'remaining', 'reset'].map((name) => `burst-ratelimit-${name}`);
 
   it('are held to max_requests_per_second, whatever they ask for', async () => {
     const limit = 3;
     const account = await makeAccount({ max_requests_per_second: limit });
-    const answers = await Promise.all(
-      Array.from({ length: 4 * limit }, () => api('GET', '/v2/logs', { token: account.token })),
-    );
+    const answers = await untilRefused(() => api('GET', '/v2/logs', { token: account.token }));
     const refused = answers.filter(({ status }) => status === 429);
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);
     expect(refused.length).toBeGreaterThanOrEqual(1);
@@ -206,11 +215,9 @@ describe('requests in a second', () => {
 
   it('that were refused have published nothing', async () => {
     const account = await makeAccount({ max_requests_per_second: 2 });
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, () => publishAs(account, somewhere, { headers: later })),
-    );
+    const answers = await untilRefused(() => publishAs(account, somewhere, { headers: later }));
     const accepted = answers.filter(({ status }) => status === 200).length;
-    expect(accepted).toBeLessThan(12);
+    expect(accepted).toBeLessThan(answers.length);
     await changeAccount(account.id, { max_requests_per_second: 1_000 });
     expect(await messagesOf(account)).toBe(accepted);
   });
@@ -219,9 +226,7 @@ describe('requests in a second', () => {
     const account = await makeAccount({ max_bandwidth_per_second: 1_000 });
     const send = (): Promise<Answer> =>
       publishAs(account, somewhere, { body: 'x'.repeat(20_000), headers: later });
-    messageIdOf(await send());
-    // A process that has not heard of the first lets its own first pass.
-    const answers = [await send(), await send(), await send(), await send(), await send(), await send()];
+    const answers = await untilRefused(send);
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThanOrEqual(1);
     for (const answer of refused) {
@@ -230,19 +235,18 @@ describe('requests in a second', () => {
       );
       expect(answer.headers.get('burst-ratelimit-limit')).toBe('1000');
     }
-    expect(await messagesOf(account)).toBe(7 - refused.length);
+    expect(answers[0]?.status).toBe(200);
+    expect(await messagesOf(account)).toBe(answers.length - refused.length);
   });
 
   it('are told to the published client as it knows it', async () => {
     const account = await makeAccount({ max_requests_per_second: 1 });
     const client = new Client({ baseUrl: service.url, token: account.token, retry: false });
-    const calls = Array.from({ length: 8 }, () => client.logs());
-    const outcomes = await Promise.allSettled(calls);
-    const errors = outcomes.flatMap((outcome) =>
-      outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
-    );
-    expect(errors.length).toBeGreaterThanOrEqual(1);
-    for (const error of errors) expect(error).toBeInstanceOf(QstashRatelimitError);
+    const errors: unknown[] = [];
+    for (let number = 0; number < 400 && errors.length === 0; number += 1) {
+      await client.logs().catch((error: unknown) => errors.push(error));
+    }
+    expect(errors).toEqual([expect.any(QstashRatelimitError)]);
   });
 });
 

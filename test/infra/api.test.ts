@@ -13,7 +13,8 @@ const resourceShape = z.object({
 const methodShape = z.object({
   HttpMethod: z.string(),
   ResourceId: reference,
-  AuthorizationType: z.literal('NONE'),
+  AuthorizationType: z.enum(['NONE', 'CUSTOM']),
+  AuthorizerId: z.optional(reference),
   Integration: z.object({
     Type: z.enum(['AWS_PROXY', 'MOCK']),
     ContentHandling: z.string().optional(),
@@ -80,13 +81,14 @@ describe.each(apis)('the %s API', (_, template, table) => {
 
   it('asks nobody for AWS credentials or API keys', () => {
     for (const method of resources(template, 'AWS::ApiGateway::Method').values()) {
-      expect(method.Properties).toMatchObject({ AuthorizationType: 'NONE' });
+      expect(method.Properties['AuthorizationType']).not.toBe('AWS_IAM');
       expect(method.Properties['ApiKeyRequired'] ?? false).toBe(false);
     }
   });
 
   it('may invoke the functions that it serves, and only they may be invoked by it', () => {
-    const functions = new Set(table.map((route) => route.function)).size;
+    const authorizers = resources(template, 'AWS::ApiGateway::Authorizer').size;
+    const functions = new Set(table.map((route) => route.function)).size + authorizers;
     template.resourcePropertiesCountIs(
       'AWS::Lambda::Permission',
       {
@@ -150,7 +152,6 @@ describe.each(apis)('the %s API', (_, template, table) => {
     ['BAD_REQUEST_PARAMETERS', '400'],
     ['BAD_REQUEST_BODY', '400'],
     ['UNAUTHORIZED', '401'],
-    ['ACCESS_DENIED', '403'],
     ['INVALID_API_KEY', '403'],
     ['WAF_FILTERED', '403'],
     ['UNSUPPORTED_MEDIA_TYPE', '405'],
@@ -175,6 +176,43 @@ describe.each(apis)('the %s API', (_, template, table) => {
       DependsOn: Match.arrayWith([...resources(template, 'AWS::ApiGateway::GatewayResponse').keys()].sort()),
     });
     expect(deployment).toBeDefined();
+  });
+});
+
+describe('who may call', () => {
+  const access = (template: Template) =>
+    methodsOf(template)
+      .filter(({ Integration }) => Integration.Type === 'AWS_PROXY')
+      .map(({ HttpMethod, path, AuthorizationType }) => `${HttpMethod} ${path} ${AuthorizationType}`);
+
+  it('the messaging API is for its functions to say', () => {
+    for (const line of access(service)) expect(line).toMatch(/ NONE$/);
+    service.resourceCountIs('AWS::ApiGateway::Authorizer', 0);
+  });
+
+  it('the management API is asked of its authorizer, each time, save for its description', () => {
+    for (const line of access(management)) {
+      expect(line).toMatch(line.includes('/openapi.json') ? / NONE$/ : / CUSTOM$/);
+    }
+    management.hasResourceProperties('AWS::ApiGateway::Authorizer', {
+      Type: 'REQUEST',
+      AuthorizerResultTtlInSeconds: 0,
+    });
+  });
+
+  it('is refused with 401 and a challenge, in the authorizer’s words', () => {
+    management.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
+      ResponseType: 'ACCESS_DENIED',
+      StatusCode: '401',
+      ResponseTemplates: { 'application/json': '{"error":"$context.authorizer.error"}' },
+      ResponseParameters: {
+        'gatewayresponse.header.WWW-Authenticate': `'Basic realm="management", charset="UTF-8"'`,
+      },
+    });
+    service.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
+      ResponseType: 'ACCESS_DENIED',
+      StatusCode: '403',
+    });
   });
 });
 

@@ -248,6 +248,7 @@ describe('the roles', () => {
         'dynamodb:Query Groups',
         'dynamodb:Query Messages',
         'dynamodb:Query ScheduleTable',
+        'dynamodb:UpdateItem Messages',
         's3:DeleteObject Bodies',
         'sqs:SendMessage QueuesAccountChanges',
       ],
@@ -261,6 +262,11 @@ describe('the roles', () => {
       joined.parse(resource).replace(/^arn:aws:(\w+):([\w-]+):111122223333:(table\/|secret:)?/, '$2 ');
     const inBoth = (permission: string, name: string) =>
       ['eu-central-1', 'us-east-1'].map((region) => `${permission} ${region} ${name}`);
+    expect(mayDo('Operator', synthesize().management, arn)).toEqual([
+      'dynamodb:GetItem eu-central-1 Svc-usage',
+      'dynamodb:UpdateItem eu-central-1 Svc-usage',
+      'secretsmanager:GetSecretValue eu-central-1 Svc/management-??????',
+    ]);
     expect(mayDo('Accounts', synthesize().management, arn)).toEqual(
       [
         ...inBoth('dynamodb:GetItem', 'Svc-accounts'),
@@ -268,7 +274,6 @@ describe('the roles', () => {
         ...inBoth('dynamodb:Scan', 'Svc-accounts'),
         ...inBoth('dynamodb:Query', 'Svc-usage'),
         ...inBoth('sqs:SendMessage', 'Svc-account-changes'),
-        'dynamodb:DeleteItem eu-central-1 Svc-usage',
         'dynamodb:GetItem eu-central-1 Svc-usage',
         'dynamodb:UpdateItem eu-central-1 Svc-usage',
         'secretsmanager:GetSecretValue eu-central-1 Svc/management-??????',
@@ -334,6 +339,7 @@ describe('the functions', () => {
       'Keys // keys',
       'Logs // logs',
       'MessagesApi // messages',
+      'Operator // operator',
       'Publish // publish',
       'Schedules // schedules',
       'Topics // topics',
@@ -429,7 +435,7 @@ describe('the logs', () => {
     const groups = functions.map(({ LoggingConfig }) => LoggingConfig.LogGroup);
     expect(new Set(groups).size).toBe(functions.length);
     service.resourceCountIs('AWS::Logs::LogGroup', messagingFunctions.length + 1);
-    management.resourceCountIs('AWS::Logs::LogGroup', 1 + 1);
+    management.resourceCountIs('AWS::Logs::LogGroup', 2 + 1);
     for (const { LoggingConfig } of functions) {
       expect(LoggingConfig).toMatchObject({
         LogFormat: 'JSON',

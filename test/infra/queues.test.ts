@@ -155,10 +155,4 @@ describe('the queue of accounts that were changed', () => {
       }),
     ]);
   });
-
-  it('is where an emulator of AWS has it, if the settings say so', () => {
-    expect(known({ queueEndpoint: 'http://localhost:4566', regions: 'us-east-1' })[0]).toBe(
-      JSON.stringify({ 'us-east-1': 'http://localhost:4566/111122223333/Svc-account-changes' }),
-    );
-  });
 });

@@ -64,7 +64,6 @@ describe('the settings of a deployment', () => {
     ['fewer deliveries at once than Lambda allows', { deliveryConcurrency: '1' }, /deliveryConcurrency/],
     ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
     ['a part where whole ones count', { throttleRate: '1.5' }, /throttleRate/],
-    ['an endpoint that is no URL', { queueEndpoint: 'localhost' }, /queueEndpoint/],
     ['a message that pays its sender', { pricePerMessage: -1 }, /pricePerMessage/],
   ])('refuse %s, by name', (_, context, message) => {
     expect(() => read(context)).toThrow(message);
