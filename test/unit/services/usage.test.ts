@@ -1,0 +1,271 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
+import { dayOf } from '../../../lambdas/domain/meter.ts';
+import { startInProcess } from '../../support/inProcess.ts';
+
+/** Usage as several processes count it. Each has modules of its own, and all add to the one table. */
+
+let inProcess: Awaited<ReturnType<typeof startInProcess>>;
+beforeAll(async () => {
+  inProcess = await startInProcess();
+  process.env['PRICE_PER_MESSAGE'] = '0.1';
+});
+afterAll(async () => {
+  delete process.env['PRICE_PER_MESSAGE'];
+  await inProcess.stop();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function startProcess() {
+  vi.resetModules();
+  const [usage, store, { dynamodb }] = await Promise.all([
+    import('../../../lambdas/services/usage.ts'),
+    import('../../../lambdas/stores/usage.ts'),
+    import('../../../lambdas/stores/dynamodb.ts'),
+  ]);
+  let writes = 0;
+  let isBroken = false;
+  dynamodb.middlewareStack.add(
+    (next, context) => (args) => {
+      if (context.commandName === 'UpdateItemCommand') {
+        writes += 1;
+        if (isBroken) throw new Error('The table is out of reach.');
+      }
+      return next(args);
+    },
+    { step: 'initialize', name: 'watch' },
+  );
+  return {
+    ...usage,
+    ...store,
+    writes: () => writes,
+    breakTable: (broken: boolean) => {
+      isBroken = broken;
+    },
+    /** Sends so many messages as one request would; whether they may be. */
+    send: async (account: Account, messages = 1): Promise<boolean> => {
+      const gate = await usage.gateOf(account);
+      const refusal = gate.admit(messages);
+      await usage.settleUsage(account);
+      return refusal === undefined;
+    },
+  };
+}
+type Process = Awaited<ReturnType<typeof startProcess>>;
+
+const accountWith = (fields: Partial<Account> = {}): Account =>
+  newAccount({
+    id: randomUUID(),
+    plan: 'paid',
+    region: 'eu-central-1',
+    createdAt: 0,
+    ...fields,
+  });
+
+async function counted({ usageOf }: Process, { id }: Account): Promise<number> {
+  const day = dayOf(Date.now());
+  return (await usageOf(id, day)).get(day)?.requests ?? 0;
+}
+
+describe('the count of a day', () => {
+  it('costs a fraction of a write for each message, and is right within a hundredth', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    const messages = 3_000;
+    for (let number = 0; number < messages; number += 1) await one.send(account);
+    expect(Math.abs((await counted(one, account)) - messages)).toBeLessThanOrEqual(100);
+    expect(one.writes()).toBeLessThan(messages / 4);
+  });
+
+  it('of a busy account costs next to nothing', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    const messages = 200_000;
+    for (let number = 0; number < messages; number += 100) await one.send(account, 100);
+    expect(Math.abs((await counted(one, account)) - messages)).toBeLessThanOrEqual(messages / 100);
+    const before = one.writes();
+    for (let number = 0; number < 10_000; number += 1) await one.send(account);
+    expect(one.writes() - before).toBeLessThan(200);
+  });
+
+  it('is right within a hundred although its processes end all the time', async () => {
+    const account = accountWith();
+    let sent = 0;
+    let writes = 0;
+    for (let life = 0; life < 40; life += 1) {
+      const one = await startProcess();
+      const messages = 1 + ((life * 7) % 30);
+      for (let number = 0; number < messages; number += 1) await one.send(account);
+      sent += messages;
+      writes += one.writes();
+    }
+    const reader = await startProcess();
+    expect(Math.abs((await counted(reader, account)) - sent)).toBeLessThanOrEqual(100);
+    expect(writes).toBeLessThan(sent * 0.6);
+  });
+
+  it('of large requests is exact', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    for (let number = 0; number < 10; number += 1) await one.send(account, 1_000);
+    expect(Math.abs((await counted(one, account)) - 10_000)).toBeLessThanOrEqual(100);
+  });
+
+  it('does not have what was given back', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    const gate = await one.gateOf(account);
+    gate.admit(500);
+    await one.settleUsage(account);
+    gate.giveBack(500);
+    await one.settleUsage(account);
+    expect(Math.abs(await counted(one, account))).toBeLessThanOrEqual(6);
+  });
+
+  it('goes on when the table is out of reach, and is made up for', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    await one.send(account);
+    one.breakTable(true);
+    for (let number = 0; number < 200; number += 1) expect(await one.send(account)).toBe(true);
+    one.breakTable(false);
+    await one.send(account);
+    expect(Math.abs((await counted(one, account)) - 202)).toBeLessThanOrEqual(6);
+  });
+
+  it('is another on another day, and what the old day had left is added to it', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T23:59:59Z') });
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 3, max_requests_per_day_hard: 3 } });
+    const outcomes = [await one.send(account, 3), await one.send(account)];
+    vi.setSystemTime(Date.parse('2026-11-21T00:00:01Z'));
+    outcomes.push(await one.send(account, 3), await one.send(account));
+    expect(outcomes).toEqual([true, false, true, false]);
+    const days = await one.usageOf(account.id, '2026-11');
+    expect([...days].map(([day, { requests }]) => [day, requests])).toEqual([
+      ['2026-11-20', 3],
+      ['2026-11-21', 3],
+    ]);
+  });
+});
+
+describe('the hard limit', () => {
+  it.each([
+    [6, 500, 100],
+    [12, 20_000, 200],
+  ])(
+    'is held by %d processes at once: %d messages, and no more than %d beyond',
+    async (count, hard, slack) => {
+      const account = accountWith({
+        limits: { max_requests_per_day: hard, max_requests_per_day_hard: hard },
+      });
+      const processes: Process[] = [];
+      for (let number = 0; number < count; number += 1) processes.push(await startProcess());
+      let accepted = 0;
+      let refusals = 0;
+      while (refusals < count) {
+        const outcomes = await Promise.all(processes.map((one) => one.send(account)));
+        accepted += outcomes.filter(Boolean).length;
+        refusals = outcomes.filter((isAccepted) => !isAccepted).length;
+      }
+      expect(accepted).toBeLessThanOrEqual(hard + slack);
+      expect(accepted).toBeGreaterThanOrEqual(hard - slack);
+    },
+  );
+
+  it('of one process is exact', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 37, max_requests_per_day_hard: 137 } });
+    let accepted = 0;
+    while (await one.send(account)) accepted += 1;
+    expect(accepted).toBe(137);
+    expect(await one.send(account)).toBe(false);
+  });
+
+  it('is exact for requests that come at once', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => one.send(account)));
+    expect(outcomes.filter(Boolean)).toHaveLength(20);
+  });
+
+  it('is known to a process that starts when it is reached', async () => {
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
+    const first = await startProcess();
+    while (await first.send(account));
+    const second = await startProcess();
+    expect(await second.send(account)).toBe(false);
+  });
+});
+
+describe('the budget', () => {
+  it('counts the month, callbacks included, and begins anew with the next', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-10T12:00:00Z') });
+    const account = accountWith({ budget: 1 });
+    const one = await startProcess();
+    expect(await one.send(account, 4)).toBe(true);
+    await one.countFollowing(account, 3);
+    vi.setSystemTime(Date.parse('2026-11-30T12:00:00Z'));
+    const other = await startProcess();
+    expect(await other.send(account, 3)).toBe(true);
+    expect(await other.send(account)).toBe(false);
+    vi.setSystemTime(Date.parse('2026-12-01T00:00:01Z'));
+    expect(await other.send(account, 10)).toBe(true);
+    expect(await other.send(account)).toBe(false);
+  });
+});
+
+describe('requests in a second', () => {
+  it('are shared by the processes that have them', async () => {
+    const start = Date.parse('2026-11-20T12:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const limit = 40;
+    const account = accountWith({ limits: { max_requests_per_second: limit } });
+    const processes: Process[] = [];
+    for (let number = 0; number < 4; number += 1) processes.push(await startProcess());
+    const perSecond: number[] = [];
+    for (let second = 0; second < 8; second += 1) {
+      let accepted = 0;
+      for (let step = 0; step < 50; step += 1) {
+        vi.setSystemTime(start + second * 1_000 + step * 20);
+        for (const one of processes) {
+          // Two hundred in a second are asked for, five times the limit.
+          const isAccepted = await one.admitCall(account, 0).then(
+            () => true,
+            () => false,
+          );
+          if (isAccepted) accepted += 1;
+          await one.settleUsage(account);
+        }
+      }
+      perSecond.push(accepted);
+    }
+    // At first each process takes itself for the only one.
+    expect(perSecond[0]).toBeLessThanOrEqual(4 * limit);
+    for (const accepted of perSecond.slice(3)) {
+      expect(accepted).toBeLessThanOrEqual(limit * 1.3);
+      expect(accepted).toBeGreaterThanOrEqual(limit * 0.7);
+    }
+  });
+
+  it('of one process are what the limit says', async () => {
+    const start = Date.parse('2026-11-20T12:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_second: 5 } });
+    const ask = (): Promise<boolean> =>
+      one.admitCall(account, 0).then(
+        () => true,
+        () => false,
+      );
+    const outcomes: boolean[] = [];
+    for (let number = 0; number < 7; number += 1) outcomes.push(await ask());
+    expect(outcomes).toEqual([true, true, true, true, true, false, false]);
+    vi.setSystemTime(start + 1_000);
+    for (let number = 0; number < 5; number += 1) expect(await ask()).toBe(true);
+    expect(await ask()).toBe(false);
+  });
+});
