@@ -5,6 +5,7 @@ import { now, secondMs } from '../domain/clock.ts';
 import { nextFire, parseCron, type Cron } from '../domain/cron.ts';
 import { parseDestination } from '../domain/destination.ts';
 import { ConfigReader, headerName } from '../domain/dialect.ts';
+import { passedOn } from '../domain/forwarding.ts';
 import { badRequest, HttpError, notFound, overLimit, quote } from '../domain/httpError.ts';
 import { newId } from '../domain/ids.ts';
 import { eachOf } from '../domain/lists.ts';
@@ -92,7 +93,10 @@ export async function createSchedule(
       ...destinationOf(request),
       prefix,
       config,
-      otherHeaders: otherHeaders.filter(([name]) => name === 'content-type' || forwardsAll(reader)),
+      // Nothing is kept that would not go on, the request's token above all.
+      otherHeaders: forwardsAll(reader)
+        ? passedOn(otherHeaders)
+        : otherHeaders.filter(([name]) => name === 'content-type'),
       queueName: request.queueName,
       view,
       callerIp,

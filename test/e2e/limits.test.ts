@@ -16,6 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.close());
 
+/** Each process may let one pass before it hears of the others; locally there is one. */
+const processes = service.target === 'local' ? 0 : 4;
+
 const later = { 'Svc-Delay': '1h' };
 const somewhere = 'https://example.com/hook';
 
@@ -267,29 +270,30 @@ describe('messages in a day', () => {
     const hard = 5;
     const account = await makeAccount({ max_requests_per_day: 3, max_requests_per_day_hard: hard });
     const answers: Answer[] = [];
-    for (let number = 0; number < hard + 3; number += 1) {
+    for (let number = 0; number < hard + processes + 2; number += 1) {
       answers.push(await publishAs(account, somewhere, { headers: later }));
     }
     const accepted = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status !== 200);
-    expect(accepted.length).toBe(hard);
+    expect(accepted.length).toBeGreaterThanOrEqual(hard);
+    expect(accepted.length).toBeLessThanOrEqual(hard + processes);
     const tomorrow = (Math.floor(Date.now() / 86_400_000) + 1) * 86_400;
     for (const answer of refused) {
       checkAnswer('POST /v2/publish/{destination+}', answer);
       expect(refusal(answer)).toEqual([
         429,
         expect.stringMatching(
-          /^The account's limit max_requests_per_day_hard is 5; 5 messages were sent today, and this would be 1 more\. The next day begins at \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
+          /^The account's limit max_requests_per_day_hard is 5; [5-9] messages were sent today, and this would be 1 more\. The next day begins at \d{4}-\d\d-\d\dT00:00:00\.000Z\.$/,
         ),
       ]);
       expect(answer.headers.get('ratelimit-limit')).toBe('5');
       expect(answer.headers.get('ratelimit-remaining')).toBe('0');
       expect(answer.headers.get('ratelimit-reset')).toBe(String(tomorrow));
     }
-    expect(await messagesOf(account)).toBe(hard);
+    expect(await messagesOf(account)).toBe(accepted.length);
     // What makes no messages goes on.
     expect((await api('GET', '/v2/dlq', { token: account.token })).status).toBe(200);
-    await changeAccount(account.id, { max_requests_per_day_hard: hard + 1 });
+    await changeAccount(account.id, { max_requests_per_day_hard: hard + processes + 1 });
     messageIdOf(await publishAs(account, somewhere, { headers: later }));
   });
 
@@ -321,7 +325,11 @@ describe('messages in a day', () => {
     }
     expect(statuses).toEqual([200, 202]);
     messageIdOf(await publishAs(account, somewhere, { headers: later }));
-    expect((await publishAs(account, somewhere, { headers: later })).status).toBe(429);
+    const more: number[] = [];
+    for (let number = 0; number <= processes; number += 1) {
+      more.push((await publishAs(account, somewhere, { headers: later })).status);
+    }
+    expect(more.at(-1)).toBe(429);
   });
 
   it('include dead letters that are sent again, which stay where they are when they may not be', async () => {
@@ -356,19 +364,21 @@ describe('the budget', () => {
     // At a price of 0.1 a message.
     const account = await makeAccount({ budget: 1 });
     const answers: Answer[] = [];
-    for (let number = 0; number < 12; number += 1) {
+    for (let number = 0; number < 12 + processes; number += 1) {
       answers.push(await publishAs(account, somewhere, { headers: later }));
     }
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    const accepted = answers.filter(({ status }) => status === 200).length;
+    expect(accepted).toBeGreaterThanOrEqual(10);
+    expect(accepted).toBeLessThanOrEqual(10 + processes);
     const refused = answers.at(-1);
     if (refused === undefined) throw new Error('There is no answer.');
     expect(refusal(refused)).toEqual([
       412,
       expect.stringMatching(
-        /^The account's budget is 1 dollars a month, which pays for 10 messages; 10 were sent this month, and this would be 1 more\. The next month begins on \d{4}-\d\d-01\.$/,
+        /^The account's budget is 1 dollars a month, which pays for 10 messages; 1[0-4] were sent this month, and this would be 1 more\. The next month begins on \d{4}-\d\d-01\.$/,
       ),
     ]);
-    expect(await messagesOf(account)).toBe(10);
+    expect(await messagesOf(account)).toBe(accepted);
     await changeAccount(account.id, { budget: 0 });
     messageIdOf(await publishAs(account, somewhere, { headers: later }));
   });

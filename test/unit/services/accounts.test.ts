@@ -1,0 +1,97 @@
+import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startInProcess } from '../../support/inProcess.ts';
+
+/** What if the process dies here? The management API's function dies at each of its AWS calls. */
+
+let inProcess: Awaited<ReturnType<typeof startInProcess>>;
+beforeAll(async () => {
+  inProcess = await startInProcess();
+});
+afterAll(() => inProcess.stop());
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function importLambdas() {
+  vi.resetModules();
+  const [accounts, store, { dynamodb }] = await Promise.all([
+    import('../../../lambdas/services/accounts.ts'),
+    import('../../../lambdas/stores/accounts.ts'),
+    import('../../../lambdas/stores/dynamodb.ts'),
+  ]);
+  let calls = 0;
+  let last = Infinity;
+  const mortal = async <T>(make: () => Promise<T>): Promise<T> => {
+    calls += 1;
+    if (calls > last) throw new Error('The process is dead.');
+    return make();
+  };
+  dynamodb.middlewareStack.add((next) => (args) => mortal(() => next(args)), {
+    step: 'initialize',
+    name: 'mortal',
+  });
+  return {
+    ...accounts,
+    ...store,
+    /** Lets the process live for so many calls of DynamoDB. */
+    dieAfter: (live: number): void => {
+      calls = 0;
+      last = live;
+    },
+  };
+}
+
+/** Takes all notices of changes that are there, those that come within two minutes included. */
+async function notices(): Promise<readonly string[]> {
+  const url = inProcess.standIns.sqs.queueUrl('accountChanges');
+  const client = new SQSClient({ region: 'eu-central-1', endpoint: inProcess.standIns.sqs.url });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
+  const bodies: string[] = [];
+  for (;;) {
+    const { Messages = [] } = await client.send(
+      new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10 }),
+    );
+    if (Messages.length === 0) break;
+    for (const { Body = '', ReceiptHandle } of Messages) {
+      bodies.push(Body);
+      await client.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
+    }
+  }
+  vi.useRealTimers();
+  return bodies;
+}
+
+const bytes = (fields: object): Uint8Array => Buffer.from(JSON.stringify(fields));
+
+describe('a change of an account’s state', () => {
+  it.each([0, 1, 2, 3, 4, 5, 6])(
+    'by a process that dies after %d calls is followed by its regions, if it was made',
+    async (live) => {
+      const lambdas = await importLambdas();
+      const { id } = await lambdas.createAccount(bytes({}));
+      await lambdas.updateAccount(id, bytes({ active: false }));
+      await notices();
+      lambdas.dieAfter(live);
+      await lambdas.updateAccount(id, bytes({ active: true })).catch(() => undefined);
+      lambdas.dieAfter(Infinity);
+      const isMade = (await lambdas.loadAccount(id, true))?.active === true;
+      const told = (await notices()).filter((body) => body.includes(id));
+      if (isMade) expect(told.length).toBeGreaterThan(0);
+      const whole = await lambdas.getAccount(id);
+      expect(whole.active).toBe(isMade);
+      expect(whole.state).toBe(isMade ? 'active' : 'passive');
+    },
+  );
+
+  it('tells the regions twice, and what changes nothing of the kind tells them nothing', async () => {
+    const lambdas = await importLambdas();
+    const { id } = await lambdas.createAccount(bytes({}));
+    await notices();
+    await lambdas.updateAccount(id, bytes({ budget: 5 }));
+    expect(await notices()).toEqual([]);
+    await lambdas.updateAccount(id, bytes({ active: false }));
+    // Both regions' queues are one here.
+    expect(await notices()).toHaveLength(4);
+  });
+});

@@ -1,0 +1,136 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import type { Account } from '../../../lambdas/domain/account.ts';
+import type { Inbox } from '../../support/receiver.ts';
+import { configOf, deathsAt, openWorld, type World } from '../../support/world.ts';
+
+/** What if the process dies here? Messages of a suspended account are held, and let go, by processes that die at each call. */
+
+let world: World;
+let hold: typeof import('../../../lambdas/services/hold.ts');
+beforeAll(async () => {
+  world = await openWorld();
+  hold = await import('../../../lambdas/services/hold.ts');
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  world.reset();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Scene {
+  readonly account: Account;
+  readonly inbox: Inbox;
+}
+
+/** A message whose account was suspended when it was accepted. */
+async function suspended(body = 'work'): Promise<Scene> {
+  const account: Account = {
+    ...world.account,
+    id: randomUUID(),
+    active: false,
+    state: 'passive',
+    version: 1,
+  };
+  await world.saveAccount(account, undefined);
+  const inbox = world.receiver.inbox();
+  await world.publishRequest(account, {
+    prefix: 'Svc',
+    config: configOf({}),
+    otherHeaders: [],
+    otherQuery: [],
+    destination: inbox.url,
+    body: Buffer.from(body),
+    callerIp: '127.0.0.1',
+    host: 'api.example.com',
+  });
+  world.reset();
+  return { account, inbox };
+}
+
+async function activate({ account }: Scene): Promise<void> {
+  await world.saveAccount({ ...account, active: true, state: 'active', version: 2 }, account);
+}
+
+const soon = (): number => Date.now() + 60_000;
+
+/** Lets everything go, as the region's follower does, again and again until nothing waits. */
+async function letAllGo({ account }: Scene): Promise<void> {
+  expect(await hold.letAllGo(account.id, soon())).toBe(true);
+  await world.work();
+}
+
+describe('a worker that holds a message', () => {
+  it.each(deathsAt(8))('and dies $when its AWS call $call loses nothing', async (death) => {
+    const scene = await suspended('x'.repeat(3_000));
+    await world.work(death);
+    expect(scene.inbox.deliveries).toHaveLength(0);
+    await activate(scene);
+    await letAllGo(scene);
+    expect(scene.inbox.deliveries).toHaveLength(1);
+    expect(scene.inbox.deliveries[0]?.body).toHaveLength(3_000);
+  });
+
+  it('lets it go at once when its account became active meanwhile', async () => {
+    const scene = await suspended();
+    const [received] = await world.receive();
+    if (received === undefined) throw new Error('There is no pointer.');
+    const { loadMessage } = await import('../../../lambdas/stores/messages.ts');
+    const history = await loadMessage(received.pointer);
+    if (history === undefined) throw new Error('There is no message.');
+    // The worker has read the account; now it changes, and all that waits is let go, before the worker writes.
+    await activate(scene);
+    await letAllGo(scene);
+    await hold.hold(history, received.pointer);
+    await world.work();
+    expect(scene.inbox.deliveries).toHaveLength(1);
+  });
+
+  it('does not deliver what was cancelled while it waited', async () => {
+    const scene = await suspended();
+    const [received] = await world.receive();
+    if (received === undefined) throw new Error('There is no pointer.');
+    await world.deliver(received.pointer);
+    const { cancelMessage } = await import('../../../lambdas/services/messages.ts');
+    await cancelMessage(scene.account, received.pointer.messageId);
+    await activate(scene);
+    await letAllGo(scene);
+    expect(scene.inbox.deliveries).toHaveLength(0);
+  });
+});
+
+describe('a worker that lets messages go', () => {
+  it.each(deathsAt(14))('and dies $when its AWS call $call loses nothing', async (death) => {
+    const scene = await suspended();
+    await world.work();
+    await activate(scene);
+    world.reset(death);
+    await hold.letAllGo(scene.account.id, soon()).catch(() => false);
+    world.reset();
+    // Its notice comes back when it has surely died.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5 * 60_000 });
+    await letAllGo(scene);
+    expect(scene.inbox.deliveries).toHaveLength(1);
+  });
+
+  it('beside others sends each message once', async () => {
+    const scene = await suspended();
+    await world.work();
+    await activate(scene);
+    await Promise.all([1, 2, 3].map(() => hold.letAllGo(scene.account.id, soon())));
+    expect((await world.drain()).length).toBe(1);
+  });
+
+  it('does not remove what is held again already', async () => {
+    const scene = await suspended();
+    await world.work();
+    // It is let go, and finds its account suspended: it has never been active.
+    await letAllGo(scene);
+    expect(scene.inbox.deliveries).toHaveLength(0);
+    await activate(scene);
+    await letAllGo(scene);
+    expect(scene.inbox.deliveries).toHaveLength(1);
+  });
+});

@@ -1,0 +1,147 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
+import { secretMark, tokenOf } from '../../../lambdas/domain/credentials.ts';
+import { startInProcess } from '../../support/inProcess.ts';
+
+/** Operators change secrets in Secrets Manager, while functions that have read them go on. */
+
+const masterSecret = 'master-secret';
+const old = 'the first master secret of this deployment';
+const young = 'the second master secret of this deployment';
+
+let inProcess: Awaited<ReturnType<typeof startInProcess>>;
+beforeAll(async () => {
+  inProcess = await startInProcess();
+});
+afterAll(() => inProcess.stop());
+
+const start = Date.parse('2026-11-20T12:00:00Z');
+const later = (ms: number): void => {
+  vi.setSystemTime(Date.now() + ms);
+};
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: start });
+  vi.resetModules();
+  inProcess.standIns.secretValues.set(masterSecret, old);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const set = (value: string | object): void => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  inProcess.standIns.secretValues.set(masterSecret, text);
+};
+
+async function startFunction() {
+  const [{ authenticate }, { saveAccount }, keys] = await Promise.all([
+    import('../../../lambdas/services/authenticate.ts'),
+    import('../../../lambdas/stores/accounts.ts'),
+    import('../../../lambdas/services/signingKeys.ts'),
+  ]);
+  const id = crypto.randomUUID();
+  const account: Account = newAccount({
+    id,
+    plan: 'paid',
+    region: 'eu-central-1',
+    createdAt: 0,
+    signingSecret: secretMark(old),
+  });
+  await saveAccount(account, undefined);
+  const accepts = (secret: string): Promise<boolean> =>
+    authenticate(tokenOf({ current: secret }, account, 'write')).then(
+      () => true,
+      () => false,
+    );
+  return { accepts, account, getSigningKeys: keys.getSigningKeys, rotateSigningKeys: keys.rotateSigningKeys };
+}
+
+describe('the master secret', () => {
+  it('may follow another with an overlap: tokens of both are good, and then only of the new one', async () => {
+    const { accepts } = await startFunction();
+    expect([await accepts(old), await accepts(young)]).toEqual([true, false]);
+    set({ current: young, previous: old });
+    later(11_000);
+    expect([await accepts(old), await accepts(young)]).toEqual([true, true]);
+    set({ current: young });
+    later(5 * 60_000);
+    expect([await accepts(old), await accepts(young)]).toEqual([false, true]);
+  });
+
+  it('is read anew for a token that it does not know, but not more often than every ten seconds', async () => {
+    const { accepts } = await startFunction();
+    await accepts(old);
+    set({ current: young, previous: old });
+    expect(await accepts(young)).toBe(false);
+    later(9_000);
+    expect(await accepts(young)).toBe(false);
+    later(2_000);
+    expect(await accepts(young)).toBe(true);
+  });
+
+  it('shows with the overlap which signing key comes after it', async () => {
+    const { account, getSigningKeys } = await startFunction();
+    const before = await getSigningKeys(account);
+    set({ current: young, previous: old });
+    later(5 * 60_000);
+    const during = await getSigningKeys(account);
+    expect(during.current).toBe(before.current);
+    set({ current: young });
+    later(5 * 60_000);
+    expect((await getSigningKeys(account)).current).toBe(during.next);
+  });
+
+  it.each(['too short', JSON.stringify({ current: 'too short' }), '{"previous":1}'])(
+    'is refused when it is %s',
+    async (value) => {
+      const { account, getSigningKeys } = await startFunction();
+      set(value);
+      await expect(getSigningKeys(account)).rejects.toThrow('at least 32 characters');
+    },
+  );
+});
+
+describe('the management password', () => {
+  const authorization = (password: string): string =>
+    `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
+  const change = (password: string): void => {
+    inProcess.standIns.secretValues.set('management', JSON.stringify({ username: 'admin', password }));
+  };
+
+  it('can be changed without redeploying: the new one is good at once, the old one for a minute at most', async () => {
+    change('the-first-password');
+    const { authenticateOperator } = await import('../../../lambdas/services/operator.ts');
+    const isGood = (password: string): Promise<boolean> =>
+      authenticateOperator(authorization(password), '192.0.2.1').then(
+        () => true,
+        () => false,
+      );
+    expect(await isGood('the-first-password')).toBe(true);
+    change('the-second-password');
+    later(11_000);
+    expect(await isGood('the-second-password')).toBe(true);
+    expect(await isGood('the-first-password')).toBe(false);
+    change('the-third-password');
+    later(60_000);
+    expect(await isGood('the-second-password')).toBe(false);
+  });
+
+  it('is not to be tried from one network more than ten times, and other networks do not suffer for it', async () => {
+    change('the-first-password');
+    const { authenticateOperator } = await import('../../../lambdas/services/operator.ts');
+    const statusFrom = (ip: string, password: string): Promise<unknown> =>
+      authenticateOperator(authorization(password), ip).then(
+        () => 200,
+        (error: unknown) => (error instanceof Error && 'status' in error ? error.status : error),
+      );
+    const tries = await Promise.all(
+      // One subscriber's addresses.
+      Array.from({ length: 30 }, (_, number) => statusFrom(`2001:db8:0:1::${number + 1}`, `guess-${number}`)),
+    );
+    expect(tries.filter((status) => status === 401)).toHaveLength(10);
+    expect(tries.filter((status) => status === 429)).toHaveLength(20);
+    expect(await statusFrom('2001:db8:0:1:ffff::1', 'the-first-password')).toBe(429);
+    expect(await statusFrom('2001:db8:0:2::1', 'the-first-password')).toBe(200);
+    expect(await statusFrom('::ffff:192.0.2.7', 'the-first-password')).toBe(200);
+  });
+});
