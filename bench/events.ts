@@ -82,6 +82,7 @@ export function publishEvent(token: string, destination: string, body: Buffer): 
     requestContext: {
       requestId: 'c6af9ac6-7b61-11e6-9a41-93e8deadbeef',
       domainName: headers.Host,
+      path: `/api/v2/publish/${destination}`,
       identity: { sourceIp: '203.0.113.7' },
     },
     body: body.toString('base64'),

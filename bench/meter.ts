@@ -126,6 +126,8 @@ const request = z.object({
 const response = z.object({
   Item: z.optional(item),
   Items: z.optional(z.array(item)),
+  /** Of an update that returns the whole item as it is afterwards. */
+  Attributes: z.optional(item),
   /** Not every stand-in for DynamoDB counts. */
   ConsumedCapacity: z.optional(z.object({ CapacityUnits: z.number() })),
 });
@@ -137,8 +139,9 @@ function recordDynamodb(
   output: ServiceOutputTypes,
   record: RecordStep,
 ): void {
-  const { TableName: table, ConsistentRead: consistent, Item: written } = request.parse(input);
-  const { Item: found, Items: all, ConsumedCapacity: counted } = response.parse(output);
+  const { TableName: table, ConsistentRead: consistent, Item: put } = request.parse(input);
+  const { Item: found, Items: all, Attributes: updated, ConsumedCapacity: counted } = response.parse(output);
+  const written = put ?? updated;
   const what = `${operation} ${table}`;
   const uses = written === undefined ? readsOf() : writesOf(written);
   for (const use of uses) record(...use);
@@ -148,7 +151,8 @@ function recordDynamodb(
   }
 
   function writesOf(row: Item): readonly Parameters<RecordStep>[] {
-    if (operation !== 'PutItem') throw new Error(`There is no rule here for DynamoDB's ${operation}.`);
+    if (!['PutItem', 'UpdateItem'].includes(operation))
+      throw new Error(`There is no rule here for DynamoDB's ${operation}.`);
     const units = writeUnits(row);
     const indexes = indexesWith(table, row).map((name) => `its row in the index ${name}`);
     return [what, ...indexes].map((place) => [place, 'dynamoWrite', units]);

@@ -26,7 +26,7 @@ function printBill(bill: Bill): void {
     by,
     what,
     prices[unit].unit,
-    ...batchSizes.map((size) => String(amounts[size])),
+    ...batchSizes.map((size) => String(Number(amounts[size].toFixed(3)))),
     ...batchSizes.map((size) => dollars(dollarsPerMillion(unit, amounts[size]))),
   ]);
   const totals = batchSizes.map((size) => totalOf(bill, size));

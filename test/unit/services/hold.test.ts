@@ -6,11 +6,13 @@ import { configOf, deathsAt, openWorld, type World } from '../../support/world.t
 
 /** What if the process dies here? Messages of a suspended account are held, and let go, by processes that die at each call. */
 
+const importHold = () => import('../../../lambdas/services/hold.ts');
+
 let world: World;
-let hold: typeof import('../../../lambdas/services/hold.ts');
+let hold: Awaited<ReturnType<typeof importHold>>;
 beforeAll(async () => {
   world = await openWorld();
-  hold = await import('../../../lambdas/services/hold.ts');
+  hold = await importHold();
 });
 afterAll(() => world.close());
 beforeEach(() => {
