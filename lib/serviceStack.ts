@@ -38,6 +38,7 @@ export class ServiceStack extends Stack {
       messages: state.messages,
       dlq: state.dlq,
       groups: state.groups,
+      queues: state.queues,
       schedules: state.schedules,
       deduplication: state.deduplication,
       accounts: known(names.accountsTable),
@@ -94,12 +95,15 @@ export class ServiceStack extends Stack {
       countUsage,
     ];
 
+    const ensureQueues = on('queues', 'Query', 'GetItem', 'PutItem');
+
     const serving = (id: string, handler: MessagingFunction, description: string, may: PolicyStatement[]) =>
       new SvcFunction(this, id, { ...shared, ...answering, handler, description, may });
     const functions: Record<MessagingFunction, SvcFunction> = {
       publish: serving('Publish', 'publish', 'Accepts messages: their rows and their pointers', [
         ...authenticate,
         on('groups', 'GetItem'),
+        ensureQueues,
         on('deduplication', 'PutItem', 'UpdateItem', 'DeleteItem'),
         on('messages', 'Query', 'PutItem', 'BatchWriteItem'),
         onBodies('PutObject'),
@@ -120,6 +124,10 @@ export class ServiceStack extends Stack {
         ...authenticate,
         on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
       ]),
+      queues: serving('QueuesApi', 'queues', 'Keeps queues', [
+        ...authenticate,
+        on('queues', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
+      ]),
       dlq: serving('DlqApi', 'dlq', 'Shows, removes and retries dead letters', [
         ...authenticate,
         on('dlq', 'Query', 'GetItem', 'UpdateItem'),
@@ -131,6 +139,7 @@ export class ServiceStack extends Stack {
         ...authenticate,
         on('schedules', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
         on('groups', 'GetItem'),
+        ensureQueues,
         on('messages', 'Query', 'GetItem', 'BatchWriteItem', 'DeleteItem'),
         onBodies('GetObject', 'PutObject', 'DeleteObject'),
         ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
@@ -159,6 +168,9 @@ export class ServiceStack extends Stack {
         ...authenticate,
         on('messages', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem'),
         on('dlq', 'Query', 'PutItem', 'UpdateItem'),
+        // Slots for what is in flight, and a look at the line of what waits for one.
+        on('usage', 'PutItem'),
+        allow(['sqs:SendMessage'], queues.accountChanges.queueArn),
         onBodies('GetObject', 'PutObject'),
         ...sendPointers,
       ],
@@ -196,6 +208,7 @@ export class ServiceStack extends Stack {
         countUsage,
         on('schedules', 'GetItem', 'PutItem', 'UpdateItem'),
         on('groups', 'GetItem'),
+        ensureQueues,
         on('messages', 'GetItem', 'BatchWriteItem'),
         onBodies('GetObject', 'PutObject'),
         send,
@@ -211,6 +224,7 @@ export class ServiceStack extends Stack {
       timeout: timing.accountChanges.timeout,
       may: [
         on('accounts', 'GetItem'),
+        countUsage,
         on('messages', 'Query', 'GetItem', 'UpdateItem', 'DeleteItem'),
         on('schedules', 'Query', 'GetItem', 'DeleteItem'),
         on('groups', 'Query', 'GetItem', 'DeleteItem'),

@@ -1,21 +1,20 @@
 import { isDeleted, isServed } from '../domain/account.ts';
-import { minuteMs, now } from '../domain/clock.ts';
 import { eachOf } from '../domain/lists.ts';
-import { settings } from '../settings.ts';
 import { loadAccount } from '../stores/accounts.ts';
 import { deleteSchedule, listSchedules } from '../stores/schedules.ts';
 import { deleteUrlGroup, listUrlGroups } from '../stores/urlGroups.ts';
-import { parseAccountChange, tellRegion } from '../transport/accountChanges.ts';
-import { letAllGo } from './hold.ts';
+import { parseAccountChange } from '../transport/accountChanges.ts';
+import { roomOf } from './flight.ts';
+import { askForLook, letSomeGo } from './hold.ts';
 import { stopFiring } from './schedules.ts';
 
-/** The function ends after five minutes. */
-const budgetMs = 3 * minuteMs;
+/** How soon the line is looked at again, in seconds: where there was room, and where whoever makes some lets it go on. */
+const soon = 1;
+const later = 20;
 const atOnce = 10;
 
 /**
- * Brings this region in line with an account that was changed: one that is served again gets its held messages delivered,
- * of one that was deleted all ends that does not expire by itself. Doing it twice, or for an account that was not changed,
+ * Brings this region in line with an account that was changed: one that is served gets delivered what waits for it, of one that was deleted all ends that does not expire by itself. Doing it twice, or for an account that was not changed,
  * does nothing more.
  *
  * @param text the notice
@@ -27,8 +26,9 @@ export async function followAccount(text: string): Promise<void> {
   if (account === undefined) return;
   if (isDeleted(account)) await removeAll(accountId);
   if (!isServed(account)) return;
-  const isDone = await letAllGo(accountId, now() + budgetMs);
-  if (!isDone) await tellRegion(settings.region, accountId, 0);
+  const room = await roomOf(account);
+  const isEmpty = await letSomeGo(account, room);
+  if (!isEmpty) await askForLook(accountId, room > 0 ? soon : later);
 }
 
 /** Messages, dead letters and the log have an end of their own. */

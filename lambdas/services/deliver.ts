@@ -22,7 +22,8 @@ import { sendAgain, sendPointer } from '../transport/queue.ts';
 import { cached } from './cached.ts';
 import { allowedDestinations } from './destinations.ts';
 import { keepDlqSize } from './dlqSize.ts';
-import { hold } from './hold.ts';
+import { takeSlot, type Slot } from './flight.ts';
+import { hold, letSomeGo, waitForRoom } from './hold.ts';
 import { countFollowing } from './usage.ts';
 
 /**
@@ -80,9 +81,32 @@ export async function deliver(pointer: Pointer): Promise<void> {
     await hold(history, pointer);
     return;
   }
+  const slot = await takeSlot(account);
+  if (slot === undefined) {
+    await waitForRoom(history, pointer);
+    return;
+  }
+  await makeAttempt(history, pointer.attempt, account, body, slot);
+}
+
+/** Makes an attempt, and gives its slot to the next when its request is over. */
+async function makeAttempt(
+  history: MessageHistory,
+  attempt: number,
+  account: Account,
+  body: Uint8Array,
+  slot: Slot,
+): Promise<void> {
   const startedAt = now();
-  const response = await send(message, pointer.attempt, account, body);
-  await settle(history, account, body, { number: pointer.attempt, startedAt, response });
+  let released: Promise<boolean> | undefined;
+  try {
+    const response = await send(history.message, attempt, account, body);
+    released = slot.release();
+    await settle(history, account, body, { number: attempt, startedAt, response });
+  } finally {
+    const othersMayWait = await (released ?? slot.release());
+    if (othersMayWait) await letSomeGo(account, 1);
+  }
 }
 
 /**

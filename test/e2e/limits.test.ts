@@ -115,6 +115,32 @@ const dlqPage = z.object({
 const dlqOf = async ({ token }: AccountRecord): Promise<{ readonly messages: readonly DeadLetter[] }> =>
   dlqPage.parse((await api('GET', '/v2/dlq', { token })).json);
 
+describe('deliveries in flight', () => {
+  it.each([1, 3])('are at most max_global_parallelism, %d; all are made', async (limit) => {
+    const account = await makeAccount({ max_global_parallelism: limit });
+    let inFlight = 0;
+    let most = 0;
+    const inbox = receiver.inbox((_delivery, response) => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      setTimeout(() => {
+        inFlight -= 1;
+        response.writeHead(200).end();
+      }, 150);
+    });
+    const messages = 8;
+    const ids = await Promise.all(
+      Array.from({ length: messages }, async () => messageIdOf(await publishAs(account, inbox.url))),
+    );
+    const deliveries = await inbox.until(
+      (all) => new Set(all.map(({ headers }) => headers['svc-message-id'])).size === messages,
+      50_000,
+    );
+    expect(new Set(deliveries.map(({ headers }) => headers['svc-message-id']))).toEqual(new Set(ids));
+    expect(most).toBeLessThanOrEqual(limit);
+  });
+});
+
 describe('what an account keeps', () => {
   const addEndpoints = (account: AccountRecord, name: string, urls: readonly string[]): Promise<Answer> =>
     api('POST', `/v2/topics/${name}/endpoints`, {

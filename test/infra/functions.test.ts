@@ -111,12 +111,14 @@ const perform = [
   'dynamodb:GetItem Messages',
   'dynamodb:PutItem Dlq',
   'dynamodb:PutItem Messages',
+  'dynamodb:PutItem Svc-usage',
   'dynamodb:Query Dlq',
   'dynamodb:Query Messages',
   'dynamodb:UpdateItem Dlq',
   'dynamodb:UpdateItem Messages',
   's3:GetObject Bodies',
   's3:PutObject Bodies',
+  'sqs:SendMessage QueuesAccountChanges',
 ];
 const consume = (queue: string) =>
   ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'].map((action) => `${action} ${queue}`);
@@ -248,7 +250,9 @@ describe('the roles', () => {
         'dynamodb:Query Groups',
         'dynamodb:Query Messages',
         'dynamodb:Query ScheduleTable',
+        'dynamodb:Query Svc-usage',
         'dynamodb:UpdateItem Messages',
+        'dynamodb:UpdateItem Svc-usage',
         's3:DeleteObject Bodies',
         'sqs:SendMessage QueuesAccountChanges',
       ],

@@ -1,3 +1,4 @@
+import { DeleteMessageCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../../../lambdas/domain/account.ts';
@@ -56,11 +57,9 @@ async function activate({ account }: Scene): Promise<void> {
   await world.saveAccount({ ...account, active: true, state: 'active', version: 2 }, account);
 }
 
-const soon = (): number => Date.now() + 60_000;
-
 /** Lets everything go, as the region's follower does, again and again until nothing waits. */
 async function letAllGo({ account }: Scene): Promise<void> {
-  expect(await hold.letAllGo(account.id, soon())).toBe(true);
+  expect(await hold.letSomeGo(account, Infinity)).toBe(true);
   await world.work();
 }
 
@@ -109,7 +108,7 @@ describe('a worker that lets messages go', () => {
     await world.work();
     await activate(scene);
     world.reset(death);
-    await hold.letAllGo(scene.account.id, soon()).catch(() => false);
+    await hold.letSomeGo(scene.account, Infinity).catch(() => false);
     world.reset();
     // Its notice comes back when it has surely died.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5 * 60_000 });
@@ -121,7 +120,7 @@ describe('a worker that lets messages go', () => {
     const scene = await suspended();
     await world.work();
     await activate(scene);
-    await Promise.all([1, 2, 3].map(() => hold.letAllGo(scene.account.id, soon())));
+    await Promise.all([1, 2, 3].map(() => hold.letSomeGo(scene.account, Infinity)));
     expect((await world.drain()).length).toBe(1);
   });
 
@@ -133,6 +132,66 @@ describe('a worker that lets messages go', () => {
     expect(scene.inbox.deliveries).toHaveLength(0);
     await activate(scene);
     await letAllGo(scene);
+    expect(scene.inbox.deliveries).toHaveLength(1);
+  });
+});
+
+describe('a worker that finds no room for a message', () => {
+  const importMore = async () => {
+    const [{ putLease }, { followAccount }] = await Promise.all([
+      import('../../../lambdas/stores/flight.ts'),
+      import('../../../lambdas/services/accountChange.ts'),
+    ]);
+    return { putLease, followAccount };
+  };
+
+  /** Takes the notices that have come by now. */
+  async function notices(accountId: string): Promise<readonly string[]> {
+    const QueueUrl = world.settings.accountChangesQueues[world.settings.region];
+    const found: string[] = [];
+    for (;;) {
+      const { Messages = [] } = await world.sqs.send(
+        new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
+      );
+      if (Messages.length === 0) return found.filter((body) => body.includes(accountId));
+      for (const { Body = '', ReceiptHandle } of Messages) {
+        found.push(Body);
+        await world.sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+      }
+    }
+  }
+
+  it.each(deathsAt(10))('and dies $when its AWS call $call has the line looked at', async (death) => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const { putLease, followAccount } = await importMore();
+    const scene = await suspended();
+    const account = { ...scene.account, limits: { max_global_parallelism: 1 } };
+    await activate({ ...scene, account });
+    // Somebody else has the one slot, and dies.
+    await putLease(account.id, { processId: 'other', slots: 1, until: start + 60_000 });
+
+    const [received] = await world.receive();
+    if (received === undefined) throw new Error('There is no pointer.');
+    world.reset(death);
+    const isDone = await world.deliver(received.pointer).then(
+      () => true,
+      () => false,
+    );
+    world.reset();
+    // What was not done comes back when its visibility has ended; the slot is not free until then.
+    vi.setSystemTime(start + 71_000);
+    await putLease(account.id, { processId: 'other', slots: 1, until: start + 80_000 });
+    if (!isDone) await world.deliver(received.pointer);
+    const message = { QueueUrl: received.queueUrl, ReceiptHandle: received.handle };
+    await world.sqs.send(new DeleteMessageCommand(message));
+    expect(scene.inbox.deliveries).toHaveLength(0);
+
+    vi.setSystemTime(start + 81_000);
+    const told = await notices(account.id);
+    expect(told.length).toBeGreaterThan(0);
+    for (const notice of told) await followAccount(notice);
+    await world.work();
     expect(scene.inbox.deliveries).toHaveLength(1);
   });
 });

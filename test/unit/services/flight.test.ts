@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
+import { startInProcess } from '../../support/inProcess.ts';
+
+/** Deliveries in flight, as several processes hold them to one limit. Each process has modules of its own. */
+
+let inProcess: Awaited<ReturnType<typeof startInProcess>>;
+beforeAll(async () => {
+  inProcess = await startInProcess();
+});
+afterAll(() => inProcess.stop());
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function startProcess() {
+  vi.resetModules();
+  const [flight, { dynamodb }] = await Promise.all([
+    import('../../../lambdas/services/flight.ts'),
+    import('../../../lambdas/stores/dynamodb.ts'),
+  ]);
+  let calls = 0;
+  dynamodb.middlewareStack.add(
+    (next) => (args) => {
+      calls += 1;
+      return next(args);
+    },
+    { step: 'initialize', name: 'watch' },
+  );
+  return { ...flight, calls: () => calls };
+}
+type Process = Awaited<ReturnType<typeof startProcess>>;
+
+const accountWith = (max_global_parallelism: number): Account =>
+  newAccount({
+    id: randomUUID(),
+    plan: 'paid',
+    region: 'eu-central-1',
+    createdAt: 0,
+    limits: { max_global_parallelism },
+  });
+
+async function processes(count: number): Promise<readonly Process[]> {
+  const started: Process[] = [];
+  for (let number = 0; number < count; number += 1) started.push(await startProcess());
+  return started;
+}
+
+describe('deliveries in flight', () => {
+  it.each([
+    [1, 1],
+    [1, 5],
+    [3, 4],
+    [10, 6],
+    [40, 6],
+  ])(
+    'are never more than %d, whichever of %d processes makes them',
+    async (limit, count) => {
+      const account = accountWith(limit);
+      let inFlight = 0;
+      let most = 0;
+      let done = 0;
+      const wanted = 12;
+      const work = async (one: Process): Promise<void> => {
+        for (let left = wanted; left > 0;) {
+          const slot = await one.takeSlot(account);
+          if (slot === undefined) {
+            await setTimeout(1 + Math.random() * 10);
+            continue;
+          }
+          inFlight += 1;
+          most = Math.max(most, inFlight);
+          await setTimeout(Math.random() * 8);
+          inFlight -= 1;
+          left -= 1;
+          done += 1;
+          await slot.release();
+        }
+      };
+      const lanes = 4;
+      const started = await processes(count);
+      await Promise.all(started.flatMap((one) => Array.from({ length: lanes }, () => work(one))));
+      expect(done).toBe(count * lanes * wanted);
+      expect(most).toBeLessThanOrEqual(limit);
+      // What is allowed is made use of, all but what processes keep while there is plenty.
+      expect(most).toBeGreaterThanOrEqual(Math.min(Math.floor(limit * 0.7), count * lanes) || 1);
+    },
+    30_000,
+  );
+
+  it('cost no call while there is plenty', async () => {
+    const [one] = await processes(1);
+    const account = accountWith(100);
+    for (let number = 0; number < 200; number += 1) {
+      const slots = await Promise.all([one?.takeSlot(account), one?.takeSlot(account)]);
+      for (const slot of slots) await slot?.release();
+    }
+    expect(one?.calls()).toBeLessThanOrEqual(4);
+  });
+
+  it('of a process that died count for as long as they could have lasted, and no longer', async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const [dead, other] = await processes(2);
+    const account = accountWith(2);
+    await Promise.all([dead?.takeSlot(account), dead?.takeSlot(account)]);
+    expect(await other?.takeSlot(account)).toBeUndefined();
+    expect(await other?.roomOf(account)).toBe(0);
+    vi.setSystemTime(start + 69_000);
+    expect(await other?.takeSlot(account)).toBeUndefined();
+    vi.setSystemTime(start + 71_000);
+    expect(await other?.roomOf(account)).toBe(2);
+    expect(await other?.takeSlot(account)).toBeDefined();
+  });
+
+  it('that last long are renewed', async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ['Date', 'setInterval'], now: start });
+    const [slow, other] = await processes(2);
+    const account = accountWith(1);
+    const slot = await slow?.takeSlot(account);
+    expect(slot).toBeDefined();
+    for (let minute = 0; minute < 10; minute += 1) {
+      await vi.advanceTimersByTimeAsync(20_000);
+      // Timers of the SDK's sockets are real: its writes take a moment.
+      await setTimeout(20);
+      expect(await other?.takeSlot(account)).toBeUndefined();
+    }
+    vi.useRealTimers();
+    expect(await slot?.release()).toBe(true);
+  });
+
+  it('are given back once, however often', async () => {
+    const [one] = await processes(1);
+    const account = accountWith(1);
+    const slot = await one?.takeSlot(account);
+    await slot?.release();
+    await slot?.release();
+    const again = await one?.takeSlot(account);
+    expect(again).toBeDefined();
+    expect(await one?.takeSlot(account)).toBeUndefined();
+  });
+});
