@@ -11,6 +11,7 @@ export interface TableShape {
     | 'DLQ_TABLE'
     | 'ACCOUNTS_TABLE'
     | 'GROUPS_TABLE'
+    | 'QUEUES_TABLE'
     | 'SCHEDULES_TABLE'
     | 'DEDUPLICATION_TABLE'
     | 'USAGE_TABLE';
@@ -39,6 +40,8 @@ export const tables = {
   /** One row for each message that failed for good. */
   dlq: { variable: 'DLQ_TABLE', partitionKey: 'shard', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
   groups: { variable: 'GROUPS_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
+  /** Queues as accounts have them; those of pointers are below. */
+  queues: { variable: 'QUEUES_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
   /** Schedules, and in partitions of their own, which of their fires were handled. */
   schedules: {
     variable: 'SCHEDULES_TABLE',
@@ -57,6 +60,12 @@ export const tables = {
   /** What each account used on each day, and failed attempts to log in to the management API. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
+
+/**
+ * Rows of the usage table whose sort key begins with this say what a process may have in flight. Where all processes are
+ * known to have ended, as at the start of a local stage, they hold nothing any more.
+ */
+export const leasePrefix = 'flight#';
 
 /**
  * Bodies in the bucket are kept by age class: the key starts with `<days>d/`, and a lifecycle rule for each

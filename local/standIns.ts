@@ -12,7 +12,7 @@ import { startScheduler, type Scheduler } from './scheduler.ts';
 import { noSchedulerJournal, openSchedulerJournal } from './schedulerJournal.ts';
 import { startSecrets } from './secrets.ts';
 import { accountId, queueArn, startSqs, type Sqs } from './sqs.ts';
-import { createMissing } from './tables.ts';
+import { createMissing, endLeases } from './tables.ts';
 
 const bucket = 'bodies';
 const masterSecretId = 'master-secret';
@@ -110,7 +110,9 @@ export async function startStandIns(
 async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
   const client = new DynamoDBClient({ endpoint, region, credentials, maxAttempts: 1 });
   try {
-    await createMissing(client, tables, await waitForTables(client, endpoint, signal));
+    const existing = await waitForTables(client, endpoint, signal);
+    await createMissing(client, tables, existing);
+    if (existing.includes('usage')) await endLeases(client, 'usage');
   } finally {
     client.destroy();
   }

@@ -1,14 +1,16 @@
 /** Makes the tables that the resource table lists, with their indexes and expiry, where they are missing. */
 import {
   CreateTableCommand,
+  DeleteItemCommand,
   DescribeTimeToLiveCommand,
+  paginateScan,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
   type AttributeDefinition,
   type DynamoDBClient,
   type KeySchemaElement,
 } from '@aws-sdk/client-dynamodb';
-import type { TableShape } from '../lambdas/resources.ts';
+import { leasePrefix, tables, type TableShape } from '../lambdas/resources.ts';
 
 /** @param existing names of the tables that are there */
 export async function createMissing(
@@ -22,6 +24,28 @@ export async function createMissing(
       if (shape.ttl !== undefined) await enableExpiry(client, name, shape.ttl);
     }),
   );
+}
+
+/** Ends what processes had in flight that ended without a word: after a start nothing is. */
+export async function endLeases(client: DynamoDBClient, table: string): Promise<void> {
+  const { partitionKey, sortKey } = tables.usage;
+  const pages = paginateScan(
+    { client },
+    {
+      TableName: table,
+      FilterExpression: 'begins_with(#id, :lease)',
+      ExpressionAttributeNames: { '#id': sortKey },
+      ExpressionAttributeValues: { ':lease': { S: leasePrefix } },
+    },
+  );
+  for await (const { Items = [] } of pages) {
+    for (const { [partitionKey]: owner, [sortKey]: id } of Items) {
+      if (owner === undefined || id === undefined) continue;
+      await client.send(
+        new DeleteItemCommand({ TableName: table, Key: { [partitionKey]: owner, [sortKey]: id } }),
+      );
+    }
+  }
 }
 
 async function create(client: DynamoDBClient, name: string, shape: TableShape): Promise<void> {

@@ -6,10 +6,9 @@ import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { hourMs } from '../domain/clock.ts';
 import { epochSeconds } from '../domain/message.ts';
+import { leasePrefix } from '../resources.ts';
 import { settings } from '../settings.ts';
 import { dynamodb, queryRows, toItem, unlessRefused } from './dynamodb.ts';
-
-const prefix = 'flight#';
 
 /** What a process may have in flight. */
 export interface Lease {
@@ -25,7 +24,7 @@ const leaseRow = z.object({ id: z.string(), slots: z.number(), until: z.number()
 export async function putLease(accountId: string, { processId, slots, until }: Lease): Promise<void> {
   const row = {
     owner: accountId,
-    id: prefix + processId,
+    id: leasePrefix + processId,
     slots,
     until,
     expiresAt: epochSeconds(until + hourMs),
@@ -40,12 +39,12 @@ export async function leasesOf(accountId: string, now: number): Promise<readonly
     ConsistentRead: true,
     KeyConditionExpression: '#owner = :owner AND begins_with(id, :prefix)',
     ExpressionAttributeNames: { '#owner': 'owner' },
-    ExpressionAttributeValues: toItem({ ':owner': accountId, ':prefix': prefix }),
+    ExpressionAttributeValues: toItem({ ':owner': accountId, ':prefix': leasePrefix }),
   });
   const leases: Lease[] = [];
   for await (const row of rows) {
     const { id, slots, until } = leaseRow.parse(row);
-    if (until > now) leases.push({ processId: id.slice(prefix.length), slots, until });
+    if (until > now) leases.push({ processId: id.slice(leasePrefix.length), slots, until });
   }
   return leases;
 }

@@ -292,3 +292,29 @@ describe.runIf(service.target === 'local')('messages that are held', () => {
     }
   });
 });
+
+describe.runIf(service.target === 'local')('messages that wait for room', () => {
+  it('are delivered although all died with whom they waited for', async () => {
+    let stage = await startStage();
+    const { dataDir } = stage;
+    try {
+      const region = { region: 'eu-central-1', max_global_parallelism: 1 };
+      const account = await makeAccount(region, stage.management);
+      let isStuck = true;
+      const inbox = receiver.inbox((_delivery, response) => {
+        if (!isStuck) response.writeHead(200).end();
+      });
+      const publish = (): Promise<Answer> => publishAs(account, inbox.url, { url: stage.url });
+      const ids = [messageIdOf(await publish())];
+      await inbox.received(1);
+      for (let number = 0; number < 4; number += 1) ids.push(messageIdOf(await publish()));
+      await stage.kill();
+      isStuck = false;
+      stage = await startStage({ dataDir });
+      const deliveries = await inbox.until((all) => idsOf(all).size === ids.length);
+      expect(idsOf(deliveries)).toEqual(new Set(ids));
+    } finally {
+      await stage.remove();
+    }
+  });
+});
