@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
-import { startInProcess } from '../../support/inProcess.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
 
-let inProcess: Awaited<ReturnType<typeof startInProcess>>;
-beforeAll(async () => {
-  inProcess = await startInProcess();
-});
-afterAll(() => inProcess.stop());
+useStandIns();
 
 const importLambdas = async () => {
   const [follow, schedules, groups, accounts, schedulesStore, groupsStore] = await Promise.all([

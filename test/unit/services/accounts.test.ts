@@ -1,17 +1,10 @@
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startInProcess } from '../../support/inProcess.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { useStandIns } from '../../support/useStandIns.ts';
 
 /** What if the process dies here? The management API's function dies at each of its AWS calls. */
 
-let inProcess: Awaited<ReturnType<typeof startInProcess>>;
-beforeAll(async () => {
-  inProcess = await startInProcess();
-});
-afterAll(() => inProcess.stop());
-afterEach(() => {
-  vi.useRealTimers();
-});
+const standIns = useStandIns();
 
 async function importLambdas() {
   vi.resetModules();
@@ -44,8 +37,8 @@ async function importLambdas() {
 
 /** Takes all notices of changes that are there, those that come within two minutes included. */
 async function notices(): Promise<readonly string[]> {
-  const url = inProcess.standIns.sqs.queueUrl('accountChanges');
-  const client = new SQSClient({ region: 'eu-central-1', endpoint: inProcess.standIns.sqs.url });
+  const url = standIns().sqs.queueUrl('accountChanges');
+  const client = new SQSClient({ region: 'eu-central-1', endpoint: standIns().sqs.url });
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
   const bodies: string[] = [];
   for (;;) {

@@ -1,19 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
-import { startInProcess } from '../../support/inProcess.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
 
 /** Deliveries in flight, as several processes hold them to one limit. Each process has modules of its own. */
 
-let inProcess: Awaited<ReturnType<typeof startInProcess>>;
-beforeAll(async () => {
-  inProcess = await startInProcess();
-});
-afterAll(() => inProcess.stop());
-afterEach(() => {
-  vi.useRealTimers();
-});
+useStandIns();
 
 async function startProcess() {
   vi.resetModules();

@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
 import { secretMark, tokenOf } from '../../../lambdas/domain/credentials.ts';
-import { startInProcess } from '../../support/inProcess.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
 
 /** Operators change secrets in Secrets Manager, while functions that have read them go on. */
 
@@ -9,11 +9,7 @@ const masterSecret = 'master-secret';
 const old = 'the first master secret of this deployment';
 const young = 'the second master secret of this deployment';
 
-let inProcess: Awaited<ReturnType<typeof startInProcess>>;
-beforeAll(async () => {
-  inProcess = await startInProcess();
-});
-afterAll(() => inProcess.stop());
+const standIns = useStandIns();
 
 const start = Date.parse('2026-11-20T12:00:00Z');
 const later = (ms: number): void => {
@@ -22,15 +18,12 @@ const later = (ms: number): void => {
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: start });
   vi.resetModules();
-  inProcess.standIns.secretValues.set(masterSecret, old);
-});
-afterEach(() => {
-  vi.useRealTimers();
+  standIns().secretValues.set(masterSecret, old);
 });
 
 const set = (value: string | object): void => {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  inProcess.standIns.secretValues.set(masterSecret, text);
+  standIns().secretValues.set(masterSecret, text);
 };
 
 async function startFunction() {
@@ -105,7 +98,7 @@ describe('the management password', () => {
   const authorization = (password: string): string =>
     `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`;
   const change = (password: string): void => {
-    inProcess.standIns.secretValues.set('management', JSON.stringify({ username: 'admin', password }));
+    standIns().secretValues.set('management', JSON.stringify({ username: 'admin', password }));
   };
 
   it('can be changed without redeploying: the new one is good at once, the old one for a minute at most', async () => {

@@ -1,22 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
+import * as z from 'zod/mini';
 import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
 import { dayOf } from '../../../lambdas/domain/meter.ts';
-import { startInProcess } from '../../support/inProcess.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
 
 /** Usage as several processes count it. Each has modules of its own, and all add to the one table. */
 
-let inProcess: Awaited<ReturnType<typeof startInProcess>>;
-beforeAll(async () => {
-  inProcess = await startInProcess();
+useStandIns();
+beforeAll(() => {
   process.env['PRICE_PER_MESSAGE'] = '0.1';
 });
-afterAll(async () => {
+afterAll(() => {
   delete process.env['PRICE_PER_MESSAGE'];
-  await inProcess.stop();
-});
-afterEach(() => {
-  vi.useRealTimers();
 });
 
 async function startProcess() {
@@ -267,5 +263,53 @@ describe('requests in a second', () => {
     vi.setSystemTime(start + 1_000);
     for (let number = 0; number < 5; number += 1) expect(await ask()).toBe(true);
     expect(await ask()).toBe(false);
+  });
+});
+
+describe('metrics', () => {
+  /** What is written for CloudWatch while some work is done. */
+  async function written(work: () => Promise<unknown>): Promise<readonly Record<string, unknown>[]> {
+    const lines: string[] = [];
+    const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+      lines.push(String(chunk));
+      return true;
+    });
+    try {
+      await work();
+    } finally {
+      write.mockRestore();
+    }
+    return lines
+      .filter((line) => line.includes('CloudWatchMetrics'))
+      .map((line) => z.record(z.string(), z.unknown()).parse(JSON.parse(line)));
+  }
+  beforeAll(() => {
+    process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
+  });
+  afterAll(() => {
+    process.env['POWERTOOLS_METRICS_DISABLED'] = 'true';
+  });
+
+  it('tell of messages above the soft limit, and of whose', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 2 } });
+    expect(await written(() => one.send(account, 2))).toEqual([]);
+    const lines = await written(() => one.send(account, 5));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({ RequestsOverSoftLimit: 5, accountId: account.id });
+  });
+
+  it('are an account’s own where it has them exported', async () => {
+    const one = await startProcess();
+    const account = accountWith({ prometheus: true });
+    const lines = await written(async () => {
+      await one.admitCall(account, 10);
+      await one.send(account, 3);
+    });
+    expect(lines).toEqual([
+      expect.objectContaining({ account: account.id, Messages: 3 }),
+      expect.objectContaining({ account: account.id, Requests: 1 }),
+    ]);
+    expect(await written(() => one.send(accountWith(), 3))).toEqual([]);
   });
 });

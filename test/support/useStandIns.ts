@@ -1,0 +1,19 @@
+import { afterAll, afterEach, beforeAll, vi } from 'vitest';
+import type { StandIns } from '../../local/standIns.ts';
+import { startInProcess } from './inProcess.ts';
+
+/** The stand-ins for AWS around a file's tests, which may set the clock: it goes right again after each. */
+export function useStandIns(): () => StandIns {
+  let inProcess: Awaited<ReturnType<typeof startInProcess>> | undefined;
+  beforeAll(async () => {
+    inProcess = await startInProcess();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+  afterAll(() => inProcess?.stop());
+  return () => {
+    if (inProcess === undefined) throw new Error('The stand-ins have not started.');
+    return inProcess.standIns;
+  };
+}
