@@ -228,6 +228,7 @@ export class ServiceStack extends Stack {
         on('messages', 'Query', 'GetItem', 'UpdateItem', 'DeleteItem'),
         on('schedules', 'Query', 'GetItem', 'DeleteItem'),
         on('groups', 'Query', 'GetItem', 'DeleteItem'),
+        on('queues', 'Query', 'DeleteItem'),
         onBodies('DeleteObject'),
         send,
         ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),

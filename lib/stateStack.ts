@@ -24,6 +24,7 @@ export class StateStack extends Stack {
   readonly messages: TableV2;
   readonly dlq: TableV2;
   readonly groups: TableV2;
+  readonly queues: TableV2;
   readonly deduplication: TableV2;
   readonly schedules: TableV2;
   readonly bodies: Bucket;
@@ -37,6 +38,7 @@ export class StateStack extends Stack {
     this.messages = table(this, 'Messages', tables.messages, retain);
     this.dlq = table(this, 'Dlq', tables.dlq, retain);
     this.groups = table(this, 'Groups', tables.groups, retain);
+    this.queues = table(this, 'QueueTable', tables.queues, retain);
     this.schedules = table(this, 'ScheduleTable', tables.schedules, retain);
     this.deduplication = table(this, 'Deduplication', tables.deduplication, retain);
     table(this, 'Usage', tables.usage, retain, { tableName: names.usageTable });

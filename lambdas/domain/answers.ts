@@ -151,6 +151,14 @@ export const urlGroup = z.object({
 });
 export const urlGroups = z.array(urlGroup);
 
+export const queue = z.object({
+  name: z.string(),
+  createdAt: time('When it was created.'),
+  updatedAt: time('When it last changed.'),
+  parallelism: whole('Deliveries in flight at once.'),
+});
+export const queues = z.array(queue);
+
 export const schedule = z.object({
   scheduleId: z.string(),
   cron: text('As `Svc-Cron` has it.'),
@@ -225,7 +233,7 @@ export const account = z.object({
   max_endpoints_per_topic: whole('Endpoints of one URL group.'),
   max_schedules: whole('Schedules.'),
   max_events_size: whole('Bytes of a failed attempt’s response that its event keeps.'),
-  max_parallelism: whole('Deliveries in flight at once that a flow-control key may ask for.'),
+  max_parallelism: whole('Deliveries in flight at once that a flow-control key or a queue may ask for.'),
   max_global_parallelism: whole('Deliveries in flight at once.'),
   max_queues: whole('Queues.'),
   prod_pack_enabled: z.boolean(),

@@ -25,6 +25,7 @@ export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMini
   const read = shape.safeParse(parseJson(field, bytes));
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  const where = issue === undefined || issue.path.length === 0 ? field : issue.path.join('.');
+  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue?.path;
+  const where = path === undefined || path.length === 0 ? field : path.join('.');
   throw badRequest(`${where}: ${issue?.message ?? 'it is malformed'}; allowed is ${allowed}.`);
 }

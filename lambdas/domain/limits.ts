@@ -46,7 +46,7 @@ export const limitTable = {
   max_schedules: { free: 10, paid: 1_000, least: 0, most: 10_000 },
   /** Bytes of a failed attempt's response that its event keeps. A row has at most 400 KB. */
   max_events_size: { free: 20_000, paid: 20_000, least: 0, most: 100_000 },
-  /** Deliveries in flight at once that a flow-control key may ask for. */
+  /** Deliveries in flight at once that a flow-control key or a queue may ask for. */
   max_parallelism: { free: 10, paid: 100, least: 1, most: 10_000 },
   max_global_parallelism: { free: 10, paid: 100, least: 1, most: 100_000 },
   max_queues: { free: 10, paid: 100, least: 0, most: 10_000 },

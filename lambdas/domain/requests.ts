@@ -17,6 +17,17 @@ export const batchItem = z.strictObject({
   queue: z.optional(z.string().check(z.describe('The name of a queue, as for an enqueue.'))),
 });
 
+/** `paused` is what the published client always says; queues cannot be paused yet. */
+export const queueSettings = z.strictObject({
+  queueName: z.string().check(z.describe('The queue’s name: letters, digits, `.`, `_` and `-`.')),
+  parallelism: z.optional(
+    z
+      .int()
+      .check(z.minimum(1), z.describe('Deliveries in flight at once; by default what it was, or else 1.')),
+  ),
+  paused: z.optional(z.literal(false)),
+});
+
 const endpointName = z
   .string()
   .check(

@@ -5,7 +5,7 @@
 
 /** Each function is one Lambda, and one file of the same name in `handlers/`. */
 export type MessagingFunction =
-  'publish' | 'messages' | 'logs' | 'topics' | 'dlq' | 'schedules' | 'keys' | 'description';
+  'publish' | 'messages' | 'logs' | 'topics' | 'queues' | 'dlq' | 'schedules' | 'keys' | 'description';
 export type ManagementFunction = 'accounts';
 export type ApiFunction = MessagingFunction | ManagementFunction;
 
@@ -42,6 +42,11 @@ export const routes = [
   { method: 'DELETE', path: '/v2/topics/{name}', function: 'topics', access: 'write' },
   { method: 'POST', path: '/v2/topics/{name}/endpoints', function: 'topics', access: 'write' },
   { method: 'DELETE', path: '/v2/topics/{name}/endpoints', function: 'topics', access: 'write' },
+
+  { method: 'POST', path: '/v2/queues', function: 'queues', access: 'write' },
+  { method: 'GET', path: '/v2/queues', function: 'queues', access: 'read' },
+  { method: 'GET', path: '/v2/queues/{name}', function: 'queues', access: 'read' },
+  { method: 'DELETE', path: '/v2/queues/{name}', function: 'queues', access: 'write' },
 
   { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },

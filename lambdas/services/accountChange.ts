@@ -1,6 +1,7 @@
 import { isDeleted, isServed } from '../domain/account.ts';
 import { eachOf } from '../domain/lists.ts';
 import { loadAccount } from '../stores/accounts.ts';
+import { deleteQueue, listQueues } from '../stores/queues.ts';
 import { deleteSchedule, listSchedules } from '../stores/schedules.ts';
 import { deleteUrlGroup, listUrlGroups } from '../stores/urlGroups.ts';
 import { parseAccountChange } from '../transport/accountChanges.ts';
@@ -39,5 +40,8 @@ async function removeAll(accountId: string): Promise<void> {
   });
   await eachOf(await listUrlGroups(accountId), atOnce, async (group) => {
     await deleteUrlGroup(group);
+  });
+  await eachOf(await listQueues(accountId), atOnce, async ({ name }) => {
+    await deleteQueue(accountId, name);
   });
 }

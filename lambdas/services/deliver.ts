@@ -98,14 +98,14 @@ async function makeAttempt(
   slot: Slot,
 ): Promise<void> {
   const startedAt = now();
-  let released: Promise<boolean> | undefined;
+  let released: Promise<number> | undefined;
   try {
     const response = await send(history.message, attempt, account, body);
     released = slot.release();
     await settle(history, account, body, { number: attempt, startedAt, response });
   } finally {
-    const othersMayWait = await (released ?? slot.release());
-    if (othersMayWait) await letSomeGo(account, 1);
+    const room = await (released ?? slot.release());
+    if (room > 0) await letSomeGo(account, room);
   }
 }
 

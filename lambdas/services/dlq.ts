@@ -25,7 +25,7 @@ import { acceptEach, type Draft } from './accept.ts';
 import { destinationRules } from './destinations.ts';
 import { listBudgetMs } from './logs.ts';
 import { bulkAtOnce, bulkBudgetMs } from './messages.ts';
-import { merged, pageOf, rangeOf, type Page } from './pages.ts';
+import { isNewer, merged, pageOf, rangeOf, type Page } from './pages.ts';
 import { gateOf } from './usage.ts';
 
 const scopeOf = (account: Account): string => `${account.id}/dlq`;
@@ -69,7 +69,10 @@ async function select(
     return { entries: found.filter((entry) => entry !== undefined), cursor: undefined };
   }
   const range = await rangeOf(scopeOf(account), filter);
-  const rows = merged(shardsOf(account.id).map((shard) => listDeadLetters(shard, range, time)));
+  const rows = merged(
+    shardsOf(account.id).map((shard) => listDeadLetters(shard, range, time)),
+    isNewer,
+  );
   return pageOf(scopeOf(account), rows, range, limits, ({ entry }) =>
     entry !== undefined && matches(filter, filterableEntry(entry)) ? [entry] : [],
   );

@@ -11,6 +11,7 @@ import { log } from '../transport/log.ts';
 import { unschedule } from '../transport/scheduler.ts';
 import { acceptEach } from './accept.ts';
 import { prepare } from './publish.ts';
+import { ensureQueue } from './queues.ts';
 import { gateOf, settleUsage } from './usage.ts';
 
 /** A worker that took a fire and has not finished it by then has died: its function ends after 60 s. */
@@ -82,11 +83,14 @@ async function publishFire(
     const gate = await gateOf(account);
     const refusal = gate.admit(drafts.length);
     if (refusal !== undefined) throw refusal;
-    // What could not be accepted is accepted under the same ids when the fire comes back.
-    const accepted = await acceptEach(drafts);
-    if (!accepted.every(Boolean)) {
+    try {
+      await ensureQueue(account, schedule.queueName);
+      // What could not be accepted is accepted under the same ids when the fire comes back.
+      const accepted = await acceptEach(drafts);
+      if (!accepted.every(Boolean)) throw new Error('Not every message of a fire could be stored.');
+    } catch (error) {
       gate.giveBack(drafts.length);
-      throw new Error('Not every message of a fire could be stored.');
+      throw error;
     }
     await settleUsage(account);
     return { messageIds: drafts.map(({ message }) => message.messageId) };

@@ -7,7 +7,7 @@
  * and a delivery costs no call; when it gets tight, what is not used is given back at once, for those who wait.
  */
 import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { limitsOf, type Account } from '../domain/account.ts';
 import { now, secondMs } from '../domain/clock.ts';
 import { leasesOf, putLease } from '../stores/flight.ts';
@@ -19,13 +19,22 @@ const renewalMs = 20 * secondMs;
 /** Beyond this part of the limit it is tight: no more than this part can be leased and not used. */
 const plentyPart = 1 / 4;
 
+/** How long a message waits in its process for another to be over, before it goes into the line. */
+const patienceMs = 3 * secondMs;
+/** What becomes free within this time is given back together. */
+const togetherMs = 20;
+/** Of so many slots that a process hands from one message to the next, one is the line's turn. */
+const linesTurn = 4;
+
 const processId = randomUUID();
 
 /** A delivery that may be made. */
 export interface Slot {
-  /** To be called when it is over; resolves to whether others may be waiting for what was given back. */
-  readonly release: () => Promise<boolean>;
+  /** To be called when it is over; resolves to how many of those that wait in the line may go. */
+  readonly release: () => Promise<number>;
 }
+
+type Waiting = (slot: Slot | undefined) => void;
 
 /** What this process has in flight of one account. */
 class Flight {
@@ -34,8 +43,11 @@ class Flight {
   #slots = 0;
   #until = 0;
   #isTight = false;
-  #waiting: ((slot: Slot | undefined) => void)[] = [];
+  /** Those that wait for a slot, in the order in which they came. */
+  readonly #waiting = new Set<Waiting>();
+  #handedOn = 0;
   #raising: Promise<void> | undefined;
+  #freeing: Promise<number> | undefined;
   #renewal: NodeJS.Timeout | undefined;
   /** What is written is written in turn, so that the lease in the table is never less than the one that is used. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -46,8 +58,16 @@ class Flight {
 
   /** @returns undefined when there is no room */
   async take(limit: number): Promise<Slot | undefined> {
-    if (this.#running < Math.min(this.#slots, limit) && now() < this.#until - renewalMs) return this.#start();
-    const slot = new Promise<Slot | undefined>((resolve) => this.#waiting.push(resolve));
+    if (this.#hasRoom(limit)) return this.#start();
+    const slot = new Promise<Slot | undefined>((resolve) => {
+      const waiting: Waiting = (given) => {
+        clearTimeout(patience);
+        this.#waiting.delete(waiting);
+        resolve(given);
+      };
+      const patience = setTimeout(waiting, patienceMs, undefined);
+      this.#waiting.add(waiting);
+    });
     this.#raising ??= this.#raise(limit).finally(() => {
       this.#raising = undefined;
     });
@@ -55,26 +75,40 @@ class Flight {
     return slot;
   }
 
-  /** Asks for all that wait at once. Those who come meanwhile have a turn of their own. */
+  #hasRoom(limit: number): boolean {
+    return this.#running < Math.min(this.#slots, limit) && now() < this.#until - renewalMs;
+  }
+
+  /** Asks for all that wait at once, and for those who come meanwhile, as long as it gets all that it asks for. */
   async #raise(limit: number): Promise<void> {
+    await setImmediate();
     try {
-      await setImmediate();
-      while (this.#waiting.length > 0) {
-        const waiting = this.#waiting.splice(0);
-        let isLeased = false;
-        try {
-          await this.#inTurn(() => this.#lease(Math.min(limit, this.#running + waiting.length), limit));
-          isLeased = true;
-        } finally {
-          for (const resolve of waiting) {
-            resolve(isLeased && this.#running < this.#slots ? this.#start() : undefined);
-          }
-        }
-        await setImmediate();
+      for (let isGranted = true; isGranted && this.#waiting.size > 0;) {
+        const wanted = (): number => Math.min(limit, this.#running + this.#waiting.size);
+        await this.#inTurn(() => this.#lease(wanted(), limit));
+        isGranted = this.#handOn(limit) > 0 && this.#slots < limit;
       }
-    } finally {
-      for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+    } catch (error) {
+      this.#sendAway();
+      throw error;
     }
+    // Where nothing is in flight here, nothing here will make room.
+    if (this.#running === 0) this.#sendAway();
+  }
+
+  /** Gives slots to those that wait, as far as there are any; to how many. */
+  #handOn(limit: number): number {
+    let given = 0;
+    for (const waiting of this.#waiting) {
+      if (this.#running >= Math.min(this.#slots, limit)) break;
+      waiting(this.#start());
+      given += 1;
+    }
+    return given;
+  }
+
+  #sendAway(): void {
+    for (const waiting of this.#waiting) waiting(undefined);
   }
 
   async #lease(wanted: number, limit: number): Promise<void> {
@@ -101,24 +135,47 @@ class Flight {
     let isOver = false;
     return {
       release: async () => {
-        if (isOver) return false;
+        if (isOver) return 0;
         isOver = true;
-        this.#running -= 1;
-        if (this.#running === 0) {
-          clearInterval(this.#renewal);
-          this.#renewal = undefined;
-        }
-        if (!this.#isTight) return false;
-        await this.#report(() => this.#giveBack());
-        return true;
+        return this.#end();
       },
     };
   }
 
-  async #giveBack(): Promise<void> {
-    if (this.#slots <= this.#running) return;
-    this.#slots = this.#running;
-    await this.#put(this.#slots, this.#until);
+  async #end(): Promise<number> {
+    this.#running -= 1;
+    const [next] = this.#waiting;
+    if (next !== undefined && this.#running < this.#slots) {
+      next(this.#start());
+      this.#handedOn += 1;
+      return this.#handedOn % linesTurn === 0 ? 1 : 0;
+    }
+    if (this.#running === 0) {
+      clearInterval(this.#renewal);
+      this.#renewal = undefined;
+    }
+    if (!this.#isTight) return 0;
+    if (this.#freeing !== undefined) {
+      await this.#freeing;
+      return 0;
+    }
+    this.#freeing = this.#free().finally(() => {
+      this.#freeing = undefined;
+    });
+    return this.#freeing;
+  }
+
+  /** Gives back what is not used, a moment later; resolves to how much that was. */
+  async #free(): Promise<number> {
+    await sleep(togetherMs);
+    let freed = 0;
+    await this.#report(async () => {
+      if (this.#slots <= this.#running) return;
+      freed = this.#slots - this.#running;
+      this.#slots = this.#running;
+      await this.#put(this.#slots, this.#until);
+    });
+    return freed;
   }
 
   async #renew(): Promise<void> {

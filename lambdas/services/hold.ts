@@ -11,8 +11,10 @@ import { prolongBody } from '../stores/bodies.ts';
 import { claimLook } from '../stores/flight.ts';
 import { claimHeld, listHeld, putHeld, removeHeld, type HeldAttempt } from '../stores/held.ts';
 import { loadMessage, prolongMessage, type MessageHistory } from '../stores/messages.ts';
+import { shardsOf } from '../stores/shards.ts';
 import { tellRegion } from '../transport/accountChanges.ts';
 import { sendPointer } from '../transport/queue.ts';
+import { merged } from './pages.ts';
 
 /** How long an attempt waits. */
 const longestHoldMs = 500 * dayMs;
@@ -91,6 +93,9 @@ async function letGo(held: HeldAttempt): Promise<boolean> {
 /** How many attempts are let go at once. */
 const atOnce = 20;
 
+/** Ids of messages begin with their time. */
+const isOlder = (one: HeldAttempt, other: HeldAttempt): boolean => one.messageId < other.messageId;
+
 /**
  * Lets so many attempts of an account go as there is room for, those that wait for longest first.
  *
@@ -104,7 +109,8 @@ export async function letSomeGo({ id }: Pick<Account, 'id'>, room: number): Prom
     left -= gone.filter(Boolean).length;
     batch = [];
   };
-  for await (const held of listHeld(id)) {
+  const shards = shardsOf(id).map((shard) => listHeld(id, shard));
+  for await (const held of merged(shards, isOlder)) {
     if (left <= 0) return false;
     batch.push(held);
     if (batch.length >= Math.min(atOnce, left)) await flush();

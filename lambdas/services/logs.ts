@@ -11,7 +11,7 @@ import {
 } from '../domain/records.ts';
 import { listHistory, listLog, listMessages, type LoggedMessage, type LogRow } from '../stores/messages.ts';
 import { shardsOf } from '../stores/shards.ts';
-import { merged, pageOf, rangeOf } from './pages.ts';
+import { isNewer, merged, pageOf, rangeOf } from './pages.ts';
 
 /** How long a list goes on where few entries match. */
 export const listBudgetMs = 5_000;
@@ -67,6 +67,6 @@ export async function listLogs(account: Account, filter: Filter): Promise<Answer
           ...(needed.messages ? [listMessages(shard, range)] : []),
           ...(needed.records ? [listLog(shard, range)] : []),
         ]);
-  const page = await pageOf(scope, merged(sources), range, limits, (row) => wanted(row, applied));
+  const page = await pageOf(scope, merged(sources, isNewer), range, limits, (row) => wanted(row, applied));
   return { logs: page.entries, cursor: page.cursor };
 }

@@ -17,7 +17,7 @@ import {
 } from '../stores/messages.ts';
 import { shardsOf } from '../stores/shards.ts';
 import { isFarFrom, withdrawFar } from '../transport/queue.ts';
-import { merged, pageOf, rangeOf } from './pages.ts';
+import { isNewer, merged, pageOf, rangeOf } from './pages.ts';
 
 /** Whether a message will see no further attempt. */
 export const isOver = ({ attempts, end }: MessageHistory): boolean =>
@@ -100,7 +100,10 @@ export async function cancelMessages(
 
   const scope = `${account.id}/messages`;
   const range = await rangeOf(scope, filter);
-  const rows = merged(shardsOf(account.id).map((shard) => listMessages(shard, range)));
+  const rows = merged(
+    shardsOf(account.id).map((shard) => listMessages(shard, range)),
+    isNewer,
+  );
   // The published clients send the longest page's length where they mean all.
   const count = filter.count === undefined || filter.count === longestPage ? Infinity : filter.count;
   const page = await pageOf(scope, rows, range, { count, budgetMs: bulkBudgetMs / 2 }, (row) =>

@@ -5,17 +5,24 @@ import type { Ordered, Range } from '../stores/shards.ts';
 import { masterSecret } from '../stores/secrets.ts';
 
 /** Compares rows the way lists show them: newest first, and at one time the larger id first. */
-const isBefore = (one: Ordered, other: Ordered): boolean =>
+export const isNewer = (one: Ordered, other: Ordered): boolean =>
   one.time !== other.time ? one.time > other.time : one.id > other.id;
 
-/** Several ordered sources as one. Each is read ahead by one row, all of them at once in the beginning. */
-export async function* merged<T extends Ordered>(sources: readonly AsyncIterator<T>[]): AsyncGenerator<T> {
+/**
+ * Several ordered sources as one. Each is read ahead by one row, all of them at once in the beginning.
+ *
+ * @param isFirst how they are ordered
+ */
+export async function* merged<T>(
+  sources: readonly AsyncIterator<T>[],
+  isFirst: (one: T, other: T) => boolean,
+): AsyncGenerator<T> {
   const heads = await Promise.all(sources.map(async (source) => ({ source, next: await source.next() })));
   for (;;) {
     let first: (typeof heads)[number] | undefined;
     for (const head of heads) {
       if (head.next.done === true) continue;
-      if (first === undefined || first.next.done === true || isBefore(head.next.value, first.next.value)) {
+      if (first === undefined || first.next.done === true || isFirst(head.next.value, first.next.value)) {
         first = head;
       }
     }

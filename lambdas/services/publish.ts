@@ -14,6 +14,7 @@ import { loadUrlGroup } from '../stores/urlGroups.ts';
 import { accept, acceptEach, takeBack, type Draft } from './accept.ts';
 import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
 import { destinationRules } from './destinations.ts';
+import { ensureQueue, ensureQueues } from './queues.ts';
 import { gateOf, type Gate } from './usage.ts';
 
 export interface PublishRequest extends Pick<
@@ -79,6 +80,7 @@ function withDefaults(config: Config, defaults: Config | undefined): Config {
 export interface Prepared {
   readonly drafts: readonly Draft[];
   readonly isGroup: boolean;
+  readonly queueName: string | undefined;
   readonly deduplication: Deduplication | undefined;
 }
 
@@ -142,7 +144,7 @@ export async function prepare(
     };
     return { message, body };
   });
-  return { drafts, isGroup: group !== undefined, deduplication };
+  return { drafts, isGroup: group !== undefined, queueName: request.queueName, deduplication };
 }
 
 function answerOf({ drafts, isGroup }: Prepared, verdicts: readonly Verdict[]): PublishAnswer {
@@ -175,6 +177,7 @@ export async function publish(account: Account, request: PublishRequest): Promis
     const refusal = gate.admit(1);
     if (refusal !== undefined) throw refusal;
     try {
+      await ensureQueue(account, prepared.queueName);
       await accept(only);
     } catch (error) {
       gate.giveBack(1);
@@ -182,7 +185,7 @@ export async function publish(account: Account, request: PublishRequest): Promis
     }
     return answerOf(prepared, [{ draft: only, messageId: only.message.messageId, isDuplicate: false }]);
   }
-  const [outcome] = await publishPrepared([prepared], gate);
+  const [outcome] = await publishPrepared(account, [prepared], gate);
   if (outcome instanceof HttpError || outcome === undefined) throw outcome ?? notStored();
   return outcome;
 }
@@ -220,7 +223,7 @@ export async function publishBatch(
       `The batch makes ${messages} messages, groups counted out; allowed are ${mostMessages}.`,
     );
   }
-  return publishPrepared(prepared, await gateOf(account));
+  return publishPrepared(account, prepared, await gateOf(account));
 }
 
 function onlyHttpError(error: unknown): HttpError {
@@ -228,14 +231,29 @@ function onlyHttpError(error: unknown): HttpError {
   throw error;
 }
 
+/** Sees to it that the requests' queues are there; what may not have its queue is refused. */
+async function withQueues(
+  account: Account,
+  requests: readonly (Prepared | HttpError)[],
+): Promise<readonly (Prepared | HttpError)[]> {
+  const names = requests.flatMap((item) => (item instanceof HttpError ? [] : (item.queueName ?? [])));
+  if (names.length === 0) return requests;
+  const refusals = await ensureQueues(account, names);
+  return requests.map((item) =>
+    item instanceof HttpError ? item : (refusals.get(item.queueName ?? '') ?? item),
+  );
+}
+
 async function publishPrepared(
+  account: Account,
   candidates: readonly (Prepared | HttpError)[],
   gate: Gate,
 ): Promise<readonly (PublishAnswer | HttpError)[]> {
-  const prepared = candidates.map((item) =>
+  const admitted = candidates.map((item) =>
     item instanceof HttpError ? item : (gate.admit(item.drafts.length) ?? item),
   );
-  const counted = prepared.reduce((sum, item) => sum + ('drafts' in item ? item.drafts.length : 0), 0);
+  const counted = admitted.reduce((sum, item) => sum + ('drafts' in item ? item.drafts.length : 0), 0);
+  const prepared = await withQueues(account, admitted);
   const verdicts = new Map<Prepared, readonly Verdict[]>();
   const deduplicate = deduplicator();
   await eachOf(prepared, atOnce, async (item) => {

@@ -28,6 +28,7 @@ import { log } from '../transport/log.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../transport/scheduler.ts';
 import { destinationRules } from './destinations.ts';
 import { prepare, withQuery, type PublishRequest } from './publish.ts';
+import { ensureQueue } from './queues.ts';
 
 /** What a schedule publishes, and when: a publish with a cron expression. */
 export type ScheduleRequest = PublishRequest;
@@ -81,6 +82,7 @@ export async function createSchedule(
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const before = await loadSchedule(account.id, scheduleId);
     if (before === undefined) await checkRoom(account);
+    await ensureQueue(account, request.queueName);
     const saveId = newId('scd', now());
     const { otherHeaders, callerIp, body } = request;
     const kept = { accountId: account.id, messageId: saveId, expiresAt: Infinity };

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { limitsOf, type Account } from '../domain/account.ts';
 import type * as answers from '../domain/answers.ts';
 import type { Answer } from '../domain/answers.ts';
@@ -6,7 +5,7 @@ import { now } from '../domain/clock.ts';
 import { parseUrl, refuseUnsafe } from '../domain/destination.ts';
 import { canonicalize, headerName, type Config } from '../domain/dialect.ts';
 import { readHeaders } from '../domain/headers.ts';
-import { badRequest, HttpError, notFound, overLimit, quote } from '../domain/httpError.ts';
+import { badRequest, type HttpError, notFound, overLimit, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { parseName } from '../domain/names.ts';
 import { parsePublishOptions } from '../domain/options.ts';
@@ -14,6 +13,7 @@ import { addedEndpoints, groupDefaults, removedEndpoints } from '../domain/reque
 import { withEndpoints, withoutEndpoints, type Endpoint, type UrlGroup } from '../domain/urlGroup.ts';
 import { settings } from '../settings.ts';
 import { deleteUrlGroup, listUrlGroups, loadUrlGroup, saveUrlGroup } from '../stores/urlGroups.ts';
+import { changing } from './changing.ts';
 import { destinationRules } from './destinations.ts';
 
 /** What a change to a group is asked with. */
@@ -57,37 +57,25 @@ export async function getGroup(
   return record(group, prefix);
 }
 
-/** How long a change is made anew on the outcomes of others; a request to the API ends after 29 s. */
-const patienceMs = 15_000;
-/** How long, at most, it lets others go first. */
-const longestWaitMs = 200;
-
 /**
  * Changes a group as it stands, whoever else changes it meanwhile.
  *
  * @param change what becomes of it, from what it is; null ends it
  */
-async function changeGroup(
+const changeGroup = (
   account: Account,
   name: string,
   change: (group: UrlGroup | undefined) => UrlGroup | null | Promise<UrlGroup | null>,
-): Promise<UrlGroup | null> {
-  const until = now() + patienceMs;
-  while (now() < until) {
+): Promise<UrlGroup | null> =>
+  changing(`The URL group ${quote(name)}`, async () => {
     const before = await loadUrlGroup(account.id, name);
     const after = await change(before);
     const isDone =
       after === null
         ? before === undefined || (await deleteUrlGroup(before))
         : await saveUrlGroup({ ...after, version: (before?.version ?? 0) + 1 }, before?.version);
-    if (isDone) return after;
-    await setTimeout(Math.random() * longestWaitMs);
-  }
-  throw new HttpError(
-    503,
-    `The URL group ${quote(name)} is being changed by many at once; send the change again.`,
-  );
-}
+    return isDone ? after : undefined;
+  });
 
 /** @throws HttpError 404 */
 export async function deleteGroup(account: Account, name: string): Promise<void> {

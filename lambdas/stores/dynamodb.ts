@@ -76,6 +76,20 @@ export async function unlessRefused(write: Promise<unknown>): Promise<boolean> {
   }
 }
 
+/**
+ * The condition that a row is as it was read, in a table by `accountId` whose rows have a version that each change raises.
+ *
+ * @param version undefined when there was no row
+ */
+export const unchanged = (version: number | undefined) =>
+  version === undefined
+    ? { ConditionExpression: 'attribute_not_exists(accountId)' }
+    : {
+        ConditionExpression: '#version = :version',
+        ExpressionAttributeNames: { '#version': 'version' },
+        ExpressionAttributeValues: { ':version': { N: String(version) } },
+      };
+
 /** Reads one row; undefined when there is none. */
 export async function getRow(table: string, key: object, consistent: boolean): Promise<Row | undefined> {
   const { Item } = await dynamodb.send(

@@ -9,7 +9,6 @@ import { epochSeconds } from '../domain/message.ts';
 import type { Pointer } from '../domain/pointer.ts';
 import { settings } from '../settings.ts';
 import { dynamodb, putAll, queryRows, toItem, unlessRefused } from './dynamodb.ts';
-import { shardsOf } from './shards.ts';
 
 /** An attempt that waits for its account. */
 export type HeldAttempt = Pick<Pointer, 'accountId' | 'messageId' | 'attempt'>;
@@ -23,7 +22,7 @@ const keyOf = ({ accountId, messageId, attempt }: HeldAttempt) => ({
 
 const heldRow = z.object({ messageId: z.string(), attempt: z.number() });
 
-const rowsPerPage = 100;
+const rowsPerPage = 25;
 
 /**
  * @param until Unix milliseconds up to which it waits
@@ -73,17 +72,15 @@ export async function removeHeld(held: HeldAttempt, claimedAt: number): Promise<
   );
 }
 
-/** All attempts of an account that wait. */
-export async function* listHeld(accountId: string): AsyncGenerator<HeldAttempt> {
-  for (const shard of shardsOf(accountId)) {
-    const rows = queryRows({
-      TableName: settings.messagesTable,
-      ConsistentRead: true,
-      KeyConditionExpression: '#shard = :shard',
-      ExpressionAttributeNames: { '#shard': 'shard' },
-      ExpressionAttributeValues: { ':shard': { S: partitionOf(shard) } },
-      Limit: rowsPerPage,
-    });
-    for await (const row of rows) yield { accountId, ...heldRow.parse(row) };
-  }
+/** The attempts that wait in one shard of an account, those of the oldest messages first. */
+export async function* listHeld(accountId: string, shard: string): AsyncGenerator<HeldAttempt> {
+  const rows = queryRows({
+    TableName: settings.messagesTable,
+    ConsistentRead: true,
+    KeyConditionExpression: '#shard = :shard',
+    ExpressionAttributeNames: { '#shard': 'shard' },
+    ExpressionAttributeValues: { ':shard': { S: partitionOf(shard) } },
+    Limit: rowsPerPage,
+  });
+  for await (const row of rows) yield { accountId, ...heldRow.parse(row) };
 }

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { namePattern } from '../domain/names.ts';
 import type { UrlGroup } from '../domain/urlGroup.ts';
 import { settings } from '../settings.ts';
-import { dynamodb, getRow, queryRows, toItem, unlessRefused, type Row } from './dynamodb.ts';
+import { dynamodb, getRow, queryRows, toItem, unchanged, unlessRefused, type Row } from './dynamodb.ts';
 
 const groupRow = z.object({
   accountId: z.string(),
@@ -39,16 +39,6 @@ export async function listUrlGroups(accountId: string): Promise<readonly UrlGrou
   for await (const row of rows) groups.push(groupOf(row));
   return groups;
 }
-
-/** What a change was made on: the version that was read, or that there was no group. */
-const unchanged = (version: number | undefined) =>
-  version === undefined
-    ? { ConditionExpression: 'attribute_not_exists(accountId)' }
-    : {
-        ConditionExpression: '#version = :version',
-        ExpressionAttributeNames: { '#version': 'version' },
-        ExpressionAttributeValues: { ':version': { N: String(version) } },
-      };
 
 /**
  * Writes a group on the outcome of what was read of it.

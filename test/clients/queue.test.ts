@@ -124,6 +124,22 @@ describe('client.queue', () => {
   });
 });
 
+describe('client.queue, of the queue itself', () => {
+  it('creates, shows, lists, changes and deletes it', async () => {
+    const name = unique('queue');
+    const queue = client.queue({ queueName: name });
+    await expect(queue.get()).rejects.toThrow(/There is no queue/);
+    await queue.upsert({ parallelism: 2 });
+    expect(await queue.get()).toMatchObject({ name, parallelism: 2 });
+    await queue.upsert({ parallelism: 3 });
+    expect(await queue.get()).toMatchObject({ name, parallelism: 3 });
+    expect((await queue.list()).filter((one) => one.name === name)).toMatchObject([{ parallelism: 3 }]);
+    await queue.delete();
+    await expect(queue.delete()).rejects.toThrow(/There is no queue/);
+    await expect(queue.upsert({ parallelism: 101 })).rejects.toThrow(/max_parallelism is 100/);
+  });
+});
+
 describe('client.batch', () => {
   it('publishes to URLs, groups and queues', async () => {
     const inbox = receiver.inbox();

@@ -264,7 +264,7 @@ describe('requests in a second', () => {
       );
       expect(answer.headers.get('burst-ratelimit-limit')).toBe('1000');
     }
-    expect(answers[0]?.status).toBe(200);
+    expect(answers.some(({ status }) => status === 200)).toBe(true);
     expect(await messagesOf(account)).toBe(answers.length - refused.length);
   });
 

@@ -106,6 +106,11 @@ describe('the API’s description', () => {
     await ask('DELETE', `/v2/topics/${group}/endpoints`, { body: { endpoints: [{ name: 'first' }] } });
     await ask('DELETE', `/v2/topics/${group}`);
 
+    await ask('POST', '/v2/queues', { body: { queueName: group, parallelism: 3 } });
+    await ask('GET', '/v2/queues');
+    await ask('GET', `/v2/queues/${group}`);
+    await ask('DELETE', `/v2/queues/${group}`);
+
     const later = { headers: { ...withCallbacks, 'svc-delay': '10m' }, body: '{}' };
     const one = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
     const other = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
@@ -193,6 +198,11 @@ describe('the description’s refusals', () => {
     [412, 'POST', '/v2/topics/orders/endpoints', { body: { endpoints: tooMany } }],
     [400, 'DELETE', '/v2/topics/orders/endpoints', { body: { endpoints: [{}] } }],
     [404, 'DELETE', '/v2/topics/orders/endpoints', { body: { endpoints: [{ name: 'missing' }] } }],
+    [400, 'POST', '/v2/queues', { body: { queueName: 'mail!' } }],
+    [400, 'POST', '/v2/queues', { body: { queueName: 'mail', parallelism: 0 } }],
+    [412, 'POST', '/v2/queues', { body: { queueName: 'mail', parallelism: 200 } }],
+    [404, 'GET', '/v2/queues/missing'],
+    [404, 'DELETE', '/v2/queues/missing'],
     [400, 'GET', '/v2/dlq?count=500'],
     [400, 'DELETE', '/v2/dlq?count=500'],
     [400, 'POST', '/v2/dlq/retry?count=500'],

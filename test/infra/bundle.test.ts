@@ -57,6 +57,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
         DLQ_TABLE: 'dlq',
         ACCOUNTS_TABLE: 'accounts',
         GROUPS_TABLE: 'groups',
+        QUEUES_TABLE: 'queues',
         DEDUPLICATION_TABLE: 'deduplication',
         SCHEDULES_TABLE: 'schedules',
         USAGE_TABLE: 'usage',

@@ -74,6 +74,7 @@ function shortName(resource: unknown): string {
     'Svc-accounts',
     'Svc-usage',
     'Groups',
+    'QueueTable',
     'Deduplication',
     'ScheduleTable',
     'QueuesUndeliveredFires',
@@ -96,6 +97,7 @@ const authenticate = [
   'dynamodb:GetItem Svc-accounts',
   'secretsmanager:GetSecretValue Svc/master',
 ];
+const ensureQueues = ['GetItem', 'PutItem', 'Query'].map((action) => `dynamodb:${action} QueueTable`);
 const sendNow = ['SendMessage', 'SendMessageBatch'].flatMap((action) => [
   `sqs:${action} QueuesLong`,
   `sqs:${action} QueuesShort`,
@@ -142,6 +144,7 @@ describe('the roles', () => {
       'Publish',
       [
         ...authenticate,
+        ...ensureQueues,
         ...sendPointers,
         'dynamodb:BatchWriteItem Messages',
         'dynamodb:GetItem Groups',
@@ -175,6 +178,7 @@ describe('the roles', () => {
         'dynamodb:Query Groups',
       ],
     ],
+    ['QueuesApi', [...authenticate, ...ensureQueues, 'dynamodb:DeleteItem QueueTable']],
     [
       'DlqApi',
       [
@@ -194,6 +198,7 @@ describe('the roles', () => {
       'Schedules',
       [
         ...authenticate,
+        ...ensureQueues,
         ...sendLater,
         unschedule,
         'dynamodb:BatchWriteItem Messages',
@@ -215,6 +220,7 @@ describe('the roles', () => {
       'Fire',
       [
         ...countUsage,
+        ...ensureQueues,
         ...sendPointers,
         ...consume('QueuesFire'),
         unschedule,
@@ -242,6 +248,8 @@ describe('the roles', () => {
         unschedule,
         'dynamodb:DeleteItem Groups',
         'dynamodb:DeleteItem Messages',
+        'dynamodb:DeleteItem QueueTable',
+        'dynamodb:Query QueueTable',
         'dynamodb:DeleteItem ScheduleTable',
         'dynamodb:GetItem Groups',
         'dynamodb:GetItem Messages',
@@ -345,6 +353,7 @@ describe('the functions', () => {
       'MessagesApi // messages',
       'Operator // operator',
       'Publish // publish',
+      'QueuesApi // queues',
       'Schedules // schedules',
       'Topics // topics',
     ]);
@@ -397,6 +406,7 @@ describe('the functions', () => {
         'POWERTOOLS_METRICS_NAMESPACE',
         'POWERTOOLS_SERVICE_NAME',
         'PRICE_PER_MESSAGE',
+        'QUEUES_TABLE',
         'SCHEDULER_DLQ_ARN',
         'SCHEDULER_ROLE_ARN',
         'SCHEDULES_TABLE',

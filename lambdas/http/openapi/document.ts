@@ -14,6 +14,7 @@ import { keys } from './operations/keys.ts';
 import { logs } from './operations/logs.ts';
 import { messages } from './operations/messages.ts';
 import { publish } from './operations/publish.ts';
+import { queues } from './operations/queues.ts';
 import { schedules } from './operations/schedules.ts';
 import { topics } from './operations/topics.ts';
 import {
@@ -29,6 +30,7 @@ const byFunction: { readonly [F in ApiFunction]: Operations<F> } = {
   messages,
   logs,
   topics,
+  queues,
   dlq,
   schedules,
   keys,

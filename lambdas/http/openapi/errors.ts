@@ -113,7 +113,11 @@ const shared: readonly Shared[] = [
       'The token belongs to the region us-east-1; this is eu-central-1.',
       'The account is not active.',
     ],
-    headers: { 'WWW-Authenticate': text('Always `Bearer`.') },
+    headers: {
+      'WWW-Authenticate': text(
+        'Always `Bearer`; API Gateway renames it to `x-amzn-Remapped-WWW-Authenticate`.',
+      ),
+    },
     appliesTo: takesToken,
   },
   {

@@ -83,6 +83,13 @@ export const urlGroup: Shown<'UrlGroup'> = {
   headers: { 'Svc-Retries': ['3'], 'Svc-Header-Forward': ['true'] },
 };
 
+export const queue: Shown<'Queue'> = {
+  name: 'mail',
+  createdAt: start,
+  updatedAt: start + 60_000,
+  parallelism: 3,
+};
+
 export const schedule: Shown<'Schedule'> = {
   scheduleId: 'nightly-report',
   cron: 'CRON_TZ=Europe/Berlin 0 3 * * *',

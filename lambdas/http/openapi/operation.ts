@@ -12,6 +12,7 @@ export const tags = {
   Messages: 'Messages that wait for their delivery.',
   Logs: 'What happened to messages.',
   'URL groups': 'Names for several endpoints: what is published to one is published to each.',
+  Queues: 'Names that messages are sent under; each is there from its first message on.',
   Schedules: 'Messages that are published again and again.',
   'Dead letter queue': 'Messages whose last retry has failed.',
   'Signing keys': 'What deliveries are signed with.',

@@ -7,6 +7,7 @@ import {
   batchItem,
   groupDefaults,
   longestBatch,
+  queueSettings,
   removedEndpoints,
 } from '../../domain/requests.ts';
 
@@ -31,6 +32,9 @@ const shapes = {
   AddedEndpoints: addedEndpoints,
   RemovedEndpoints: removedEndpoints,
   GroupDefaults: groupDefaults,
+  QueueSettings: queueSettings,
+  Queue: answers.queue,
+  Queues: answers.queues,
   ListedDeadLetter: answers.listedDeadLetter,
   DeadLetter: answers.deadLetter,
   DeadLetterPage: answers.deadLetterPage,

@@ -1,6 +1,7 @@
 import { messageId } from '../examples.ts';
 import type { Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
+import { tooManyQueues } from './queues.ts';
 import { variables } from '../parameters.ts';
 
 const { destination, queueName } = variables;
@@ -53,13 +54,13 @@ export const publish: Operations<'publish'> = {
     id: 'enqueueMessage',
     tag: 'Publish',
     summary: 'Publish a message through a queue',
-    description: toDestination,
+    description: `A queue that is missing is created, with a parallelism of 1. ${toDestination}`,
     variables: { queueName, destination },
     configuration: 'message',
     isHeldToUsage: true,
     body: 'bytes',
     answers,
-    errors,
+    errors: { ...errors, 412: [...(errors[412] ?? []), tooManyQueues] },
   },
   'POST /v2/batch': {
     id: 'publishBatch',

@@ -1,6 +1,7 @@
 import { schedule } from '../examples.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
+import { tooManyQueues } from './queues.ts';
 
 const id = { schedule: variables.schedule };
 const noSuchSchedule = 'There is no schedule "nightly-report".';
@@ -24,7 +25,7 @@ export const schedules: Operations<'schedules'> = {
     tag: 'Schedules',
     summary: 'Create or overwrite a schedule',
     description:
-      'Publishes the body whenever `Svc-Cron` triggers, as a publish with the same headers would. One with the same `Svc-Schedule-Id` is overwritten, whole.',
+      'Publishes the body whenever `Svc-Cron` triggers, as a publish with the same headers would. One with the same `Svc-Schedule-Id` is overwritten, whole. A queue that is missing is created, now and with each message.',
     variables: { schedule: variables.destination },
     configuration: 'schedule',
     body: 'bytes',
@@ -44,7 +45,10 @@ export const schedules: Operations<'schedules'> = {
         'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
       ],
       404: ['There is no URL group "unknown".'],
-      412: ["The schedule would be number 1001, but the account's limit max_schedules is 1000."],
+      412: [
+        "The schedule would be number 1001, but the account's limit max_schedules is 1000.",
+        tooManyQueues,
+      ],
       503: ['The schedule "nightly-report" is being changed by many at once; send it again.'],
     },
   },

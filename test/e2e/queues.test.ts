@@ -1,0 +1,308 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { changeAccount, makeAccount, type AccountRecord } from '../support/accounts.ts';
+import { api, ok } from '../support/api.ts';
+import { errorOf, messageIdOf, type Answer } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+let account: AccountRecord;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  account = await makeAccount({ max_queues: 50, max_parallelism: 7 });
+});
+afterAll(() => receiver.close());
+
+const somewhere = 'https://example.com/hook';
+
+const queueShape = z.strictObject({
+  name: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  parallelism: z.number(),
+});
+
+type Owner = Pick<AccountRecord, 'token'>;
+
+const put = (body: unknown, { token }: Owner = account): Promise<Answer> =>
+  api('POST', '/v2/queues', { token, body });
+const get = (name: string, { token }: Owner = account): Promise<Answer> =>
+  api('GET', `/v2/queues/${name}`, { token });
+const remove = (name: string, { token }: Owner = account): Promise<Answer> =>
+  api('DELETE', `/v2/queues/${name}`, { token });
+const shown = async (name: string, owner?: Owner) => queueShape.parse(await ok(get(name, owner)));
+const list = async ({ token }: Owner = account) =>
+  z.array(queueShape).parse(await ok(api('GET', '/v2/queues', { token })));
+const namesOf = async (owner: Owner): Promise<readonly string[]> =>
+  (await list(owner)).map(({ name }) => name);
+
+const enqueue = (
+  name: string,
+  destination: string,
+  { token }: Owner,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> => api('POST', `/v2/enqueue/${name}/${destination}`, { token, headers });
+
+const later = { 'Svc-Delay': '1h' };
+
+const logs = z.object({ logs: z.array(z.looseObject({ messageId: z.string() })) });
+/** How many messages an account has ever had. */
+const messagesOf = async ({ token }: Owner): Promise<number> =>
+  logs.parse(await ok(api('GET', '/v2/logs?state=CREATED', { token }))).logs.length;
+
+const refusal = (answer: Answer) => [answer.status, errorOf(answer)];
+const tooMany = (number: number): string =>
+  `The queue would be number ${number}, but the account's limit max_queues is ${number - 1}.`;
+
+describe('a queue', () => {
+  it('is created, with a parallelism of 1 unless it says otherwise', async () => {
+    const before = Date.now();
+    expect(await ok(put({ queueName: 'plain' }))).toEqual({});
+    await ok(put({ queueName: 'wide', parallelism: 7 }));
+    const plain = await shown('plain');
+    expect(plain).toMatchObject({ name: 'plain', parallelism: 1 });
+    expect(await shown('wide')).toMatchObject({ name: 'wide', parallelism: 7 });
+    expect(plain.updatedAt).toBe(plain.createdAt);
+    expect(Math.abs(plain.createdAt - before)).toBeLessThan(10_000);
+  });
+
+  it('is changed by saying it again; what is not said stays', async () => {
+    await ok(put({ queueName: 'changed', parallelism: 2 }));
+    const before = await shown('changed');
+    await ok(put({ queueName: 'changed', parallelism: 3 }));
+    const after = await shown('changed');
+    expect(after).toMatchObject({ createdAt: before.createdAt, parallelism: 3 });
+    expect(after.updatedAt).toBeGreaterThan(before.updatedAt);
+    await ok(put({ queueName: 'changed' }));
+    expect(await shown('changed')).toMatchObject({ parallelism: 3 });
+  });
+
+  it('is there once, whole, when many create it at once', async () => {
+    const widths = [1, 2, 3, 4, 5];
+    await Promise.all(widths.map((parallelism) => ok(put({ queueName: 'contended', parallelism }))));
+    expect((await namesOf(account)).filter((name) => name === 'contended')).toHaveLength(1);
+    expect(widths).toContain((await shown('contended')).parallelism);
+  });
+
+  it('is listed with the others of its account, by name', async () => {
+    const [owner, other] = [await makeAccount(), await makeAccount()];
+    for (const queueName of ['b', 'a.B_-1', 'c']) await ok(put({ queueName }, owner));
+    expect(await list(owner)).toEqual(
+      await Promise.all(['a.B_-1', 'b', 'c'].map((name) => shown(name, owner))),
+    );
+    expect(await list(other)).toEqual([]);
+    expect((await get('b', other)).status).toBe(404);
+    expect((await remove('b', other)).status).toBe(404);
+    await shown('b', owner);
+  });
+
+  it('is deleted', async () => {
+    await ok(put({ queueName: 'gone' }));
+    expect(await ok(remove('gone'))).toEqual({});
+    for (const answer of [await get('gone'), await remove('gone')]) {
+      expect(refusal(answer)).toEqual([404, 'There is no queue "gone".']);
+    }
+  });
+
+  it('that is deleted leaves its messages alone, and may be enqueued to again', async () => {
+    const inbox = receiver.inbox();
+    messageIdOf(await enqueue('short-lived', inbox.url, account, { 'Svc-Delay': '2s' }));
+    await ok(remove('short-lived'));
+    messageIdOf(await enqueue('short-lived', inbox.url, account));
+    const deliveries = await inbox.received(2);
+    for (const { headers } of deliveries) expect(headers['svc-queue-name']).toBe('short-lived');
+  });
+
+  it.each(['missing', 'x'.repeat(3_000), 'not$a$name', '%C3%BC'])('named %s is not there', async (name) => {
+    for (const answer of [await get(name), await remove(name)]) {
+      expect(refusal(answer)).toEqual([404, expect.stringMatching(/^There is no queue "/)]);
+    }
+  });
+
+  const allowed = 'allowed is \\{"queueName", "parallelism"\\?\\}';
+
+  it.each<[body: unknown, status: number, says: RegExp]>([
+    [undefined, 400, /^The body is not JSON\.$/],
+    ['text', 400, new RegExp(`^The body: .*${allowed}`)],
+    [[], 400, new RegExp(`^The body: .*${allowed}`)],
+    [{}, 400, new RegExp(`^queueName: .*${allowed}`)],
+    [{ queueName: 1 }, 400, /^queueName: /],
+    [{ queueName: '' }, 400, /^queueName is ""; allowed are 1 to 128 letters/],
+    [{ queueName: 'a b' }, 400, /^queueName is "a b"; allowed are/],
+    [{ queueName: 'x'.repeat(129) }, 400, /^queueName is "x+\.\.\."; allowed are/],
+    [{ queueName: 'refused', parallelism: 0 }, 400, new RegExp(`^parallelism: .*${allowed}`)],
+    [{ queueName: 'refused', parallelism: 1.5 }, 400, /^parallelism: /],
+    [{ queueName: 'refused', parallelism: '2' }, 400, /^parallelism: /],
+    [{ queueName: 'refused', parallelism: null }, 400, /^parallelism: /],
+    [{ queueName: 'refused', paused: true }, 400, /^paused: /],
+    [{ queueName: 'refused', colour: 'red' }, 400, new RegExp(`^colour: .*${allowed}`)],
+    [
+      { queueName: 'refused', parallelism: 8 },
+      412,
+      /^parallelism is 8, but the account's limit max_parallelism is 7\.$/,
+    ],
+  ])('of %j is refused, and not there', async (body, status, says) => {
+    expect(refusal(await put(body))).toEqual([status, expect.stringMatching(says)]);
+    expect((await get('refused')).status).toBe(404);
+  });
+
+  it('is shown to the read-only token, which changes nothing', async () => {
+    await ok(put({ queueName: 'read' }));
+    const reader = { token: account.read_only_token };
+    expect(await shown('read', reader)).toEqual(await shown('read'));
+    expect(await namesOf(reader)).toContain('read');
+    for (const answer of [await put({ queueName: 'written' }, reader), await remove('read', reader)]) {
+      expect(refusal(answer)).toEqual([403, expect.stringMatching(/^The token is read-only/)]);
+    }
+    const names = await namesOf(account);
+    expect([names.includes('read'), names.includes('written')]).toEqual([true, false]);
+  });
+});
+
+describe('a queue that is missing', () => {
+  it('is created by an enqueue, to a URL and to a group, and stays as it is with the next', async () => {
+    const owner = await makeAccount();
+    messageIdOf(await enqueue('first', somewhere, owner, later));
+    const queue = await shown('first', owner);
+    expect(queue).toMatchObject({ name: 'first', parallelism: 1 });
+    await ok(put({ queueName: 'first', parallelism: 5 }, owner));
+    messageIdOf(await enqueue('first', somewhere, owner, later));
+    expect(await shown('first', owner)).toMatchObject({ createdAt: queue.createdAt, parallelism: 5 });
+    const inGroup = { endpoints: [{ url: somewhere }, { url: `${somewhere}/2` }] };
+    await ok(api('POST', '/v2/topics/group/endpoints', { token: owner.token, body: inGroup }));
+    expect((await enqueue('second', 'group', owner, later)).status).toBe(200);
+    expect(await namesOf(owner)).toEqual(['first', 'second']);
+  });
+
+  it('is created by a batch and by a schedule', async () => {
+    const owner = await makeAccount();
+    const items = ['one', 'two', 'one', undefined].map((queue) => ({
+      destination: somewhere,
+      queue,
+      headers: later,
+    }));
+    await ok(api('POST', '/v2/batch', { token: owner.token, body: items }));
+    expect(await namesOf(owner)).toEqual(['one', 'two']);
+    const headers = { 'Svc-Cron': '0 0 29 2 *', 'Svc-Queue-Name': 'three' };
+    await ok(api('POST', `/v2/schedules/${somewhere}`, { token: owner.token, headers }));
+    expect(await namesOf(owner)).toEqual(['one', 'three', 'two']);
+  });
+
+  it('is not created by what is refused', async () => {
+    const owner = await makeAccount({ max_retries: 2, max_schedules: 0 });
+    const many = { 'Svc-Retries': '3' };
+    expect((await enqueue('refused', somewhere, owner, many)).status).toBe(412);
+    expect((await enqueue('refused', 'unknown-group', owner)).status).toBe(404);
+    expect((await enqueue('refused', 'http://10.0.0.1/', owner)).status).toBe(403);
+    const items = [{ destination: somewhere, queue: 'refused', headers: many }];
+    await ok(api('POST', '/v2/batch', { token: owner.token, body: items }));
+    const headers = { 'Svc-Cron': '0 0 29 2 *', 'Svc-Queue-Name': 'refused' };
+    const answer = await api('POST', `/v2/schedules/${somewhere}`, { token: owner.token, headers });
+    expect(refusal(answer)).toEqual([412, expect.stringContaining('max_schedules is 0')]);
+    expect(await namesOf(owner)).toEqual([]);
+  });
+
+  it('is not created by a message that is too many for its day', async () => {
+    const owner = await makeAccount({ max_requests_per_day: 0, max_requests_per_day_hard: 0 });
+    expect((await enqueue('refused', somewhere, owner)).status).toBe(429);
+    const items = [{ destination: somewhere, queue: 'refused' }];
+    await ok(api('POST', '/v2/batch', { token: owner.token, body: items }));
+    expect(await namesOf(owner)).toEqual([]);
+  });
+});
+
+describe('the limit max_queues', () => {
+  /** An account that has all the queues that it may have: one. */
+  async function full(): Promise<AccountRecord> {
+    const owner = await makeAccount({ max_queues: 1, max_requests_per_day_hard: 10_000_000 });
+    await ok(put({ queueName: 'only' }, owner));
+    return owner;
+  }
+
+  /** What was refused has left nothing behind. */
+  async function expectOnly(owner: AccountRecord, messages: number): Promise<void> {
+    expect(await namesOf(owner)).toEqual(['only']);
+    expect(await messagesOf(owner)).toBe(messages);
+  }
+
+  it('refuses to create one more, and lets those that are there change and be replaced', async () => {
+    const owner = await full();
+    expect(refusal(await put({ queueName: 'more' }, owner))).toEqual([412, tooMany(2)]);
+    await ok(put({ queueName: 'only', parallelism: 2 }, owner));
+    await expectOnly(owner, 0);
+    await ok(remove('only', owner));
+    await ok(put({ queueName: 'more' }, owner));
+    expect(await namesOf(owner)).toEqual(['more']);
+  });
+
+  it('refuses to enqueue to one more, and goes on with those that are there', async () => {
+    const owner = await full();
+    const inbox = receiver.inbox();
+    expect(refusal(await enqueue('more', inbox.url, owner))).toEqual([412, tooMany(2)]);
+    const deduplicated = { 'Svc-Deduplication-Id': 'once' };
+    expect(refusal(await enqueue('more', inbox.url, owner, deduplicated))).toEqual([412, tooMany(2)]);
+    messageIdOf(await enqueue('only', inbox.url, owner, deduplicated));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers['svc-queue-name']).toBe('only');
+    await expectOnly(owner, 1);
+  });
+
+  it('refuses none at all for 0', async () => {
+    const owner = await makeAccount({ max_queues: 0 });
+    expect(refusal(await enqueue('more', somewhere, owner))).toEqual([412, tooMany(1)]);
+    messageIdOf(await api('POST', `/v2/publish/${somewhere}`, { token: owner.token, headers: later }));
+  });
+
+  it('refuses those messages of a batch that need one more', async () => {
+    const owner = await full();
+    const queues = ['more', 'only', undefined, 'other', 'more'];
+    const items = queues.map((queue) => ({ destination: somewhere, queue, headers: later }));
+    const answers = z
+      .array(z.looseObject({}))
+      .parse(await ok(api('POST', '/v2/batch', { token: owner.token, body: items })));
+    const refused = { status: 412, error: tooMany(2) };
+    expect([answers[0], answers[3], answers[4]]).toEqual([refused, refused, refused]);
+    for (const index of [1, 2]) expect(answers[index]).toHaveProperty('messageId');
+    await expectOnly(owner, 2);
+  });
+
+  it('gives what is left to the first messages of a batch', async () => {
+    const owner = await makeAccount({ max_queues: 2 });
+    const items = ['d', 'c', 'b', 'd', 'a'].map((queue) => ({
+      destination: somewhere,
+      queue,
+      headers: later,
+    }));
+    const answers = z
+      .array(z.looseObject({ status: z.optional(z.number()) }))
+      .parse(await ok(api('POST', '/v2/batch', { token: owner.token, body: items })));
+    expect(answers.map(({ status }) => status)).toEqual([undefined, undefined, 412, undefined, 412]);
+    expect(await namesOf(owner)).toEqual(['c', 'd']);
+  });
+
+  it('refuses a schedule to one more', async () => {
+    const owner = await full();
+    const schedule = (queueName: string): Promise<Answer> =>
+      api('POST', `/v2/schedules/${somewhere}`, {
+        token: owner.token,
+        headers: { 'Svc-Cron': '0 0 29 2 *', 'Svc-Schedule-Id': queueName, 'Svc-Queue-Name': queueName },
+      });
+    expect(refusal(await schedule('more'))).toEqual([412, tooMany(2)]);
+    await ok(schedule('only'));
+    const { json } = await api('GET', '/v2/schedules', { token: owner.token });
+    expect(json).toMatchObject([{ scheduleId: 'only', queueName: 'only' }]);
+    await expectOnly(owner, 0);
+  });
+
+  it('holds from when it is raised or lowered on', async () => {
+    const owner = await full();
+    await changeAccount(owner.id, { max_queues: 2 });
+    messageIdOf(await enqueue('more', somewhere, owner, later));
+    await changeAccount(owner.id, { max_queues: 1 });
+    messageIdOf(await enqueue('more', somewhere, owner, later));
+    expect(refusal(await enqueue('third', somewhere, owner))).toEqual([
+      412,
+      "The queue would be number 3, but the account's limit max_queues is 1.",
+    ]);
+  });
+});
