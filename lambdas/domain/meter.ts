@@ -28,7 +28,7 @@ const togetherPart = 1 / 2;
  * @param total the common count
  * @param room what is left of the limit: close to it every message counts
  * @param share the process's part of the traffic, 0 to 1
- * @param most what it grows to at most: steps double, from 1 on
+ * @param most what it grows to at most: half of what the process has counted, so that few messages are counted one by one
  */
 export function stepOf(total: number, room: number, share: number, most: number): number {
   const slack = Math.min(Math.max(leastSlack, total * slackPart), room);

@@ -81,6 +81,8 @@ class Meter {
   #owed = nothing;
   /** What it has counted since its last step. */
   #fresh = nothing;
+  /** The messages that it has counted in all. */
+  #counted = 0;
   #step = 1;
   /** This process's part of the account's messages, and of its requests to the API. */
   #messageShare = 1;
@@ -107,6 +109,7 @@ class Meter {
     const counted = { ...nothing, ...usage };
     this.#owed = sum(this.#owed, counted);
     this.#fresh = sum(this.#fresh, counted);
+    this.#counted += counted.messages;
   }
 
   /** Finds out what the account has used; once, and again after a failure. */
@@ -166,7 +169,7 @@ class Meter {
     const { accountId, hard, paidMessages, soft, isExported } = this.allowance;
     const counted = this.#fresh;
     const room = Math.max(0, Math.min(hard - this.requests, paidMessages - this.monthlyMessages));
-    const step = stepOf(this.#total.requests, room, this.#messageShare, this.#step * 2);
+    const step = stepOf(this.#total.requests, room, this.#messageShare, this.#counted / 2);
     const ahead = {
       ...nothing,
       requests: counted.requests > 0 ? aheadOf(step) : 0,
