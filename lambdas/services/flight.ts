@@ -39,6 +39,8 @@ type Waiting = (slot: Slot | undefined) => void;
 /** What this process has in flight of one account. */
 class Flight {
   readonly #accountId: string;
+  /** The account's, as it was last heard of. */
+  #limit = 0;
   #running = 0;
   #slots = 0;
   #until = 0;
@@ -58,7 +60,8 @@ class Flight {
 
   /** @returns undefined when there is no room */
   async take(limit: number): Promise<Slot | undefined> {
-    if (this.#hasRoom(limit)) return this.#start();
+    this.#limit = limit;
+    if (this.#hasRoom() && now() < this.#until - renewalMs) return this.#start();
     const slot = new Promise<Slot | undefined>((resolve) => {
       const waiting: Waiting = (given) => {
         clearTimeout(patience);
@@ -68,39 +71,38 @@ class Flight {
       const patience = setTimeout(waiting, patienceMs, undefined);
       this.#waiting.add(waiting);
     });
-    this.#raising ??= this.#raise(limit).finally(() => {
-      this.#raising = undefined;
-    });
+    this.#raising ??= this.#raise();
     await this.#raising;
     return slot;
   }
 
-  #hasRoom(limit: number): boolean {
-    return this.#running < Math.min(this.#slots, limit) && now() < this.#until - renewalMs;
+  #hasRoom(): boolean {
+    return this.#running < Math.min(this.#slots, this.#limit);
   }
 
   /** Asks for all that wait at once, and for those who come meanwhile, as long as it gets all that it asks for. */
-  async #raise(limit: number): Promise<void> {
+  async #raise(): Promise<void> {
     await setImmediate();
     try {
       for (let isGranted = true; isGranted && this.#waiting.size > 0;) {
-        const wanted = (): number => Math.min(limit, this.#running + this.#waiting.size);
-        await this.#inTurn(() => this.#lease(wanted(), limit));
-        isGranted = this.#handOn(limit) > 0 && this.#slots < limit;
+        await this.#inTurn(() => this.#lease());
+        isGranted = this.#handOn() > 0 && this.#slots < this.#limit;
       }
+      // Where nothing is in flight here, nothing here will make room.
+      if (this.#running === 0) this.#sendAway();
     } catch (error) {
       this.#sendAway();
       throw error;
+    } finally {
+      this.#raising = undefined;
     }
-    // Where nothing is in flight here, nothing here will make room.
-    if (this.#running === 0) this.#sendAway();
   }
 
   /** Gives slots to those that wait, as far as there are any; to how many. */
-  #handOn(limit: number): number {
+  #handOn(): number {
     let given = 0;
     for (const waiting of this.#waiting) {
-      if (this.#running >= Math.min(this.#slots, limit)) break;
+      if (!this.#hasRoom()) break;
       waiting(this.#start());
       given += 1;
     }
@@ -111,9 +113,12 @@ class Flight {
     for (const waiting of this.#waiting) waiting(undefined);
   }
 
-  async #lease(wanted: number, limit: number): Promise<void> {
+  async #lease(): Promise<void> {
+    const limit = this.#limit;
     const until = now() + leaseMs;
     this.#slots = this.#running;
+    // A limit that was lowered ends nothing that is in flight.
+    const wanted = Math.max(this.#running, Math.min(limit, this.#running + this.#waiting.size));
     await this.#put(wanted, until);
     const leases = await leasesOf(this.#accountId, now());
     const others = leases.reduce((sum, lease) => sum + (lease.processId === processId ? 0 : lease.slots), 0);
@@ -145,7 +150,7 @@ class Flight {
   async #end(): Promise<number> {
     this.#running -= 1;
     const [next] = this.#waiting;
-    if (next !== undefined && this.#running < this.#slots) {
+    if (next !== undefined && this.#hasRoom()) {
       next(this.#start());
       this.#handedOn += 1;
       return this.#handedOn % linesTurn === 0 ? 1 : 0;

@@ -162,6 +162,18 @@ describe('deliveries in flight', () => {
     expect(await slot?.release()).toBe(1);
   });
 
+  it('that were begun under a higher limit count under a lower one', async () => {
+    const [one, other] = await processes(2);
+    const account = accountWith(4);
+    const slots = await Promise.all([1, 2, 3].map(() => one?.takeSlot(account)));
+    const lowered = { ...account, limits: { max_global_parallelism: 2 } };
+    expect(await one?.takeSlot(lowered)).toBeUndefined();
+    expect(await other?.takeSlot(lowered)).toBeUndefined();
+    expect(await other?.roomOf(lowered)).toBe(0);
+    for (const slot of slots) await slot?.release();
+    expect(await other?.takeSlot(lowered)).toBeDefined();
+  });
+
   it('are given back once, however often', async () => {
     const [one] = await processes(1);
     const account = accountWith(1);
