@@ -23,7 +23,7 @@ const throttle = { rate: 50, burst: 50 };
 const wrongCredentials = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,
-  sentence: '$context.authorizer.error',
+  sentence: '$context.authorizer.sentence',
   headers: { 'WWW-Authenticate': `'Basic realm="management", charset="UTF-8"'` },
 };
 

@@ -34,7 +34,10 @@ export interface TokenParts {
   readonly password: string;
 }
 
-const tokenShape = z.object({ UserID: z.string().check(z.minLength(1)), Password: z.string() });
+const tokenShape = z.object({
+  UserID: z.string().check(z.minLength(1), z.maxLength(100)),
+  Password: z.string(),
+});
 
 /** What a token says of itself, unverified; undefined when it is no token at all. */
 export function readToken(token: string): TokenParts | undefined {

@@ -3,13 +3,17 @@ import { HttpError } from '../domain/httpError.ts';
 import { authenticateOperator } from '../services/operator.ts';
 
 /** An answer of API Gateway's own says the sentence. */
-const verdict = (effect: 'Allow' | 'Deny', resource: string, error?: string): APIGatewayAuthorizerResult => ({
+const verdict = (
+  effect: 'Allow' | 'Deny',
+  resource: string,
+  sentence?: string,
+): APIGatewayAuthorizerResult => ({
   principalId: 'operator',
   policyDocument: {
     Version: '2012-10-17',
     Statement: [{ Action: 'execute-api:Invoke', Effect: effect, Resource: resource }],
   },
-  ...(error !== undefined && { context: { error } }),
+  ...(sentence !== undefined && { context: { sentence } }),
 });
 
 /**

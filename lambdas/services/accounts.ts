@@ -54,7 +54,7 @@ async function find(id: string): Promise<Account | undefined> {
 
 /** @throws HttpError 404 */
 async function get(id: string): Promise<Account> {
-  const account = await find(id.toLowerCase());
+  const account = accountId.safeParse(id).success ? await find(id.toLowerCase()) : undefined;
   if (account === undefined) throw noSuchAccount(id);
   return account;
 }
@@ -71,7 +71,7 @@ const pageFields: Readonly<
     isRight: (value) => settings.regions.includes(value),
     allowed: settings.regions.join(' or '),
   },
-  after: { isRight: (value) => value !== '', allowed: 'the id of an account' },
+  after: { isRight: (value) => accountId.safeParse(value).success, allowed: 'the id of an account' },
 };
 
 function checkPage(query: readonly Header[]): Readonly<Record<string, string>> {
@@ -230,12 +230,14 @@ const weekday = (day: string): string =>
 
 /** @throws HttpError 404 */
 export async function getStats(id: string): Promise<Answer<typeof answers.accountStats>> {
-  const { region } = await get(id);
+  const account = await get(id);
   const time = now();
   const days = Array.from({ length: statsDays }, (_, index) => dayOf(time - (statsDays - 1 - index) * dayMs));
   const months = [...new Set(days.map((day) => day.slice(0, 7)))];
   const usage = new Map(
-    (await Promise.all(months.map((month) => usageOf(id, month, region)))).flatMap((found) => [...found]),
+    (await Promise.all(months.map((month) => usageOf(account.id, month, account.region)))).flatMap(
+      (found) => [...found],
+    ),
   );
   const daily = (of: (one: Usage) => number) =>
     days.map((day) => {

@@ -4,6 +4,7 @@ import { HttpError } from '../domain/httpError.ts';
 import { loadAccount } from '../stores/accounts.ts';
 import { masterSecret, renewedMasterSecret } from '../stores/secrets.ts';
 import { settings } from '../settings.ts';
+import { orUndefined } from './orUndefined.ts';
 
 export interface Caller {
   readonly account: Account;
@@ -43,6 +44,6 @@ export async function authenticate(token: string | undefined): Promise<Caller> {
 async function verify(account: Account, secret: MasterSecret, password: string): Promise<Access | undefined> {
   const access = verifyToken(secret, account, password);
   if (access !== undefined) return access;
-  const renewed = await renewedMasterSecret();
+  const renewed = await orUndefined(renewedMasterSecret());
   return renewed && verifyToken(renewed, account, password);
 }

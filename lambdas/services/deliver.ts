@@ -105,6 +105,7 @@ async function makeAttempt(
     await settle(history, account, body, { number: attempt, startedAt, response });
   } finally {
     const room = await (released ?? slot.release());
+    // Should this die, the look that is asked for whenever somebody waits sees to those that are left.
     if (room > 0) await letSomeGo(account, room);
   }
 }

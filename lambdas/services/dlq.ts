@@ -26,7 +26,7 @@ import { destinationRules } from './destinations.ts';
 import { listBudgetMs } from './logs.ts';
 import { bulkAtOnce, bulkBudgetMs } from './messages.ts';
 import { isNewer, merged, pageOf, rangeOf, type Page } from './pages.ts';
-import { gateOf } from './usage.ts';
+import { gateOf, type Gate } from './usage.ts';
 
 const scopeOf = (account: Account): string => `${account.id}/dlq`;
 
@@ -216,8 +216,24 @@ async function retry(
   entries: readonly DeadLetter[],
   overrides: Partial<PublishOptions>,
 ): Promise<ReadonlyMap<string, RetryOutcome>> {
+  const gate = await gateOf(account, entries.length);
+  try {
+    const outcomes = await retryThrough(gate, account, entries, overrides);
+    gate.close();
+    return outcomes;
+  } catch (error) {
+    gate.cancel();
+    throw error;
+  }
+}
+
+async function retryThrough(
+  gate: Gate,
+  account: Account,
+  entries: readonly DeadLetter[],
+  overrides: Partial<PublishOptions>,
+): Promise<ReadonlyMap<string, RetryOutcome>> {
   const outcomes = new Map<string, RetryOutcome>();
-  const gate = await gateOf(account);
   const until = now() + 2 * retryPatienceMs;
   let left = entries;
   for (let waitMs = 500; ; waitMs *= 2) {

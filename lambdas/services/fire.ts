@@ -80,8 +80,9 @@ async function publishFire(
   const [host = ''] = settings.ownHosts;
   try {
     const { drafts } = await prepare(account, { ...schedule, body, host, fire: { scheduleId, time, seed } });
-    const gate = await gateOf(account);
+    const gate = await gateOf(account, drafts.length);
     const refusal = gate.admit(drafts.length);
+    gate.close();
     if (refusal !== undefined) throw refusal;
     try {
       await ensureQueue(account, schedule.queueName);
@@ -89,7 +90,7 @@ async function publishFire(
       const accepted = await acceptEach(drafts);
       if (!accepted.every(Boolean)) throw new Error('Not every message of a fire could be stored.');
     } catch (error) {
-      gate.giveBack(drafts.length);
+      gate.cancel();
       throw error;
     }
     await settleUsage(account);

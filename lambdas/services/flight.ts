@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { limitsOf, type Account } from '../domain/account.ts';
 import { now, secondMs } from '../domain/clock.ts';
-import { leasesOf, putLease } from '../stores/flight.ts';
+import { leasesOf, putLease, removeLease, type Lease } from '../stores/flight.ts';
 import { log } from '../transport/log.ts';
 
 /** A lease is renewed while something is in flight, and outlives a process that died by no more than this. */
@@ -26,7 +26,12 @@ const togetherMs = 20;
 /** Of so many slots that a process hands from one message to the next, one is the line's turn. */
 const linesTurn = 4;
 
+/** Time to live is slow: leases of processes that died are removed by those who read them, so many at a time. */
+const mostRemoved = 10;
+
 const processId = randomUUID();
+
+const slotsOf = ({ slots, until }: Lease): number => (until > now() ? slots : 0);
 
 /** A delivery that may be made. */
 export interface Slot {
@@ -59,21 +64,26 @@ class Flight {
   }
 
   /** @returns undefined when there is no room */
-  async take(limit: number): Promise<Slot | undefined> {
+  take(limit: number): Promise<Slot | undefined> | Slot {
     this.#limit = limit;
     if (this.#hasRoom() && now() < this.#until - renewalMs) return this.#start();
-    const slot = new Promise<Slot | undefined>((resolve) => {
-      const waiting: Waiting = (given) => {
+    return new Promise<Slot | undefined>((resolve, reject) => {
+      const end = (): boolean => {
         clearTimeout(patience);
-        this.#waiting.delete(waiting);
+        return this.#waiting.delete(waiting);
+      };
+      const waiting: Waiting = (given) => {
+        end();
         resolve(given);
       };
       const patience = setTimeout(waiting, patienceMs, undefined);
       this.#waiting.add(waiting);
+      this.#raising ??= this.#raise();
+      // Who has a slot by then keeps it, and gives it back.
+      this.#raising.catch((error: unknown) => {
+        if (end()) reject(error instanceof Error ? error : new Error(String(error)));
+      });
     });
-    this.#raising ??= this.#raise();
-    await this.#raising;
-    return slot;
   }
 
   #hasRoom(): boolean {
@@ -90,9 +100,6 @@ class Flight {
       }
       // Where nothing is in flight here, nothing here will make room.
       if (this.#running === 0) this.#sendAway();
-    } catch (error) {
-      this.#sendAway();
-      throw error;
     } finally {
       this.#raising = undefined;
     }
@@ -120,8 +127,17 @@ class Flight {
     // A limit that was lowered ends nothing that is in flight.
     const wanted = Math.max(this.#running, Math.min(limit, this.#running + this.#waiting.size));
     await this.#put(wanted, until);
-    const leases = await leasesOf(this.#accountId, now());
-    const others = leases.reduce((sum, lease) => sum + (lease.processId === processId ? 0 : lease.slots), 0);
+    const leases = await leasesOf(this.#accountId);
+    const others = leases.reduce(
+      (sum, lease) => sum + (lease.processId === processId ? 0 : slotsOf(lease)),
+      0,
+    );
+    await Promise.all(
+      leases
+        .filter((lease) => lease.until < now() - leaseMs)
+        .slice(0, mostRemoved)
+        .map((lease) => removeLease(this.#accountId, lease.processId)),
+    );
     const granted = Math.max(this.#running, Math.min(wanted, limit - others));
     this.#isTight = others + wanted > limit * plentyPart;
     // What is given back is not used any more while it is.
@@ -131,7 +147,9 @@ class Flight {
   }
 
   #put(slots: number, until: number): Promise<void> {
-    return putLease(this.#accountId, { processId, slots, until });
+    return slots === 0
+      ? removeLease(this.#accountId, processId)
+      : putLease(this.#accountId, { processId, slots, until });
   }
 
   #start(): Slot {
@@ -224,12 +242,12 @@ function flightOf(accountId: string): Flight {
 }
 
 /** @returns undefined when the account has as many deliveries in flight as it may */
-export const takeSlot = (account: Account): Promise<Slot | undefined> =>
+export const takeSlot = async (account: Account): Promise<Slot | undefined> =>
   flightOf(account.id).take(limitsOf(account).max_global_parallelism);
 
 /** How many more deliveries of an account may be in flight. */
 export async function roomOf(account: Account): Promise<number> {
-  const leases = await leasesOf(account.id, now());
-  const leased = leases.reduce((sum, { slots }) => sum + slots, 0);
+  const leases = await leasesOf(account.id);
+  const leased = leases.reduce((sum, lease) => sum + slotsOf(lease), 0);
   return Math.max(0, limitsOf(account).max_global_parallelism - leased);
 }

@@ -8,7 +8,7 @@ import type { Pointer } from '../domain/pointer.ts';
 import { settings } from '../settings.ts';
 import { loadAccount } from '../stores/accounts.ts';
 import { prolongBody } from '../stores/bodies.ts';
-import { claimLook } from '../stores/flight.ts';
+import { isLookDue, noteLook } from '../stores/flight.ts';
 import { claimHeld, listHeld, putHeld, removeHeld, type HeldAttempt } from '../stores/held.ts';
 import { loadMessage, prolongMessage, type MessageHistory } from '../stores/messages.ts';
 import { shardsOf } from '../stores/shards.ts';
@@ -62,12 +62,12 @@ export async function waitForRoom(history: MessageHistory, attempt: Attempt): Pr
   await askForLook(accountId, lookSeconds);
 }
 
-/** Has the line looked at once, however many ask for it. */
+/** Has the line looked at, once for many that ask for it. */
 export async function askForLook(accountId: string, seconds: number): Promise<void> {
   const time = now();
-  if (await claimLook(accountId, time, time + seconds * secondMs)) {
-    await tellRegion(settings.region, accountId, seconds);
-  }
+  if (await isLookDue(accountId, time)) return;
+  await tellRegion(settings.region, accountId, seconds);
+  await noteLook(accountId, time + seconds * secondMs);
 }
 
 /** Who has taken an attempt and not let it go by then has died: it takes three calls. */
@@ -99,14 +99,16 @@ const isOlder = (one: HeldAttempt, other: HeldAttempt): boolean => one.messageId
 /**
  * Lets so many attempts of an account go as there is room for, those that wait for longest first.
  *
- * @returns whether none is left
+ * @returns whether none is left; one that another worker is at may stay, should he die
  */
 export async function letSomeGo({ id }: Pick<Account, 'id'>, room: number): Promise<boolean> {
   let left = room;
+  let isAnothers = false;
   let batch: HeldAttempt[] = [];
   const flush = async (): Promise<void> => {
     const gone = await Promise.all(batch.map(letGo));
     left -= gone.filter(Boolean).length;
+    isAnothers ||= gone.includes(false);
     batch = [];
   };
   const shards = shardsOf(id).map((shard) => listHeld(id, shard));
@@ -116,5 +118,5 @@ export async function letSomeGo({ id }: Pick<Account, 'id'>, room: number): Prom
     if (batch.length >= Math.min(atOnce, left)) await flush();
   }
   await flush();
-  return true;
+  return !isAnothers;
 }

@@ -9,6 +9,7 @@ import {
 } from '../stores/secrets.ts';
 import { addFailedLogin, failedLogins, loginMemoryMs } from '../stores/usage.ts';
 import { log } from '../transport/log.ts';
+import { orUndefined } from './orUndefined.ts';
 
 /** How often a client may fail within a quarter of an hour; then it has to wait until that is over. */
 const mostFailures = 10;
@@ -43,7 +44,7 @@ const isSame = (given: ManagementCredentials, real: ManagementCredentials): bool
 /** What does not match may be newer than what this process knows. */
 async function verify(given: ManagementCredentials): Promise<boolean> {
   if (isSame(given, await managementCredentials())) return true;
-  const renewed = await renewedManagementCredentials();
+  const renewed = await orUndefined(renewedManagementCredentials());
   return renewed !== undefined && isSame(given, renewed);
 }
 

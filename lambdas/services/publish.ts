@@ -172,20 +172,20 @@ const notStored = (): HttpError =>
 export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
   const prepared = await prepare(account, request);
   const [only, ...others] = prepared.drafts;
-  const gate = await gateOf(account);
   if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {
+    const gate = await gateOf(account, 1);
     const refusal = gate.admit(1);
     if (refusal !== undefined) throw refusal;
     try {
       await ensureQueue(account, prepared.queueName);
       await accept(only);
     } catch (error) {
-      gate.giveBack(1);
+      gate.cancel();
       throw error;
     }
     return answerOf(prepared, [{ draft: only, messageId: only.message.messageId, isDuplicate: false }]);
   }
-  const [outcome] = await publishPrepared(account, [prepared], gate);
+  const [outcome] = await publishPrepared(account, [prepared]);
   if (outcome instanceof HttpError || outcome === undefined) throw outcome ?? notStored();
   return outcome;
 }
@@ -223,7 +223,7 @@ export async function publishBatch(
       `The batch makes ${messages} messages, groups counted out; allowed are ${mostMessages}.`,
     );
   }
-  return publishPrepared(account, prepared, await gateOf(account));
+  return publishPrepared(account, prepared);
 }
 
 function onlyHttpError(error: unknown): HttpError {
@@ -231,46 +231,97 @@ function onlyHttpError(error: unknown): HttpError {
   throw error;
 }
 
-/** Sees to it that the requests' queues are there; what may not have its queue is refused. */
-async function withQueues(
+/** What is to be accepted of each request, and which may not be. */
+interface Admission {
+  readonly drafts: ReadonlySet<Draft>;
+  readonly refusals: ReadonlyMap<Prepared, HttpError>;
+}
+
+const draftsOf = (verdicts: readonly Verdict[] | undefined): readonly Draft[] => [
+  ...new Set((verdicts ?? []).flatMap(({ draft }) => draft ?? [])),
+];
+
+/**
+ * Counts what the requests would make against the account's limits, one after the other, and sees to it that their queues
+ * are there. Of requests that are the same, the first decides for the others.
+ */
+async function admit(
   account: Account,
-  requests: readonly (Prepared | HttpError)[],
-): Promise<readonly (Prepared | HttpError)[]> {
-  const names = requests.flatMap((item) => (item instanceof HttpError ? [] : (item.queueName ?? [])));
-  if (names.length === 0) return requests;
-  const refusals = await ensureQueues(account, names);
-  return requests.map((item) =>
-    item instanceof HttpError ? item : (refusals.get(item.queueName ?? '') ?? item),
-  );
+  verdicts: ReadonlyMap<Prepared, readonly Verdict[]>,
+  gate: Gate,
+): Promise<Admission> {
+  const drafts = new Set<Draft>();
+  const refused = new Map<Draft, HttpError>();
+  const queues = new Map<string, Draft[]>();
+  for (const [item, own] of verdicts) {
+    const fresh = draftsOf(own).filter((draft) => !drafts.has(draft) && !refused.has(draft));
+    if (fresh.length === 0) continue;
+    const refusal = gate.admit(fresh.length);
+    for (const draft of fresh) if (refusal === undefined) drafts.add(draft);
+    for (const draft of fresh) if (refusal !== undefined) refused.set(draft, refusal);
+    const { queueName } = item;
+    if (refusal !== undefined || queueName === undefined) continue;
+    queues.set(queueName, [...(queues.get(queueName) ?? []), ...fresh]);
+  }
+  const withoutQueue = queues.size === 0 ? [] : await ensureQueues(account, [...queues.keys()]);
+  for (const [name, refusal] of withoutQueue) {
+    for (const draft of queues.get(name) ?? []) {
+      drafts.delete(draft);
+      refused.set(draft, refusal);
+      gate.giveBack(1);
+    }
+  }
+  const refusals = new Map<Prepared, HttpError>();
+  for (const [item, own] of verdicts) {
+    const refusal = draftsOf(own).flatMap((draft) => refused.get(draft) ?? [])[0];
+    if (refusal !== undefined) refusals.set(item, refusal);
+  }
+  return { drafts, refusals };
 }
 
 async function publishPrepared(
   account: Account,
-  candidates: readonly (Prepared | HttpError)[],
-  gate: Gate,
+  prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (PublishAnswer | HttpError)[]> {
-  const admitted = candidates.map((item) =>
-    item instanceof HttpError ? item : (gate.admit(item.drafts.length) ?? item),
-  );
-  const counted = admitted.reduce((sum, item) => sum + ('drafts' in item ? item.drafts.length : 0), 0);
-  const prepared = await withQueues(account, admitted);
-  const verdicts = new Map<Prepared, readonly Verdict[]>();
+  const found = new Map<Prepared, readonly Verdict[]>();
   const deduplicate = deduplicator();
   await eachOf(prepared, atOnce, async (item) => {
     if (item instanceof HttpError) return;
-    verdicts.set(item, await Promise.all(item.drafts.map((draft) => deduplicate(draft, item.deduplication))));
+    found.set(item, await Promise.all(item.drafts.map((draft) => deduplicate(draft, item.deduplication))));
   });
+  // In the requests' order: what room is left goes to the first.
+  const verdicts = new Map(
+    prepared.flatMap((item): [Prepared, readonly Verdict[]][] =>
+      item instanceof HttpError ? [] : [[item, found.get(item) ?? []]],
+    ),
+  );
 
-  const drafts = [...new Set([...verdicts.values()].flat().flatMap(({ draft }) => draft ?? []))];
-  const accepted = await acceptEach(drafts);
-  const failed = new Set(drafts.filter((_, index) => accepted[index] !== true));
-  gate.giveBack(counted - (drafts.length - failed.size));
+  const gate = await gateOf(account, draftsOf([...verdicts.values()].flat()).length);
+  try {
+    const { drafts, refusals } = await admit(account, verdicts, gate);
+    const list = [...drafts];
+    const accepted = await acceptEach(list);
+    const failed = new Set(list.filter((_, index) => accepted[index] !== true));
+    gate.giveBack(failed.size);
 
-  const outcomes: (PublishAnswer | HttpError)[] = [];
-  await eachOf(prepared, atOnce, async (item, index) => {
-    outcomes[index] = item instanceof HttpError ? item : await settle(item, verdicts.get(item) ?? [], failed);
-  });
-  return outcomes;
+    const outcomes: (PublishAnswer | HttpError)[] = [];
+    await eachOf(prepared, atOnce, async (item, index) => {
+      const own = item instanceof HttpError ? [] : (verdicts.get(item) ?? []);
+      const refusal = item instanceof HttpError ? item : refusals.get(item);
+      if (item instanceof HttpError || refusal !== undefined) {
+        // Nothing that was not sent makes a duplicate of another.
+        await Promise.all(own.map(giveUp));
+        outcomes[index] = refusal ?? notStored();
+      } else {
+        outcomes[index] = await settle(item, own, failed, gate);
+      }
+    });
+    gate.close();
+    return outcomes;
+  } catch (error) {
+    gate.cancel();
+    throw error;
+  }
 }
 
 /** All of a request's messages are accepted or none: where one failed, the others are taken back. */
@@ -278,6 +329,7 @@ async function settle(
   item: Prepared,
   verdicts: readonly Verdict[],
   failed: ReadonlySet<Draft>,
+  gate: Gate,
 ): Promise<PublishAnswer | HttpError> {
   if (verdicts.every(({ draft }) => draft === undefined || !failed.has(draft))) {
     await Promise.all(verdicts.map(confirm));
@@ -287,5 +339,6 @@ async function settle(
     verdicts.map(async (verdict) => ((await giveUp(verdict)) ? (verdict.draft ?? []) : [])),
   );
   await takeBack(ended.flat());
+  gate.giveBack(ended.flat().filter((draft) => !failed.has(draft)).length);
   return notStored();
 }

@@ -23,6 +23,7 @@ import { settings } from '../settings.ts';
 import { addUsage, usageOf, type Usage } from '../stores/usage.ts';
 import { log } from '../transport/log.ts';
 import { countMetric, countMetricOf } from '../transport/metrics.ts';
+import { orUndefined } from './orUndefined.ts';
 
 /** An account's limits, as the meter needs them. */
 interface Allowance {
@@ -68,6 +69,9 @@ const sum = (one: Usage, other: Usage, sign = 1): Usage => ({
 
 /** A process's step in requests to the API, by which it learns its share of them: a tenth of a second's worth. */
 const callSteps = 10;
+/** What a process heard of others' use is old after this. */
+const newsMs = 5 * secondMs;
+
 /** What one process knows of one account's day. */
 class Meter {
   readonly day: string;
@@ -87,8 +91,12 @@ class Meter {
   /** This process's part of the account's messages, and of its requests to the API. */
   #messageShare = 1;
   #callShare = 1;
+  /** Unix milliseconds. */
+  #steppedAt = 0;
   #callBucket: Bucket | undefined;
   #byteBucket: Bucket | undefined;
+  /** Unix milliseconds at which the table last told the common count. */
+  #heardAt = 0;
   #knowing: Promise<void> | undefined;
   #stepping: Promise<void> | undefined;
 
@@ -116,7 +124,7 @@ class Meter {
   known(): Promise<void> {
     this.#knowing ??= usageOf(this.allowance.accountId, this.day.slice(0, 7)).then(
       (days) => {
-        this.#total = days.get(this.day) ?? nothing;
+        this.#hear(days.get(this.day) ?? nothing);
         for (const [day, { messages }] of days) if (day < this.day) this.#earlier += messages;
       },
       (error: unknown) => {
@@ -127,8 +135,27 @@ class Meter {
     return this.#knowing;
   }
 
+  /** Finds out what others have used meanwhile, where that is not known of late. */
+  async current(): Promise<void> {
+    await this.known();
+    if (now() - this.#heardAt < newsMs) return;
+    const { accountId } = this.allowance;
+    const total = (await usageOf(accountId, this.day)).get(this.day) ?? nothing;
+    if (this.#stepping === undefined) this.#hear(total);
+  }
+
+  #hear(total: Usage): void {
+    this.#total = total;
+    this.#heardAt = now();
+  }
+
+  /** What one process had of an account's requests long ago says nothing of now. */
+  #callsNow(time: number): number {
+    return time - this.#steppedAt < newsMs ? this.#callShare : 1;
+  }
+
   takeCall(time: number): Taken {
-    const perSecond = this.allowance.callsPerSecond * this.#callShare;
+    const perSecond = this.allowance.callsPerSecond * this.#callsNow(time);
     const taken = take(this.#callBucket, 1, perSecond, 1, time);
     this.#callBucket = taken.bucket;
     return taken;
@@ -136,7 +163,7 @@ class Meter {
 
   /** A body may be larger than a second's worth, so it is taken when there is anything left, and the rest is a debt. */
   takeBytes(bytes: number, time: number): Taken {
-    const perSecond = this.allowance.bytesPerSecond * this.#callShare;
+    const perSecond = this.allowance.bytesPerSecond * this.#callsNow(time);
     const taken = take(this.#byteBucket, bytes, perSecond, Math.min(1, perSecond), time);
     this.#byteBucket = taken.bucket;
     return taken;
@@ -180,14 +207,17 @@ class Meter {
     this.#owed = sum(this.#owed, added, -1);
     this.#fresh = nothing;
     try {
-      this.#total = await addUsage(accountId, this.day, added);
+      this.#hear(await addUsage(accountId, this.day, added));
     } catch (error) {
       this.#owed = sum(this.#owed, added);
+      this.#fresh = sum(this.#fresh, counted);
       throw error;
     }
     const byOthers = sum(sum(this.#total, before, -1), added, -1);
     this.#messageShare = shareOf(counted.messages, byOthers.messages) ?? this.#messageShare;
-    this.#callShare = shareOf(counted.calls, byOthers.calls) ?? this.#callShare;
+    const isRecent = now() - this.#steppedAt < newsMs;
+    this.#callShare = (isRecent ? shareOf(counted.calls, byOthers.calls) : undefined) ?? 1;
+    this.#steppedAt = now();
     this.#step = step;
 
     if (this.requests > soft) countMetric('RequestsOverSoftLimit', counted.requests, accountId);
@@ -278,38 +308,77 @@ export interface Gate {
   readonly admit: (messages: number) => HttpError | undefined;
   /** Takes back what was counted and not accepted after all. */
   readonly giveBack: (messages: number) => void;
+  /** To be called when all that are admitted are: what was reserved and not used is given back. */
+  readonly close: () => void;
+  /** To be called instead when nothing comes of it: takes back all that was counted. */
+  readonly cancel: () => void;
 }
 
-export async function gateOf(account: Account): Promise<Gate> {
+/** So many messages at once are added to the common count before they are admitted: others may be about to do the same. */
+const reservedFrom = 20;
+
+/**
+ * Opens the way for a request's messages. Where the common count is out of reach, it goes by what is known.
+ *
+ * @param most how many messages there may be
+ */
+export async function gateOf(account: Account, most: number): Promise<Gate> {
   const time = now();
   const meter = await meterOf(account, time);
-  await meter.known();
+  await orUndefined(meter.current());
+  let reserved = 0;
+  if (most >= reservedFrom) {
+    reserved = most;
+    meter.count({ requests: most, messages: most });
+    await orUndefined(meter.add());
+  }
   const { hard, budget, paidMessages } = meter.allowance;
   const tomorrow = nextDay(time);
+  let admitted = 0;
+  const takeBack = (messages: number): void => {
+    if (messages > 0) meter.count({ requests: -messages, messages: -messages });
+  };
+  const giveBack = (messages: number): void => {
+    admitted -= messages;
+    takeBack(messages);
+  };
+  const close = (): void => {
+    takeBack(reserved);
+    reserved = 0;
+  };
   return {
     admit: (messages) => {
-      if (meter.requests + messages > hard) {
+      const requests = meter.requests - reserved;
+      const monthly = meter.monthlyMessages - reserved;
+      if (requests + messages > hard) {
         return new HttpError(
           429,
-          `The account's limit max_requests_per_day_hard is ${hard}; ${meter.requests} messages were sent today, and this would be ${messages} more. The next day begins at ${new Date(tomorrow).toISOString()}.`,
+          `The account's limit max_requests_per_day_hard is ${hard}; ${requests} messages were sent today, and this would be ${messages} more. The next day begins at ${new Date(tomorrow).toISOString()}.`,
           {
             'ratelimit-limit': String(hard),
-            'ratelimit-remaining': String(Math.max(0, hard - meter.requests)),
+            'ratelimit-remaining': String(Math.max(0, hard - requests)),
             'ratelimit-reset': epochSecond(tomorrow),
             'retry-after': String(Math.ceil((tomorrow - time) / secondMs)),
           },
         );
       }
-      if (meter.monthlyMessages + messages > paidMessages) {
+      if (monthly + messages > paidMessages) {
         return overLimit(
-          `The account's budget is ${budget} dollars a month, which pays for ${paidMessages} messages; ${meter.monthlyMessages} were sent this month, and this would be ${messages} more. The next month begins on ${dayOf(nextMonth(time))}.`,
+          `The account's budget is ${budget} dollars a month, which pays for ${paidMessages} messages; ${monthly} were sent this month, and this would be ${messages} more. The next month begins on ${dayOf(nextMonth(time))}.`,
         );
       }
-      meter.count({ requests: messages, messages });
+      admitted += messages;
+      const fromReserve = Math.min(reserved, messages);
+      reserved -= fromReserve;
+      const more = messages - fromReserve;
+      if (more > 0) meter.count({ requests: more, messages: more });
       return undefined;
     },
-    giveBack: (messages) => {
-      if (messages > 0) meter.count({ requests: -messages, messages: -messages });
+    giveBack,
+    close,
+    cancel: () => {
+      giveBack(admitted);
+      close();
     },
   };
 }

@@ -2,13 +2,13 @@
  * How many deliveries of an account each process may have in flight, in the usage table: a row for each process, which is a
  * lease and ends by itself.
  */
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { hourMs } from '../domain/clock.ts';
 import { epochSeconds } from '../domain/message.ts';
 import { leasePrefix } from '../resources.ts';
 import { settings } from '../settings.ts';
-import { dynamodb, queryRows, toItem, unlessRefused } from './dynamodb.ts';
+import { deleteRow, dynamodb, getRow, queryRows, toItem } from './dynamodb.ts';
 
 /** What a process may have in flight. */
 export interface Lease {
@@ -32,8 +32,12 @@ export async function putLease(accountId: string, { processId, slots, until }: L
   await dynamodb.send(new PutItemCommand({ TableName: settings.usageTable, Item: toItem(row) }));
 }
 
-/** The leases of an account that hold, strongly consistent. */
-export async function leasesOf(accountId: string, now: number): Promise<readonly Lease[]> {
+/** Removes a process's lease. */
+export const removeLease = (accountId: string, processId: string): Promise<void> =>
+  deleteRow(settings.usageTable, { owner: accountId, id: leasePrefix + processId });
+
+/** The leases of an account, those that have ended included, strongly consistent. */
+export async function leasesOf(accountId: string): Promise<readonly Lease[]> {
   const rows = queryRows({
     TableName: settings.usageTable,
     ConsistentRead: true,
@@ -44,30 +48,28 @@ export async function leasesOf(accountId: string, now: number): Promise<readonly
   const leases: Lease[] = [];
   for await (const row of rows) {
     const { id, slots, until } = leaseRow.parse(row);
-    if (until > now) leases.push({ processId: id.slice(leasePrefix.length), slots, until });
+    leases.push({ processId: id.slice(leasePrefix.length), slots, until });
   }
   return leases;
 }
 
+const lookKey = (accountId: string) => ({ owner: accountId, id: 'look' });
+
 /**
- * Takes it upon oneself to have an account's line looked at by a moment.
+ * Whether a look at an account's line has been asked for that is still to come. Asked first and noted afterwards, one may
+ * be asked for twice, but none is noted that never comes.
  *
- * @param dueAt Unix milliseconds
- * @returns false when somebody else has, by now or later
+ * @param now Unix milliseconds
  */
-export const claimLook = (accountId: string, now: number, dueAt: number): Promise<boolean> =>
-  unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.usageTable,
-        Key: toItem({ owner: accountId, id: 'look' }),
-        UpdateExpression: 'SET dueAt = :dueAt, expiresAt = :expiresAt',
-        ConditionExpression: 'attribute_not_exists(dueAt) OR dueAt < :now',
-        ExpressionAttributeValues: toItem({
-          ':dueAt': dueAt,
-          ':now': now,
-          ':expiresAt': epochSeconds(dueAt + hourMs),
-        }),
-      }),
-    ),
-  );
+export async function isLookDue(accountId: string, now: number): Promise<boolean> {
+  const row = await getRow(settings.usageTable, lookKey(accountId), true);
+  return row !== undefined && lookRow.parse(row).dueAt > now;
+}
+
+/** @param dueAt Unix milliseconds */
+export async function noteLook(accountId: string, dueAt: number): Promise<void> {
+  const row = { ...lookKey(accountId), dueAt, expiresAt: epochSeconds(dueAt + hourMs) };
+  await dynamodb.send(new PutItemCommand({ TableName: settings.usageTable, Item: toItem(row) }));
+}
+
+const lookRow = z.object({ dueAt: z.number() });

@@ -18,6 +18,7 @@ interface Secret<T> {
    * Reads it again, for when it seems to be out of date; not more often than every ten seconds.
    *
    * @returns undefined when it was read a moment ago
+   * @throws when it cannot be read; what was known is known still
    */
   readonly renewed: () => Promise<T | undefined>;
 }
@@ -42,11 +43,31 @@ function secret<T>(id: string, lifetimeMs: number, parse: (text: string) => T): 
     return value;
   }
 
+  /** What is known stays known when it cannot be read again. */
+  async function renew(): Promise<T> {
+    const before = known;
+    try {
+      return await readAnew();
+    } catch (error) {
+      known ??= before && { ...before, readAt: now() };
+      throw error;
+    }
+  }
+
   const isYoung = (lifetime: number): boolean => known !== undefined && now() - known.readAt < lifetime;
   return {
     get: () => (known !== undefined && isYoung(lifetimeMs) ? known.value : readAnew()),
-    renewed: async () => (isYoung(shortestLifetimeMs) ? undefined : readAnew()),
+    renewed: async () => (isYoung(shortestLifetimeMs) ? undefined : renew()),
   };
+}
+
+/** Reads what an operator wrote, of which no error may quote anything. */
+function parseSecretJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const key = z.string().check(z.minLength(32));
@@ -54,7 +75,7 @@ const keys = z.object({ current: key, previous: z.optional(key) });
 
 /** One text, or while one follows another, `{"current", "previous"}`. */
 function parseMasterSecret(text: string): MasterSecret {
-  const read = keys.safeParse(/^\{\s*"/.test(text) ? JSON.parse(text) : { current: text });
+  const read = keys.safeParse(/^\{\s*"/.test(text) ? parseSecretJson(text) : { current: text });
   if (read.success) return read.data;
   throw new Error(
     'The master secret must be a text of at least 32 characters, or {"current", "previous"} of such texts.',
@@ -74,9 +95,15 @@ const credentials = z.object({
 });
 export type ManagementCredentials = z.infer<typeof credentials>;
 
-const management = secret(settings.managementSecretId, minuteMs, (text) =>
-  credentials.parse(JSON.parse(text)),
-);
+function parseCredentials(text: string): ManagementCredentials {
+  const read = credentials.safeParse(parseSecretJson(text));
+  if (read.success) return read.data;
+  throw new Error(
+    'The secret of the management API must be {"username", "password"}, the password of at least 16 characters.',
+  );
+}
+
+const management = secret(settings.managementSecretId, minuteMs, parseCredentials);
 
 /** Who may use the management API. */
 export const managementCredentials = management.get;

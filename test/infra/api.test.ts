@@ -204,7 +204,7 @@ describe('who may call', () => {
     management.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
       ResponseType: 'ACCESS_DENIED',
       StatusCode: '401',
-      ResponseTemplates: { 'application/json': '{"error":"$context.authorizer.error"}' },
+      ResponseTemplates: { 'application/json': '{"error":"$context.authorizer.sentence"}' },
       ResponseParameters: {
         'gatewayresponse.header.WWW-Authenticate': `'Basic realm="management", charset="UTF-8"'`,
       },

@@ -83,7 +83,7 @@ export async function openWorld() {
   });
   await lambdas.saveAccount(account, undefined);
   // What a process finds out once a day is not part of any message's way.
-  await lambdas.gateOf(account);
+  await lambdas.gateOf(account, 1);
 
   let fate: Fate | undefined;
   let refused: string | undefined;

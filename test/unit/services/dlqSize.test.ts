@@ -44,7 +44,7 @@ describe('the dead letter queue', () => {
     };
     // All in one shard, which may have an eighth of the whole.
     const ids: string[] = [];
-    while (ids.length < 10) {
+    while (ids.length < 133) {
       const id = newId('dlq', start + ids.length);
       if (shardOf('acct', id) === 'acct#0') ids.push(id);
     }
@@ -58,12 +58,13 @@ describe('the dead letter queue', () => {
         if (entry) entries.push(entry.dlqId);
       return entries;
     };
-    await keepDlqSize('acct', ids[0] ?? '', 8 * 5);
+    // One in so many entries is followed by a count.
+    for (const id of ids) await keepDlqSize('acct', id, 8 * 128);
     const [newest, , , ...older] = ids.toReversed();
-    expect(await left()).toEqual([newest, ...older.slice(0, 4)]);
+    expect(await left()).toEqual([newest, ...older.slice(0, 127)]);
 
     // What made room, or was taken out, does not come back when its pointer does.
     for (const id of ids) await put(id);
-    expect(await left()).toHaveLength(5);
+    expect(await left()).toHaveLength(128);
   });
 });

@@ -23,13 +23,11 @@ async function startProcess() {
     import('../../../lambdas/stores/dynamodb.ts'),
   ]);
   let writes = 0;
-  let isBroken = false;
+  let broken: string | undefined;
   dynamodb.middlewareStack.add(
     (next, context) => (args) => {
-      if (context.commandName === 'UpdateItemCommand') {
-        writes += 1;
-        if (isBroken) throw new Error('The table is out of reach.');
-      }
+      if (context.commandName === 'UpdateItemCommand') writes += 1;
+      if (context.commandName === broken) throw new Error('The table is out of reach.');
       return next(args);
     },
     { step: 'initialize', name: 'watch' },
@@ -38,12 +36,12 @@ async function startProcess() {
     ...usage,
     ...store,
     writes: () => writes,
-    breakTable: (broken: boolean) => {
-      isBroken = broken;
+    breakTable: (isBroken: boolean, command = 'UpdateItemCommand') => {
+      broken = isBroken ? command : undefined;
     },
     /** Sends so many messages as one request would; whether they may be. */
     send: async (account: Account, messages = 1): Promise<boolean> => {
-      const gate = await usage.gateOf(account);
+      const gate = await usage.gateOf(account, messages);
       const refusal = gate.admit(messages);
       await usage.settleUsage(account);
       return refusal === undefined;
@@ -113,12 +111,18 @@ describe('the count of a day', () => {
   it('does not have what was given back', async () => {
     const one = await startProcess();
     const account = accountWith();
-    const gate = await one.gateOf(account);
+    const gate = await one.gateOf(account, 1);
     gate.admit(500);
     await one.settleUsage(account);
     gate.giveBack(500);
     await one.settleUsage(account);
     expect(Math.abs(await counted(one, account))).toBeLessThanOrEqual(6);
+  });
+
+  it('is done without by a process that cannot read it', async () => {
+    const one = await startProcess();
+    one.breakTable(true, 'QueryCommand');
+    expect(await one.send(accountWith())).toBe(true);
   });
 
   it('goes on when the table is out of reach, and is made up for', async () => {
@@ -189,6 +193,27 @@ describe('the hard limit', () => {
     expect(outcomes.filter(Boolean)).toHaveLength(20);
   });
 
+  it('is not passed by processes that have not heard for long, nor by large requests at once', async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const hard = 10_000;
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: hard } });
+    const idle: Process[] = [];
+    for (let number = 0; number < 5; number += 1) {
+      const one = await startProcess();
+      await one.send(account);
+      idle.push(one);
+    }
+    const busy = await startProcess();
+    let accepted = 5;
+    while (await busy.send(account, 15)) accepted += 15;
+    const outcomes = await Promise.all(idle.map((one) => one.send(account, 1_000)));
+    accepted += outcomes.filter(Boolean).length * 1_000;
+    vi.setSystemTime(start + 6_000);
+    for (const one of idle) if (await one.send(account)) accepted += 1;
+    expect(accepted).toBeLessThanOrEqual(hard + 100);
+  });
+
   it('is known to a process that starts when it is reached', async () => {
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
     const first = await startProcess();
@@ -245,6 +270,26 @@ describe('requests in a second', () => {
     for (const accepted of perSecond.slice(3)) {
       expect(accepted).toBeLessThanOrEqual(limit * 1.3);
       expect(accepted).toBeGreaterThanOrEqual(limit * 0.7);
+    }
+  });
+
+  it('are not held to what a process had of them long ago', async () => {
+    const start = Date.parse('2026-11-20T12:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const account = accountWith({ limits: { max_requests_per_second: 100 } });
+    const [idle, busy] = [await startProcess(), await startProcess()];
+    const ask = async (one: Process): Promise<void> => {
+      await one.admitCall(account, 0);
+      await one.settleUsage(account);
+    };
+    for (let number = 0; number < 15; number += 1) await ask(idle);
+    for (let number = 0; number < 1_000; number += 1) {
+      vi.setSystemTime(start + 1_000 + number * 100);
+      await ask(busy);
+    }
+    for (let number = 0; number < 100; number += 1) {
+      vi.setSystemTime(start + 200_000 + number * 200);
+      await ask(idle);
     }
   });
 
