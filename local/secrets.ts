@@ -1,4 +1,4 @@
-/** AWS Secrets Manager for the local stage: reading one secret. */
+/** AWS Secrets Manager for the local stage: reading and replacing secrets. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
@@ -10,10 +10,11 @@ export interface Secrets {
 }
 
 const getSecretValue = z.object({ SecretId: z.string() });
+const putSecretValue = z.object({ SecretId: z.string(), SecretString: z.string() });
 
 /** @param secrets values by name */
 export async function startSecrets(
-  secrets: ReadonlyMap<string, string>,
+  secrets: Map<string, string>,
   report: (error: unknown) => void,
 ): Promise<Secrets> {
   const { server, url } = await listen((request, response) => {
@@ -25,6 +26,12 @@ export async function startSecrets(
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const operation = await readOperation(request);
+    const put = putSecretValue.safeParse(operation?.input);
+    if (operation?.name === 'PutSecretValue' && put.success && secrets.has(put.data.SecretId)) {
+      secrets.set(put.data.SecretId, put.data.SecretString);
+      answerJson(response, 200, contentType, { Name: put.data.SecretId }, headers());
+      return;
+    }
     const input = getSecretValue.safeParse(operation?.input);
     if (operation?.name !== 'GetSecretValue' || !input.success) {
       refuse(

@@ -13,6 +13,8 @@ export type Access = 'write' | 'read';
 export interface MasterSecret {
   readonly current: string;
   readonly previous?: string | undefined;
+  /** The marks of those before, the oldest first. */
+  readonly retired?: readonly string[] | undefined;
 }
 
 const derive = (masterSecret: string, purpose: string, accountId: string, generation: number): Buffer =>
@@ -89,19 +91,25 @@ const signingKey = (masterSecret: string, account: Account, generation: number):
 type SigningState = Pick<Account, 'signingGeneration' | 'signingSecret'>;
 
 /**
- * Where an account's signing keys stand under a master secret. Each is one further than the one before, and the next key
- * is always derived from the newest master secret. So while one master secret follows another, deliveries are signed
- * with the key that receivers know, and are shown the one that comes then; when the overlap ends, that one is the current.
+ * Where an account's signing keys stand under a master secret. Each key is one generation further than the one before, and
+ * the next key is always derived from the newest master secret. So while one master secret follows another, deliveries are
+ * signed with the key that receivers know, and are shown the one that comes then; when the overlap ends, that one is the
+ * current. The account's row says with which master secret its generation began, and each that has followed since counts
+ * as a generation.
  */
 function signingState(
-  secret: MasterSecret,
-  account: Account,
-): SigningState & { readonly currentFrom: string } {
-  const { signingGeneration, signingSecret = secretMark(secret.previous ?? secret.current) } = account;
-  const signedWith = secretsOf(secret).find((one) => secretMark(one) === signingSecret);
-  if (signedWith !== undefined) return { signingGeneration, signingSecret, currentFrom: signedWith };
-  const newest = secretMark(secret.current);
-  return { signingGeneration: signingGeneration + 1, signingSecret: newest, currentFrom: secret.current };
+  { current, previous, retired = [] }: MasterSecret,
+  { signingGeneration, signingSecret }: Account,
+): { readonly generation: number; readonly from: string } {
+  const followers = previous === undefined ? [secretMark(current)] : [previous, current].map(secretMark);
+  const all = [...retired, ...followers];
+  // A row from before rows said so began with the first.
+  const began = Math.max(0, all.indexOf(signingSecret ?? ''));
+  const signing = Math.max(began, retired.length);
+  return {
+    generation: signingGeneration + signing - began,
+    from: signing === all.length - 1 ? current : (previous ?? current),
+  };
 }
 
 /**
@@ -109,15 +117,15 @@ function signingState(
  * that its libraries take them as they are; the JWT is keyed with the whole string.
  */
 export function signingKeysOf(secret: MasterSecret, account: Account): SigningKeys {
-  const { signingGeneration, currentFrom } = signingState(secret, account);
+  const { generation, from } = signingState(secret, account);
   return {
-    current: signingKey(currentFrom, account, signingGeneration),
-    next: signingKey(secret.current, account, signingGeneration + 1),
+    current: signingKey(from, account, generation),
+    next: signingKey(secret.current, account, generation + 1),
   };
 }
 
 /** What a rotation of the signing keys makes of them: next becomes current. */
 export function rotatedSigning(secret: MasterSecret, account: Account): SigningState {
-  const { signingGeneration } = signingState(secret, account);
-  return { signingGeneration: signingGeneration + 1, signingSecret: secretMark(secret.current) };
+  const { generation } = signingState(secret, account);
+  return { signingGeneration: generation + 1, signingSecret: secretMark(secret.current) };
 }

@@ -2,7 +2,7 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
 import { minuteMs, now, secondMs } from '../domain/clock.ts';
-import type { MasterSecret } from '../domain/credentials.ts';
+import { parseMasterSecret, parseSecretJson } from '../domain/masterSecret.ts';
 import { settings } from '../settings.ts';
 
 const client = new SecretsManagerClient({
@@ -59,27 +59,6 @@ function secret<T>(id: string, lifetimeMs: number, parse: (text: string) => T): 
     get: () => (known !== undefined && isYoung(lifetimeMs) ? known.value : readAnew()),
     renewed: async () => (isYoung(shortestLifetimeMs) ? undefined : renew()),
   };
-}
-
-/** Reads what an operator wrote, of which no error may quote anything. */
-function parseSecretJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const key = z.string().check(z.minLength(32));
-const keys = z.object({ current: key, previous: z.optional(key) });
-
-/** One text, or while one follows another, `{"current", "previous"}`. */
-function parseMasterSecret(text: string): MasterSecret {
-  const read = keys.safeParse(/^\{\s*"/.test(text) ? parseSecretJson(text) : { current: text });
-  if (read.success) return read.data;
-  throw new Error(
-    'The master secret must be a text of at least 32 characters, or {"current", "previous"} of such texts.',
-  );
 }
 
 const master = secret(settings.masterSecretId, 5 * minuteMs, parseMasterSecret);

@@ -269,6 +269,17 @@ describe('what is not there', () => {
     expect([answer.status, errorOf(answer)]).toEqual([404, `There is no account "${nobody}".`]);
   });
 
+  it('may have an id that is none, or too long for any', async () => {
+    for (const id of ['nobody', 'x'.repeat(3_000)]) {
+      expect((await manage('GET', `${users}/${id}`)).status).toBe(404);
+      expect((await manage('GET', `/v2/svc/stats/${id}`)).status).toBe(404);
+    }
+    const token = Buffer.from(JSON.stringify({ UserID: 'x'.repeat(3_000), Password: 'x' })).toString(
+      'base64',
+    );
+    expect((await api('GET', '/v2/logs', { token })).status).toBe(401);
+  });
+
   it('is no path of the management API', async () => {
     expect((await manage('GET', '/v2/svc/nothing')).status).toBe(404);
     expect((await manage('PUT', `${users}/${nobody}`)).status).toBe(405);
@@ -452,6 +463,8 @@ describe('statistics', () => {
       // A process counts in steps of a few.
       ({ total_monthly_messages: messages }) => messages >= 5,
     );
+    const upperCase = await manage('GET', `/v2/svc/stats/${account.id.toUpperCase()}`);
+    expect(stats.parse(upperCase.json)).toEqual(shown);
     expect(shown.daily_requests).toHaveLength(30);
     expect(shown.daily_requests.at(-1)?.y).toBe(shown.total_monthly_requests);
     // Half a step more or less.

@@ -356,6 +356,12 @@ describe('messages in a day', () => {
       more.push((await publishAs(account, somewhere, { headers: later })).status);
     }
     expect(more.at(-1)).toBe(429);
+    // Nothing is sent, so no limit holds it back; and what is refused is no first one of others.
+    expect((await publishAs(account, somewhere, { headers: once })).status).toBe(202);
+    const another = { ...later, 'Svc-Deduplication-Id': 'another' };
+    expect((await publishAs(account, somewhere, { headers: another })).status).toBe(429);
+    await changeAccount(account.id, { max_requests_per_day_hard: 100 });
+    expect((await publishAs(account, somewhere, { headers: another })).status).toBe(200);
   });
 
   it('include dead letters that are sent again, which stay where they are when they may not be', async () => {

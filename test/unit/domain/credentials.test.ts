@@ -9,6 +9,7 @@ import {
   verifyToken,
   type MasterSecret,
 } from '../../../lambdas/domain/credentials.ts';
+import { begin, end } from '../../../lambdas/domain/masterSecret.ts';
 
 const old = 'a master secret of enough characters';
 const young = 'another master secret of enough characters';
@@ -76,19 +77,42 @@ describe('signing keys', () => {
   it('sign as before while one master secret follows another, and what comes then is shown as next', () => {
     const during = signingKeysOf(overlap, account);
     expect(during.current).toBe(signingKeysOf(secret, account).current);
-    expect(signingKeysOf({ current: young }, account).current).toBe(during.next);
+    expect(signingKeysOf(end(overlap), account).current).toBe(during.next);
+  });
+
+  it('go on from key to key through one master secret after the other', () => {
+    let master = secret;
+    let one = account;
+    let known = signingKeysOf(master, one);
+    const step = (change: () => void): void => {
+      change();
+      const keys = signingKeysOf(master, one);
+      // Receivers know the keys that were shown last.
+      expect([known.current, known.next]).toContain(keys.current);
+      known = keys;
+    };
+    for (let turn = 0; turn < 6; turn += 1) {
+      step(() => (master = begin(master, `${young} ${turn}`)));
+      // Some rotate their keys in the middle, some after it, some never.
+      if (turn % 3 === 1) step(() => (one = rotated(master, one)));
+      step(() => (master = end(master)));
+      if (turn % 3 === 2) step(() => (one = rotated(master, one)));
+    }
+    expect(() => end(master)).toThrow('There is no overlap to end');
+    expect(() => begin(begin(master, 'x'.repeat(32)), 'y'.repeat(32))).toThrow('is not over yet');
   });
 
   it('may be rotated in the middle of that', () => {
     const during = signingKeysOf(overlap, account);
     const after = rotated(overlap, account);
     expect(signingKeysOf(overlap, after).current).toBe(during.next);
-    expect(signingKeysOf({ current: young }, after)).toEqual(signingKeysOf(overlap, after));
+    expect(signingKeysOf(end(overlap), after)).toEqual(signingKeysOf(overlap, after));
   });
 
   it('may be rotated after it, by an account that was not touched during it', () => {
-    const before = signingKeysOf({ current: young }, account);
-    expect(signingKeysOf({ current: young }, rotated({ current: young }, account)).current).toBe(before.next);
+    const ended = end(overlap);
+    const before = signingKeysOf(ended, account);
+    expect(signingKeysOf(ended, rotated(ended, account)).current).toBe(before.next);
   });
 
   it('of an account tell nothing of the master secret by their mark', () => {

@@ -35,8 +35,8 @@ describe('a batch of 1,000', () => {
     expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1_000);
     expect(world.callsOf('BatchWriteItemCommand')).toBe(40);
     expect(world.callsOf('SendMessageBatchCommand')).toBe(100);
-    // And one call to reserve room for them all.
-    expect(world.calls()).toBe(40 + 100 + 1);
+    // One more reserves room for them all, and another looks at the account's use where that is a while ago.
+    expect(world.calls() - 40 - 100).toBeOneOf([1, 2]);
   });
 
   it('to one group reads the group once', async () => {
@@ -53,7 +53,7 @@ describe('a group of 100 endpoints', () => {
     expect(published.parse(body).map(({ url }) => url)).toEqual(
       Array.from({ length: 100 }, (_, number) => `${world.receiver.origin}/${number}`),
     );
-    expect(world.calls()).toBe(16);
+    expect(world.calls() - 4 - 10 - 1).toBeOneOf([1, 2]);
   });
 
   it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(

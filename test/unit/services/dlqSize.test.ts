@@ -9,6 +9,22 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
+const messageAt = (start: number): Message => ({
+  messageId: newId('msg', start),
+  accountId: 'acct',
+  prefix: 'Svc',
+  url: 'https://example.com/',
+  method: 'POST',
+  headers: [],
+  maxRetries: 0,
+  timeoutMs: 1_000,
+  labels: [],
+  createdAt: start,
+  notBefore: start,
+  callerIp: '192.0.2.1',
+  expiresAt: start + 600_000,
+});
+
 describe('the dead letter queue', () => {
   it('keeps to its size: the oldest entries make room, and those taken out do not count', async () => {
     const [{ keepDlqSize }, { listDeadLetters, putDeadLetter, removeDeadLetter }] = await Promise.all([
@@ -16,21 +32,7 @@ describe('the dead letter queue', () => {
       import('../../../lambdas/stores/dlq.ts'),
     ]);
     const start = Date.now();
-    const message: Message = {
-      messageId: newId('msg', start),
-      accountId: 'acct',
-      prefix: 'Svc',
-      url: 'https://example.com/',
-      method: 'POST',
-      headers: [],
-      maxRetries: 0,
-      timeoutMs: 1_000,
-      labels: [],
-      createdAt: start,
-      notBefore: start,
-      callerIp: '192.0.2.1',
-      expiresAt: start + 600_000,
-    };
+    const message = messageAt(start);
     const put = async (dlqId: string): Promise<void> => {
       await putDeadLetter({
         dlqId,
@@ -58,13 +60,42 @@ describe('the dead letter queue', () => {
         if (entry) entries.push(entry.dlqId);
       return entries;
     };
-    // One in so many entries is followed by a count.
-    for (const id of ids) await keepDlqSize('acct', id, 8 * 128);
+    await keepDlqSize('acct', ids[0] ?? '', 8 * 128);
     const [newest, , , ...older] = ids.toReversed();
     expect(await left()).toEqual([newest, ...older.slice(0, 127)]);
 
     // What made room, or was taken out, does not come back when its pointer does.
     for (const id of ids) await put(id);
     expect(await left()).toHaveLength(128);
+  });
+
+  it.each([1, 8, 20])('of %d entries is exact: the oldest of all go, and no other', async (size) => {
+    const [{ keepDlqSize }, { listDeadLetters, putDeadLetter }, { shardsOf }] = await Promise.all([
+      import('../../../lambdas/services/dlqSize.ts'),
+      import('../../../lambdas/stores/dlq.ts'),
+      import('../../../lambdas/stores/shards.ts'),
+    ]);
+    const accountId = `small-${size}`;
+    const start = Date.now();
+    const ids: string[] = [];
+    for (let number = 0; number < 30; number += 1) {
+      const dlqId = newId('dlq', start + number);
+      ids.push(dlqId);
+      await putDeadLetter({
+        dlqId,
+        message: { ...messageAt(start), accountId },
+        retried: 0,
+        failedAt: start,
+        responseStatus: 500,
+        responseHeaders: {},
+        expiresAt: start + 600_000,
+      });
+      await keepDlqSize(accountId, dlqId, size);
+      const there: string[] = [];
+      for (const shard of shardsOf(accountId)) {
+        for await (const { entry } of listDeadLetters(shard, {}, start)) if (entry) there.push(entry.dlqId);
+      }
+      expect(there.sort()).toEqual(ids.slice(-size).sort());
+    }
   });
 });

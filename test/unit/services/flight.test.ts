@@ -15,14 +15,25 @@ async function startProcess() {
     import('../../../lambdas/stores/dynamodb.ts'),
   ]);
   let calls = 0;
+  let isBroken = false;
   dynamodb.middlewareStack.add(
-    (next) => (args) => {
+    (next, context) => async (args) => {
       calls += 1;
+      if (isBroken && context.commandName === 'PutItemCommand') {
+        await setTimeout(100);
+        throw new Error('The table is throttled.');
+      }
       return next(args);
     },
     { step: 'initialize', name: 'watch' },
   );
-  return { ...flight, calls: () => calls };
+  return {
+    ...flight,
+    calls: () => calls,
+    breakTable: (broken: boolean) => {
+      isBroken = broken;
+    },
+  };
 }
 type Process = Awaited<ReturnType<typeof startProcess>>;
 
@@ -165,13 +176,30 @@ describe('deliveries in flight', () => {
   it('that were begun under a higher limit count under a lower one', async () => {
     const [one, other] = await processes(2);
     const account = accountWith(4);
-    const slots = await Promise.all([1, 2, 3].map(() => one?.takeSlot(account)));
+    const slots = await Promise.all([1, 2, 3].map(async () => one?.takeSlot(account)));
     const lowered = { ...account, limits: { max_global_parallelism: 2 } };
     expect(await one?.takeSlot(lowered)).toBeUndefined();
     expect(await other?.takeSlot(lowered)).toBeUndefined();
     expect(await other?.roomOf(lowered)).toBe(0);
     for (const slot of slots) await slot?.release();
     expect(await other?.takeSlot(lowered)).toBeDefined();
+  });
+
+  it('leak no slot when a lease cannot be written', async () => {
+    const [one] = await processes(1);
+    const account = accountWith(2);
+    const first = [await one?.takeSlot(account), await one?.takeSlot(account)];
+    one?.breakTable(true);
+    // It asks for a lease that cannot be written, and gets the slot of one that ends meanwhile.
+    const waits = one?.takeSlot(account);
+    await setTimeout(30);
+    void first[0]?.release();
+    const handedOn = await waits;
+    expect(handedOn).toBeDefined();
+    one?.breakTable(false);
+    await Promise.all([first[1]?.release(), handedOn?.release()]);
+    const all = await Promise.all([1, 2].map(async () => one?.takeSlot(account)));
+    expect(all.filter((slot) => slot !== undefined)).toHaveLength(2);
   });
 
   it('are given back once, however often', async () => {

@@ -194,4 +194,30 @@ describe('a worker that finds no room for a message', () => {
     await world.work();
     expect(scene.inbox.deliveries).toHaveLength(1);
   });
+
+  it('is looked at again although whoever took it from the line died', async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const { putLease, followAccount } = await importMore();
+    const { claimHeld } = await import('../../../lambdas/stores/held.ts');
+    const scene = await suspended();
+    const account = { ...scene.account, limits: { max_global_parallelism: 1 } };
+    await activate({ ...scene, account });
+    await putLease(account.id, { processId: 'other', slots: 1, until: start + 4_000 });
+    const [received] = await world.receive();
+    if (received === undefined) throw new Error('There is no pointer.');
+    await world.deliver(received.pointer);
+    const message = { QueueUrl: received.queueUrl, ReceiptHandle: received.handle };
+    await world.sqs.send(new DeleteMessageCommand(message));
+    // It is taken, and its pointer is never sent.
+    vi.setSystemTime(start + 4_500);
+    const { messageId, attempt } = received.pointer;
+    expect(await claimHeld({ accountId: account.id, messageId, attempt }, Date.now(), 0)).toBe(true);
+    for (let second = 6; second < 120; second += 5) {
+      vi.setSystemTime(start + second * 1_000);
+      for (const notice of await notices(account.id)) await followAccount(notice);
+    }
+    await world.work();
+    expect(scene.inbox.deliveries).toHaveLength(1);
+  });
 });

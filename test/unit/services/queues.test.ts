@@ -144,7 +144,7 @@ describe('a batch', () => {
     expect(world.callsOf('GetItemCommand')).toBe(5);
     expect(world.callsOf('QueryCommand')).toBe(1);
     expect(world.callsOf('PutItemCommand')).toBe(5);
-    // The last is the reservation of room for the messages.
+    // One more reserves room for the messages.
     expect(world.calls()).toBe(5 + 1 + 5 + 4 + 10 + 1);
   });
 });

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
 import { secretMark, tokenOf } from '../../../lambdas/domain/credentials.ts';
+import { parseMasterSecret } from '../../../lambdas/domain/masterSecret.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
 /** Operators change secrets in Secrets Manager, while functions that have read them go on. */
@@ -79,7 +82,7 @@ describe('the master secret', () => {
     later(5 * 60_000);
     const during = await getSigningKeys(account);
     expect(during.current).toBe(before.current);
-    set({ current: young });
+    set({ current: young, retired: [secretMark(old)] });
     later(5 * 60_000);
     expect((await getSigningKeys(account)).current).toBe(during.next);
   });
@@ -92,6 +95,43 @@ describe('the master secret', () => {
       await expect(getSigningKeys(account)).rejects.toThrow('at least 32 characters');
     },
   );
+});
+
+describe('npm run master-secret', () => {
+  const command = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ['--import', 'tsx', 'bin/masterSecret.ts', ...args], {
+      env: {
+        ...process.env,
+        AWS_ENDPOINT_URL_SECRETS_MANAGER: standIns().secretsUrl,
+        AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+      },
+    });
+
+  it('begins and ends the overlap, one after the other', async () => {
+    vi.useRealTimers();
+    const values = standIns().secretValues;
+    values.set('Svc/master', old);
+    expect((await command('begin')).stdout).toContain('the old one stays good until you end it');
+    const begun = parseMasterSecret(values.get('Svc/master') ?? '');
+    expect(begun).toMatchObject({ previous: old, retired: [] });
+    await expect(command('begin')).rejects.toThrow('The overlap before is not over yet; end it first.');
+    await command('end');
+    const ended = parseMasterSecret(values.get('Svc/master') ?? '');
+    expect(ended).toEqual({ current: begun.current, retired: [secretMark(old)] });
+    await expect(command('end')).rejects.toThrow('There is no overlap to end; begin one first.');
+    await expect(command('stop')).rejects.toMatchObject({ code: 2 });
+  });
+});
+
+describe('a secret that cannot be read again', () => {
+  it('stays known: a bad token is refused, and good ones are good', async () => {
+    const { accepts } = await startFunction();
+    expect(await accepts(old)).toBe(true);
+    set('broken');
+    later(11_000);
+    expect(await accepts(young)).toBe(false);
+    expect(await accepts(old)).toBe(true);
+  });
 });
 
 describe('the management password', () => {
