@@ -95,6 +95,11 @@ export class ServiceStack extends Stack {
       countUsage,
     ];
 
+    // A note that the line of what waits for room will be looked at.
+    const askForLook = [
+      on('usage', 'GetItem', 'PutItem'),
+      allow(['sqs:SendMessage'], queues.accountChanges.queueArn),
+    ];
     const ensureQueues = on('queues', 'Query', 'GetItem', 'PutItem');
 
     const serving = (id: string, handler: MessagingFunction, description: string, may: PolicyStatement[]) =>
@@ -168,9 +173,9 @@ export class ServiceStack extends Stack {
         ...authenticate,
         on('messages', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem'),
         on('dlq', 'Query', 'PutItem', 'UpdateItem'),
-        // Slots for what is in flight, and a look at the line of what waits for one.
-        on('usage', 'PutItem'),
-        allow(['sqs:SendMessage'], queues.accountChanges.queueArn),
+        // Slots for what is in flight.
+        on('usage', 'PutItem', 'DeleteItem'),
+        ...askForLook,
         onBodies('GetObject', 'PutObject'),
         ...sendPointers,
       ],
@@ -232,7 +237,7 @@ export class ServiceStack extends Stack {
         onBodies('DeleteObject'),
         send,
         ...scheduling.mayUse('CreateSchedule', 'DeleteSchedule'),
-        allow(['sqs:SendMessage'], queues.accountChanges.queueArn),
+        ...askForLook,
       ],
     });
     this.consume(queues, 'fire', fire);

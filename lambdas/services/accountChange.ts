@@ -15,8 +15,9 @@ const later = 20;
 const atOnce = 10;
 
 /**
- * Brings this region in line with an account that was changed: one that is served gets delivered what waits for it, of one that was deleted all ends that does not expire by itself. Doing it twice, or for an account that was not changed,
- * does nothing more.
+ * Brings this region in line with an account that was changed: one that is served gets delivered what waits for it, of one
+ * that was deleted all ends that does not expire by itself. Doing it twice, or for an account that was not changed, does
+ * nothing more.
  *
  * @param text the notice
  * @throws when it has to be done again
