@@ -229,7 +229,7 @@ export class ServiceStack extends Stack {
       timeout: timing.accountChanges.timeout,
       may: [
         on('accounts', 'GetItem'),
-        countUsage,
+        on('usage', 'Query'),
         on('messages', 'Query', 'GetItem', 'UpdateItem', 'DeleteItem'),
         on('schedules', 'Query', 'GetItem', 'DeleteItem'),
         on('groups', 'Query', 'GetItem', 'DeleteItem'),

@@ -97,6 +97,11 @@ const authenticate = [
   'dynamodb:GetItem Svc-accounts',
   'secretsmanager:GetSecretValue Svc/master',
 ];
+const askForLook = [
+  'dynamodb:GetItem Svc-usage',
+  'dynamodb:PutItem Svc-usage',
+  'sqs:SendMessage QueuesAccountChanges',
+];
 const ensureQueues = ['GetItem', 'PutItem', 'Query'].map((action) => `dynamodb:${action} QueueTable`);
 const sendNow = ['SendMessage', 'SendMessageBatch'].flatMap((action) => [
   `sqs:${action} QueuesLong`,
@@ -107,20 +112,20 @@ const sendPointers = [...sendNow, ...sendLater];
 const unschedule = 'scheduler:DeleteSchedule :schedule/';
 const perform = [
   ...authenticate,
+  ...askForLook,
   ...sendPointers,
   'dynamodb:BatchWriteItem Messages',
   'dynamodb:DeleteItem Messages',
   'dynamodb:GetItem Messages',
   'dynamodb:PutItem Dlq',
   'dynamodb:PutItem Messages',
-  'dynamodb:PutItem Svc-usage',
+  'dynamodb:DeleteItem Svc-usage',
   'dynamodb:Query Dlq',
   'dynamodb:Query Messages',
   'dynamodb:UpdateItem Dlq',
   'dynamodb:UpdateItem Messages',
   's3:GetObject Bodies',
   's3:PutObject Bodies',
-  'sqs:SendMessage QueuesAccountChanges',
 ];
 const consume = (queue: string) =>
   ['sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'].map((action) => `${action} ${queue}`);
@@ -245,6 +250,7 @@ describe('the roles', () => {
       [
         ...sendPointers,
         ...consume('QueuesAccountChanges'),
+        ...askForLook,
         unschedule,
         'dynamodb:DeleteItem Groups',
         'dynamodb:DeleteItem Messages',
@@ -260,9 +266,7 @@ describe('the roles', () => {
         'dynamodb:Query ScheduleTable',
         'dynamodb:Query Svc-usage',
         'dynamodb:UpdateItem Messages',
-        'dynamodb:UpdateItem Svc-usage',
         's3:DeleteObject Bodies',
-        'sqs:SendMessage QueuesAccountChanges',
       ],
     ],
   ])('let %s do what it must, and nothing else', (name, permissions) => {
