@@ -257,10 +257,13 @@ async function admit(
     const fresh = draftsOf(own).filter((draft) => !drafts.has(draft) && !refused.has(draft));
     if (fresh.length === 0) continue;
     const refusal = gate.admit(fresh.length);
-    for (const draft of fresh) if (refusal === undefined) drafts.add(draft);
-    for (const draft of fresh) if (refusal !== undefined) refused.set(draft, refusal);
+    if (refusal !== undefined) {
+      for (const draft of fresh) refused.set(draft, refusal);
+      continue;
+    }
+    for (const draft of fresh) drafts.add(draft);
     const { queueName } = item;
-    if (refusal !== undefined || queueName === undefined) continue;
+    if (queueName === undefined) continue;
     queues.set(queueName, [...(queues.get(queueName) ?? []), ...fresh]);
   }
   const withoutQueue = queues.size === 0 ? [] : await ensureQueues(account, [...queues.keys()]);

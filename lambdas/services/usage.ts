@@ -235,18 +235,16 @@ const shareOf = (own: number, others: number): number | undefined =>
 const capacity = 1_000;
 const meters = new Map<string, Meter>();
 
-/** Adds what is left of a day, or of an account that was not used for long. */
-async function putAway(meter: Meter): Promise<void> {
+/**
+ * Requests are not refused because their count could not be written: what is counted goes on to be counted, and is added
+ * with the next step.
+ */
+async function orLogged({ allowance: { accountId } }: Meter, adding: Promise<void>): Promise<void> {
   try {
-    await meter.add();
+    await adding;
   } catch (error) {
-    logFailure(meter, error);
+    log.warn('Usage could not be added to its count', { accountId, error: String(error) });
   }
-}
-
-/** What is counted goes on to be counted, and is added with the next step; requests are not refused for it. */
-function logFailure({ allowance: { accountId } }: Meter, error: unknown): void {
-  log.warn('Usage could not be added to its count', { accountId, error: String(error) });
 }
 
 async function meterOf(account: Account, time: number): Promise<Meter> {
@@ -257,11 +255,12 @@ async function meterOf(account: Account, time: number): Promise<Meter> {
   meter.allowance = allowance;
   meters.delete(account.id);
   meters.set(account.id, meter);
-  if (known !== undefined && known !== meter) await putAway(known);
+  // What is left of a day, or of an account that was not used for long, is added.
+  if (known !== undefined && known !== meter) await orLogged(known, known.add());
   const [oldest] = meters.values();
   if (meters.size > capacity && oldest !== undefined) {
     meters.delete(oldest.allowance.accountId);
-    await putAway(oldest);
+    await orLogged(oldest, oldest.add());
   }
   return meter;
 }
@@ -397,11 +396,7 @@ export async function countFollowing(account: Account, messages: number): Promis
  */
 export async function settleUsage(account: Account): Promise<void> {
   const meter = await meterOf(account, now());
-  try {
-    await meter.settle();
-  } catch (error) {
-    logFailure(meter, error);
-  }
+  await orLogged(meter, meter.settle());
 }
 
 /** What an answer says besides, once the soft daily limit is passed. */

@@ -114,6 +114,16 @@ export async function* queryRows(input: QueryCommandInput, client = dynamodb): A
   } while (from !== undefined);
 }
 
+/** All rows of a partition, in the order of their sort keys, strongly consistent. */
+export const rowsOf = (table: string, partitionKey: string, partition: string): AsyncGenerator<Row> =>
+  queryRows({
+    TableName: table,
+    ConsistentRead: true,
+    KeyConditionExpression: '#partition = :partition',
+    ExpressionAttributeNames: { '#partition': partitionKey },
+    ExpressionAttributeValues: { ':partition': { S: partition } },
+  });
+
 /** DynamoDB takes 25 rows at once. */
 const rowsPerWrite = 25;
 /** How long what was left unprocessed is tried again; a request to the API ends after 29 s. */

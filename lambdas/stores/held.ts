@@ -1,6 +1,6 @@
 /**
- * Pointers to messages whose account is suspended: they wait here, and not in the queues, until it is served again. They
- * stand in the messages table, in partitions of their own.
+ * Attempts that wait for their account: until it is served again, or has room for one more delivery. They wait here, and
+ * not in the queues: in the messages table, in partitions of their own.
  */
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { namePattern } from '../domain/names.ts';
 import type { Queue } from '../domain/queue.ts';
 import { settings } from '../settings.ts';
-import { dynamodb, getRow, queryRows, toItem, unchanged, unlessRefused } from './dynamodb.ts';
+import { dynamodb, getRow, rowsOf, toItem, unchanged, unlessRefused } from './dynamodb.ts';
 
 const queueRow = z.object({
   accountId: z.string(),
@@ -23,14 +23,9 @@ export async function loadQueue(accountId: string, name: string): Promise<Queue 
 
 /** All queues of an account, by name. */
 export async function listQueues(accountId: string): Promise<readonly Queue[]> {
-  const rows = queryRows({
-    TableName: settings.queuesTable,
-    ConsistentRead: true,
-    KeyConditionExpression: 'accountId = :account',
-    ExpressionAttributeValues: { ':account': { S: accountId } },
-  });
   const queues: Queue[] = [];
-  for await (const row of rows) queues.push(queueRow.parse(row));
+  for await (const row of rowsOf(settings.queuesTable, 'accountId', accountId))
+    queues.push(queueRow.parse(row));
   return queues;
 }
 

@@ -12,7 +12,7 @@ import { epochSeconds } from '../domain/message.ts';
 import type { LastFire, Schedule } from '../domain/schedule.ts';
 import { settings } from '../settings.ts';
 import { storedBody, type StoredBody } from './bodies.ts';
-import { dynamodb, getRow, queryRows, toItem, unlessRefused, type Row } from './dynamodb.ts';
+import { dynamodb, getRow, rowsOf, toItem, unlessRefused, type Row } from './dynamodb.ts';
 
 const pairs = z.array(z.tuple([z.string(), z.string()]));
 
@@ -66,15 +66,9 @@ export async function loadSchedule(
 
 /** All schedules of an account, by id. */
 export async function listSchedules(accountId: string): Promise<readonly StoredSchedule[]> {
-  const rows = queryRows({
-    TableName: settings.schedulesTable,
-    ConsistentRead: true,
-    KeyConditionExpression: '#owner = :owner',
-    ExpressionAttributeNames: { '#owner': 'owner' },
-    ExpressionAttributeValues: { ':owner': { S: accountId } },
-  });
   const schedules: StoredSchedule[] = [];
-  for await (const row of rows) schedules.push(scheduleOf(row));
+  for await (const row of rowsOf(settings.schedulesTable, 'owner', accountId))
+    schedules.push(scheduleOf(row));
   return schedules;
 }
 

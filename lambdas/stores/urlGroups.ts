@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { namePattern } from '../domain/names.ts';
 import type { UrlGroup } from '../domain/urlGroup.ts';
 import { settings } from '../settings.ts';
-import { dynamodb, getRow, queryRows, toItem, unchanged, unlessRefused, type Row } from './dynamodb.ts';
+import { dynamodb, getRow, rowsOf, toItem, unchanged, unlessRefused, type Row } from './dynamodb.ts';
 
 const groupRow = z.object({
   accountId: z.string(),
@@ -29,14 +29,8 @@ export async function loadUrlGroup(accountId: string, name: string): Promise<Url
 
 /** All groups of an account, by name. */
 export async function listUrlGroups(accountId: string): Promise<readonly UrlGroup[]> {
-  const rows = queryRows({
-    TableName: settings.groupsTable,
-    ConsistentRead: true,
-    KeyConditionExpression: 'accountId = :account',
-    ExpressionAttributeValues: { ':account': { S: accountId } },
-  });
   const groups: UrlGroup[] = [];
-  for await (const row of rows) groups.push(groupOf(row));
+  for await (const row of rowsOf(settings.groupsTable, 'accountId', accountId)) groups.push(groupOf(row));
   return groups;
 }
 

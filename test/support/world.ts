@@ -44,6 +44,22 @@ export const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string | und
 export const configOf = (config: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
   new Map(Object.entries(config).map(([name, value]) => [name, [value]]));
 
+/** A request to publish, as the handlers hand it on. */
+export const requestOf = (
+  destination: string,
+  config: Readonly<Record<string, string>> = {},
+  body = 'work',
+) => ({
+  prefix: 'Svc',
+  config: configOf(config),
+  otherHeaders: [],
+  otherQuery: [],
+  destination,
+  body: Buffer.from(body),
+  callerIp: '127.0.0.1',
+  host: 'api.example.com',
+});
+
 async function importLambdas() {
   const [deliver, publish, accounts, stores, usage, dynamodb, queue, settings, pointers] = await Promise.all([
     import('../../lambdas/services/deliver.ts'),
@@ -173,17 +189,8 @@ export async function openWorld() {
     return pointers;
   }
 
-  const publish = (destination: string, config: Readonly<Record<string, string>> = {}, body = 'work') =>
-    lambdas.publishRequest(account, {
-      prefix: 'Svc',
-      config: configOf(config),
-      otherHeaders: [],
-      otherQuery: [],
-      destination,
-      body: Buffer.from(body),
-      callerIp: '127.0.0.1',
-      host: 'api.example.com',
-    });
+  const publish = (...request: Parameters<typeof requestOf>) =>
+    lambdas.publishRequest(account, requestOf(...request));
 
   return {
     ...lambdas,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { newAccount, type Account } from '../../../lambdas/domain/account.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
+import { requestOf } from '../../support/world.ts';
 
 useStandIns();
 
@@ -17,25 +18,15 @@ const importLambdas = async () => {
   return { ...follow, ...schedules, ...groups, ...accounts, schedulesStore, groupsStore };
 };
 
-const config = (values: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
-  new Map(Object.entries(values).map(([name, value]) => [name, [value]]));
-
 async function accountWithThings(): Promise<Account> {
   const lambdas = await importLambdas();
   const account = newAccount({ id: randomUUID(), plan: 'paid', region: 'eu-central-1', createdAt: 0 });
   await lambdas.saveAccount(account, undefined);
-  const request = {
-    prefix: 'Svc',
-    otherHeaders: [],
-    otherQuery: [],
-    destination: 'https://example.com/hook',
-    // Large enough to have a row of its own.
-    body: Buffer.from('x'.repeat(3_000)),
-    callerIp: '127.0.0.1',
-    host: 'api.example.com',
-  };
-  await lambdas.createSchedule(account, { ...request, config: config({ cron: '0 * * * *' }) });
-  await lambdas.createSchedule(account, { ...request, config: config({ cron: '30 4 1 * MON' }) });
+  // Large enough to have a row of its own.
+  const body = 'x'.repeat(3_000);
+  for (const cron of ['0 * * * *', '30 4 1 * MON']) {
+    await lambdas.createSchedule(account, requestOf('https://example.com/hook', { cron }, body));
+  }
   await lambdas.addEndpoints(account, {
     name: 'group',
     body: Buffer.from('{"endpoints":[{"url":"https://example.com/a"}]}'),

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../../../lambdas/domain/account.ts';
 import type { Inbox } from '../../support/receiver.ts';
-import { configOf, deathsAt, openWorld, type World } from '../../support/world.ts';
+import { deathsAt, openWorld, requestOf, type World } from '../../support/world.ts';
 
 /** What if the process dies here? Messages of a suspended account are held, and let go, by processes that die at each call. */
 
@@ -39,16 +39,7 @@ async function suspended(body = 'work'): Promise<Scene> {
   };
   await world.saveAccount(account, undefined);
   const inbox = world.receiver.inbox();
-  await world.publishRequest(account, {
-    prefix: 'Svc',
-    config: configOf({}),
-    otherHeaders: [],
-    otherQuery: [],
-    destination: inbox.url,
-    body: Buffer.from(body),
-    callerIp: '127.0.0.1',
-    host: 'api.example.com',
-  });
+  await world.publishRequest(account, requestOf(inbox.url, {}, body));
   world.reset();
   return { account, inbox };
 }

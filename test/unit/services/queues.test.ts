@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Account } from '../../../lambdas/domain/account.ts';
-import { configOf, deathsAt, openWorld, type World } from '../../support/world.ts';
+import { deathsAt, openWorld, requestOf, type World } from '../../support/world.ts';
 
 /** Queues, seen from inside: what they cost, how long they are remembered, and what a schedule's fire makes of them. */
 
@@ -32,15 +32,8 @@ afterEach(() => {
 });
 
 const requestTo = (queueName: string | undefined, config: Readonly<Record<string, string>> = {}) => ({
-  prefix: 'Svc',
-  config: configOf(config),
-  otherHeaders: [],
-  otherQuery: [],
-  destination: world.receiver.origin,
+  ...requestOf(world.receiver.origin, config),
   queueName,
-  body: Buffer.from('work'),
-  callerIp: '127.0.0.1',
-  host: 'api.example.com',
 });
 
 const enqueue = (queueName: string | undefined, account: Account = world.account) =>

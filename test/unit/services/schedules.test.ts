@@ -3,7 +3,7 @@ import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { shardOf } from '../../../lambdas/domain/ids.ts';
-import { configOf, deathsAt, idsOf, openWorld, type World } from '../../support/world.ts';
+import { configOf, deathsAt, idsOf, openWorld, requestOf, type World } from '../../support/world.ts';
 
 /** Schedules and far messages, seen from inside: what stands in the table and in Scheduler, and what a death leaves. */
 
@@ -52,16 +52,7 @@ async function inScheduler(prefix: string): Promise<readonly string[]> {
 }
 
 const create = (scheduleId: string, destination: string, cron = '* * * * *', body = 'tick') =>
-  lambdas.createSchedule(world.account, {
-    prefix: 'Svc',
-    config: configOf({ cron, 'schedule-id': scheduleId }),
-    otherHeaders: [],
-    otherQuery: [],
-    destination,
-    body: Buffer.from(body),
-    callerIp: '127.0.0.1',
-    host: 'api.example.com',
-  });
+  lambdas.createSchedule(world.account, requestOf(destination, { cron, 'schedule-id': scheduleId }, body));
 
 async function saveIdOf(scheduleId: string): Promise<string> {
   const schedule = await lambdas.loadSchedule('acct', scheduleId);
