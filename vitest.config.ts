@@ -1,35 +1,52 @@
 import { defineConfig } from 'vitest/config';
+import { limitForTestsMs } from './test/support/limits.ts';
 
-const stage = ['./test/support/sharedService.ts'];
+const bundledStage = './test/support/bundledStage.ts';
+const limits = { testTimeout: limitForTestsMs, hookTimeout: limitForTestsMs };
 
 export default defineConfig({
   test: {
-    // Tests wait much more than they compute: even two cores do well with four files at once.
+    // Tests wait much more than they compute: even two cores do well with four files at once. The projects follow each
+    // other, because each has its own number of workers.
     maxWorkers: 4,
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     projects: [
       {
         test: {
+          ...limits,
           name: 'unit',
+          // A thread starts sooner than a process, and one in which the SDK has become fast is good for many files.
+          pool: 'threads',
+          isolate: false,
+          maxWorkers: 2,
+          setupFiles: ['./test/support/startAfresh.ts'],
           include: ['test/unit/**/*.test.ts'],
-          env: { POWERTOOLS_LOG_LEVEL: 'SILENT' },
+          globalSetup: [bundledStage],
+          // `POWERTOOLS_LOG_LEVEL=DEBUG` shows what the service logs.
+          env: { POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'SILENT' },
         },
       },
       {
         test: {
+          ...limits,
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // The CDK takes seconds to import, and a template to synthesize: one process does both once, for all files.
+          isolate: false,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
+          ...limits,
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts', 'test/clients/**/*.test.ts'],
-          globalSetup: stage,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          globalSetup: [bundledStage, './test/support/sharedService.ts'],
+          // What a process has imported and warmed up serves the next file too; each has an account of its own all the same.
+          isolate: false,
+          setupFiles: ['./test/support/ownAccount.ts'],
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -1,7 +1,8 @@
-/** What a cold start loads, and how long it takes to load it. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+/** Measures what a cold start loads, and how long that takes. */
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, handlersDirectory } from '../lib/bundle.ts';
+import { coldStart } from '../test/support/coldStart.ts';
 import { bundleUrl, compileChild, runChild } from './child.ts';
 import { importResult } from './children/protocol.ts';
 import { median } from './median.ts';
@@ -11,7 +12,7 @@ export interface BundleCost {
   /** `index.mjs` and all that it imports at once, in bytes. */
   readonly startBytes: number;
   readonly allBytes: number;
-  /** Of an import in a fresh process, in milliseconds: medians. */
+  /** The time of an import in a new process: medians. */
   readonly importWallMs: number;
   readonly importCpuMs: number;
 }
@@ -22,7 +23,7 @@ export async function measureBundles(): Promise<readonly BundleCost[]> {
   const program = compileChild('import');
   const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
   const times = new Map(handlers.map((handler) => [handler, { url: bundleUrl(handler), ...newTimes() }]));
-  // In turns, so that a busy moment of the machine is shared by all.
+  // In turns, so that a busy moment of the machine falls on all of them.
   for (let turn = 0; turn < imports; turn += 1) {
     for (const { url, wall, cpu } of times.values()) {
       const { result } = await runChild(program, { bundle: url }, importResult);
@@ -34,7 +35,7 @@ export async function measureBundles(): Promise<readonly BundleCost[]> {
     const folder = bundle(handler);
     return {
       handler,
-      startBytes: sum(loadedAtStart(folder).map((file) => statSync(join(folder, file)).size)),
+      startBytes: sum([...coldStart(folder).values()].map((text) => Buffer.byteLength(text))),
       allBytes: sum(readdirSync(folder).map((file) => statSync(join(folder, file)).size)),
       importWallMs: median(wall),
       importCpuMs: median(cpu),
@@ -45,16 +46,3 @@ export async function measureBundles(): Promise<readonly BundleCost[]> {
 const newTimes = (): { wall: number[]; cpu: number[] } => ({ wall: [], cpu: [] });
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-
-/** The files that `index.mjs` needs before its first line runs: those it, or one of them, imports by statement. */
-function loadedAtStart(folder: string): readonly string[] {
-  const loaded = new Set(['index.mjs']);
-  // A set gives its later members too while it is gone through.
-  for (const file of loaded) {
-    const text = readFileSync(join(folder, file), 'utf8');
-    for (const [, part] of text.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) {
-      if (part !== undefined) loaded.add(part);
-    }
-  }
-  return [...loaded];
-}

@@ -1,4 +1,4 @@
-/** Measurements in a process of their own, which runs nothing but what is measured: no TypeScript loader, no stand-in. */
+/** Measures in a process of its own, which runs nothing else: no TypeScript loader, no stand-in. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ import { bundle } from '../lib/bundle.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Translates a child's program, and returns its file. */
-export function compileChild(name: 'import' | 'invoke'): string {
+/** Translates a child's program into one file, and returns that. */
+export function compileChild(name: 'import' | 'invoke' | 'deliver' | 'api'): string {
   const outfile = join(root, `.cache/bench/${name}.mjs`);
   buildSync({
     entryPoints: [join(import.meta.dirname, `children/${name}.ts`)],
@@ -18,6 +18,12 @@ export function compileChild(name: 'import' | 'invoke'): string {
     bundle: true,
     platform: 'node',
     format: 'esm',
+    minify: true,
+    mainFields: ['module', 'main'],
+    // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
+    banner: {
+      js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
+    },
     logLevel: 'error',
   });
   return outfile;
@@ -26,7 +32,7 @@ export function compileChild(name: 'import' | 'invoke'): string {
 /** The URL of a handler's bundle, as its process imports it. */
 export const bundleUrl = (handler: string): string => pathToFileURL(join(bundle(handler), 'index.mjs')).href;
 
-/** What a function finds in Lambda besides the stage's environment: its log is as long, its requests as large. */
+/** Variables that Lambda sets besides the stage's environment. With them the log is as long as there, and requests as large. */
 const asDeployed = {
   AWS_LAMBDA_FUNCTION_NAME: 'Svc-us-east-1-Service-DeliverShort',
   POWERTOOLS_LOG_LEVEL: 'INFO',
@@ -36,7 +42,7 @@ const asDeployed = {
 
 export interface ChildResult<Result> {
   readonly result: Result;
-  /** What it wrote to its standard output, in bytes: a function's log. */
+  /** The size of its standard output, which is a function's log. */
   readonly outputBytes: number;
 }
 

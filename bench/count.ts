@@ -1,11 +1,11 @@
-/** What one message's way makes AWS bill, counted while the real handlers make it. */
+/** Counts what AWS bills for a message, while the real handlers publish and deliver it. */
 import { checkAnswer } from './answer.ts';
-import { bodies, queueEvent } from './events.ts';
+import { bodies, jsonBody, queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
 import { dollarsPerMillion, type Unit } from './prices.ts';
 import type { World } from './world.ts';
 
-/** How many pointers one invocation of deliver gets: one where little happens, ten under load. */
+/** The number of attempts that one invocation of deliver gets: one where little happens, ten under load. */
 export const batchSizes = [1, 10] as const;
 export type BatchSize = (typeof batchSizes)[number];
 
@@ -19,7 +19,7 @@ export interface BillLine {
 }
 
 export interface Bill {
-  /** What the body is. */
+  /** The kind of body, as the tables call it. */
   readonly body: string;
   readonly lines: readonly BillLine[];
 }
@@ -29,17 +29,18 @@ export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
   lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);
 
 /**
- * Of so many messages the average is billed, in whatever batches: usage is added up once for several messages, and this is
- * a whole number of such steps at the beginning of an account's day, when they are the shortest.
+ * The number of messages whose average is billed. Usage is added up once for several messages, in steps that are shortest at the
+ * beginning of an account's day, and this is a whole number of such steps.
  */
 const counted = 60;
 
 /**
- * Bills of the bodies. Every handler is warm: its secret and, in deliver, its account are already read, as they are for all
- * but the first of ten seconds; and what the account has used today is known.
+ * Makes the bill of each body. Every handler is warm: it has read its secret, the usage of the day and the hosts of the APIs,
+ * which it does once in minutes, and deliver has read the account, which it does once in ten seconds.
  */
 export async function countUses(world: World): Promise<readonly Bill[]> {
   const bills: Bill[] = [];
+  await warmUp(world);
   for (const [name, body] of bodies) {
     for (let made = 0; made < counted; made += 10) await messagesWay(world, body, 10);
     const lists = new Map<BatchSize, readonly Use[]>();
@@ -53,12 +54,18 @@ export async function countUses(world: World): Promise<readonly Bill[]> {
   return bills;
 }
 
-/** Publishes so many messages and delivers them in one batch. */
+/** Lets both functions read what a process reads once. It is not counted. */
+async function warmUp(world: World): Promise<void> {
+  checkAnswer(await world.publish.invoke(world.eventFor(jsonBody)));
+  checkAnswer(await world.deliver.invoke(queueEvent(await world.takeAttempts(1))));
+}
+
+/** Publishes messages and delivers them in one batch of that size. */
 async function messagesWay(world: World, body: Buffer, size: BatchSize): Promise<readonly Use[]> {
   const published = await world.meter.measure('publish', async () => {
     for (let made = 0; made < size; made += 1) checkAnswer(await world.publish.invoke(world.eventFor(body)));
   });
-  const event = queueEvent(await world.takePointers(size));
+  const event = queueEvent(await world.takeAttempts(size));
   const delivered = await world.meter.measure('deliver', async () => {
     checkAnswer(await world.deliver.invoke(event));
   });
@@ -74,7 +81,7 @@ async function messagesWay(world: World, body: Buffer, size: BatchSize): Promise
   ];
 }
 
-/** Adds up the uses of a kind, in the order of their first, and divides them by the messages they were for. */
+/** Adds up the uses of each kind, in the order of the first of the kind, and divides them by the number of messages. */
 function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>): readonly BillLine[] {
   const amount = (of: Use, size: BatchSize): number =>
     (lists.get(size) ?? [])

@@ -1,4 +1,4 @@
-/** CPU time of the bundled handlers for each message: what a Lambda of little memory has least of. */
+/** CPU time of the bundled handlers for each message. A Lambda function with little memory has little CPU, too. */
 import { bundleUrl, compileChild, runChild } from './child.ts';
 import { invokeResult } from './children/protocol.ts';
 import { jsonBody, queueEvent } from './events.ts';
@@ -10,7 +10,7 @@ export interface CpuTime {
   /** Milliseconds in user and system mode for each message: the median of the rounds, and the best of them. */
   readonly medianMs: number;
   readonly leastMs: number;
-  /** What is logged for each message. */
+  /** The size of the log's lines, for each message. */
   readonly logBytes: number;
 }
 
@@ -26,9 +26,9 @@ export async function measureCpu(world: World): Promise<readonly CpuTime[]> {
   const publishEvents = Array.from({ length: allMessages }, () => world.eventFor(jsonBody));
   const publish = await measure(program, 'publish', publishEvents, 1);
 
-  const pointers = await world.takePointers(allMessages);
+  const attempts = await world.takeAttempts(allMessages);
   const deliverEvents = Array.from({ length: allMessages / batchSize }, (_, index) =>
-    queueEvent(pointers.slice(index * batchSize, (index + 1) * batchSize)),
+    queueEvent(attempts.slice(index * batchSize, (index + 1) * batchSize)),
   );
   return [publish, await measure(program, 'deliver', deliverEvents, batchSize)];
 }

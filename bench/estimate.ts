@@ -1,29 +1,29 @@
 /**
- * What a message costs besides what can be counted: it depends on how fast AWS and the destination answer, so it is an
- * estimate, and says from what.
+ * Estimates the costs of a message that cannot be counted, because they depend on how fast AWS and the destination answer. The
+ * assumptions are printed with the result.
  */
 import type { BatchSize } from './count.ts';
 import type { CpuTime } from './cpu.ts';
 import { dollarsPerMillion } from './prices.ts';
 
-/** What the estimate takes for granted. */
+/** The assumptions of the estimate. */
 export const assumed = {
-  /** Of publish and deliver, as they are deployed. */
+  /** The memory of publish and deliver, as they are deployed. */
   memoryMb: 512,
-  /** One call of DynamoDB or SQS. */
+  /** The duration of one call of DynamoDB or SQS. */
   awsCallMs: 5,
-  /** From connecting to the end of the answer. */
+  /** The time from connecting to a destination to the end of its answer. */
   destinationMs: 100,
-  /** A line of the gateway's access log. */
+  /** The size of a line of the gateway's access log. */
   accessLogBytes: 216,
-  /** CloudWatch adds so many bytes to each event. */
+  /** CloudWatch bills so many bytes more for each line. */
   logEventBytes: 26,
 } as const;
 
-/** Lambda gives a function a whole CPU at so much memory, and less in proportion. */
+/** With so much memory Lambda gives a function a whole CPU, with less a part in proportion. */
 const memoryOfOneCpuMb = 1769;
 
-/** Calls that wait for one another: the account, then row and pointer; the history, then the record. */
+/** Calls that wait for each other. In publish: the account, then row and attempt. In deliver: the history, then the record. */
 const callsInARow = 2;
 
 export interface Estimate {

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import type { Message } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 
-/** So large is every measured message. */
+/** The size of every measured message. */
 export const bodyBytes = 1024;
 
-/** As webhooks are. */
+/** A body as webhooks have it. */
 export const jsonBody = orderEvent();
 export const jsonBodyName = '1 KB of JSON';
 
-/** Bodies by what they are called in the tables; random bytes take most room, because nothing shortens them. */
+/** The bodies, by their names in the tables. Random bytes cost most, because they cannot be compressed. */
 export const bodies: ReadonlyMap<string, Buffer> = new Map([
   [jsonBodyName, jsonBody],
   ['1 KB of random bytes', randomBytes(bodyBytes)],
@@ -56,8 +56,19 @@ function orderEvent(): Buffer {
   return Buffer.from(event(note.slice(0, room)));
 }
 
-/** What of API Gateway's proxy event a real client's request fills. */
-export function publishEvent(token: string, destination: string, body: Buffer): object {
+/** A request to the messaging API. */
+export interface ApiRequest {
+  readonly token: string;
+  /** The route's path, such as `/v2/publish/{destination+}`. */
+  readonly route: string;
+  readonly pathParameters: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** The fields of API Gateway's proxy event that a real client's request fills. */
+export function apiEvent({ token, route, pathParameters, headers: added, body }: ApiRequest): object {
+  const path = route.replaceAll(/\{(\w+)\+?\}/g, (_, name: string) => pathParameters[name] ?? '');
   const headers = {
     Accept: '*/*',
     Authorization: `Bearer ${token}`,
@@ -68,21 +79,22 @@ export function publishEvent(token: string, destination: string, body: Buffer): 
     'X-Forwarded-For': '203.0.113.7',
     'X-Forwarded-Port': '443',
     'X-Forwarded-Proto': 'https',
+    ...added,
   };
   return {
-    resource: '/v2/publish/{destination+}',
-    path: `/v2/publish/${destination}`,
+    resource: route,
+    path,
     httpMethod: 'POST',
     headers,
     multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
     queryStringParameters: null,
     multiValueQueryStringParameters: null,
-    pathParameters: { destination },
+    pathParameters,
     stageVariables: null,
     requestContext: {
       requestId: 'c6af9ac6-7b61-11e6-9a41-93e8deadbeef',
       domainName: headers.Host,
-      path: `/api/v2/publish/${destination}`,
+      path: `/api${path}`,
       identity: { sourceIp: '203.0.113.7' },
     },
     body: body.toString('base64'),

@@ -1,111 +1,188 @@
 /**
- * Counts every request that this process makes to AWS, and what AWS bills for it. The two clients that carry the messages
+ * Counts every request that this process makes to AWS, and what AWS bills for it. The clients that carry the messages
  * are watched from inside, where items and payloads can be measured; all HTTP requests are watched from outside as well,
  * so that no retry and no other client goes uncounted.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
-import type { DynamoDBClient, ServiceOutputTypes } from '@aws-sdk/client-dynamodb';
+import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
-import type { StandIns } from '../local/standIns.ts';
-import { tables, type TableShape } from '../lambdas/resources.ts';
+import type { StandIns } from '../local/stage/standIns.ts';
+import { DynamodbUses, type Step } from './dynamodbUses.ts';
 import type { Unit } from './prices.ts';
-import { readUnits, sqsRequests, writeUnits, type Item } from './units.ts';
+import { sqsRequests } from './units.ts';
 
-/** Something that AWS bills. */
-export interface Use {
-  /** Whose doing it is, such as `publish`. */
+/** A use of AWS that is billed. */
+export interface Use extends Step {
+  /** The function that made the call, such as `publish`. */
   readonly by: string;
-  /** What was called, such as `PutItem messages`. */
-  readonly what: string;
-  readonly unit: Unit;
-  readonly amount: number;
+}
+
+/** A use that a call of the measured code had. */
+export interface CountedUse extends Use {
+  /** The number of the call in its measurement: a call may have several uses. */
+  readonly call: number;
 }
 
 export interface Meter {
   /** Does some work and returns what it used. */
-  measure(by: string, work: () => Promise<void>): Promise<readonly Use[]>;
+  measure(by: string, work: () => Promise<void>): Promise<readonly CountedUse[]>;
+  /** Watches the clients of one more copy of the service, in this process. */
+  watch(clients: Clients): void;
 }
 
-interface Clients {
+export interface Clients {
   readonly dynamodb: DynamoDBClient;
   readonly sqs: SQSClient;
 }
 
-type Step = Omit<Use, 'by'>;
-type RecordStep = (what: string, unit: Unit, amount: number) => void;
+type RecordStep = (step: Step) => void;
+
+/** The uses of the work that is measured. */
+class Measurement {
+  /** The uses of each call, in the order in which the calls were begun. */
+  readonly #calls: Step[][] = [];
+  /** Calls of the two clients, as they told. */
+  #told = 0;
+  /** HTTP requests of the two clients, as they were seen from outside. */
+  #seen = 0;
+
+  /** A client makes a call, and tells of its uses. */
+  beginTold(): RecordStep {
+    this.#told += 1;
+    return this.begin();
+  }
+
+  begin(): RecordStep {
+    const steps: Step[] = [];
+    this.#calls.push(steps);
+    return (step) => steps.push(step);
+  }
+
+  noteSeen(): void {
+    this.#seen += 1;
+  }
+
+  /** @throws Error when a request was made that no client told of */
+  usesBy(by: string): readonly CountedUse[] {
+    if (this.#told !== this.#seen) {
+      throw new Error(`${by} made ${this.#seen} requests, of which ${this.#told} are accounted for.`);
+    }
+    return this.#calls.flatMap((steps, call) => steps.map((step) => ({ by, ...step, call })));
+  }
+}
+
+/** The measurement that is under way; undefined while nothing is measured. */
+type Current = () => Measurement | undefined;
 
 /** @throws Error from `measure` when a request was made that no client told of, or DynamoDB counts other units */
-export function attachMeter({ dynamodb, sqs }: Clients, standIns: StandIns): Meter {
-  /** The uses of each call, in the order in which the calls were begun; absent while nothing is measured. */
-  let calls: Step[][] | undefined;
-  let told = 0;
-  let seen = 0;
-  const begin = (): RecordStep => {
-    const steps: Step[] = [];
-    calls?.push(steps);
-    return (what, unit, amount) => steps.push({ what, unit, amount });
+export function attachMeter(own: Clients, standIns: StandIns): Meter {
+  let current: Measurement | undefined;
+  const rules = new DynamodbUses();
+  const watch = ({ dynamodb, sqs }: Clients): void => {
+    watchDynamodb(dynamodb, rules, () => current);
+    watchSqs(sqs, () => current);
   };
+  watch(own);
+  watchRequests(standIns, () => current);
+  return {
+    watch,
+    measure: async (by, work) => {
+      const measurement = new Measurement();
+      current = measurement;
+      try {
+        await work();
+      } finally {
+        current = undefined;
+      }
+      return measurement.usesBy(by);
+    },
+  };
+}
 
-  dynamodb.middlewareStack.add(
+function watchDynamodb({ middlewareStack }: DynamoDBClient, rules: DynamodbUses, current: Current): void {
+  middlewareStack.add(
     (next, context) => async (args) => {
-      if (calls === undefined) return next(args);
-      told += 1;
-      const input = { ...args.input, ReturnConsumedCapacity: 'INDEXES' as const };
-      const record = begin();
-      const result = await next({ ...args, input });
-      recordDynamodb(operationOf(context.commandName), input, result.output, record);
-      return result;
+      const operation = operationOf(context.commandName);
+      const record = current()?.beginTold();
+      // An update is billed by the whole row; who asks for nothing back is told it all the same.
+      const asked =
+        operation === 'UpdateItem' ? { ReturnValues: 'ALL_NEW' as const, ...args.input } : args.input;
+      if (record === undefined) {
+        const result = await next({ ...args, input: asked });
+        rules.note(operation, asked, result.output);
+        return result;
+      }
+      const input = { ...asked, ReturnConsumedCapacity: 'INDEXES' as const };
+      try {
+        const result = await next({ ...args, input });
+        rules.usesOf(operation, input, result.output).forEach(record);
+        return result;
+      } catch (error) {
+        if (isRefused(error)) record(rules.refused(operation, input));
+        throw error;
+      }
     },
     { step: 'initialize', name: 'meter' },
   );
-  sqs.middlewareStack.add(
+}
+
+/** By its name: a bundle has a class of its own. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof Error && error.name === ConditionalCheckFailedException.name;
+
+function watchSqs({ middlewareStack }: SQSClient, current: Current): void {
+  middlewareStack.add(
     (next, context) => (args) => {
-      if (calls === undefined) return next(args);
-      told += 1;
-      recordSqs(operationOf(context.commandName), args.input, begin());
+      const record = current()?.beginTold();
+      if (record !== undefined) sqsUses(operationOf(context.commandName), args.input).forEach(record);
       return next(args);
     },
     { step: 'initialize', name: 'meter' },
   );
+}
 
-  const byHost = new Map<string, (request: ClientRequest) => void>([
-    [new URL(standIns.dynamodbUrl).host, () => (seen += 1)],
-    [new URL(standIns.sqs.url).host, () => (seen += 1)],
+/** Sees all HTTP requests from outside: those of the two clients are counted, those of the others are uses themselves. */
+function watchRequests(standIns: StandIns, current: Current): void {
+  const countSeen = (measurement: Measurement): void => {
+    measurement.noteSeen();
+  };
+  const byHost = new Map<string, (measurement: Measurement, request: ClientRequest) => void>([
+    [new URL(standIns.dynamodbUrl).host, countSeen],
+    [new URL(standIns.sqs.url).host, countSeen],
     [
       new URL(standIns.s3Url).host,
-      ({ method }) => {
-        begin()(`${method} object`, s3UnitOf(method), 1);
+      (measurement, { method }) => {
+        measurement.begin()({ what: `${method} object`, unit: s3UnitOf(method), amount: 1 });
       },
     ],
     [
       new URL(standIns.secretsUrl).host,
-      () => {
-        begin()('GetSecretValue', 'secretRead', 1);
+      (measurement) => {
+        measurement.begin()({ what: 'GetSecretValue', unit: 'secretRead', amount: 1 });
+      },
+    ],
+    [
+      new URL(standIns.scheduler.url).host,
+      (measurement, { method }) => {
+        const record = measurement.begin();
+        if (method === 'POST') record({ what: scheduledCall, unit: 'scheduled', amount: 1 });
+        // Only what Scheduler sends is billed: what is taken back in time costs nothing after all.
+        if (method === 'DELETE')
+          record({ what: 'DeleteSchedule, so not sent', unit: 'scheduled', amount: -1 });
       },
     ],
   ]);
   subscribe('http.client.request.start', (message) => {
     const { request } = httpRequest.parse(message);
-    if (calls !== undefined) byHost.get(String(request.getHeader('host')))?.(request);
+    const measurement = current();
+    if (measurement !== undefined) byHost.get(String(request.getHeader('host')))?.(measurement, request);
   });
-
-  return {
-    measure: async (by, work) => {
-      const measured: Step[][] = [];
-      calls = measured;
-      [told, seen] = [0, 0];
-      try {
-        await work();
-      } finally {
-        calls = undefined;
-      }
-      if (told !== seen) throw new Error(`${by} made ${seen} requests, of which ${told} are accounted for.`);
-      return measured.flat().map((step) => ({ by, ...step }));
-    },
-  };
 }
+
+/** A schedule in the bill. */
+export const scheduledCall = 'CreateSchedule, and its sending';
 
 const httpRequest = z.object({ request: z.instanceof(ClientRequest) });
 
@@ -114,69 +191,35 @@ const s3UnitOf = (method: string): Unit => (method === 'GET' ? 's3Get' : 's3Put'
 /** `PutItemCommand` does `PutItem`. */
 const operationOf = (commandName: string | undefined): string => (commandName ?? '').replace(/Command$/, '');
 
-type TableName = keyof typeof tables;
+const outgoing = z.object({ MessageBody: z.string(), MessageGroupId: z.optional(z.string()) });
+const sends = {
+  SendMessage: z.pipe(
+    outgoing,
+    z.transform((one) => [one]),
+  ),
+  SendMessageBatch: z.pipe(
+    z.object({ Entries: z.array(outgoing) }),
+    z.transform(({ Entries }) => Entries),
+  ),
+};
+const isSend = (operation: string): operation is keyof typeof sends => Object.hasOwn(sends, operation);
 
-const item = z.custom<Item>((value: unknown) => typeof value === 'object' && value !== null);
-const request = z.object({
-  // The stand-ins' tables have the names of their shapes.
-  TableName: z.custom<TableName>((name) => typeof name === 'string' && Object.hasOwn(tables, name)),
-  ConsistentRead: z._default(z.boolean(), false),
-  Item: z.optional(item),
-});
-const response = z.object({
-  Item: z.optional(item),
-  Items: z.optional(z.array(item)),
-  /** Of an update that returns the whole item as it is afterwards. */
-  Attributes: z.optional(item),
-  /** Not every stand-in for DynamoDB counts. */
-  ConsumedCapacity: z.optional(z.object({ CapacityUnits: z.number() })),
-});
+/** Behind the name of a call that sends a pump. */
+export const pumpMark = ', a pump';
+/** Behind the name of a call that sends work anew, because it could not be done now. */
+export const returnMark = ', anew';
 
-/** Counts by the documents' rules, and holds the result against what DynamoDB's stand-in counted. */
-function recordDynamodb(
-  operation: string,
-  input: object,
-  output: ServiceOutputTypes,
-  record: RecordStep,
-): void {
-  const { TableName: table, ConsistentRead: consistent, Item: put } = request.parse(input);
-  const { Item: found, Items: all, Attributes: updated, ConsumedCapacity: counted } = response.parse(output);
-  const written = put ?? updated;
-  const what = `${operation} ${table}`;
-  const uses = written === undefined ? readsOf() : writesOf(written);
-  for (const use of uses) record(...use);
-  const units = uses.reduce((sum, [, , amount]) => sum + amount, 0);
-  if (counted !== undefined && counted.CapacityUnits !== units) {
-    throw new Error(`${what} takes ${units} units by the documents, ${counted.CapacityUnits} by its count.`);
-  }
-
-  function writesOf(row: Item): readonly Parameters<RecordStep>[] {
-    if (!['PutItem', 'UpdateItem'].includes(operation))
-      throw new Error(`There is no rule here for DynamoDB's ${operation}.`);
-    const units = writeUnits(row);
-    const indexes = indexesWith(table, row).map((name) => `its row in the index ${name}`);
-    return [what, ...indexes].map((place) => [place, 'dynamoWrite', units]);
-  }
-
-  function readsOf(): readonly Parameters<RecordStep>[] {
-    if (!['GetItem', 'Query'].includes(operation))
-      throw new Error(`There is no rule here for DynamoDB's ${operation}.`);
-    return [[what, 'dynamoRead', readUnits(all ?? (found === undefined ? [] : [found]), consistent)]];
-  }
-}
-
-/** The indexes that a row stands in: those whose keys it has. They hold it whole. */
-function indexesWith(table: TableName, row: Item): readonly string[] {
-  const { indexes }: TableShape = tables[table];
-  return indexes.filter(({ sortKey }) => sortKey in row).map(({ name }) => name);
-}
-
-const sqsInput = z.object({ MessageBody: z.string(), MessageGroupId: z.optional(z.string()) });
-
-function recordSqs(operation: string, input: object, record: RecordStep): void {
-  if (operation !== 'SendMessage') throw new Error(`There is no rule here for SQS's ${operation}.`);
-  const { MessageBody, MessageGroupId } = sqsInput.parse(input);
-  const requests = sqsRequests(Buffer.byteLength(MessageBody));
-  record(operation, 'sqsRequest', requests);
-  if (MessageGroupId !== undefined) record('its group (fair queue)', 'sqsGroup', requests);
+/** A call that sends several messages is billed by the bytes of all of them. */
+function sqsUses(operation: string, input: object): readonly Step[] {
+  if (!isSend(operation)) throw new Error(`There is no rule here for SQS's ${operation}.`);
+  const messages = sends[operation].parse(input);
+  const bytes = messages.reduce((sum, { MessageBody }) => sum + Buffer.byteLength(MessageBody), 0);
+  const amount = sqsRequests(bytes);
+  const has = (text: string): boolean => messages.some(({ MessageBody }) => MessageBody.includes(text));
+  const mark = has('"returns":') ? returnMark : has('"kind":"pump"') ? pumpMark : '';
+  const isFair = messages.some(({ MessageGroupId }) => MessageGroupId !== undefined);
+  return [
+    { what: operation + mark, unit: 'sqsRequest', amount },
+    ...(isFair ? [{ what: 'its group (fair queue)', unit: 'sqsGroup' as const, amount }] : []),
+  ];
 }

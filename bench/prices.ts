@@ -1,18 +1,18 @@
 /**
- * Public list prices of AWS in us-east-1, in dollars per million units: the first tier, without free allowances,
- * without discounts. Nothing else here knows a price.
+ * Public list prices of AWS in us-east-1, in dollars per million units: the first tier, without free allowances and
+ * discounts. No other file has a price.
  */
 
 export interface Price {
   readonly unit: string;
   readonly dollarsPerMillion: number;
-  /** Whose list it is on. */
+  /** The list that the price is on. */
   readonly source: string;
 }
 
 /**
- * The day on which the prices were last checked: against published copies of these lists and guides to them, of 2024 to June
- * 2026, which agree. (Many still show DynamoDB as it was before November 2024, at twice the price.)
+ * The day on which the prices were last checked, against published copies of the lists and guides to them, of 2024 to June
+ * 2026. They agree, but many still show DynamoDB as it was before November 2024, at twice the price.
  */
 export const pricedOn = '2026-11-20';
 
@@ -25,20 +25,26 @@ export const prices = {
   lambdaRequest: { unit: 'Lambda request', dollarsPerMillion: 0.2, source: 'AWS Lambda pricing' },
   /** A request is one for each 64 KB that it carries. */
   sqsRequest: { unit: 'SQS request', dollarsPerMillion: 0.4, source: 'Amazon SQS pricing, standard queues' },
-  /** On top of the request: only what is sent carries a group. */
+  /** On top of the request. Only requests that send have a group. */
   sqsGroup: { unit: 'SQS group', dollarsPerMillion: 0.1, source: 'Amazon SQS pricing, fair queues' },
+  /** Each message that Scheduler sends. */
+  scheduled: {
+    unit: 'Scheduler send',
+    dollarsPerMillion: 1,
+    source: 'Amazon EventBridge pricing, Scheduler',
+  },
   dynamoWrite: { unit: 'write unit', dollarsPerMillion: 0.625, source: 'Amazon DynamoDB pricing, on-demand' },
   dynamoRead: { unit: 'read unit', dollarsPerMillion: 0.125, source: 'Amazon DynamoDB pricing, on-demand' },
   s3Put: { unit: 'S3 PUT', dollarsPerMillion: 5, source: 'Amazon S3 pricing, S3 Standard' },
   s3Get: { unit: 'S3 GET', dollarsPerMillion: 0.4, source: 'Amazon S3 pricing, S3 Standard' },
   secretRead: { unit: 'secret read', dollarsPerMillion: 5, source: 'AWS Secrets Manager pricing' },
-  /** Memory given to a function, for as long as it runs. */
+  /** A gigabyte of memory of a function, for a second that it runs. */
   lambdaGbSecond: { unit: 'GB-second', dollarsPerMillion: 13.3334, source: 'AWS Lambda pricing, arm64' },
   logGb: { unit: 'GB', dollarsPerMillion: 500_000, source: 'Amazon CloudWatch pricing, logs collected' },
 } as const satisfies Record<string, Price>;
 
 export type Unit = keyof typeof prices;
 
-/** What a million times so many units cost, in dollars. */
+/** The price of a million times so many units, in dollars. */
 export const dollarsPerMillion = (unit: Unit, amount: number): number =>
   prices[unit].dollarsPerMillion * amount;

@@ -1,16 +1,23 @@
-/** Measures what a message costs, prints it, and fails where a counted goal is missed. */
+/** Measures what a message costs, with lanes and without, and a run of a workflow, prints it, and fails where a counted goal is missed. */
 import { batchSizes, countUses, totalOf, type Bill } from './count.ts';
 import { measureBundles, type BundleCost } from './bundles.ts';
 import { measureCpu, type CpuTime } from './cpu.ts';
 import { assumed, estimate, type Estimate } from './estimate.ts';
 import { jsonBodyName } from './events.ts';
-import { dollarsPerMillion, pricedOn, prices } from './prices.ts';
+import { pricedOn } from './prices.ts';
+import { dollars, printBill } from './printBill.ts';
 import { formatTable } from './table.ts';
-import { startWorld } from './world.ts';
+import { countLanes } from './laneCosts.ts';
+import { measureLaneRows } from './laneRows.ts';
+import { measureLaneSpeed } from './laneSpeed.ts';
+import { printLaneCosts, printLaneRows, printLaneSpeeds } from './printLanes.ts';
+import { printWorkflows } from './printWorkflows.ts';
+import { countWorkflows } from './workflowCosts.ts';
+import { startWorld, type World } from './world.ts';
 
 /**
- * The money is for a message of JSON in full batches: a bill of millions comes from a load that fills them. The rest is
- * for the two functions that a message passes.
+ * The goals. The dollars are for a million messages of JSON in full batches: a bill of millions comes from a load that fills
+ * them. The other goals are for the two functions that a message passes.
  */
 const goals = { dollarsPerMillion: 7, startBytes: 400_000, importMs: 60, cpuMs: 2 };
 const onTheWay = ['publish', 'deliver'];
@@ -18,27 +25,18 @@ const judgedSize = 10;
 
 const verdict = (value: number, goal: number): string => (value <= goal ? 'met' : 'missed');
 
-const dollars = (value: number): string => value.toFixed(3);
 const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(0);
 
-function printBill(bill: Bill): void {
-  const rows = bill.lines.map(({ by, what, unit, amounts }) => [
-    by,
-    what,
-    prices[unit].unit,
-    ...batchSizes.map((size) => String(Number(amounts[size].toFixed(3)))),
-    ...batchSizes.map((size) => dollars(dollarsPerMillion(unit, amounts[size]))),
-  ]);
-  const totals = batchSizes.map((size) => totalOf(bill, size));
-  rows.push(['total', '', '', '', '', ...totals.map(dollars)]);
-  if (bill.body === jsonBodyName) {
-    const verdicts = batchSizes.map((size) =>
-      size === judgedSize ? verdict(totalOf(bill, size), goals.dollarsPerMillion) : '',
-    );
-    rows.push([`goal: at most ${dollars(goals.dollarsPerMillion)}`, '', '', '', '', ...verdicts]);
-  }
-  const head = ['by', 'call', 'billed', 'batch 1', 'batch 10', '$ batch 1', '$ batch 10'];
-  print(`A message of ${bill.body}: units for one, dollars for a million`, formatTable(head, rows, 3));
+function printMessageBill(bill: Bill): void {
+  const verdicts = batchSizes.map((size) =>
+    size === judgedSize ? verdict(totalOf(bill, size), goals.dollarsPerMillion) : '',
+  );
+  const goal = [`goal: at most ${dollars(goals.dollarsPerMillion)}`, '', '', '', '', ...verdicts];
+  printBill(
+    `A message of ${bill.body}: units for one, dollars for a million`,
+    bill,
+    bill.body === jsonBodyName ? [goal] : [],
+  );
 }
 
 function printEstimates(estimates: readonly Estimate[]): void {
@@ -90,7 +88,7 @@ function print(title: string, table: string): void {
   console.log(`\n${title}\n\n${table}`);
 }
 
-/** Of what is counted. Times depend on the machine: they are judged by whoever reads them. */
+/** The goals that are missed, of those that are counted. Times depend on the machine, so the reader judges them. */
 function missedGoals(bills: readonly Bill[], bundles: readonly BundleCost[]): readonly string[] {
   const tooDear = bills
     .filter(({ body }) => body === jsonBodyName)
@@ -103,21 +101,41 @@ function missedGoals(bills: readonly Bill[], bundles: readonly BundleCost[]): re
   return [...tooDear, ...tooLarge];
 }
 
-const world = await startWorld();
-try {
-  console.log(`us-east-1, list prices as of ${pricedOn}; Node ${process.versions.node} on ${process.arch}`);
+/** Messages without lanes, lanes, or runs of workflows: all of it without an argument. */
+const parts = ['messages', 'lanes', 'workflows'] as const;
+const [wanted] = process.argv.slice(2);
+const isWanted = (part: (typeof parts)[number]): boolean => wanted === undefined || wanted === part;
+if (!parts.some(isWanted)) throw new Error(`There is no part ${wanted}; there are ${parts.join(', ')}.`);
+
+async function measureMessages(world: World): Promise<readonly string[]> {
   const bills = await countUses(world);
-  bills.forEach(printBill);
+  bills.forEach(printMessageBill);
   const cpu = await measureCpu(world);
   printEstimates(estimate(cpu));
   printCpu(cpu);
   const bundles = await measureBundles();
   printBundles(bundles);
-  const missed = missedGoals(bills, bundles);
-  if (missed.length > 0) {
-    console.log(`\nMissed: ${missed.join(' ')}`);
-    process.exitCode = 1;
-  }
+  return missedGoals(bills, bundles);
+}
+
+async function measureLanes(world: World): Promise<readonly string[]> {
+  const missed = printLaneCosts(await countLanes(world));
+  printLaneRows(await measureLaneRows());
+  return missed;
+}
+
+console.log(`us-east-1, list prices as of ${pricedOn}; Node ${process.versions.node} on ${process.arch}`);
+const missed: string[] = [];
+const world = await startWorld();
+try {
+  if (isWanted('messages')) missed.push(...(await measureMessages(world)));
+  if (isWanted('lanes')) missed.push(...(await measureLanes(world)));
+  if (isWanted('workflows')) printWorkflows(await countWorkflows(world));
 } finally {
   await world.close();
+}
+if (isWanted('lanes')) printLaneSpeeds(await measureLaneSpeed());
+if (missed.length > 0) {
+  console.log(`\nMissed: ${missed.join(' ')}`);
+  process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /**
- * How AWS turns requests into billed units, by its documents: "DynamoDB item sizes and formats", "DynamoDB read and write
+ * The rules by which AWS turns requests into billed units, from its documents: "DynamoDB item sizes and formats", "DynamoDB read and write
  * operations", and the SQS pricing page.
  */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';

@@ -1,34 +1,48 @@
-/** What a measurement needs around it: the stand-ins for AWS, an account, and a destination that answers 200. */
+/** Surrounds a measurement with stand-ins for AWS, an account, and a destination that answers 200. */
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type Message } from '@aws-sdk/client-sqs';
-import { loadFunction, type LambdaFunction } from '../local/lambda.ts';
+import type { FunctionName } from '../local/lambda/handlers.ts';
+import { loadFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
-import { startReceiver } from '../test/support/receiver.ts';
-import { publishEvent } from './events.ts';
+import { startReceiver, type Receiver } from '../test/support/receiver.ts';
+import type { StandIns } from '../local/stage/standIns.ts';
+import { apiEvent } from './events.ts';
 import { attachMeter, type Meter } from './meter.ts';
 
 export interface World {
   readonly publish: LambdaFunction;
   readonly deliver: LambdaFunction;
   readonly meter: Meter;
+  readonly standIns: StandIns;
+  readonly receiver: Receiver;
+  /** Loads one more function. */
+  load(name: FunctionName): Promise<LambdaFunction>;
+  /** Makes one more account, and returns its token. */
+  makeAccount(fields: object): Promise<string>;
   /** The event of one request to publish a body. */
   eventFor(body: Buffer): object;
-  /** Takes so many pointers off their queue; fails where there are fewer. */
-  takePointers(count: number): Promise<readonly Message[]>;
+  /**
+   * Takes attempts off their queues.
+   *
+   * @throws Error when there are fewer
+   */
+  takeAttempts(count: number): Promise<readonly Message[]>;
   readonly close: () => Promise<void>;
 }
 
 export async function startWorld(): Promise<World> {
   const inProcess = await startInProcess();
   const { standIns } = inProcess;
-  // They read the environment that has just been set.
+  // These modules read the environment, which has just been set.
   const { dynamodb } = await import('../lambdas/stores/dynamodb.ts');
-  const { sqs } = await import('../lambdas/transport/queue.ts');
-  const load = (name: string) => loadFunction(name, { region: 'us-east-1', timeoutMs: 60_000 });
+  const { sqs } = await import('../lambdas/transport/sqs.ts');
+  const load = (name: FunctionName) => loadFunction(name, { region: 'us-east-1', timeoutMs: 60_000 });
   const [publish, deliver] = await Promise.all([load('publish'), load('deliver')]);
-  const { createAccount } = await import('../lambdas/services/accounts.ts');
-  const { token } = await createAccount(Buffer.from('{"type":"paid"}'));
+  const { createAccount } = await import('../lambdas/services/account/accounts.ts');
+  const makeAccount = async (fields: object): Promise<string> =>
+    (await createAccount(Buffer.from(JSON.stringify(fields)))).token;
+  const token = await makeAccount({ type: 'paid' });
   const receiver = await startReceiver();
-  // As long as a real one: it stands in the message's row, which is billed by its size.
+  // The URL is as long as a real one: it stands in the message's row, which is billed by its size.
   const url = `${receiver.inbox().url}/hooks/orders/paid?tenant=acme-shop`;
 
   const queueUrls = [standIns.sqs.queueUrl('short'), standIns.sqs.queueUrl('long')];
@@ -46,8 +60,13 @@ export async function startWorld(): Promise<World> {
     publish,
     deliver,
     meter: attachMeter({ dynamodb, sqs }, standIns),
-    eventFor: (body) => publishEvent(token, url, body),
-    takePointers: async (count) => {
+    standIns,
+    receiver,
+    load,
+    makeAccount,
+    eventFor: (body) =>
+      apiEvent({ token, route: '/v2/publish/{destination+}', pathParameters: { destination: url }, body }),
+    takeAttempts: async (count) => {
       const taken: Message[] = [];
       for (const queueUrl of queueUrls) {
         for (let more = true; more && taken.length < count;) {
@@ -56,7 +75,7 @@ export async function startWorld(): Promise<World> {
           more = messages.length > 0;
         }
       }
-      if (taken.length < count) throw new Error(`There are ${taken.length} pointers, not ${count}.`);
+      if (taken.length < count) throw new Error(`There are ${taken.length} attempts, not ${count}.`);
       return taken;
     },
     close: async () => {

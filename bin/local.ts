@@ -1,9 +1,9 @@
 /** `npm start`: the whole service on this machine. */
-import { parseOptions, usage } from '../local/options.ts';
-import { startStage, toLines, type Stage } from '../local/stage.ts';
-import { StageError } from '../local/stageError.ts';
+import { parseOptions, usage } from '../local/stage/options.ts';
+import { startStage, toLines, type Stage } from '../local/stage/stage.ts';
+import { StageError } from '../local/stage/stageError.ts';
 
-/** Prints what went wrong: one sentence when the person at the keyboard can put it right, all there is otherwise. */
+/** Prints an error: its sentence alone when the developer can correct the cause, otherwise with its stack. */
 function report(error: unknown): void {
   console.error(error instanceof StageError ? error.message : error);
 }
@@ -27,7 +27,7 @@ function announce({ variables }: Stage, dataDirectory: string | undefined): void
   console.log(`The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}`);
 }
 
-/** The stage starts in full before a signal ends it: what has started must be ended in order. */
+/** A signal that comes during the start waits for its end: the parts of a stage are ended in order. */
 function stopOnSignals(starting: Promise<Stage>): void {
   let stopping = false;
   const stop = (): void => {

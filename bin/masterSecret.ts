@@ -6,7 +6,8 @@ import {
   PutSecretValueCommand,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { begin, end, parseMasterSecret } from '../lambdas/domain/masterSecret.ts';
+import { clientOptions } from '../lambdas/clientOptions.ts';
+import { begin, end, parseMasterSecret } from '../lambdas/domain/account/masterSecret.ts';
 
 const usage = `Usage: npm run master-secret -- begin|end [--name Svc] [--region eu-central-1]
 
@@ -41,7 +42,7 @@ async function main(): Promise<void> {
     process.exitCode = values.help === true ? 0 : 2;
     return;
   }
-  const client = new SecretsManagerClient({ region: values.region });
+  const client = new SecretsManagerClient({ ...clientOptions('quick'), region: values.region });
   const SecretId = `${values.name}/master`;
   const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
   const { change, done } = steps[step];

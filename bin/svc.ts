@@ -1,4 +1,4 @@
-/** The CDK app: what `cdk synth`, `cdk deploy` and `cdk destroy` run. */
+/** The CDK app, which `cdk synth`, `cdk deploy` and `cdk destroy` run. */
 import { App } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { bundle } from '../lib/bundle.ts';

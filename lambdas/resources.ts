@@ -1,48 +1,87 @@
 /**
- * What the stores and queues look like, as plain data: the CDK app makes them in AWS from this, the local
- * stage makes them on a laptop, and the stores read their key names here. Like the route table, it is shared
- * by all three; nothing else is.
+ * The tables, queues, metrics and limits of the service as plain data. The CDK app makes them in AWS from this, the local stage
+ * makes them on a laptop, and the handlers read from it how rows are keyed. Like the route table, it is shared by all three.
  */
 
 export interface TableShape {
-  /** Name of the environment variable that carries the table's name. */
+  /** The environment variable that has the table's name. */
   readonly variable:
     | 'MESSAGES_TABLE'
     | 'DLQ_TABLE'
     | 'ACCOUNTS_TABLE'
     | 'GROUPS_TABLE'
-    | 'QUEUES_TABLE'
+    | 'LANES_TABLE'
+    | 'WORKFLOWS_TABLE'
     | 'SCHEDULES_TABLE'
     | 'DEDUPLICATION_TABLE'
     | 'USAGE_TABLE';
+  /** Keys are texts. */
   readonly partitionKey: string;
   readonly sortKey?: string;
-  /** Epoch seconds after which a row may vanish. */
+  /** The attribute with the time to live: epoch seconds after which DynamoDB may remove the row. */
   readonly ttl?: string;
-  /** Local to a partition key of its own choice: every index projects all attributes. Sort keys named here are numbers. */
+  /** Global secondary indexes. A row without the sort key is not in the index. */
   readonly indexes: readonly {
     readonly name: string;
     readonly partitionKey: string;
     readonly sortKey: string;
+    readonly sortsBy: 'number' | 'text';
+    /** The attributes that the index has besides the keys: none where it is empty, all of them without it. */
+    readonly includes?: readonly string[];
   }[];
 }
 
 export const tables = {
-  /** A message row and, behind it, a row for each recorded attempt. */
+  /** Messages, and behind each a row for every recorded attempt. Also bodies. */
   messages: {
     variable: 'MESSAGES_TABLE',
     partitionKey: 'shard',
     sortKey: 'id',
     ttl: 'expiresAt',
-    // Only attempt rows carry `recordedAt`, so only they are in the index: the log, by time.
-    indexes: [{ name: 'log', partitionKey: 'shard', sortKey: 'recordedAt' }],
+    // The log, by time. Only attempts and cancellations have `recordedAt`, so only they are in the index.
+    indexes: [{ name: 'log', partitionKey: 'shard', sortKey: 'recordedAt', sortsBy: 'number' }],
   },
-  /** One row for each message that failed for good. */
-  dlq: { variable: 'DLQ_TABLE', partitionKey: 'shard', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
+  /** Dead letters, and a row for each account that counts them. */
+  dlq: {
+    variable: 'DLQ_TABLE',
+    partitionKey: 'shard',
+    sortKey: 'id',
+    ttl: 'expiresAt',
+    // An entry that is taken out loses `presentSince`, so the oldest entries are found without reading the empty places.
+    indexes: [
+      {
+        name: 'present',
+        partitionKey: 'shard',
+        sortKey: 'presentSince',
+        sortsBy: 'number',
+        includes: ['dlqExpiresAt'],
+      },
+    ],
+  },
+  /** URL groups. */
   groups: { variable: 'GROUPS_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
-  /** Queues as accounts have them; those of pointers are below. */
-  queues: { variable: 'QUEUES_TABLE', partitionKey: 'accountId', sortKey: 'name', indexes: [] },
-  /** Schedules, and in partitions of their own, which of their fires were handled. */
+  /** Lanes: the queues that accounts make, flow-control keys, and accounts; and the waiting line of each, in pages. */
+  lanes: {
+    variable: 'LANES_TABLE',
+    partitionKey: 'lane',
+    sortKey: 'part',
+    ttl: 'expiresAt',
+    // The names of an account's queues, or of its keys. Pages have no name, and a lane's keys never change: so a write of
+    // a lane costs nothing here.
+    indexes: [{ name: 'names', partitionKey: 'owner', sortKey: 'name', sortsBy: 'text', includes: [] }],
+  },
+  /**
+   * Runs of workflows: the journal of each; and in partitions of their own, an account's runs by time, and those who wait for
+   * an event.
+   */
+  workflows: {
+    variable: 'WORKFLOWS_TABLE',
+    partitionKey: 'owner',
+    sortKey: 'id',
+    ttl: 'expiresAt',
+    indexes: [],
+  },
+  /** Schedules; and in partitions of their own, the fires that were handled. */
   schedules: {
     variable: 'SCHEDULES_TABLE',
     partitionKey: 'owner',
@@ -50,55 +89,179 @@ export const tables = {
     ttl: 'expiresAt',
     indexes: [],
   },
-  /** What was published within the last minutes, by what makes it the same as another. */
+  /** Claims on the keys by which messages of the last minutes count as duplicates. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   /**
-   * The one table that regions share: each has a replica of it. A row is written, and where it counts read, in its
-   * account's own region only.
+   * Accounts, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its
+   * own region only, and read there wherever the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** What each account used on each day, and failed attempts to log in to the management API. */
+  /** The usage of each account by day; failed logins; work that a worker began alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
+export type TableName = keyof typeof tables;
+
+/** The APIs of a deployment: the messaging API in each region, the management API in the first. */
+export const apiNames = ['messaging', 'management'] as const;
+export type ApiName = (typeof apiNames)[number];
 
 /**
- * Rows of the usage table whose sort key begins with this say what a process may have in flight. Where all processes are
- * known to have ended, as at the start of a local stage, they hold nothing any more.
+ * The key of a row of the accounts table: it has the hosts of a region's API, and is written in that region only. No account has
+ * a `#` in its id.
  */
-export const leasePrefix = 'flight#';
+export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${region}#${api}`;
 
 /**
- * Bodies in the bucket are kept by age class: the key starts with `<days>d/`, and a lifecycle rule for each
- * class expires what is older. A message may be delayed by a year, and then be tried for as many days as it has retries.
+ * The attribute of a lane with the slots that processes keep. The start of a local stage removes it from all lanes, because
+ * every process of the stage has ended.
+ */
+export const processLeases = 'processes';
+
+/**
+ * The lifetimes of bodies in the bucket, in days. An object's key starts with its lifetime, `<days>d/`, and a lifecycle rule for
+ * each ends what is older. The longest must hold a message that is delayed by a year and then retried a day apart.
  */
 export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512, 1024] as const;
 
-/** Messages whose timeout is at most this go through the short queue. */
+/** Messages whose timeout is at most this go through the short queue, all others through the long one. */
 export const shortTimeoutMs = 30_000;
 
-/**
- * The longest a message may wait for its answer: Lambda ends a function after 900 s, and the worker needs the
- * rest to read and to record.
- */
+/** The longest timeout of a message. Lambda ends a function after 900 s, and the worker needs a minute to read and to record. */
 export const longTimeoutMs = 840_000;
 
+/** The timeout of a function behind an API. API Gateway gives up after 29 s, so the function ends before. */
+export const apiFunctionTimeoutSeconds = 28;
+
+interface QueueShape {
+  /** The handler of the function that the queue invokes. */
+  readonly handler: string | undefined;
+  readonly functionTimeoutSeconds: number;
+  /** For how long a received message stays hidden. Lambda demands at least the timeout of the function. */
+  readonly visibilitySeconds: number;
+  /** The most messages that one invocation gets. */
+  readonly batchSize: number;
+  /** The queue for messages that were received {@link maxReceives} times. */
+  readonly redrivesTo: string | undefined;
+}
+
 /**
- * The queues of pointers, and how the function behind each is timed, in seconds. A function ends before its pointers are
- * visible again (Lambda demands no less), and after the longest wait for an answer that its queue is for.
+ * The queues of SQS, each with the timing of the function behind it. A function lasts longer than the longest timeout of its
+ * queue's messages. Where messages are rare, a batch is one message: if it kills its worker, it kills nothing else.
  */
 export const queues = {
-  short: { handler: 'deliver', functionTimeout: 60, visibility: 70, redrivesTo: 'dead' },
-  long: { handler: 'deliver', functionTimeout: 900, visibility: 910, redrivesTo: 'dead' },
-  /** Pointers whose worker never came back from them; their messages are failed into the dead letter queue. */
-  dead: { handler: 'abandon', functionTimeout: 60, visibility: 70, redrivesTo: undefined },
+  /** Attempts that wait at most 30 s for their answer, and pumps of waiting lines. */
+  short: {
+    handler: 'deliver',
+    functionTimeoutSeconds: 60,
+    visibilitySeconds: 70,
+    batchSize: 10,
+    redrivesTo: 'dead',
+  },
+  /** All other attempts. */
+  long: {
+    handler: 'deliver',
+    functionTimeoutSeconds: 900,
+    visibilitySeconds: 910,
+    batchSize: 10,
+    redrivesTo: 'dead',
+  },
+  /** Work whose workers died: each piece is done alone, and an attempt fails if it kills its workers again. */
+  dead: {
+    handler: 'deliverAlone',
+    functionTimeoutSeconds: 900,
+    visibilitySeconds: 910,
+    batchSize: 1,
+    redrivesTo: undefined,
+  },
   /** Fires of schedules. */
-  fire: { handler: 'fire', functionTimeout: 60, visibility: 70, redrivesTo: 'undeliveredFires' },
-  /** Accounts whose region has to follow a change of theirs. Other regions send to it, so they know its name. */
-  accountChanges: { handler: 'accountChange', functionTimeout: 300, visibility: 310, redrivesTo: undefined },
-  /** Fires that Scheduler could not send, or that could not be handled: for an operator to look at. */
-  undeliveredFires: { handler: undefined, functionTimeout: 0, visibility: 30, redrivesTo: undefined },
-} as const;
+  fire: {
+    handler: 'fire',
+    functionTimeoutSeconds: 60,
+    visibilitySeconds: 70,
+    batchSize: 1,
+    redrivesTo: undefined,
+  },
+  /** Accounts that were changed, and that this region has to follow. Other regions send to it, so its name is fixed. */
+  accountChanges: {
+    handler: 'followAccount',
+    functionTimeoutSeconds: 300,
+    visibilitySeconds: 310,
+    batchSize: 1,
+    redrivesTo: undefined,
+  },
+  /** Fires that Scheduler could not send, or that were given up, for an operator to look at. No function is behind it. */
+  undeliveredFires: {
+    handler: undefined,
+    functionTimeoutSeconds: 0,
+    visibilitySeconds: 30,
+    batchSize: 1,
+    redrivesTo: undefined,
+  },
+} as const satisfies Record<string, QueueShape>;
 export type QueueName = keyof typeof queues;
 
-/** How often a pointer is tried before it is given up and its message is failed into the dead letter queue. */
-export const maxReceives = 50;
+/**
+ * The default maximum of executions at once of the function behind each of the two delivery queues. An AWS account has 1,000
+ * executions at once in a region for all its functions. Destinations that do not answer can hold 600 of them, and the API keeps
+ * most of the rest.
+ */
+export const deliveryConcurrency = 300;
+
+/** The same maximum for the function behind the queue `dead`, which has little to do. */
+export const aloneConcurrency = 20;
+
+/** The bounds that Lambda sets for the maximum concurrency of a queue. */
+export const leastConcurrency = 2;
+export const mostConcurrency = 1_000;
+
+/**
+ * Work that was received so often in batches goes to the queue `dead`. A worker that meets an error sends the work anew, so
+ * only receives count whose worker died, and those that Lambda had no room for.
+ */
+export const maxReceives = 3;
+
+/** Work is given up after so many workers died of it alone: so many deaths are no accident of the machine. */
+export const mostDeaths = 3;
+
+/** The time for which a queue keeps a message, counted from when it was sent: 14 days, the longest that SQS offers. */
+export const retentionSeconds = 1_209_600;
+
+interface MetricShape {
+  readonly unit: 'Count';
+  /** Whether there is one metric for each function, or one for each function and account: its dimensions. */
+  readonly per: 'function' | 'account';
+  readonly meaning: string;
+}
+
+/**
+ * The metrics that the functions count, by name. They are in the namespace that has the deployment's name, with the dimension
+ * `service`, which is the function, and those per account with the dimension `account`.
+ */
+export const metrics = {
+  RequestsOverSoftLimit: {
+    unit: 'Count',
+    per: 'function',
+    meaning: 'messages of accounts that are over their soft daily limit, `max_requests_per_day`',
+  },
+  Messages: {
+    unit: 'Count',
+    per: 'account',
+    meaning: 'messages of an account whose usage is exported, callbacks included',
+  },
+  Requests: {
+    unit: 'Count',
+    per: 'account',
+    meaning: 'requests to the API from an account whose usage is exported',
+  },
+} as const satisfies Record<string, MetricShape>;
+
+/** The names of the metrics per function, or of those per account. */
+export type MetricName<Per extends MetricShape['per']> = {
+  readonly [Name in keyof typeof metrics]: (typeof metrics)[Name]['per'] extends Per ? Name : never;
+}[keyof typeof metrics];
+
+/** The default prefixes of the headers that clients may use, on AWS as on the local stage. */
+export const defaultHeaderPrefixes: readonly string[] = ['Svc', 'Upstash'];
+
+/** The default price of a message, in dollars, which counts against its account's budget. */
+export const defaultPricePerMessage = 0.000_01;

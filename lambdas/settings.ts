@@ -1,9 +1,10 @@
 /**
- * Everything a handler learns from its environment, read and checked once, at start.
- *
- * Every Lambda gets the same variables; what it may touch is decided by its role, not by what it knows.
+ * The settings of the handlers: the environment, read and checked once, at the start of the process. This is the one list of
+ * its variables; `lib/environment.ts` and the local stage set them. Every function gets all of them: what it may touch is
+ * decided by its role.
  */
 import * as z from 'zod/mini';
+import { defaultPricePerMessage } from './resources.ts';
 
 const commaList = z.pipe(
   z.string(),
@@ -24,51 +25,60 @@ const jsonObject = <T extends z.ZodMiniType>(shape: T) =>
     shape,
   );
 
-/** Of a table, a bucket, a region, a role: never empty. */
+/** The name of a table, a bucket, a region or a role. */
 const name = z.string().check(z.minLength(1));
 
 const environment = z.object({
-  /** The region this deployment serves; `Svc-Region` on deliveries. */
+  /** The region that this process serves: the header `Svc-Region` of deliveries. */
   AWS_REGION: name,
   MESSAGES_TABLE: name,
   DLQ_TABLE: name,
   ACCOUNTS_TABLE: name,
   GROUPS_TABLE: name,
-  QUEUES_TABLE: name,
+  LANES_TABLE: name,
+  WORKFLOWS_TABLE: name,
   DEDUPLICATION_TABLE: name,
   SCHEDULES_TABLE: name,
   USAGE_TABLE: name,
-  /** Bodies too large for a table row. */
+  /** The bucket of bodies that are too large for a row. */
   BODIES_BUCKET: name,
-  /** Pointers to messages whose timeout is at most 30 s. */
+  /** The queues: see `resources.ts`. */
   SHORT_QUEUE_URL: z.url(),
-  /** Pointers to all other messages. */
   LONG_QUEUE_URL: z.url(),
-  /** What EventBridge Scheduler sends to, and as whom: it takes ARNs where SQS takes URLs. */
+  DEAD_QUEUE_URL: z.url(),
+  FIRE_QUEUE_URL: z.url(),
+  UNDELIVERED_FIRES_QUEUE_URL: z.url(),
+  /** The queues that EventBridge Scheduler sends to. It takes ARNs where SQS takes URLs. */
   SHORT_QUEUE_ARN: name,
   LONG_QUEUE_ARN: name,
   DEAD_QUEUE_ARN: name,
   FIRE_QUEUE_ARN: name,
-  /** Where fires go that Scheduler could not send. */
+  /** The queue for fires that Scheduler could not send. */
   SCHEDULER_DLQ_ARN: name,
+  /** The role with which Scheduler sends. */
   SCHEDULER_ROLE_ARN: name,
-  /** The group that all our schedules are in. */
+  /** The group of all our schedules. */
   SCHEDULE_GROUP: name,
   /** The Secrets Manager secret from which every token and signing key is derived. */
   MASTER_SECRET_ID: name,
   /** The Secrets Manager secret with the name and password of the management API. */
   MANAGEMENT_SECRET_ID: name,
-  /** All regions that accounts may be served in, and for each the queue that is told of changes to them. */
+  /** All regions in which accounts may be served, the first region first; each with the URL of its queue of account changes. */
   ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),
   /** Dollars that a message counts for against its account's budget. */
-  PRICE_PER_MESSAGE: z._default(z.coerce.number().check(z.nonnegative()), 0.000_01),
-  /** Header prefixes that clients may use, comma-separated; `Svc` is always accepted. */
-  HEADER_PREFIXES: z._default(commaList, ['Svc', 'Upstash']),
+  PRICE_PER_MESSAGE: z._default(z.coerce.number().check(z.nonnegative()), defaultPricePerMessage),
+  /** Prefixes of the headers that clients may use, separated by commas; `Svc` is always accepted. */
+  HEADER_PREFIXES: commaList,
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   ALLOWED_DESTINATIONS: z._default(commaList, []),
-  /** `host[:port]` of the service's own APIs, refused as destinations. */
+  /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
   OWN_HOSTS: z._default(commaList, []),
+  /** Whether hosts by which the APIs are called are learned. `false` where a gateway repeats whatever host a client names. */
+  LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
 });
+
+/** The variables by name, as text. */
+export type Environment = { readonly [Name in keyof z.input<typeof environment>]-?: string };
 
 const read = environment.safeParse(process.env);
 if (!read.success) {
@@ -82,13 +92,17 @@ export const settings = {
   dlqTable: env.DLQ_TABLE,
   accountsTable: env.ACCOUNTS_TABLE,
   groupsTable: env.GROUPS_TABLE,
-  queuesTable: env.QUEUES_TABLE,
+  lanesTable: env.LANES_TABLE,
+  workflowsTable: env.WORKFLOWS_TABLE,
   deduplicationTable: env.DEDUPLICATION_TABLE,
   schedulesTable: env.SCHEDULES_TABLE,
   usageTable: env.USAGE_TABLE,
   bodiesBucket: env.BODIES_BUCKET,
   shortQueueUrl: env.SHORT_QUEUE_URL,
   longQueueUrl: env.LONG_QUEUE_URL,
+  deadQueueUrl: env.DEAD_QUEUE_URL,
+  fireQueueUrl: env.FIRE_QUEUE_URL,
+  undeliveredFiresQueueUrl: env.UNDELIVERED_FIRES_QUEUE_URL,
   shortQueueArn: env.SHORT_QUEUE_ARN,
   longQueueArn: env.LONG_QUEUE_ARN,
   deadQueueArn: env.DEAD_QUEUE_ARN,
@@ -99,10 +113,11 @@ export const settings = {
   masterSecretId: env.MASTER_SECRET_ID,
   managementSecretId: env.MANAGEMENT_SECRET_ID,
   accountChangesQueues: env.ACCOUNT_CHANGES_QUEUES,
-  /** Home first. */
+  /** The first region first: it has the management API. */
   regions: Object.keys(env.ACCOUNT_CHANGES_QUEUES),
   pricePerMessage: env.PRICE_PER_MESSAGE,
   headerPrefixes: env.HEADER_PREFIXES,
   allowedDestinations: env.ALLOWED_DESTINATIONS,
   ownHosts: env.OWN_HOSTS,
+  learnHosts: env.LEARN_HOSTS === 'true',
 } as const;

@@ -1,6 +1,6 @@
 /**
- * A REST API, made from its routes. A REST API and not an HTTP API, because only it hands over the path
- * as the client wrote it; and every answer that it gives by itself is made to look like the service's own.
+ * Makes a REST API from a table of routes. It is a REST API and not an HTTP API, because an HTTP API decodes the path, and a
+ * destination stands in the path as the client wrote it.
  */
 import {
   AccessLogFormat,
@@ -15,7 +15,6 @@ import {
   MethodLoggingLevel,
   MockIntegration,
   PassthroughBehavior,
-  ResponseType,
   RestApi,
 } from 'aws-cdk-lib/aws-apigateway';
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
@@ -24,35 +23,44 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type ApiFunction, gatewayPath, type Route } from '../lambdas/http/routes.ts';
+import { apiFunctionTimeoutSeconds } from '../lambdas/resources.ts';
+import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed } from './gatewayAnswers.ts';
 import type { Settings } from './settings.ts';
 
 const stageName = 'api';
 
-/** What a function has that answers an API's requests: it ends before the gateway gives up, which is after 29 s. */
-export const answering = { memorySize: 512, timeout: Duration.seconds(28) } as const;
+/** The timeout of a function that answers requests. */
+export const answerTimeout = Duration.seconds(apiFunctionTimeoutSeconds);
 
-interface ApiProps<F extends ApiFunction> {
+interface ApiProps {
   readonly name: string;
-  readonly routes: readonly (Route & { readonly function: F })[];
-  readonly functions: Readonly<Record<F, IFunction>>;
-  /** For all clients together: requests a second, and at one instant. */
+  /** The most requests from all clients together: in a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };
-  /** Asked before the function of a route that only operators may call. */
-  readonly authorizer?: IAuthorizer;
-  /** Besides those of every API, or in their place. */
+  /** Answers of the gateway that this API has besides those of every API, or in their place. */
   readonly ownAnswers?: readonly GatewayAnswer[];
   readonly settings: Settings;
 }
 
-interface MadeApi {
+interface RoutesProps<F extends ApiFunction> {
+  readonly routes: readonly (Route & { readonly function: F })[];
+  readonly functions: Readonly<Record<F, IFunction>>;
+  /** Judges a request before the function of a route that only operators may call. */
+  readonly authorizer?: IAuthorizer;
+}
+
+export interface MadeApi {
   readonly api: RestApi;
+  /** The host that API Gateway generates. */
   readonly host: string;
-  /** Without a slash at its end. */
+  /** The base URL, without a slash at its end. */
   readonly url: string;
 }
 
-/** Its access log is written with the one role that API Gateway has for an account and region; see `makeGatewayLogRole`. */
-export function makeApi<F extends ApiFunction>(scope: Construct, props: ApiProps<F>): MadeApi {
+/**
+ * Makes an API without its routes. {@link addRoutes} adds them later, so that functions can be told the API's host before.
+ * The access log is written with the role that API Gateway has for the AWS account: see {@link makeGatewayLogRole}.
+ */
+export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   const accessLog = new LogGroup(scope, 'ApiAccessLog', {
     retention: props.settings.logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
@@ -60,7 +68,7 @@ export function makeApi<F extends ApiFunction>(scope: Construct, props: ApiProps
   const api = new RestApi(scope, 'Api', {
     restApiName: props.name,
     endpointTypes: [EndpointType.REGIONAL],
-    // Every body is bytes: it reaches the function as it came.
+    // Every body counts as bytes, so it reaches the function as the client sent it.
     binaryMediaTypes: ['*/*'],
     cloudWatchRole: false,
     deployOptions: {
@@ -73,26 +81,16 @@ export function makeApi<F extends ApiFunction>(scope: Construct, props: ApiProps
       accessLogFormat: accessLogFormat(),
     },
   });
-  api.node.tryRemoveChild('Endpoint'); // The CDK's own output: the same as ours, but with a slash at its end.
-  addRoutes(api, props);
-  const { ownAnswers = [] } = props;
-  const common = gatewayAnswers.filter(({ type }) => !ownAnswers.some((own) => own.type === type));
-  for (const { type, status, sentence, headers } of [...common, ...ownAnswers]) {
-    api.addGatewayResponse(type.responseType, {
-      type,
-      ...(status === undefined ? {} : { statusCode: status.toString() }),
-      templates: { 'application/json': JSON.stringify({ error: sentence }) },
-      ...(headers === undefined ? {} : { responseHeaders: headers }),
-    });
-  }
+  api.node.tryRemoveChild('Endpoint'); // The CDK's own output: our URL with a slash at its end.
+  addGatewayAnswers(api, props.ownAnswers);
   const { region, urlSuffix } = Stack.of(scope);
   const host = `${api.restApiId}.execute-api.${region}.${urlSuffix}`;
   return { api, host, url: `https://${host}/${stageName}` };
 }
 
 /**
- * Which client asked for what, and how it went. The resource's template stands for the path, and the query is
- * left out: destinations and tokens are in them.
+ * A line for each request: which client asked for what, and how it went. The path and the query are left out, because
+ * destinations and tokens are in them; the template of the path stands for it.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
@@ -109,7 +107,10 @@ function accessLogFormat(): AccessLogFormat {
   );
 }
 
-/** API Gateway keeps one such role for each account and region; what other APIs use must not end with this one. */
+/**
+ * Makes the role with which API Gateway writes access logs. There is one for all APIs of an AWS account and region, so it is
+ * retained when the stack goes: other APIs may use it.
+ */
 export function makeGatewayLogRole(scope: Construct): CfnAccount {
   const role = new Role(scope, 'ApiLogRole', {
     assumedBy: new ServicePrincipal('apigateway.amazonaws.com'),
@@ -123,9 +124,10 @@ export function makeGatewayLogRole(scope: Construct): CfnAccount {
   return account;
 }
 
-function addRoutes<F extends ApiFunction>(
+/** Adds the routes to an API, each with its function, and an answer to all other methods of their paths. */
+export function addRoutes<F extends ApiFunction>(
   api: RestApi,
-  { routes, functions, authorizer }: ApiProps<F>,
+  { routes, functions, authorizer }: RoutesProps<F>,
 ): void {
   const integrations = new Map<F, LambdaIntegration>();
   const resources = new Map<string, { readonly resource: IResource; readonly methods: string[] }>();
@@ -144,15 +146,13 @@ function addRoutes<F extends ApiFunction>(
     known.resource.addMethod(
       route.method,
       integration,
-      route.access === 'operator' && authorizer !== undefined ? { authorizer } : {},
+      route.access === 'management' && authorizer !== undefined ? { authorizer } : {},
     );
   }
   for (const { resource, methods } of resources.values()) addMethodNotAllowed(resource, methods);
 }
 
-const methodNotAllowed = 'The path exists, but not with this method.';
-
-/** All other methods of a path. The gateway answers them by itself: they cost no invocation. */
+/** Refuses all other methods of a path. The gateway answers by itself, which costs no invocation. */
 function addMethodNotAllowed(resource: IResource, methods: readonly string[]): void {
   const status = '405';
   resource.addMethod(
@@ -177,61 +177,3 @@ function addMethodNotAllowed(resource: IResource, methods: readonly string[]): v
     },
   );
 }
-
-export interface GatewayAnswer {
-  readonly type: ResponseType;
-  /** Absent: the status that the gateway would have given. */
-  readonly status?: number;
-  readonly sentence: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-const nothingHere = 'There is nothing at this path.';
-const notAllowed = 'The request is not allowed.';
-const ours = 'The service could not answer this request. Send it again.';
-
-/** Every answer that the gateway gives without asking a function. */
-export const gatewayAnswers: readonly GatewayAnswer[] = [
-  // No method here asks for AWS credentials, so these four can only come from a path that does not exist: an
-  // `Authorization` header there is taken for an AWS signature, and a bearer token for a broken one (that case
-  // has no type of its own but is DEFAULT_4XX).
-  { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, status: 404, sentence: nothingHere },
-  { type: ResponseType.INVALID_SIGNATURE, status: 404, sentence: nothingHere },
-  { type: ResponseType.EXPIRED_TOKEN, status: 404, sentence: nothingHere },
-  { type: ResponseType.DEFAULT_4XX, status: 404, sentence: nothingHere },
-  { type: ResponseType.RESOURCE_NOT_FOUND, status: 404, sentence: nothingHere },
-  {
-    type: ResponseType.BAD_REQUEST_PARAMETERS,
-    status: 400,
-    sentence: 'The parameters of the request are not valid.',
-  },
-  { type: ResponseType.BAD_REQUEST_BODY, status: 400, sentence: 'The body of the request is not valid.' },
-  { type: ResponseType.UNAUTHORIZED, status: 401, sentence: notAllowed },
-  { type: ResponseType.INVALID_API_KEY, status: 403, sentence: notAllowed },
-  { type: ResponseType.ACCESS_DENIED, status: 403, sentence: notAllowed },
-  { type: ResponseType.WAF_FILTERED, status: 403, sentence: 'The request was refused by the firewall.' },
-  // Only the mock integration above looks at a body's type.
-  { type: ResponseType.UNSUPPORTED_MEDIA_TYPE, status: 405, sentence: methodNotAllowed },
-  {
-    type: ResponseType.REQUEST_TOO_LARGE,
-    status: 413,
-    sentence: 'The body is too large: this service takes at most 4194304 bytes.',
-  },
-  {
-    type: ResponseType.THROTTLED,
-    status: 429,
-    sentence: 'The service gets more requests than it may take at once. Send this one again after a second.',
-    headers: { 'Retry-After': "'1'" },
-  },
-  { type: ResponseType.QUOTA_EXCEEDED, status: 429, sentence: 'The quota of requests is used up.' },
-  { type: ResponseType.INTEGRATION_FAILURE, status: 502, sentence: ours },
-  {
-    type: ResponseType.INTEGRATION_TIMEOUT,
-    status: 504,
-    sentence: 'The service did not answer in time. Send the request again.',
-  },
-  { type: ResponseType.API_CONFIGURATION_ERROR, status: 500, sentence: ours },
-  { type: ResponseType.AUTHORIZER_CONFIGURATION_ERROR, status: 500, sentence: ours },
-  { type: ResponseType.AUTHORIZER_FAILURE, status: 500, sentence: ours },
-  { type: ResponseType.DEFAULT_5XX, sentence: ours },
-];

@@ -1,6 +1,4 @@
-/**
- * Turns a handler into what Lambda runs: a folder with `index.mjs` and the parts it loads only when needed.
- */
+/** Bundles a handler for Lambda: makes a folder with `index.mjs`, and with parts that it loads only when it needs them. */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
@@ -11,19 +9,19 @@ const root = resolve(import.meta.dirname, '..');
 export const handlersDirectory = join(root, 'lambdas/handlers');
 
 /**
- * What handlers import dynamically and is large: files, from the root, and packages, each with the name of the bundle it
- * becomes. That bundle is whole in itself. esbuild splits by module: left to that, a module which a handler and such a
- * part share would be in the cold start with all that only the part needs of it. The price is a copy in the part.
+ * The large parts that handlers import dynamically: files, from the root, and packages, each with the name of its bundle. Such
+ * a bundle has everything that it needs. Left to itself, esbuild would put a module that a handler shares with a part into the
+ * cold start, with all that only the part needs of it. The price is a second copy, in the part.
  */
 const apart = {
-  './lambdas/stores/bucket.ts': 'bucket',
+  './lambdas/stores/message/bucket.ts': 'bucket',
   './lambdas/http/openapi/document.ts': 'document',
   '@aws-sdk/client-scheduler': 'scheduler',
 };
 
 /**
- * Bundles one handler and returns the folder, which is named by the hash of its content: the same source makes
- * the same folder (so the same asset, so no deployment), and two processes that bundle at once do not meet.
+ * Bundles one handler and returns the folder. Its name is the hash of its content, so the same source makes the same asset,
+ * which is not deployed again, and two processes can bundle at once.
  */
 export function bundle(handler: string, from = handlersDirectory): string {
   const files = withParts(build('index', join(from, `${handler}.ts`), Object.keys(apart)));
@@ -46,10 +44,10 @@ export function bundle(handler: string, from = handlersDirectory): string {
   return folder;
 }
 
-/** Texts by their files' names. */
+/** The text of each file, by name. */
 type Files = ReadonlyMap<string, string>;
 
-/** Adds the parts that a handler imports, and has it import them from beside itself. */
+/** Adds the parts that a handler imports, and has the handler import them from its own folder. */
 function withParts(handler: Files): Files {
   let linked = [...handler];
   const parts: (readonly [string, string])[] = [];
@@ -76,7 +74,7 @@ function build(name: string, source: string, external: string[] = []): Files {
   const { outputFiles } = buildSync({
     absWorkingDir: root,
     entryPoints: { [name]: source },
-    // Nothing is written there, but external files are imported relative to it: by the names they have in `apart`.
+    // esbuild writes nothing there, but imports external files relative to it: by the names that they have in `apart`.
     outdir: root,
     write: false,
     bundle: true,
@@ -85,13 +83,16 @@ function build(name: string, source: string, external: string[] = []): Files {
     target: 'node24',
     format: 'esm',
     outExtension: { '.js': '.mjs' },
-    // What the SDK imports dynamically stays out of the cold start.
+    // Modules that the SDK imports dynamically stay out of the cold start.
     splitting: true,
     chunkNames: '[name]-[hash]',
     minify: true,
     legalComments: 'none',
     mainFields: ['module', 'main'],
-    alias: { '@aws-sdk/credential-provider-node': join(root, 'lib/bundle/lambdaCredentials.ts') },
+    alias: {
+      '@aws-sdk/credential-provider-node': join(root, 'lib/bundle/lambdaCredentials.ts'),
+      'mnemonist/lru-cache': join(root, 'lib/bundle/lruCache.ts'),
+    },
     // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
     banner: {
       js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",

@@ -1,7 +1,7 @@
-/** One Lambda of the service, the way they all are. */
+/** A Lambda function of the service, with the role, the log and the settings that all of them have. */
 import type { Duration } from 'aws-cdk-lib';
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,
   Architecture,
@@ -14,24 +14,34 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import type { FunctionEnvironment } from './environment.ts';
 import type { Settings } from './settings.ts';
+import { allow } from './statements.ts';
 
-/** Where the code of a handler (a file of this name in `lambdas/handlers`) comes from. */
+/** Finds the code of a handler, which is a file of this name in `lambdas/handlers`. */
 export type CodeOf = (handler: string) => Code;
 
-interface SvcFunctionProps {
-  readonly handler: string;
-  readonly description: string;
-  readonly memorySize: number;
-  readonly timeout: Duration;
-  readonly environment: Readonly<Record<string, string>>;
-  /** All that the function may do besides writing its own log. */
-  readonly may: readonly PolicyStatement[];
-  /** For a function that sends to the queue that invokes it. */
-  readonly mayInvokeItself?: boolean;
+/** The same for all functions of a stack. */
+export interface SharedProps {
+  readonly environment: FunctionEnvironment;
   readonly settings: Settings;
   readonly codeOf: CodeOf;
 }
+
+export interface SvcFunctionProps extends SharedProps {
+  readonly handler: string;
+  readonly description: string;
+  readonly timeout: Duration;
+  /** All that the function may do besides writing its own log. */
+  readonly may: readonly PolicyStatement[];
+  /** Set for a function that sends to the queue that invokes it. */
+  readonly mayInvokeItself?: boolean;
+  /** Executions that no other function can take. They are also the most that this function gets. */
+  readonly reservedConcurrency?: number | undefined;
+}
+
+/** CPU comes with memory: less makes a cold start and each request slower, more costs more while a delivery waits. */
+const memoryMb = 512;
 
 export class SvcFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
@@ -51,16 +61,22 @@ export class SvcFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: props.memorySize,
+      memorySize: memoryMb,
       timeout: props.timeout,
+      ...(props.reservedConcurrency !== undefined && {
+        reservedConcurrentExecutions: props.reservedConcurrency,
+      }),
       environment: {
         ...props.environment,
+        ...(settings.clientPatience > 1 && {
+          CLIENT_PATIENCE: settings.clientPatience.toString(),
+        }),
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
       },
-      // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it
-      // for a runaway loop and end it after 16; here each link is counted and limited by the message itself.
+      // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an
+      // endless loop and end it after 16 rounds. It does end: the message says how many retries it has.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
       role,
       logGroup,
@@ -70,9 +86,4 @@ export class SvcFunction extends LambdaFunction {
       systemLogLevelV2: SystemLogLevel.WARN,
     });
   }
-}
-
-/** Each statement names its actions one by one; see the tests, which refuse any `*`. */
-export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
-  return new PolicyStatement({ actions: [...actions], resources: [...resources] });
 }

@@ -1,26 +1,29 @@
 /** The API with which the operator manages accounts: one for all regions, in the first of them. */
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
-import { RequestAuthorizer, ResponseType } from 'aws-cdk-lib/aws-apigateway';
+import { RequestAuthorizer, ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { managementRoutes } from '../lambdas/http/routes.ts';
-import { answering, makeApi } from './api.ts';
-import { allow, type CodeOf, SvcFunction } from './function.ts';
+import { addRoutes, answerTimeout, makeApi } from './api.ts';
+import { type CodeOf, type SharedProps, SvcFunction } from './function.ts';
+import type { GatewayAnswer } from './gatewayAnswers.ts';
 import { namesOf, queueArn, secretArn, tableArn } from './names.ts';
 import type { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';
+import { allow, noteApiHost, readApiHosts } from './statements.ts';
 
 interface ManagementStackProps extends StackProps {
   readonly settings: Settings;
-  /** The first region's: its functions' environment is this one's as well. */
+  /** The stack of the first region, where this one stands too. */
   readonly home: ServiceStack;
   readonly codeOf: CodeOf;
 }
 
-/** Requests a second, and at one instant: an operator's hand and scripts, and whoever guesses at the password. */
+/** Requests a second, and at one instant: enough for an operator and scripts, few for somebody who guesses passwords. */
 const throttle = { rate: 50, burst: 50 };
 
-/** What the authorizer refuses; the sentence is its own. */
-const wrongCredentials = {
+/** The answer to what the authorizer refuses, in the authorizer's own words. */
+const wrongCredentials: GatewayAnswer = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,
   sentence: '$context.authorizer.sentence',
@@ -28,25 +31,59 @@ const wrongCredentials = {
 };
 
 export class ManagementStack extends Stack {
-  constructor(scope: Construct, id: string, props: ManagementStackProps) {
+  readonly api: RestApi;
+  /** Manages accounts. */
+  readonly accounts: SvcFunction;
+  /** Looks at the credentials of each request, before the function does. */
+  readonly authorizer: SvcFunction;
+
+  constructor(scope: Construct, id: string, { settings, home, codeOf, ...props }: ManagementStackProps) {
     super(scope, id, props);
-    const { settings, home, codeOf } = props;
-    // The role with which the gateway writes logs, too, is in that stack.
+    // API Gateway writes this API's access log with a role of that stack.
     this.addStackDependency(home);
 
+    const shared = { environment: home.environmentWithoutHost, settings, codeOf };
+    this.accounts = this.makeAccounts(shared);
+    this.authorizer = this.makeAuthorizer(shared);
+    const { api, url } = makeApi(this, {
+      name: `${settings.name}-management`,
+      throttle,
+      ownAnswers: [wrongCredentials],
+      settings,
+    });
+    this.api = api;
+    addRoutes(api, {
+      routes: managementRoutes,
+      functions: { accounts: this.accounts },
+      authorizer: new RequestAuthorizer(this, 'Authorizer', {
+        handler: this.authorizer,
+        // Each request is judged by itself: a remembered verdict would outlive a password.
+        identitySources: [],
+        resultsCacheTtl: Duration.seconds(0),
+      }),
+    });
+
+    new CfnOutput(this, 'ManagementUrl', {
+      value: url,
+      description: 'The base URL of the management API: SVC_MANAGEMENT_URL',
+    });
+    new CfnOutput(this, 'ManagementSecret', {
+      value: namesOf(settings).managementSecret,
+      description: 'The secret with its username and password',
+    });
+  }
+
+  private makeAccounts(shared: SharedProps): SvcFunction {
+    const { settings } = shared;
     const names = namesOf(settings);
+    const homeAccounts = tableArn(this, names.accountsTable);
     const inAllRegions = (arnOf: (scope: Construct, name: string, region: string) => string, name: string) =>
       settings.regions.map((region) => arnOf(this, name, region));
-    const shared = { ...answering, settings, codeOf, environment: home.functionEnvironment };
-    // Failed attempts to log in are counted here, where the API is.
-    const countFailures = allow(
-      ['dynamodb:GetItem', 'dynamodb:UpdateItem'],
-      tableArn(this, names.usageTable),
-    );
-    const accounts = new SvcFunction(this, 'Accounts', {
+    return new SvcFunction(this, 'Accounts', {
       ...shared,
       handler: 'accounts',
       description: 'Manages accounts',
+      timeout: answerTimeout,
       may: [
         allow(
           ['secretsmanager:GetSecretValue'],
@@ -57,39 +94,31 @@ export class ManagementStack extends Stack {
           ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Scan'],
           ...inAllRegions(tableArn, names.accountsTable),
         ),
+        readApiHosts(homeAccounts, settings.regions),
+        noteApiHost(homeAccounts, this.region, 'management'),
         allow(['dynamodb:Query'], ...inAllRegions(tableArn, names.usageTable)),
-        countFailures,
+        this.countFailedLogins(settings),
         allow(['sqs:SendMessage'], ...inAllRegions(queueArn, names.accountChangesQueue)),
       ],
     });
-    const operator = new SvcFunction(this, 'Operator', {
-      ...shared,
-      handler: 'operator',
-      description: 'Looks at the credentials of whoever calls the management API',
-      may: [allow(['secretsmanager:GetSecretValue'], secretArn(this, names.managementSecret)), countFailures],
-    });
-    const { url } = makeApi(this, {
-      name: `${settings.name}-management`,
-      routes: managementRoutes,
-      functions: { accounts },
-      throttle,
-      authorizer: new RequestAuthorizer(this, 'Authorizer', {
-        handler: operator,
-        // Each request is judged by itself: what is remembered would outlive a password.
-        identitySources: [],
-        resultsCacheTtl: Duration.seconds(0),
-      }),
-      ownAnswers: [wrongCredentials],
-      settings,
-    });
+  }
 
-    new CfnOutput(this, 'ManagementUrl', {
-      value: url,
-      description: 'The base URL of the management API: SVC_MANAGEMENT_URL',
+  private makeAuthorizer(shared: SharedProps): SvcFunction {
+    const { managementSecret } = namesOf(shared.settings);
+    return new SvcFunction(this, 'ManagementAuthorizer', {
+      ...shared,
+      handler: 'managementAuthorizer',
+      description: 'Looks at the credentials of whoever calls the management API',
+      timeout: answerTimeout,
+      may: [
+        allow(['secretsmanager:GetSecretValue'], secretArn(this, managementSecret)),
+        this.countFailedLogins(shared.settings),
+      ],
     });
-    new CfnOutput(this, 'ManagementSecret', {
-      value: names.managementSecret,
-      description: 'The secret with its username and password',
-    });
+  }
+
+  /** Failed logins are counted in the region of this API only. */
+  private countFailedLogins(settings: Settings): PolicyStatement {
+    return allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], tableArn(this, namesOf(settings).usageTable));
   }
 }

@@ -1,18 +1,18 @@
 /**
- * What is known by name beyond its own stack. No region's template can refer to another's, so these names are settled here,
- * and not left to CloudFormation; ARNs and URLs are put together from them. The price is that CloudFormation cannot replace
- * what has such a name, and that what a stack left behind keeps its name taken.
+ * Names of resources that are known beyond their own stack, and the ARNs and URLs that follow from them. The template of a region
+ * cannot refer to that of another, so these names are chosen here and not by CloudFormation. The price: CloudFormation cannot
+ * replace a resource with such a name, and a resource that a stack left behind keeps its name taken.
  */
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Settings } from './settings.ts';
 
 export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
-  /** One table with a replica in each region. */
+  /** One table, with a replica in each region. */
   accountsTable: `${name}-accounts`,
-  /** A table in each region, each with its own rows: the management API reads them all. */
+  /** A table in each region, with rows of its own. The management API reads them all. */
   usageTable: `${name}-usage`,
-  /** A queue in each region: the management API tells each of changes to its accounts. */
+  /** A queue in each region, which other regions and the management API send to. */
   accountChangesQueue: `${name}-account-changes`,
   /** Made in the first region, with replicas in the others. */
   masterSecret: `${name}/master`,
@@ -44,7 +44,7 @@ export const secretArn = (scope: Construct, secretName: string): string =>
   Stack.of(scope).formatArn({
     service: 'secretsmanager',
     resource: 'secret',
-    // Secrets Manager puts six characters of its own behind the name.
+    // Secrets Manager adds six characters of its own to the name.
     resourceName: `${secretName}-??????`,
     arnFormat: ArnFormat.COLON_RESOURCE_NAME,
   });

@@ -1,17 +1,18 @@
-/** The queues that carry pointers to messages, and how the functions behind them are timed. */
+/** The queues that carry work, and how the functions behind them are timed. */
 import { Duration } from 'aws-cdk-lib';
 import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { maxReceives, queues, type QueueName } from '../lambdas/resources.ts';
+import { maxReceives, queues, retentionSeconds, type QueueName } from '../lambdas/resources.ts';
 import { namesOf } from './names.ts';
 import type { Settings } from './settings.ts';
 
 const timingOf = (name: QueueName) => ({
-  timeout: Duration.seconds(queues[name].functionTimeout),
-  visibility: Duration.seconds(queues[name].visibility),
+  timeout: Duration.seconds(queues[name].functionTimeoutSeconds),
+  visibility: Duration.seconds(queues[name].visibilitySeconds),
+  batchSize: queues[name].batchSize,
 });
 
-/** The resource table's seconds, as the CDK takes them. */
+/** The timing of the queues, as the CDK takes it. */
 export const timing = {
   short: timingOf('short'),
   long: timingOf('long'),
@@ -24,21 +25,23 @@ export const timing = {
 export type { QueueName };
 
 export class Queues extends Construct implements Record<QueueName, Queue> {
+  /** Attempts of messages that wait at most 30 s for their answer, and pumps of waiting lines. */
   readonly short: Queue;
+  /** Attempts of all other messages. */
   readonly long: Queue;
+  /** Work that no worker came back from. */
   readonly dead: Queue;
-
-  /** What Scheduler sends for schedules. */
+  /** Fires of schedules, sent by Scheduler. */
   readonly fire: Queue;
-  /** Which accounts were changed. */
+  /** Accounts that were changed. */
   readonly accountChanges: Queue;
-  /** Fires that could not be sent, or not be handled, for an operator to look at. */
+  /** Fires that could not be sent, or that were given up, for an operator to look at. */
   readonly undeliveredFires: Queue;
 
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     this.undeliveredFires = this.queue('UndeliveredFires', 'undeliveredFires');
-    this.fire = this.queue('Fire', 'fire', { deadLetterQueue: redrive(this.undeliveredFires) });
+    this.fire = this.queue('Fire', 'fire');
     this.accountChanges = this.queue('AccountChanges', 'accountChanges', {
       queueName: namesOf(settings).accountChangesQueue,
     });
@@ -50,8 +53,8 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   private queue(id: string, name: QueueName, more: QueueProps = {}): Queue {
     return new Queue(this, id, {
       visibilityTimeout: timing[name].visibility,
-      // The longest there is: a pointer that expires would be a message that waits for ever.
-      retentionPeriod: Duration.days(14),
+      // The longest that SQS offers: a message whose attempt expired would wait for ever.
+      retentionPeriod: Duration.seconds(retentionSeconds),
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
       ...more,

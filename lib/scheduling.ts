@@ -1,53 +1,46 @@
-/** What the service has in EventBridge Scheduler: a group for its schedules, and the role that they send with. */
-import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
-import { Aws, Stack } from 'aws-cdk-lib';
-import { Construct } from 'constructs';
-import { allow } from './function.ts';
+/** The worker that publishes what a schedule says each time the schedule fires. */
+import type { Stack } from 'aws-cdk-lib';
+import type { SharedProps, SvcFunction } from './function.ts';
 import type { Queues } from './queues.ts';
+import type { Rights } from './rights.ts';
+import type { ScheduleGroup } from './scheduleGroup.ts';
+import { makeWorker } from './worker.ts';
 
-export class Scheduling extends Construct {
-  readonly groupName: string;
-  readonly role: Role;
-  readonly #scheduleArns: string;
+interface SchedulingProps {
+  readonly shared: SharedProps;
+  readonly rights: Rights;
+  readonly queues: Queues;
+  readonly group: ScheduleGroup;
+}
 
-  constructor(scope: Construct, id: string, { groupName, queues }: { groupName: string; queues: Queues }) {
-    super(scope, id);
-    this.groupName =
-      groupName === 'default' ? groupName : new CfnScheduleGroup(this, 'Group', { name: groupName }).ref;
-    const groupArn = Stack.of(this).formatArn({
-      service: 'scheduler',
-      resource: 'schedule-group',
-      resourceName: groupName,
-    });
-    this.#scheduleArns = Stack.of(this).formatArn({
-      service: 'scheduler',
-      resource: 'schedule',
-      resourceName: `${groupName}/*`,
-    });
-    this.role = new Role(this, 'Role', {
-      // Only our own schedules may send as this role, and nobody else's.
-      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': groupArn } },
-      }),
-    });
-    const { short, long, dead, fire, undeliveredFires } = queues;
-    this.role.addToPolicy(
-      allow(
-        ['sqs:SendMessage'],
-        ...[short, long, dead, fire, undeliveredFires].map((queue) => queue.queueArn),
-      ),
-    );
-  }
+/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+export class Scheduling {
+  readonly group: ScheduleGroup;
+  readonly fire: SvcFunction;
 
-  /** What lets a function make and end schedules of the group, which send as the role. */
-  mayUse(...actions: ('CreateSchedule' | 'DeleteSchedule')[]): PolicyStatement[] {
-    return [
-      allow(
-        actions.map((action) => `scheduler:${action}`),
-        this.#scheduleArns,
-      ),
-      ...(actions.includes('CreateSchedule') ? [allow(['iam:PassRole'], this.role.roleArn)] : []),
-    ];
+  constructor(stack: Stack, { shared, rights, queues, group }: SchedulingProps) {
+    this.group = group;
+    this.fire = makeWorker(stack, 'Fire', {
+      ...shared,
+      queues,
+      source: 'fire',
+      handler: 'fire',
+      description: 'Publishes what a schedule says when it fires',
+      may: [
+        rights.on('accounts', 'GetItem'),
+        rights.knowHosts(),
+        rights.countUsage(),
+        rights.on('schedules', 'GetItem', 'PutItem', 'UpdateItem'),
+        rights.on('groups', 'GetItem'),
+        ...rights.ensureQueues(),
+        rights.changeRuns(),
+        rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'BatchWriteItem', 'DeleteItem'),
+        rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
+        rights.seeMissingBodies(),
+        // A fire that meets an outage is sent anew; one that was given up goes where an operator sees it.
+        rights.send('fire', 'undeliveredFires'),
+        rights.endSchedules(),
+      ],
+    });
   }
 }

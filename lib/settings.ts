@@ -1,12 +1,19 @@
 /**
- * The settings of a deployment. They come from the CDK context (`cdk.json`, `-c name=value`), where values from
- * the command line are always text; here they are checked once and become typed.
+ * The settings of a deployment, checked once and typed. They come from the CDK context: `cdk.json`, or `-c name=value` on the
+ * command line, where every value is text. `docs/deploy.md` lists them for operators; a test holds that list against this one.
  */
 import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import {
+  defaultHeaderPrefixes,
+  defaultPricePerMessage,
+  deliveryConcurrency,
+  leastConcurrency,
+  mostConcurrency,
+} from '../lambdas/resources.ts';
 
-/** A list, or the same list as comma-separated text. */
+/** A list, or the same list as text with commas. */
 const list = z.preprocess(
   (value) =>
     typeof value === 'string'
@@ -32,15 +39,12 @@ const number = <T extends z.ZodType>(type: T) =>
 const whole = (least: number, most: number) => number(z.int().min(least).max(most));
 
 const shape = z.strictObject({
-  /** Starts the name of every stack, and of what has a fixed name; see `names.ts`. */
+  /** The beginning of the name of every stack, and of all that has a fixed name: see `names.ts`. */
   name: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, 'must be letters, digits and dashes, starting with a letter')
     .default('Svc'),
-  /**
-   * The first region has the management API, and makes the master secret and the table of accounts; the others get
-   * replicas of both.
-   */
+  /** The regions. The first has the management API, the master secret and the table of accounts; the others get replicas. */
   regions: list
     .pipe(
       z
@@ -49,36 +53,54 @@ const shape = z.strictObject({
         .refine((regions) => new Set(regions).size === regions.length, 'must not name a region twice'),
     )
     .default(['eu-central-1', 'us-east-1']),
-  /** Whether data outlives its stack: retained, protected from deletion, restorable to any second of 35 days. */
+  /** Whether data outlives its stack, is protected from deletion, and can be restored to any second of the last 35 days. */
   retain: flag.default(true),
-  /** CloudWatch Logs takes some numbers of days and no others. */
+  /** The days that logs are kept. CloudWatch Logs takes certain numbers of days only. */
   logRetentionDays: number(z.enum(RetentionDays)).default(RetentionDays.ONE_MONTH),
   logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('INFO'),
-  headerPrefixes: list.default(['Svc', 'Upstash']),
+  headerPrefixes: list.default([...defaultHeaderPrefixes]),
   allowedDestinations: list.default([]),
-  ownHosts: list.default([]),
+  /** More hosts of the service's own APIs. A port is for emulators: API Gateway listens at the usual ports only. */
+  ownHosts: list
+    .pipe(
+      z.array(
+        z
+          .string()
+          .regex(/^([a-z0-9.-]+|\[[0-9a-f:.]+\])(:\d+)?$/i, 'must be a host name, such as queue.example.com'),
+      ),
+    )
+    .default([]),
   /**
-   * The group of our schedules in EventBridge Scheduler; by default one of our own, with the deployment's name. `default`
-   * is the one that every account has.
+   * The group of the schedules in EventBridge Scheduler; by default one of the deployment's name, which is made. `default` is
+   * the group that every AWS account has.
    */
   scheduleGroup: z
     .string()
     .regex(/^[0-9a-zA-Z-_.]{1,64}$/, 'must be a name as Scheduler takes it')
     .optional(),
-  /** The API's own ceiling, for all accounts together; AWS starts every account at these. */
+  /** Requests a second that the API takes from all accounts together, and at one instant. AWS gives new accounts these quotas. */
   throttleRate: whole(1, 1_000_000).default(10_000),
   throttleBurst: whole(1, 1_000_000).default(5_000),
-  /** At most this many of each delivery function at once; without it, the account's own limit holds. */
-  deliveryConcurrency: whole(2, 1_000).optional(),
+  /** The most executions at once of each of the two delivery functions. */
+  deliveryConcurrency: whole(leastConcurrency, mostConcurrency).default(deliveryConcurrency),
+  /**
+   * Executions that are reserved for publishing, which then gets no more than these. Lambda refuses to reserve any where fewer
+   * than 100 would be left for the other functions of the AWS account. So by default nothing is reserved, and the service can
+   * be deployed to the smallest account.
+   */
+  publishConcurrency: whole(1, 100_000).optional(),
   /** Dollars that a message counts for against its account's budget. */
-  pricePerMessage: number(z.number().min(0)).default(0.000_01),
-  /** Makes the role with which API Gateway writes access logs: one for all APIs of an account and region. */
+  pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
+  /** The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators. */
+  clientPatience: number(z.number().min(1).max(100)).default(1),
+  /** Whether to make the role with which API Gateway writes access logs. There is one for an AWS account and region. */
   gatewayLogRole: flag.default(true),
 });
 
 export type Settings = z.output<typeof shape>;
+export const settingNames: readonly string[] = Object.keys(shape.shape);
 
-/** Names that the CDK itself puts into the context carry one of these; a setting's name never does. */
+/** Names that the CDK itself puts into the context have one of these characters. Names of settings have none. */
 const ofTheCdk = /[:@]/;
 
 /** @throws Error which names every setting that is unknown or has a wrong value */
@@ -91,7 +113,7 @@ export function readSettings(app: App): Settings {
   if (!read.success) {
     throw new Error(
       `The settings in the CDK context are not right:\n${z.prettifyError(read.error)}\n` +
-        `Known settings: ${Object.keys(shape.shape).join(', ')}.`,
+        `Known settings: ${settingNames.join(', ')}.`,
     );
   }
   return read.data;

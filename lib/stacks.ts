@@ -1,6 +1,6 @@
 /**
- * All stacks of a deployment: for each region one that keeps data, and one that can be thrown away; and beside those of
- * the first region, the management API.
+ * All stacks of a deployment: for each region one that keeps data and one that can be made again at any time, and for all
+ * regions together the management API, which stands in the first region.
  */
 import { type App, type Environment, Tags } from 'aws-cdk-lib';
 import type { CodeOf } from './function.ts';
@@ -12,7 +12,7 @@ import { StateStack } from './stateStack.ts';
 interface Deployment {
   readonly settings: Settings;
   readonly codeOf: CodeOf;
-  /** Without one, the templates fit any account. */
+  /** The AWS account; without it, the templates fit any account. */
   readonly account: string | undefined;
 }
 

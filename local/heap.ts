@@ -1,10 +1,10 @@
-/** An item of a heap: it knows its own place, so that it can be taken out or moved without a search. */
+/** An item of a heap. It knows its place, so that it is removed or moved without a search. */
 export interface Placed {
-  /** Place in the heap; -1 when in none. Only the heap writes it. */
+  /** Index in the heap's array; -1 when it is in no heap. Only the heap writes it. */
   place: number;
 }
 
-/** A binary heap, smallest first: every operation is O(log n). */
+/** A binary heap, the smallest item first. Each change is O(log n). */
 export class Heap<Item extends Placed> {
   readonly #items: Item[] = [];
   readonly #before: (a: Item, b: Item) => boolean;
@@ -18,12 +18,17 @@ export class Heap<Item extends Placed> {
     return this.#items[0];
   }
 
+  /** All items, in no useful order. */
+  [Symbol.iterator](): Iterator<Item> {
+    return this.#items.values();
+  }
+
   add(item: Item): void {
     this.#put(item, this.#items.length);
     this.#rise(item);
   }
 
-  /** Finds the item's new place after what orders it has changed. */
+  /** Moves an item whose order has changed to its new place. */
   reorder(item: Item): void {
     this.#rise(item);
     this.#sink(item);

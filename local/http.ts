@@ -1,4 +1,4 @@
-/** What the gateway and the stand-ins share: listening, reading a request whole, answering. */
+/** HTTP for the gateway and the stand-ins: listens, reads a request's body, and answers with JSON. */
 import {
   createServer,
   type IncomingMessage,
@@ -7,7 +7,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import { StageError, isSystemError } from './stageError.ts';
+import { StageError, isSystemError } from './stage/stageError.ts';
 
 export const loopback = '127.0.0.1';
 
@@ -20,7 +20,7 @@ export interface Listening {
 /**
  * Listens on the loopback address.
  *
- * @param port 0 takes any free one
+ * @param port 0 chooses a free one
  * @throws StageError when the port is taken or not permitted
  */
 export async function listen(
@@ -55,7 +55,7 @@ function explained(error: Error, port: number): Error {
   return error;
 }
 
-/** Stops a stand-in at once, open long polls included. */
+/** Stops a server at once, requests that wait for an answer included. */
 export async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => {
@@ -66,10 +66,10 @@ export async function close(server: Server): Promise<void> {
 }
 
 /**
- * Reads a body whole. One that is longer than `limit` bytes is read to its end all the same, so that the client
- * is ready to hear the answer, but not kept.
+ * Reads a body whole. A body of more than `limit` bytes is read to its end too, because a client reads the answer only
+ * after it has sent everything, but the bytes are not kept.
  *
- * @returns undefined when it was too long
+ * @returns undefined when the body was too long
  */
 export async function readBody(request: IncomingMessage, limit = Infinity): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
@@ -80,30 +80,6 @@ export async function readBody(request: IncomingMessage, limit = Infinity): Prom
     else chunks.length = 0;
   }
   return size <= limit ? Buffer.concat(chunks) : undefined;
-}
-
-/** An AWS JSON protocol request: its operation, without the service's prefix, and its parsed body. */
-export interface Operation {
-  readonly name: string;
-  readonly input: unknown;
-}
-
-/**
- * Reads a request of the AWS JSON protocols 1.0 and 1.1.
- *
- * @returns undefined when it is none
- */
-export async function readOperation(request: IncomingMessage): Promise<Operation | undefined> {
-  const target = request.headers['x-amz-target'];
-  const body = await readBody(request);
-  if (typeof target !== 'string' || body === undefined) return undefined;
-  try {
-    const input: unknown = JSON.parse(body.toString('utf8') || '{}');
-    return { name: target.slice(target.lastIndexOf('.') + 1), input };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 export function answerJson(

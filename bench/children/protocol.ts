@@ -1,4 +1,4 @@
-/** What a measuring process is told, and what it tells, through the channel to its parent. */
+/** The messages between a measuring process and its parent. */
 import * as z from 'zod/mini';
 
 /** A bundle's `index.mjs` as a URL. */

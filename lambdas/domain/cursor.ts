@@ -2,17 +2,18 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { badRequest } from './httpError.ts';
 
 /**
- * A place in a list, newest first: behind the row with this time and id. It is handed out sealed, so that a client can
- * keep it but not make one up.
+ * A place in a list, newest first: behind the row with this time and id. A client gets it sealed, as a cursor, and so
+ * cannot make one up.
  */
 export interface Place {
   /** Unix milliseconds. */
   readonly time: number;
   readonly id: string;
-  /** Entries of that row that were shown already; all of it when absent. */
+  /** Entries of that row that were shown already; absent when all were. */
   readonly shown?: number | undefined;
 }
 
+/** 96 bits of the HMAC: too many to guess, and few enough for a URL. */
 const sealBytes = 12;
 
 const seal = (key: string, scope: string, text: string): Buffer =>
@@ -21,17 +22,17 @@ const seal = (key: string, scope: string, text: string): Buffer =>
     .digest()
     .subarray(0, sealBytes);
 
-/** @param scope what the list is of, and whose: a cursor of one list means nothing in another */
+/** @param scope names the list and its account: a cursor of one list is refused by every other */
 export function sealCursor(key: string, scope: string, place: Place): string {
   const text = `${place.time}/${place.shown ?? ''}/${place.id}`;
   return Buffer.concat([seal(key, scope, text), Buffer.from(text)]).toString('base64url');
 }
 
-/** @throws HttpError 400 for what was not handed out for this list */
+/** @throws HttpError 400 for a cursor that is not of this list */
 export function openCursor(key: string, scope: string, cursor: string): Place {
   const bytes = Buffer.from(cursor, 'base64url');
   const text = bytes.subarray(sealBytes).toString('utf8');
-  const [, time, shown, id] = /^(\d+)\/(\d*)\/(.+)$/.exec(text) ?? [];
+  const [, time, shown, id] = /^(\d+)\/(\d*)\/(.+)$/s.exec(text) ?? [];
   const given = bytes.subarray(0, sealBytes);
   if (
     time === undefined ||

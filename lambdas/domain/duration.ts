@@ -5,14 +5,14 @@ const unitMs = { d: dayMs, h: hourMs, m: minuteMs, s: secondMs } as const;
 export type DurationUnit = keyof typeof unitMs;
 
 const allUnits: readonly DurationUnit[] = ['d', 'h', 'm', 's'];
-/** Far above every limit, far below where milliseconds stop being exact. */
+/** Far above every limit, and far below the numbers at which milliseconds stop being exact. */
 const longestMs = 100_000 * dayMs;
 
 /**
  * A duration such as `30s` or `1d10h30m5s`, in milliseconds. Each unit may stand once, in any order.
  *
  * @param field the header's name, for the error's text
- * @param units the units this field knows
+ * @param units those that the field may have
  * @throws HttpError 400
  */
 export function parseDurationMs(

@@ -1,4 +1,5 @@
-import type * as z from 'zod/mini';
+import * as z from 'zod/mini';
+import type { Header } from './headers.ts';
 import { badRequest } from './httpError.ts';
 
 /**
@@ -24,8 +25,68 @@ export function parseJson(field: string, bytes: Uint8Array): unknown {
 export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMiniType<T>, allowed: string): T {
   const read = shape.safeParse(parseJson(field, bytes));
   if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue?.path;
-  const where = path === undefined || path.length === 0 ? field : path.join('.');
-  throw badRequest(`${where}: ${issue?.message ?? 'it is malformed'}; allowed is ${allowed}.`);
+  throw badRequest(`${problemOf(read.error, field)}; allowed is ${allowed}.`);
 }
+
+/**
+ * Describes the first thing that is wrong with a value: where it is, and what.
+ *
+ * @param whole what the value itself is called
+ * @param above the place of the value within something larger
+ */
+export function problemOf(
+  error: z.core.$ZodError,
+  whole: string,
+  above: readonly PropertyKey[] = [],
+): string {
+  const [issue] = error.issues;
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const path = [...above, ...(issue?.path ?? []), ...unknown];
+  return `${path.length === 0 ? whole : path.join('.')}: ${issue?.message ?? 'it is malformed'}`;
+}
+
+/** Reads `null` as an absent value: the published Python client sends it for what is not set. */
+export const orNull = <Shape extends z.ZodMiniType>(shape: Shape) =>
+  z.pipe(
+    z.nullable(shape),
+    z.transform((value) => value ?? undefined),
+  );
+
+/** A field that may be absent or `null`, which means the same. */
+export const optionalField = <Shape extends z.ZodMiniType>(shape: Shape) => z.optional(orNull(shape));
+
+/**
+ * Makes the shape of a JSON object of headers, which reads it as pairs. zod's own records lose a field that is called
+ * `__proto__`.
+ *
+ * @param description for the API's description
+ */
+export const headersIn = (description: string) =>
+  z.pipe(
+    z.unknown().check(
+      z.meta({
+        description,
+        type: 'object',
+        additionalProperties: {
+          anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+        },
+      }),
+    ),
+    z.transform((value, context): readonly Header[] => {
+      const refuse = (path: readonly string[], message: string): never[] => {
+        context.issues.push({ code: 'custom', message, path: [...path], input: value });
+        return [];
+      };
+      if (!isObject(value)) return refuse([], 'it is no JSON object');
+      return Object.entries(value).flatMap(([name, given]) => {
+        const values = headerValues.safeParse(given);
+        if (!values.success) return refuse([name], 'it is neither a text nor a list of texts');
+        return [values.data].flat().map((one): Header => [name, one]);
+      });
+    }),
+  );
+
+const headerValues = z.union([z.string(), z.array(z.string())]);
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

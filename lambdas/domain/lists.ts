@@ -1,19 +1,46 @@
-/** The items in order, in lists of so many; the last may be shorter. */
+/** Splits items into lists of a size, in their order; the last may be shorter. */
 export const chunksOf = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
     items.slice(index * size, (index + 1) * size),
   );
 
-/** Works on all items, so many at once. The first error ends it, once what is under way is done. */
+/** Splits items into lists that weigh at most so much, in their order; an item that is heavier by itself is alone. */
+export function weighedChunksOf<T>(
+  items: readonly T[],
+  most: number,
+  weightOf: (item: T) => number,
+): readonly (readonly T[])[] {
+  const chunks: T[][] = [];
+  let room = 0;
+  for (const item of items) {
+    const weight = weightOf(item);
+    const last = chunks.at(-1);
+    if (last === undefined || weight > room) {
+      chunks.push([item]);
+      room = most - weight;
+    } else {
+      last.push(item);
+      room -= weight;
+    }
+  }
+  return chunks;
+}
+
+/**
+ * Works on all items, so many at once. An error ends one of the workers; the others go on with the items that are left.
+ *
+ * @throws the first worker's error, when all have ended
+ */
 export async function eachOf<T>(
   items: readonly T[],
   atOnce: number,
   work: (item: T, index: number) => Promise<void>,
 ): Promise<void> {
-  const queue = items.entries();
-  const lane = async (): Promise<void> => {
-    for (const [index, item] of queue) await work(item, index);
+  const left = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of left) await work(item, index);
   };
-  const lanes = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, lane));
-  for (const outcome of lanes) if (outcome.status === 'rejected') throw outcome.reason;
+  const workers = Array.from({ length: Math.min(atOnce, items.length) }, worker);
+  for (const outcome of await Promise.allSettled(workers))
+    if (outcome.status === 'rejected') throw outcome.reason;
 }

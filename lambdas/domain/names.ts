@@ -1,4 +1,4 @@
-import { nameForm } from './configuration.ts';
+import { nameForm } from './bounds.ts';
 import { badRequest, quote } from './httpError.ts';
 
 export const namePattern = new RegExp(nameForm);

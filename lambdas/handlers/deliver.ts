@@ -1,4 +1,5 @@
-import { pointers } from '../http/queue.ts';
-import { deliver } from '../services/deliver.ts';
+import { parseWork } from '../domain/work/parseWork.ts';
+import { batchWorker } from '../http/worker.ts';
+import { giveUp, perform } from '../services/work/perform.ts';
 
-export const handler = pointers(deliver);
+export const handler = batchWorker({ parse: parseWork, perform, giveUp });

@@ -1,12 +1,14 @@
-import { api } from '../http/api.ts';
+import { ok } from '../http/handler.ts';
+import { api } from '../http/messagingApi.ts';
+import { descriptionRoutes } from '../http/routeTable.ts';
 import { health } from '../services/health.ts';
 
-export const handler = api<'description'>({
-  'GET /v2/health': () => ({ status: 200, body: health() }),
+export const handler = api<'description'>(descriptionRoutes, {
+  'GET /v2/health': () => ok(health()),
   'GET /v2/openapi.json': async ({ request }) => {
-    // Loaded when somebody asks for it first: a question for the health does not wait for it.
+    // Imported at the first request for it, so that a health check does not wait for it.
     const { describeApi } = await import('../http/openapi/document.ts');
     const body = describeApi(request.basePath);
-    return { status: 200, body, headers: { 'cache-control': 'public, max-age=3600' } };
+    return { ...ok(body), headers: { 'cache-control': 'public, max-age=3600' } };
   },
 });

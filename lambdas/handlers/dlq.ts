@@ -1,48 +1,55 @@
-import { idsInBody, parseFilter, type Filter } from '../domain/filters.ts';
-import { api } from '../http/api.ts';
-import type { AuthenticatedCall } from '../http/handler.ts';
-import { firstVariable } from '../http/request.ts';
+import { idsInBody, parseFilter, type Filter } from '../api/filters.ts';
+import { valuesOf } from '../domain/headers.ts';
+import { badRequest, quote } from '../domain/httpError.ts';
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { api } from '../http/messagingApi.ts';
+import { variable } from '../http/request.ts';
+import { dlqRoutes } from '../http/routeTable.ts';
 import {
-  deleteDlqEntries,
-  deleteDlqEntry,
-  getDlqEntry,
-  listDlq,
-  retryDlqEntries,
-  retryDlqEntry,
-} from '../services/dlq.ts';
+  deleteDeadLetters,
+  deleteDeadLetter,
+  getDeadLetter,
+  listDeadLetters,
+} from '../services/deadLetter/deadLetters.ts';
+import { retryDeadLetter, retryDeadLetters, type RetryRequest } from '../services/deadLetter/retry.ts';
+import { listRunDeadLetters } from '../services/workflow/deadLetters.ts';
 
 const bulkFilter = ({ request, canonical }: AuthenticatedCall): Filter =>
   parseFilter('dlq', [...canonical.otherQuery, ...idsInBody('dlq', request.body)]);
 
-export const handler = api<'dlq'>({
-  'GET /v2/dlq': async ({ canonical, caller }) => ({
-    status: 200,
-    body: await listDlq(caller.account, parseFilter('dlq', canonical.otherQuery)),
-  }),
-  'DELETE /v2/dlq': async (call) => ({
-    status: 200,
-    body: await deleteDlqEntries(call.caller.account, bulkFilter(call)),
-  }),
+const retryRequest = ({ request, canonical }: AuthenticatedCall): RetryRequest => ({
+  ...canonical,
+  host: request.host,
+});
+
+/** Clients of workflows list the dead letters of runs here, with `source=workflow`. Without it, those of messages are listed. */
+function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
+  const query = canonical.otherQuery.filter(([name]) => name !== 'source');
+  const source = valuesOf(canonical.otherQuery, 'source');
+  if (source.length === 0) return listDeadLetters(caller.account, parseFilter('dlq', query));
+  if (source.some((one) => one !== 'workflow')) {
+    throw badRequest(
+      `source is ${quote(source.join(', '))}; allowed is workflow, for the dead letters of runs.`,
+    );
+  }
+  return listRunDeadLetters(caller.account, query);
+}
+
+export const handler = api<'dlq'>(dlqRoutes, {
+  'GET /v2/dlq': async (call) => ok(await list(call)),
+  'DELETE /v2/dlq': async (call) => ok(await deleteDeadLetters(call.caller.account, bulkFilter(call))),
   'POST /v2/dlq/retry': async (call) => ({
     status: 201,
-    body: await retryDlqEntries(call.caller.account, bulkFilter(call), {
-      ...call.canonical,
-      host: call.request.host,
-    }),
+    body: await retryDeadLetters(call.caller.account, bulkFilter(call), retryRequest(call)),
   }),
   'POST /v2/dlq/retry/{dlqId}': async (call) => ({
     status: 201,
-    body: await retryDlqEntry(call.caller.account, firstVariable(call), {
-      ...call.canonical,
-      host: call.request.host,
-    }),
+    body: await retryDeadLetter(call.caller.account, variable(call, 'dlqId'), retryRequest(call)),
   }),
-  'GET /v2/dlq/{dlqId}': async (call) => ({
-    status: 200,
-    body: await getDlqEntry(call.caller.account, firstVariable(call)),
-  }),
+  'GET /v2/dlq/{dlqId}': async (call) =>
+    ok(await getDeadLetter(call.caller.account, variable(call, 'dlqId'))),
   'DELETE /v2/dlq/{dlqId}': async (call) => {
-    await deleteDlqEntry(call.caller.account, firstVariable(call));
-    return { status: 200, body: { deleted: 1 } };
+    await deleteDeadLetter(call.caller.account, variable(call, 'dlqId'));
+    return ok({ deleted: 1 });
   },
 });

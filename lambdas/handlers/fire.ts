@@ -1,4 +1,11 @@
-import { records } from '../http/queue.ts';
-import { fire } from '../services/fire.ts';
+import { parseNotice } from '../domain/schedule/schedule.ts';
+import { singleWorker } from '../http/worker.ts';
+import { fire, giveUpFire } from '../services/schedule/fire.ts';
 
-export const handler = records((record) => fire(record.body, Number(record.attributes.SentTimestamp)));
+export const handler = singleWorker({
+  parse: parseNotice,
+  perform: fire,
+  giveUp: giveUpFire,
+  nameOf: ({ saveId, time }) => `${saveId}~${time}`,
+  isSuspect: false,
+});

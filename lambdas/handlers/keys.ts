@@ -1,10 +1,9 @@
-import { api } from '../http/api.ts';
-import { getSigningKeys, rotateSigningKeys } from '../services/signingKeys.ts';
+import { ok } from '../http/handler.ts';
+import { api } from '../http/messagingApi.ts';
+import { keysRoutes } from '../http/routeTable.ts';
+import { getSigningKeys, rotateSigningKeys } from '../services/account/signingKeys.ts';
 
-export const handler = api<'keys'>({
-  'GET /v2/keys': async ({ caller }) => ({ status: 200, body: await getSigningKeys(caller.account) }),
-  'POST /v2/keys/rotate': async ({ caller }) => ({
-    status: 200,
-    body: await rotateSigningKeys(caller.account),
-  }),
+export const handler = api<'keys'>(keysRoutes, {
+  'GET /v2/keys': async ({ caller }) => ok(await getSigningKeys(caller.account)),
+  'POST /v2/keys/rotate': async ({ caller }) => ok(await rotateSigningKeys(caller.account)),
 });

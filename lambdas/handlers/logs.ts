@@ -1,16 +1,17 @@
-import { parseFilter } from '../domain/filters.ts';
-import { api } from '../http/api.ts';
-import type { AuthenticatedCall } from '../http/handler.ts';
-import { listLogs } from '../services/logs.ts';
+import { parseFilter } from '../api/filters.ts';
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { api } from '../http/messagingApi.ts';
+import { logsRoutes } from '../http/routeTable.ts';
+import { listLogs } from '../services/log/logs.ts';
 
-const logs = ({ canonical, caller }: AuthenticatedCall): ReturnType<typeof listLogs> =>
-  listLogs(caller.account, parseFilter('logs', canonical.otherQuery));
+const logs = ({ canonical, caller }: AuthenticatedCall, copies: number): ReturnType<typeof listLogs> =>
+  listLogs(caller.account, parseFilter('logs', canonical.otherQuery), copies);
 
-export const handler = api<'logs'>({
-  'GET /v2/logs': async (call) => ({ status: 200, body: await logs(call) }),
-  // The older clients know the log by this name, and its entries by the key `events`.
+export const handler = api<'logs'>(logsRoutes, {
+  'GET /v2/logs': async (call) => ok(await logs(call, 1)),
+  // Older clients know the log by this name, and read its entries from the field `events`.
   'GET /v2/events': async (call) => {
-    const page = await logs(call);
-    return { status: 200, body: { ...page, events: page.logs } };
+    const page = await logs(call, 2);
+    return ok({ ...page, events: page.logs });
   },
 });

@@ -1,37 +1,50 @@
-import { api } from '../http/api.ts';
-import type { AuthenticatedCall } from '../http/handler.ts';
-import { firstVariable, rawTail } from '../http/request.ts';
+import { api } from '../http/messagingApi.ts';
+import { publishRoutes } from '../http/routeTable.ts';
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { variable } from '../http/request.ts';
 import { parseName } from '../domain/names.ts';
-import { batch } from '../services/batch.ts';
-import { publish } from '../services/publish.ts';
+import { batch, type BatchRequest } from '../services/message/batch.ts';
+import type { PublishRequest } from '../services/message/prepare.ts';
+import { publish } from '../services/message/publish.ts';
 
-const publishTo = (
-  { request, canonical, caller }: AuthenticatedCall,
+const requestTo = (
+  { request, canonical }: AuthenticatedCall,
   destination: string,
   queueName?: string,
-): ReturnType<typeof publish> =>
-  publish(caller.account, {
-    ...canonical,
-    destination,
-    queueName,
-    body: request.body,
-    callerIp: request.callerIp,
-    host: request.host,
-  });
+): PublishRequest => ({
+  ...canonical,
+  destination,
+  queueName,
+  body: request.body,
+  callerIp: request.callerIp,
+  host: request.host,
+});
 
-export const handler = api<'publish'>({
-  'POST /v2/publish/{destination+}': (call) => publishTo(call, rawTail(call)),
+const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest => ({
+  body: request.body,
+  prefix: canonical.prefix,
+  callerIp: request.callerIp,
+  host: request.host,
+});
+
+/** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */
+const runs = () => import('../services/workflow/forPublish.ts');
+
+export const handler = api<'publish'>(publishRoutes, {
+  'POST /v2/publish/{destination+}': (call) =>
+    publish(call.caller.account, requestTo(call, variable(call, 'destination'))),
   'POST /v2/enqueue/{queueName}/{destination+}': (call) => {
-    const queueName = parseName('The name of the queue', firstVariable(call));
-    return publishTo(call, rawTail(call).replace(/^[^/]*\//, ''), queueName);
+    const queueName = parseName('The name of the queue', variable(call, 'queueName'));
+    return publish(call.caller.account, requestTo(call, variable(call, 'destination'), queueName));
   },
-  'POST /v2/batch': async ({ request, canonical, caller }) => ({
-    status: 200,
-    body: await batch(caller.account, {
-      body: request.body,
-      prefix: canonical.prefix,
-      callerIp: request.callerIp,
-      host: request.host,
-    }),
-  }),
+  'POST /v2/batch': async (call) => ok(await batch(call.caller.account, batchRequest(call))),
+  'POST /v2/trigger/{destination+}': async (call) => {
+    const { refuseWhenBusy, trigger } = await runs();
+    const request = requestTo(call, variable(call, 'destination'));
+    return ok(await refuseWhenBusy(() => trigger(call.caller.account, request)));
+  },
+  'POST /v2/batch/trigger': async (call) => {
+    const { refuseWhenBusy, triggerBatch } = await runs();
+    return ok(await refuseWhenBusy(() => triggerBatch(call.caller.account, batchRequest(call))));
+  },
 });

@@ -1,19 +1,34 @@
-import { api } from '../http/api.ts';
-import { firstVariable } from '../http/request.ts';
-import { deleteQueue, getQueue, listQueues, putQueue } from '../services/queues.ts';
+import { ok } from '../http/handler.ts';
+import { cursorOf, listAnswer } from '../http/lists.ts';
+import { api } from '../http/messagingApi.ts';
+import { variable } from '../http/request.ts';
+import { queuesRoutes } from '../http/routeTable.ts';
+import {
+  deleteQueue,
+  getQueue,
+  listQueues,
+  pauseQueue,
+  putQueue,
+  resumeQueue,
+} from '../services/lane/queues.ts';
 
-export const handler = api<'queues'>({
+export const handler = api<'queues'>(queuesRoutes, {
   'POST /v2/queues': async ({ request, caller }) => {
     await putQueue(caller.account, request.body);
-    return { status: 200, body: {} };
+    return ok({});
   },
-  'GET /v2/queues': async ({ caller }) => ({ status: 200, body: await listQueues(caller.account) }),
-  'GET /v2/queues/{name}': async (call) => ({
-    status: 200,
-    body: await getQueue(call.caller.account, firstVariable(call)),
-  }),
+  'GET /v2/queues': async (call) => listAnswer(call, await listQueues(call.caller.account, cursorOf(call))),
+  'GET /v2/queues/{name}': async (call) => ok(await getQueue(call.caller.account, variable(call, 'name'))),
   'DELETE /v2/queues/{name}': async (call) => {
-    await deleteQueue(call.caller.account, firstVariable(call));
-    return { status: 200, body: {} };
+    await deleteQueue(call.caller.account, variable(call, 'name'));
+    return ok({});
+  },
+  'POST /v2/queues/{name}/pause': async (call) => {
+    await pauseQueue(call.caller.account, variable(call, 'name'));
+    return ok({});
+  },
+  'POST /v2/queues/{name}/resume': async (call) => {
+    await resumeQueue(call.caller.account, variable(call, 'name'));
+    return ok({});
   },
 });

@@ -1,44 +1,38 @@
-import { ConfigReader } from '../domain/dialect.ts';
+import { ConfigReader } from '../api/dialect.ts';
 import { parseName } from '../domain/names.ts';
-import { api } from '../http/api.ts';
-import type { AuthenticatedCall } from '../http/handler.ts';
-import { firstVariable, rawTail } from '../http/request.ts';
-import {
-  createSchedule,
-  deleteSchedule,
-  getSchedule,
-  listSchedules,
-  pauseSchedule,
-} from '../services/schedules.ts';
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { cursorOf, listAnswer } from '../http/lists.ts';
+import { api } from '../http/messagingApi.ts';
+import { variable } from '../http/request.ts';
+import { schedulesRoutes } from '../http/routeTable.ts';
+import { createSchedule, deleteSchedule, pauseSchedule } from '../services/schedule/schedules.ts';
+import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
 
 const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
-  await pauseSchedule(call.caller.account, firstVariable(call), isPaused);
-  return { status: 200, body: {} };
+  await pauseSchedule(call.caller.account, variable(call, 'schedule'), isPaused);
+  return ok({});
 };
 
-export const handler = api<'schedules'>({
+export const handler = api<'schedules'>(schedulesRoutes, {
   'POST /v2/schedules/{schedule+}': async (call) => {
     const { request, canonical, caller } = call;
-    return {
-      status: 200,
-      body: await createSchedule(caller.account, {
-        ...canonical,
-        destination: rawTail(call),
-        queueName: new ConfigReader(canonical.prefix, canonical.config).read('queue-name', parseName),
-        body: request.body,
-        callerIp: request.callerIp,
-        host: request.host,
-      }),
-    };
+    const scheduled = await createSchedule(caller.account, {
+      ...canonical,
+      destination: variable(call, 'schedule'),
+      queueName: new ConfigReader(canonical.prefix, canonical.config).read('queue-name', parseName),
+      body: request.body,
+      callerIp: request.callerIp,
+      host: request.host,
+    });
+    return ok(scheduled);
   },
-  'GET /v2/schedules': async ({ caller }) => ({ status: 200, body: await listSchedules(caller.account) }),
-  'GET /v2/schedules/{schedule}': async (call) => ({
-    status: 200,
-    body: await getSchedule(call.caller.account, firstVariable(call)),
-  }),
+  'GET /v2/schedules': async (call) =>
+    listAnswer(call, await listSchedules(call.caller.account, cursorOf(call))),
+  'GET /v2/schedules/{schedule}': async (call) =>
+    ok(await getSchedule(call.caller.account, variable(call, 'schedule'))),
   'DELETE /v2/schedules/{schedule}': async (call) => {
-    await deleteSchedule(call.caller.account, firstVariable(call));
-    return { status: 200, body: {} };
+    await deleteSchedule(call.caller.account, variable(call, 'schedule'));
+    return ok({});
   },
   'POST /v2/schedules/{schedule}/pause': setPaused(true),
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),

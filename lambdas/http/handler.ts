@@ -1,13 +1,16 @@
-/** What the Lambda handlers of both APIs have in common. */
+/** The part that the Lambda handlers of both APIs have in common. */
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
-import { canonicalize, type CanonicalRequest } from '../domain/dialect.ts';
+import { encodingOf, largestPayload } from '../api/answerSize.ts';
+import { canonicalize, type CanonicalRequest } from '../api/dialect.ts';
 import { HttpError, notFound } from '../domain/httpError.ts';
-import type { Caller } from '../services/authenticate.ts';
+import type { Caller } from '../services/account/authenticate.ts';
 import { settings } from '../settings.ts';
-import { log } from '../transport/log.ts';
+import { log } from '../log.ts';
 import { readRequest, type ApiRequest } from './request.ts';
-import type { ApiFunction, FindRoute, Route, RoutesOf } from './routes.ts';
+import type { FindRoute } from './findRoute.ts';
+import type { ApiFunction, Route } from './route.ts';
+import type { RoutesOf } from './routes.ts';
 
 export interface ApiResponse {
   readonly status: number;
@@ -15,6 +18,9 @@ export interface ApiResponse {
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** Answers 200. */
+export const ok = (body: unknown): ApiResponse => ({ status: 200, body });
 
 /** A request that has passed the middlewares. */
 export interface Call {
@@ -26,14 +32,14 @@ export interface AuthenticatedCall extends Call {
   readonly caller: Caller;
 }
 
-/** What answers each route of a function, by method and path: the compiler sees to it that none is forgotten. */
+/** The endpoints of a function, by method and path. The compiler reports a route without one. */
 export type Endpoints<F extends ApiFunction> = {
   readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: (
-    call: R['access'] extends 'open' | 'operator' ? Call : AuthenticatedCall,
+    call: R['access'] extends 'open' | 'management' ? Call : AuthenticatedCall,
   ) => Promise<ApiResponse> | ApiResponse;
 };
 
-/** What the middlewares find out about a request, in the order in which they run. */
+/** The results of the middlewares, in the order in which they run. */
 interface ApiContext extends Context {
   call?: Call;
   caller?: Caller;
@@ -41,32 +47,46 @@ interface ApiContext extends Context {
 
 export type Middleware = MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error, ApiContext>;
 
-const json = (
+/**
+ * Makes the result of a function from an answer: in base64 where that is shorter. The gateway decodes it for the client. The
+ * answer to a HEAD request has no body.
+ */
+function json(
+  method: string,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
-): APIGatewayProxyResult => ({
-  statusCode: status,
-  headers: { 'content-type': 'application/json', ...headers },
-  body: JSON.stringify(body),
-});
+): APIGatewayProxyResult {
+  const text = method === 'HEAD' ? '' : JSON.stringify(body);
+  const { isBase64, bytes } = encodingOf(text);
+  if (bytes > largestPayload) throw new Error(`The answer has ${bytes} bytes, more than Lambda returns.`);
+  return {
+    statusCode: status,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(isBase64 ? { body: Buffer.from(text).toString('base64'), isBase64Encoded: true } : { body: text }),
+  };
+}
 
-/** Turns what was thrown into an answer: our own errors as they are, everything else into a 500 that tells nothing. */
+/** The sentence of a 500. A request that only reads has changed nothing; any other may have changed something. */
+const failed = (method: string): string =>
+  method === 'GET'
+    ? 'The service failed to answer the request. Send it again.'
+    : 'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.';
+
+/** Turns an error into an answer: our own with their sentence, every other into a 500 that says nothing of its cause. */
 const errors: Middleware = {
   onError: ({ error, event, context }) => {
     const requestId = event.requestContext.requestId;
     if (error instanceof HttpError) {
       log.debug('refused', { requestId, status: error.status });
-      return json(error.status, { error: error.message }, error.headers);
+      return json(event.httpMethod, error.status, { error: error.message }, error.headers);
     }
     log.error('A request failed', {
       requestId,
       route: context.call?.route.path,
       error: error ?? 'nothing was thrown',
     });
-    return json(500, {
-      error: 'The service failed to handle the request; nothing was accepted. Send it again.',
-    });
+    return json(event.httpMethod, 500, { error: failed(event.httpMethod) });
   },
 };
 
@@ -85,7 +105,7 @@ const route = (find: FindRoute): Middleware => ({
   },
 });
 
-/** The Lambda handler of one function of an API. */
+/** Makes the Lambda handler of one function of an API. */
 export function handlerOf<F extends ApiFunction>(
   endpoints: Endpoints<F>,
   find: FindRoute,
@@ -101,6 +121,6 @@ export function handlerOf<F extends ApiFunction>(
       const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers } = await endpoint({ ...call, caller });
-      return json(status, body, headers);
+      return json(call.request.method, status, body, headers);
     });
 }

@@ -1,13 +1,15 @@
-import { prefixOfBrand } from '../domain/dialect.ts';
+import { prefixOfBrand } from '../api/dialect.ts';
 import { notFound } from '../domain/httpError.ts';
-import { authenticateOperator } from '../services/operator.ts';
+import { learnHost, refuseOwnDelivery } from '../services/delivery/loopDetection.ts';
+import { authenticateManager } from '../services/account/authenticateManager.ts';
 import { settings } from '../settings.ts';
 import { handlerOf, type Endpoints, type Middleware } from './handler.ts';
 import { variable } from './request.ts';
-import { findManagementRoute, type ManagementFunction } from './routes.ts';
+import { finder } from './findRoute.ts';
+import type { ManagementFunction, Route } from './route.ts';
 
-/** The management API has its paths for each dialect; and whoever uses it shows who he is, each time. */
-const operator: Middleware = {
+/** Refuses brands that are no dialect of this deployment, and requests without the management API's credentials. */
+const manager: Middleware = {
   before: async ({ context: { call } }) => {
     if (call === undefined) return;
     const { request } = call;
@@ -15,10 +17,14 @@ const operator: Middleware = {
     if (prefix === undefined) throw notFound(`There is no ${request.method} ${request.rawPath}.`);
     if (call.route.access === 'open') return;
     const authorization = request.headers.find(([name]) => name === 'authorization')?.[1];
-    await authenticateOperator(authorization, request.callerIp);
+    await authenticateManager(authorization, request.callerIp);
+    await learnHost('management', request.host);
+    await refuseOwnDelivery(call.canonical, request.rawPath);
   },
 };
 
-/** The Lambda handler of one function of the management API. */
-export const managementApi = <F extends ManagementFunction>(endpoints: Endpoints<F>) =>
-  handlerOf(endpoints, findManagementRoute, [operator]);
+/** Makes the Lambda handler of one function of the management API. */
+export const managementApi = <F extends ManagementFunction>(
+  own: readonly (Route & { readonly function: F })[],
+  endpoints: Endpoints<F>,
+) => handlerOf(endpoints, finder(own), [manager]);

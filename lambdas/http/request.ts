@@ -1,17 +1,15 @@
+import type { Header } from '../domain/headers.ts';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
-import type { Header } from '../domain/dialect.ts';
 import { badRequest, quote } from '../domain/httpError.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './route.ts';
 
-/**
- * A request as the handlers see it, whichever door it came through: nothing behind this file knows a gateway's event.
- */
+/** A request as the handlers see it. Only this file knows the event of the gateway that it came through. */
 export interface ApiRequest {
   readonly id: string;
   readonly method: string;
-  /** As it was sent: not decoded, nothing collapsed that was not collapsed on its way. */
+  /** As the gateway passes it on: not decoded, and with every slash that arrived there. */
   readonly rawPath: string;
-  /** What a client puts before the version segment: the stage's name, or what a custom domain's mapping has there. */
+  /** The path before the version segment: the stage's name, or the path of a custom domain's mapping. */
   readonly basePath: string;
   /** Decoded, in the order they were sent. */
   readonly query: readonly Header[];
@@ -26,9 +24,7 @@ export interface ApiRequest {
 const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
   Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
 
-/**
- * Reads the proxy event of a REST API. Its `path` is raw; its captured path variables are decoded, and are not read.
- */
+/** Reads the proxy event of a REST API. Its `path` is raw; its captured path variables are decoded, and not read here. */
 export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
   const { requestContext } = event;
   return {
@@ -50,17 +46,6 @@ interface Routed {
   readonly route: Route;
 }
 
-/**
- * What stands in the raw path behind a route's fixed beginning, byte for byte. A path before the version segment, as a
- * custom domain's mapping puts there, is passed over.
- */
-export function rawTail({ request, route }: Routed): string {
-  const { rawPath } = request;
-  const fixed = route.path.slice(0, route.path.indexOf('{'));
-  const start = rawPath.indexOf(fixed);
-  return start === -1 ? '' : rawPath.slice(start + fixed.length);
-}
-
 const decoded = (raw: string): string => {
   try {
     return decodeURIComponent(raw);
@@ -70,19 +55,31 @@ const decoded = (raw: string): string => {
 };
 
 /**
- * The first variable of a route's path, decoded.
+ * Reads a variable of a route's path from the raw path: `{name}`, one segment, decoded; `{name+}`, the rest of the path,
+ * byte for byte as it was sent. What stands before the version segment is passed over: a custom domain's mapping may put
+ * something there.
  *
- * @throws HttpError 400 when it is not correctly encoded
- */
-export const firstVariable = (call: Routed): string => decoded(rawTail(call).replace(/\/.*$/s, ''));
-
-/**
- * A variable of a path that has several, none of them the rest of it, decoded.
- *
- * @throws HttpError 400 when it is not correctly encoded
+ * @throws HttpError 400 when a segment is not correctly encoded
+ * @throws Error when the route has no such variable
  */
 export function variable({ request, route }: Routed, name: string): string {
-  const place = route.path.split('/').indexOf(`{${name}}`);
   const path = request.rawPath.slice(Math.max(0, request.rawPath.indexOf('/v2/')));
-  return decoded(path.split('/')[place] ?? '');
+  const segments = path.split('/');
+  const places = route.path.split('/');
+  const rest = places.indexOf(`{${name}+}`);
+  if (rest !== -1) return segments.slice(rest).join('/');
+  const place = places.indexOf(`{${name}}`);
+  if (place === -1) throw new Error(`The path ${route.path} has no variable ${name}.`);
+  return decoded(segments[place] ?? '');
+}
+
+/**
+ * Reads the rest of a path as its segments, each decoded. A slash at the end of the path adds none, as everywhere.
+ *
+ * @throws HttpError 400 when a segment is empty or not correctly encoded
+ */
+export function segmentsOf(routed: Routed, name: string): readonly string[] {
+  const raw = variable(routed, name).replace(/\/$/, '').split('/');
+  if (raw.includes('')) throw badRequest('The path has two slashes in a row, and nothing between them.');
+  return raw.map(decoded);
 }

@@ -1,11 +1,15 @@
 import { now } from '../domain/clock.ts';
 
-/** Entries beyond which the oldest go. */
+/** The most keys that a cache has; beyond it the oldest look-up is forgotten. */
 const capacity = 1_000;
 
 /**
- * Remembers what a look-up found for a while; concurrent look-ups of one key share one. Failures and what was not
- * found are not remembered, nor what is not worth it.
+ * Keeps the results of look-ups by key for a while. Concurrent look-ups of one key share one. A failure is not kept, nor
+ * that nothing was found, nor a result that is not worth it.
+ *
+ * Not to be mistaken for `stores/remembered.ts`: that keeps one thing without which nothing works, such as a secret, and
+ * goes on with what it knows while the thing cannot be read. Here a result ends with its lifetime, and the next look-up
+ * fails where its source fails.
  */
 export function cached<T>(
   lifetimeMs: number,

@@ -1,8 +1,8 @@
-import type * as answers from '../domain/answers.ts';
-import type { Answer } from '../domain/answers.ts';
+import type * as answers from '../api/answers.ts';
+import type { Answer } from '../api/answers.ts';
 import { settings } from '../settings.ts';
 
-/** That the service answers, and for which region. */
+/** Answers a health check: the service runs, in this region. */
 export const health = (): Answer<typeof answers.health> => ({
   status: 'ok',
   region: settings.region,

@@ -1,42 +1,38 @@
 import {
+  BatchGetItemCommand,
   BatchWriteItemCommand,
   ConditionalCheckFailedException,
   DeleteItemCommand,
   DynamoDBClient,
-  type DynamoDBClientConfig,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
   type AttributeValue,
+  type KeysAndAttributes,
   type QueryCommandInput,
   type QueryCommandOutput,
+  type UpdateItemCommand,
+  type UpdateItemCommandOutput,
+  type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
+import { clientOptions } from '../clientOptions.ts';
+import { TransientError } from '../domain/work/fault.ts';
 import { chunksOf } from '../domain/lists.ts';
 import { settings } from '../settings.ts';
 
-/**
- * The one client. A table answers in milliseconds; what takes seconds is a lost connection, and is tried again. What
- * waits for one of the agent's sockets counts as connecting: bulk operations must not fail over that.
- */
-const options: DynamoDBClientConfig = {
-  maxAttempts: 5,
-  requestHandler: {
-    connectionTimeout: 3_000,
-    requestTimeout: 4_000,
-    httpAgent: { maxSockets: 100 },
-    httpsAgent: { maxSockets: 100 },
-  },
-};
-export const dynamodb = new DynamoDBClient(options);
+/** The client of this region's tables. */
+export const dynamodb = new DynamoDBClient({ ...clientOptions('quick') });
+// For a logger that nobody has set, it copies every row that is sent or read.
+dynamodb.middlewareStack.remove('loggerMiddleware');
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
 /** The client of a region, for the few tables that are reached from others. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
-  const client = elsewhere.get(region) ?? new DynamoDBClient({ ...options, region });
+  const client = elsewhere.get(region) ?? new DynamoDBClient({ ...clientOptions('quick'), region });
   elsewhere.set(region, client);
   return client;
 }
@@ -44,7 +40,7 @@ export function dynamodbIn(region: string): DynamoDBClient {
 export type Row = Record<string, unknown>;
 type Key = Record<string, AttributeValue>;
 
-/** An item as a table holds it, of plain values. */
+/** Makes an item as DynamoDB holds it of plain values. */
 export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });
 
 /**
@@ -65,23 +61,65 @@ export async function putNew(table: string, sortKey: string, row: object): Promi
   );
 }
 
-/** @returns whether the write's condition held */
-export async function unlessRefused(write: Promise<unknown>): Promise<boolean> {
+/** The answer to a put, an update or a delete. */
+interface Written {
+  readonly Attributes?: Key | undefined;
+}
+
+/** A conditional write that was made, or the row as it is because the condition failed on it. */
+type ConditionalWrite =
+  | { readonly isMade: true; readonly row: Row }
+  | { readonly isMade: false; readonly row: Row | undefined };
+
+/**
+ * Waits for a conditional write that asks for the row with `ReturnValuesOnConditionCheckFailure`.
+ *
+ * @returns the attributes that the write returns, or else the row on which its condition failed; undefined for no row
+ */
+export async function conditionalWrite(write: Promise<Written>): Promise<ConditionalWrite> {
   try {
-    await write;
-    return true;
+    const { Attributes = {} } = await write;
+    return { isMade: true, row: unmarshall(Attributes) };
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return false;
-    throw error;
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    return { isMade: false, row: error.Item && unmarshall(error.Item) };
+  }
+}
+
+/** @returns whether the write's condition held */
+export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
+  (await conditionalWrite(write)).isMade;
+
+/**
+ * Sends a command that adds to a row, and does not try again: when only its answer was lost, the SDK would add twice.
+ *
+ * @throws at the first failure, throttling included; the addition may have been made all the same
+ */
+export async function sendOnce(command: UpdateItemCommand): Promise<UpdateItemCommandOutput> {
+  let failure: unknown;
+  command.middlewareStack.add(
+    (next) => (args) =>
+      next(args).catch((error: unknown) => {
+        failure = error;
+        // The SDK decides by an error's name and cause whether to send again: this one has neither.
+        throw new Error('This was the only try.');
+      }),
+    { step: 'finalizeRequest', name: 'once', priority: 'low' },
+  );
+  try {
+    return await dynamodb.send(command);
+  } catch (error) {
+    throw failure ?? error;
   }
 }
 
 /**
- * The condition that a row is as it was read, in a table by `accountId` whose rows have a version that each change raises.
+ * The condition that a row still has the version it was read with, in a table by `accountId` whose rows get a higher version
+ * with each change.
  *
  * @param version undefined when there was no row
  */
-export const unchanged = (version: number | undefined) =>
+export const ifVersionIs = (version: number | undefined) =>
   version === undefined
     ? { ConditionExpression: 'attribute_not_exists(accountId)' }
     : {
@@ -102,8 +140,16 @@ export async function deleteRow(table: string, key: object): Promise<void> {
   await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
 }
 
-/** Reads all that a query finds, one page after the other, as far as the reader goes on asking. */
-export async function* queryRows(input: QueryCommandInput, client = dynamodb): AsyncGenerator<Row> {
+/**
+ * Reads the rows that a query finds, one page after the other, until the reader stops asking.
+ *
+ * @param until Unix milliseconds after which no further page is read, for a query whose pages may all be empty
+ */
+export async function* queryRows(
+  input: QueryCommandInput,
+  client = dynamodb,
+  until = Infinity,
+): AsyncGenerator<Row> {
   let from: Key | undefined;
   do {
     const page: QueryCommandOutput = await client.send(
@@ -111,46 +157,122 @@ export async function* queryRows(input: QueryCommandInput, client = dynamodb): A
     );
     for (const item of page.Items ?? []) yield unmarshall(item);
     from = page.LastEvaluatedKey;
-  } while (from !== undefined);
+  } while (from !== undefined && Date.now() <= until);
 }
 
-/** All rows of a partition, in the order of their sort keys, strongly consistent. */
-export const rowsOf = (table: string, partitionKey: string, partition: string): AsyncGenerator<Row> =>
+/**
+ * Reads the rows of a partition, in the order of their sort keys, strongly consistent.
+ *
+ * @param behind the sort key of the row before the first one to read
+ */
+export const rowsOf = (
+  table: { readonly name: string; readonly partitionKey: string; readonly sortKey: string },
+  partition: string,
+  behind?: string,
+): AsyncGenerator<Row> =>
   queryRows({
-    TableName: table,
+    TableName: table.name,
     ConsistentRead: true,
-    KeyConditionExpression: '#partition = :partition',
-    ExpressionAttributeNames: { '#partition': partitionKey },
-    ExpressionAttributeValues: { ':partition': { S: partition } },
+    KeyConditionExpression: `#partition = :partition${behind === undefined ? '' : ' AND #sort > :behind'}`,
+    ExpressionAttributeNames: {
+      '#partition': table.partitionKey,
+      ...(behind !== undefined && { '#sort': table.sortKey }),
+    },
+    ExpressionAttributeValues: {
+      ':partition': { S: partition },
+      ...(behind !== undefined && { ':behind': { S: behind } }),
+    },
   });
+
+/** Unprocessed rows are tried again for this long. The last try takes up to 13 s more, and an API function ends after 28 s. */
+const patienceMs = 10_000;
+
+/** DynamoDB reads 100 rows at once, and 16 MB of them. */
+const rowsPerGet = 100;
+
+/** The way in which rows are read by their keys: with which attributes, and whether strongly consistent. */
+type Reading = Pick<
+  KeysAndAttributes,
+  'ProjectionExpression' | 'ExpressionAttributeNames' | 'ConsistentRead'
+>;
+
+/**
+ * Reads rows by their keys, 100 at a time, eventually consistent unless said otherwise. Keys that a throttled table leaves
+ * unprocessed are read again.
+ *
+ * @param keys all different
+ * @returns the rows that are there, in any order
+ * @throws when something is still unprocessed after 10 s
+ */
+export async function getRows(
+  table: string,
+  keys: readonly object[],
+  reading: Reading,
+): Promise<readonly Row[]> {
+  const until = Date.now() + patienceMs;
+  const found = await Promise.all(
+    chunksOf(keys, rowsPerGet).map((chunk) => getSome(table, chunk, reading, until)),
+  );
+  return found.flat();
+}
+
+async function getSome(
+  table: string,
+  keys: readonly object[],
+  reading: Reading,
+  until: number,
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  let left: Key[] = keys.map(toItem);
+  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 2_000)) {
+    const { Responses, UnprocessedKeys } = await dynamodb.send(
+      new BatchGetItemCommand({ RequestItems: { [table]: { ...reading, Keys: left } } }),
+    );
+    rows.push(...(Responses?.[table] ?? []).map((item) => unmarshall(item)));
+    left = UnprocessedKeys?.[table]?.Keys ?? [];
+    if (left.length === 0) return rows;
+    if (Date.now() > until)
+      throw new TransientError(`The table ${table} took too long to read ${left.length} rows.`);
+    await setTimeout(waitMs * (0.5 + Math.random() / 2));
+  }
+}
 
 /** DynamoDB takes 25 rows at once. */
 const rowsPerWrite = 25;
-/** How long what was left unprocessed is tried again; a request to the API ends after 29 s. */
-const patienceMs = 15_000;
 
 /**
- * Writes rows over whatever has their keys, 25 at a time. What a throttled table leaves unprocessed is written again.
+ * Writes rows, 25 at a time, over those that have the same keys. Rows that a throttled table leaves unprocessed are written
+ * again.
  *
- * @throws when something is still unprocessed after 15 s
+ * @throws when something is still unprocessed after 10 s
  */
 export async function putAll(table: string, rows: readonly object[]): Promise<void> {
   const until = Date.now() + patienceMs;
-  await Promise.all(chunksOf(rows, rowsPerWrite).map((chunk) => putSome(table, chunk, until)));
+  const requests = rows.map((row) => ({ PutRequest: { Item: toItem(row) } }));
+  await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
 }
 
-async function putSome(table: string, rows: readonly object[], until: number): Promise<void> {
-  let requests = rows.map((row) => ({ PutRequest: { Item: toItem(row) } }));
+/**
+ * Deletes rows by their keys, as {@link putAll} writes them. A row that is not there is no failure.
+ *
+ * @param keys all different
+ */
+export async function deleteAll(table: string, keys: readonly object[]): Promise<void> {
+  const until = Date.now() + patienceMs;
+  const requests = keys.map((key) => ({ DeleteRequest: { Key: toItem(key) } }));
+  await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
+}
+
+async function writeSome(table: string, all: readonly WriteRequest[], until: number): Promise<void> {
+  let requests: WriteRequest[] = [...all];
   for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 2_000)) {
     const { UnprocessedItems } = await dynamodb.send(
       new BatchWriteItemCommand({ RequestItems: { [table]: requests } }),
     );
-    requests = (UnprocessedItems?.[table] ?? []).flatMap(({ PutRequest }) =>
-      PutRequest?.Item === undefined ? [] : [{ PutRequest: { Item: PutRequest.Item } }],
-    );
+    requests = UnprocessedItems?.[table] ?? [];
     if (requests.length === 0) return;
     if (Date.now() > until)
-      throw new Error(`The table ${table} took too long to write ${requests.length} rows.`);
+      throw new TransientError(`The table ${table} took too long to write ${requests.length} rows.`);
     await setTimeout(waitMs * (0.5 + Math.random() / 2));
   }
 }

@@ -2,7 +2,7 @@ import { encodeTime } from 'ulid';
 import type { Place } from '../domain/cursor.ts';
 import { shardCount, type IdKind } from '../domain/ids.ts';
 
-/** All partitions of an account's rows. */
+/** Names all partitions of an account's rows. */
 export const shardsOf = (accountId: string): readonly string[] =>
   Array.from({ length: shardCount }, (_, number) => `${accountId}#${number}`);
 
@@ -11,12 +11,13 @@ const idPatterns: Readonly<Record<IdKind, RegExp>> = {
   msg: new RegExp(`^msg_${ulid}$`),
   dlq: new RegExp(`^dlq_${ulid}$`),
   scd: new RegExp(`^scd_${ulid}$`),
+  wfr: new RegExp(`^wfr_${ulid}$`),
 };
 
-/** Whether there can be a row of this id: other keys are of other rows, or none that DynamoDB takes. */
+/** Tells whether a text is an id of a kind. No other text is looked up: it may be the key of another row, or no key at all. */
 export const isId = (kind: IdKind, text: string): boolean => idPatterns[kind].test(text);
 
-/** What of a list is wanted: newest first, from behind a place, between two moments. */
+/** The part of a list to read, newest first: between two moments, and from behind a place. */
 export interface Range {
   /** Unix milliseconds, inclusive. */
   readonly fromDate?: number | undefined;
@@ -25,25 +26,32 @@ export interface Range {
   readonly behind?: Place | undefined;
 }
 
-/** A row of a list, with what orders it. */
+/** A row of a list, with the two fields that order it. */
 export interface Ordered {
   /** Unix milliseconds. */
   readonly time: number;
   readonly id: string;
 }
 
-/** Whether a row stands behind the place, or is the one that the place is in the middle of. */
+/** Compares rows the way lists show them: newest first, and at one time the larger id first. */
+export const isNewer = (one: Ordered, other: Ordered): boolean =>
+  one.time !== other.time ? one.time > other.time : one.id > other.id;
+
+/** Compares rows for sorting them as lists show them. */
+export const byAge = (one: Ordered, other: Ordered): number => (isNewer(one, other) ? -1 : 1);
+
+/** Tells whether a row comes behind a place, or is the row in the middle of whose entries the place is. */
 export function isBehind({ time, id }: Ordered, place: Place | undefined): boolean {
   if (place === undefined || time < place.time) return true;
   if (time > place.time) return false;
   return id < place.id || (id === place.id && place.shown !== undefined);
 }
 
-/** ULIDs hold times up to here. */
+/** Unix milliseconds of the latest time that a ULID holds: 48 bits. */
 const lastTime = 281_474_976_710_655;
 const bounded = (time: number): number => Math.min(Math.max(0, time), lastTime);
 
-/** The ids of a range's first and last moment; `~` sorts behind every character of an id. */
+/** Makes the bounds of the ids in a range; `~` sorts behind every character of an id. */
 export function idBounds(kind: IdKind, range: Range): { readonly first: string; readonly last: string } {
   const latest = Math.min(range.toDate ?? lastTime, range.behind?.time ?? lastTime);
   return {
@@ -52,16 +60,16 @@ export function idBounds(kind: IdKind, range: Range): { readonly first: string; 
   };
 }
 
-/** How many rows a shard is asked for at once: few enough that eight shards do not read much more than a page. */
+/** Rows that a shard is asked for at once: few enough that eight shards do not read much more than a page. */
 export const rowsPerRead = 40;
 
 /**
- * Rows that come latest first, those of one moment in whatever order an index has them: with the larger id first among
- * these, as lists show them and cursors count on.
+ * Puts rows of the same moment into order, with the larger id first, as lists show them and cursors rely on. The rows come
+ * latest first, but an index has those of one moment in any order.
  */
 export async function* inOrder<T extends Ordered>(rows: AsyncIterable<T>): AsyncGenerator<T> {
   let moment: T[] = [];
-  const take = (): T[] => moment.sort((one, other) => (one.id > other.id ? -1 : 1));
+  const take = (): T[] => moment.sort(byAge);
   for await (const row of rows) {
     if (moment[0] !== undefined && moment[0].time !== row.time) {
       yield* take();

@@ -1,7 +1,8 @@
 /**
- * EventBridge Scheduler: what is due later than a message timer reaches, and what is due again and again. Its client is
+ * EventBridge Scheduler sends what is due later than a message timer reaches, and what is due again and again. Its client is
  * large and rarely needed, so it is loaded when the first schedule is made.
  */
+import { clientOptions } from '../clientOptions.ts';
 import { minuteMs, secondMs } from '../domain/clock.ts';
 import { settings } from '../settings.ts';
 
@@ -13,10 +14,7 @@ async function open() {
     ResourceNotFoundException,
     SchedulerClient,
   } = await import('@aws-sdk/client-scheduler');
-  const client = new SchedulerClient({
-    maxAttempts: 5,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000 },
-  });
+  const client = new SchedulerClient({ ...clientOptions('quick') });
   return {
     client,
     create: async (schedule: NewSchedule): Promise<void> => {
@@ -40,7 +38,7 @@ async function open() {
           }),
         );
       } catch (error) {
-        // A name stands for one thing: what is there already is what was asked for.
+        // One name is given to one thing only: the schedule that is there is the one that was asked for.
         if (!(error instanceof ConflictException)) throw error;
       }
     },
@@ -66,23 +64,20 @@ interface NewSchedule {
 
 let opened: ReturnType<typeof open> | undefined;
 
-/** The one client, loaded when it is first asked for. */
+/** The one client, loaded at its first use. */
 export const scheduler = (): ReturnType<typeof open> => (opened ??= open());
 
 /**
- * Scheduler fires within the minute after its time, so it is set to be early by two; the rest is left to the message
- * timer, which is exact to the second.
+ * Scheduler fires within the minute after its time, so it is set two minutes early. The message timer, which is exact to the
+ * second, does the rest.
  */
 const earlyMs = 2 * minuteMs;
 
-/**
- * Has a text sent to a queue once, up to two minutes before a moment that is more than that away.
- *
- * @param name of up to 64 letters, digits, `-`, `_` and `.`; a second schedule of one name is not made
- * @param dueAt Unix milliseconds
- */
+/** Has Scheduler send a text to a queue once, up to two minutes before it is due. It must be due in more than two minutes. */
 export async function sendLater(later: {
+  /** Up to 64 letters, digits, `-`, `_` and `.`; a second schedule of the same name is not made. */
   readonly name: string;
+  /** Unix milliseconds. */
   readonly dueAt: number;
   readonly queueArn: string;
   readonly input: string;
@@ -95,13 +90,13 @@ export async function sendLater(later: {
     timezone: 'UTC',
     isOnce: true,
     queueArn: later.queueArn,
-    // What cannot be sent is a pointer: its message is failed into the dead letter queue, where it is seen.
+    // The function behind this queue makes the attempt, or fails its message into the dead letter queue.
     deadLetterArn: settings.deadQueueArn,
     input: later.input,
   });
 }
 
-/** Has a text sent to the queue of fires whenever an expression triggers; see {@link sendLater} for the name. */
+/** Has Scheduler send a text to the queue of fires whenever an expression triggers; {@link sendLater} describes the name. */
 export async function sendRepeatedly(repeated: {
   readonly name: string;
   readonly expression: string;
@@ -117,10 +112,10 @@ export async function sendRepeatedly(repeated: {
   });
 }
 
-/** What Scheduler puts in the place of this when it fires: the time it was to fire at, such as `2026-03-22T18:59:00Z`. */
+/** Scheduler replaces this by the time at which it was to fire, such as `2026-03-22T18:59:00Z`. */
 export const scheduledTimeKeyword = '<aws.scheduler.scheduled-time>';
 
-/** Ends a schedule, if it is there. */
+/** Deletes a schedule, if it is there. */
 export async function unschedule(name: string): Promise<void> {
   const api = await scheduler();
   await api.delete(name);

@@ -1,6 +1,7 @@
 import { Client, Receiver as QstashReceiver } from '@upstash/qstash';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { callbackOf, service } from '../support/publish.ts';
+import { callbackOf } from '../support/callbacks.ts';
+import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
 let receiver: Receiver;

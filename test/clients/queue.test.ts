@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buried, logged, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { groupName } from '../support/groups.ts';
+import { bodiesOf } from '../support/heldInbox.ts';
 import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
@@ -40,8 +41,8 @@ describe('client.publish', () => {
     const message = await client.messages.get(first.messageId);
     expect(message).toMatchObject({ label: label[0], labels: label });
     expect(message.body).toMatch(/^REDACTED:[0-9a-f]{64}$/);
-    expect(message.header?.['x-secret']?.[0]).toMatch(/^REDACTED:[0-9a-f]{64}$/);
-    expect(message.header?.['x-other']).toEqual(['other']);
+    expect(message.header?.['X-Secret']?.[0]).toMatch(/^REDACTED:[0-9a-f]{64}$/);
+    expect(message.header?.['X-Other']).toEqual(['other']);
     await client.messages.cancel(first.messageId);
   });
 
@@ -137,6 +138,101 @@ describe('client.queue, of the queue itself', () => {
     await queue.delete();
     await expect(queue.delete()).rejects.toThrow(/There is no queue/);
     await expect(queue.upsert({ parallelism: 101 })).rejects.toThrow(/max_parallelism is 100/);
+  });
+});
+
+describe('client.queue, at work', () => {
+  it('is paused, and resumed, and its messages come in their order', async () => {
+    const inbox = receiver.inbox();
+    const name = unique('queue');
+    const queue = client.queue({ queueName: name });
+    await expect(queue.pause()).rejects.toThrow(/There is no queue/);
+    await queue.upsert({ parallelism: 1, paused: true });
+    expect(await queue.get()).toMatchObject({ paused: true, lag: 0 });
+    for (const body of ['1', '2', '3']) await queue.enqueue({ url: inbox.url, body });
+    expect(await queue.get()).toMatchObject({ paused: true, lag: 3 });
+    expect(inbox.deliveries).toHaveLength(0);
+    await queue.resume();
+    await inbox.received(3);
+    expect(bodiesOf(inbox)).toEqual(['1', '2', '3']);
+    await queue.pause();
+    expect(await queue.get()).toMatchObject({ paused: true });
+    await queue.upsert({ parallelism: 1 });
+    expect(await queue.get()).toMatchObject({ paused: false });
+    await queue.delete();
+    await expect(queue.resume()).rejects.toThrow(/There is no queue/);
+  });
+});
+
+describe('client.flowControl', () => {
+  it('shows a key, pauses, resumes, pins, unpins and resets it', async () => {
+    const inbox = receiver.inbox();
+    const key = unique('flow');
+    await expect(client.flowControl.get(key)).rejects.toThrow(/There is no flow-control key/);
+    const publish = (body: string) =>
+      client.publish({
+        url: inbox.url,
+        body,
+        flowControl: { key, parallelism: 3, rate: 10, period: '1m' },
+      });
+    await publish('first');
+    await inbox.received(1);
+    const shown = await client.flowControl.get(key);
+    expect(shown).toMatchObject({
+      flowControlKey: key,
+      waitListSize: 0,
+      parallelismMax: 3,
+      rateMax: 10,
+      ratePeriod: 60,
+      isPaused: false,
+      isPinnedParallelism: false,
+      isPinnedRate: false,
+    });
+    expect(shown.rateCount).toBeGreaterThanOrEqual(1);
+    expect(shown.ratePeriodStart).toBeGreaterThan(0);
+
+    await client.flowControl.pause(key);
+    await publish('second');
+    const waits = await eventually(
+      () => client.flowControl.get(key),
+      ({ waitListSize }) => waitListSize === 1,
+    );
+    expect(waits.isPaused).toBe(true);
+    expect(inbox.deliveries).toHaveLength(1);
+    await client.flowControl.resume(key);
+    await inbox.received(2);
+
+    await client.flowControl.pin(key, { parallelism: 5 });
+    await client.flowControl.pin(key, { rate: 20, period: 120 });
+    await publish('third');
+    await inbox.received(3);
+    expect(await client.flowControl.get(key)).toMatchObject({
+      ...{ parallelismMax: 5, isPinnedParallelism: true },
+      ...{ rateMax: 20, ratePeriod: 120, isPinnedRate: true },
+    });
+    await client.flowControl.unpin(key, { parallelism: true });
+    expect(await client.flowControl.get(key)).toMatchObject({
+      isPinnedParallelism: false,
+      isPinnedRate: true,
+    });
+    await client.flowControl.unpin(key, { rate: true });
+    await client.flowControl.resetRate(key);
+    expect(await client.flowControl.get(key)).toMatchObject({ rateCount: 0, isPinnedRate: false });
+    await publish('fourth');
+    await inbox.received(4);
+    expect(await client.flowControl.get(key)).toMatchObject({
+      parallelismMax: 3,
+      rateMax: 10,
+      ratePeriod: 60,
+    });
+    await expect(client.flowControl.pin(key, {})).rejects.toThrow(/parallelism and rate are missing/);
+    await expect(client.flowControl.pin(key, { parallelism: 101 })).rejects.toThrow(/max_parallelism is 100/);
+  });
+
+  it('tells how many deliveries are in flight at once', async () => {
+    const { parallelismMax, parallelismCount } = await client.flowControl.getGlobalParallelism();
+    expect(parallelismMax).toBe(100);
+    expect(parallelismCount).toBeLessThanOrEqual(parallelismMax);
   });
 });
 

@@ -52,7 +52,7 @@ describe('the published client’s schedules, unchanged', () => {
       period: 60,
       isPaused: false,
     });
-    expect(schedule.header?.['x-tenant']?.[0]).toMatch(/^REDACTED:/);
+    expect(schedule.header?.['X-Tenant']?.[0]).toMatch(/^REDACTED:/);
     expect(schedule.nextScheduleTime).toBeGreaterThan(Date.now());
     expect((await client.schedules.list()).map((one) => one.scheduleId)).toContain(scheduleId);
 

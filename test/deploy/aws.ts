@@ -1,4 +1,4 @@
-/** What the test asks of AWS itself. */
+/** Calls that the test makes to AWS itself, as an operator would. */
 import * as z from 'zod';
 import { credentials } from './emulator.ts';
 
@@ -36,7 +36,7 @@ async function call(
 
 const secretShape = z.object({ SecretString: z.string() });
 
-/** What an operator does with `aws secretsmanager get-secret-value`; see docs/deploy.md. */
+/** Reads a secret, as an operator does with `aws secretsmanager get-secret-value`: see docs/deploy.md. */
 export async function readSecret(endpoint: string, region: string, name: string): Promise<string> {
   const where = { region, service: 'secretsmanager', target: 'secretsmanager.GetSecretValue' };
   return secretShape.parse(await call(endpoint, where, { SecretId: name })).SecretString;
@@ -58,6 +58,9 @@ const eventsShape = z.object({
   events: z.array(z.object({ timestamp: z.number(), message: z.string() })),
 });
 
+/** A line that Lambda writes about a request itself, and not the function. */
+const ofLambda = /^(START|END|REPORT) RequestId/;
+
 /** The last lines that the functions of a region logged, oldest first. */
 export async function functionLogs(endpoint: string, region: string, lines: number): Promise<string> {
   const logs = (action: string, body: unknown) =>
@@ -72,6 +75,7 @@ export async function functionLogs(endpoint: string, region: string, lines: numb
   );
   return events
     .flat()
+    .filter(({ message }) => !ofLambda.test(message))
     .sort((a, b) => a.timestamp - b.timestamp)
     .slice(-lines)
     .map(

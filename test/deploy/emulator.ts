@@ -1,12 +1,10 @@
 /** MiniStack, an AWS emulator that others wrote: installed by a pinned version, run as one process of this machine. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findPython, installPackage } from '../support/python.ts';
 import { killGroup, lastLines } from './program.ts';
-
-const version = '1.5.33';
-const home = resolve(import.meta.dirname, '../../.cache/ministack', version);
 
 /** The account that the emulator plays; any access key stands for its root user. */
 export const account = '000000000000';
@@ -15,49 +13,18 @@ export const credentials = {
   AWS_SECRET_ACCESS_KEY: 'test',
 } as const;
 
-/** @throws Error in one sentence when there is no Python that can run the emulator */
-export function installEmulator(): void {
-  const ready = join(home, 'installed');
-  if (existsSync(ready)) return;
+/**
+ * @returns the Python interpreter that runs it
+ * @throws Error in one sentence when there is no Python that can run the emulator
+ */
+export async function installEmulator(): Promise<string> {
   const python = findPython();
-  rmSync(home, { recursive: true, force: true });
-  mkdirSync(home, { recursive: true });
-  run(python, ['-m', 'venv', home]);
-  run(join(home, 'bin/python'), [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--disable-pip-version-check',
-    `ministack==${version}`,
-  ]);
-  writeFileSync(ready, '');
-}
-
-function findPython(): string {
-  const names = ['python3', 'python', ...[14, 13, 12, 11, 10].map((minor) => `python3.${minor.toString()}`)];
-  for (const name of names) {
-    try {
-      execFileSync(name, ['-c', 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'], {
-        stdio: 'ignore',
-      });
-      return name;
-    } catch {
-      // Not there, too old, or without what makes virtual environments: try the next.
-    }
+  if (python === undefined) {
+    throw new Error(
+      'test:deploy runs an AWS emulator that needs Python 3.10 or newer with its venv module, and there is none on the PATH.',
+    );
   }
-  throw new Error(
-    'test:deploy runs an AWS emulator that needs Python 3.10 or newer with its venv module, and there is none on the PATH.',
-  );
-}
-
-function run(command: string, args: readonly string[]): void {
-  try {
-    execFileSync(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 });
-  } catch (error) {
-    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-    throw new Error(`${command} ${args.join(' ')} failed\n${output}`, { cause: error });
-  }
+  return installPackage(python, { name: 'ministack', version: '1.5.33' });
 }
 
 export interface Emulator {
@@ -67,6 +34,7 @@ export interface Emulator {
 }
 
 /**
+ * @param options.python what {@link installEmulator} returned
  * @param options.port where it listens
  * @param options.publicPort the port of the front through which everybody, the functions included, reaches it: it
  *   makes queue URLs of this
@@ -74,11 +42,12 @@ export interface Emulator {
  *   that would change how Node reads the scripts which the emulator puts there to run functions
  */
 export async function startEmulator(options: {
+  readonly python: string;
   readonly port: number;
   readonly publicPort: number;
   readonly scratch: string;
 }): Promise<Emulator> {
-  const { port, publicPort, scratch } = options;
+  const { python, port, publicPort, scratch } = options;
   mkdirSync(scratch);
   const logFile = join(scratch, 'emulator.log');
   const log = openSync(logFile, 'w');
@@ -92,7 +61,7 @@ export async function startEmulator(options: {
     '75',
   ];
   // Not its own command, which would listen where it says that it is.
-  const child = spawn(join(home, 'bin/python'), server, {
+  const child = spawn(python, server, {
     cwd: scratch,
     // A process group of its own: the functions run as its children and must end with it.
     detached: true,

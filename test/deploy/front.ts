@@ -27,7 +27,8 @@ export interface Api {
  * @param api asked for each request, so that a front can listen before its API is there; none: all of AWS
  */
 export async function openFront(emulatorPort: number, api?: () => Api | undefined): Promise<Front> {
-  const server = createServer((incoming, answer) => {
+  // A test that computes for seconds must find its connection as it left it.
+  const server = createServer({ keepAliveTimeout: 3_600_000 }, (incoming, answer) => {
     const behind = api?.();
     if (api !== undefined && behind === undefined) {
       answer.writeHead(503).end();

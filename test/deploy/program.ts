@@ -10,10 +10,10 @@ let cancelled = false;
 
 export interface Program {
   readonly package: string;
-  /** Of its script, in its package. */
+  /** The path of the script in its package. */
   readonly path: string;
   readonly timeoutMs: number;
-  /** Gets all output; without it, the terminal does. */
+  /** The file that gets all output; without it, the terminal does. */
   readonly logFile?: string;
 }
 

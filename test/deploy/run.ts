@@ -2,10 +2,11 @@
  * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run
  * against what stands there then. Arguments narrow the tests, as vitest takes them: `npm run test:deploy -- retries`.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAccount, findManagement } from './accounts.ts';
+import * as z from 'zod';
+import { findManagement } from './management.ts';
 import { functionLogs, replicateTable } from './aws.ts';
 import { deploy, type Region, regions } from './cdk.ts';
 import { installEmulator, startEmulator } from './emulator.ts';
@@ -18,14 +19,19 @@ const say = (text: string) => {
 };
 
 async function main(): Promise<void> {
-  installEmulator();
+  const python = await installEmulator();
   say('emulator installed');
   // The system's folder for temporary files, because nothing above it is a package: see `startEmulator`.
   const scratch = mkdtempSync(join(tmpdir(), 'svc-deploy-'));
   const port = await freePort();
   const aws = await openFront(port);
   try {
-    const emulator = await startEmulator({ port, publicPort: aws.port, scratch: join(scratch, 'emulator') });
+    const emulator = await startEmulator({
+      python,
+      port,
+      publicPort: aws.port,
+      scratch: join(scratch, 'emulator'),
+    });
     say('emulator started');
     try {
       await deployAndTest(port, aws.url, scratch);
@@ -35,6 +41,8 @@ async function main(): Promise<void> {
         const lines = await functionLogs(aws.url, region, 60).catch(String);
         console.error(`The functions' last lines in ${region}:\n${lines}\n`);
       }
+      // Last, because many a reader sees the end of a log only.
+      console.error(failedTests(resultsIn(scratch)));
       throw error;
     } finally {
       await emulator.stop();
@@ -49,7 +57,7 @@ async function main(): Promise<void> {
 type ApiName = Region | 'management';
 
 async function deployAndTest(port: number, awsUrl: string, scratch: string): Promise<void> {
-  // The doors are there before what is behind them, so that the deployment can be told its own hosts.
+  // The fronts listen before their APIs exist, so that the deployment can be told its own hosts.
   const apis = new Map<ApiName, Api>();
   const doors: Front[] = [];
   const openDoor = async (name: ApiName): Promise<string> => {
@@ -72,7 +80,10 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
         // The emulator judges who may touch a schedule as if every one were in this group.
         scheduleGroup: 'default',
         logLevel: 'DEBUG',
+        // The emulator needs seconds for a call where the machine has other work.
+        clientPatience: '10',
         allowedDestinations: '127.0.0.0/8,::1/128,localhost',
+        // On AWS the APIs learn each other's hosts. The emulator's events name none, so they must be told theirs.
         ownHosts: Object.values(urls)
           .map((url) => new URL(url).host)
           .join(','),
@@ -94,19 +105,20 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
       [home, other],
       [other, home],
     ] as const) {
-      const account = await createAccount(management, region, urls[region]);
       say(`testing ${region}`);
       await run(
-        { package: 'vitest', path: 'vitest.mjs', timeoutMs: 600_000 },
-        ['run', '--project', 'e2e', ...process.argv.slice(2)],
+        { package: 'vitest', path: 'vitest.mjs', timeoutMs: 1_200_000 },
+        [
+          ...['run', '--project', 'e2e', '--reporter=default', '--reporter=json'],
+          // The emulator is one process, and starts one for each request that comes beside others.
+          '--maxWorkers=3',
+          `--outputFile.json=${resultsIn(scratch)}`,
+          ...process.argv.slice(2),
+        ],
         {
           SVC_E2E_TARGET: 'deployed',
           SVC_URL: urls[region],
           SVC_REGION: region,
-          SVC_TOKEN: account.token,
-          SVC_READ_ONLY_TOKEN: account.read_only_token,
-          SVC_CURRENT_SIGNING_KEY: account.current,
-          SVC_NEXT_SIGNING_KEY: account.next,
           SVC_MANAGEMENT_URL: management.url,
           SVC_MANAGEMENT_USER: management.username,
           SVC_MANAGEMENT_PASSWORD: management.password,
@@ -119,6 +131,38 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
   } finally {
     await Promise.all(doors.map((door) => door.close()));
   }
+}
+
+/** The file of the results of the tests that ran last. */
+const resultsIn = (scratch: string): string => join(scratch, 'results.json');
+
+const resultsShape = z.object({
+  testResults: z.array(
+    z.object({
+      name: z.string(),
+      message: z.string(),
+      assertionResults: z.array(
+        z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()) }),
+      ),
+    }),
+  ),
+});
+
+/** The tests that failed, each with its file and the beginning of why. */
+function failedTests(file: string): string {
+  if (!existsSync(file)) return 'No tests ran to their end.';
+  const { testResults } = resultsShape.parse(JSON.parse(readFileSync(file, 'utf8')));
+  return testResults
+    .flatMap(({ name, message, assertionResults }) => [
+      ...(message === '' ? [] : [`FAILED ${name}: ${message}`]),
+      ...assertionResults
+        .filter(({ status }) => status === 'failed')
+        .map(
+          ({ fullName, failureMessages }) =>
+            `FAILED ${name}: ${fullName}\n${failureMessages.join('\n').slice(0, 1500)}`,
+        ),
+    ])
+    .join('\n');
 }
 
 /** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com. */

@@ -15,7 +15,7 @@ import { call, errorOf, messageIdOf, service, type Answer } from '../support/pub
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** What suspending, deleting and moving an account does to what it has. */
+/** The effects of suspending, deleting and moving an account on its messages, schedules and tokens. */
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -45,16 +45,17 @@ describe('an account that is suspended', () => {
   it('has its messages held, and delivered once it is active', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
-    // Each is kept in another place.
+    // Each size is kept in another place: the message's row, a row of its own, S3. They must not be due before the account
+    // is suspended, on a busy machine either.
     const sizes = [5, 3_000, 20_000];
     for (const size of sizes) {
       const body = 'x'.repeat(size);
-      messageIdOf(await publishAs(account, inbox.url, { body, headers: { 'Svc-Delay': '3s' } }));
+      messageIdOf(await publishAs(account, inbox.url, { body, headers: { 'Svc-Delay': '20s' } }));
     }
     await changeAccount(account.id, { active: false });
-    // Somebody else's message with a longer delay is delivered meanwhile: theirs were due before.
+    // Another account's message with a longer delay is delivered first, although these were due before it.
     const other = receiver.inbox();
-    messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '6s' } }));
+    messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '22s' } }));
     await other.received(1);
     expect(inbox.deliveries).toHaveLength(0);
 
@@ -109,10 +110,11 @@ describe('an account that is deleted', () => {
   it('has no message delivered any more', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
-    messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '2s' } }));
+    // It is not due before the account is deleted, on a busy machine either.
+    messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '20s' } }));
     await manage('DELETE', `/v2/svc/users/${account.id}`);
     const other = receiver.inbox();
-    messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '5s' } }));
+    messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '22s' } }));
     await other.received(1);
     expect(inbox.deliveries).toHaveLength(0);
   });
@@ -190,7 +192,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(inbox.deliveries).toHaveLength(1);
     await stage.advance(hourMs);
     await inbox.received(2);
-    // Others let whole weeks pass.
+    // Other tests let whole weeks pass, in which it would fire every hour.
     await send(account, 'DELETE', '/v2/schedules/hourly');
   });
 
@@ -207,7 +209,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
   it('messages that are held outlive the time that their retries would have taken', async () => {
     const account = await make();
     const inbox = receiver.inbox();
-    // Each is kept in another place.
+    // Each size is kept in another place: the message's row, a row of its own, S3.
     const sizes = [5, 3_000, 20_000];
     for (const size of sizes) {
       const body = 'x'.repeat(size);

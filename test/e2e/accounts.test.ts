@@ -19,7 +19,7 @@ const nobody = randomUUID();
 const list = z.array(z.looseObject({ id: z.string() }));
 const keys = z.object({ current: z.string(), next: z.string() });
 
-/** What the contract says of a record, to the field: names, types, and what may be absent. */
+/** The fields of a record as the contract has them: names, types, and which may be absent. */
 const contract = z.strictObject({
   customer_id: z.optional(z.string()),
   id: z.uuid(),
@@ -185,6 +185,25 @@ describe('a change of an account', () => {
     expect(changed['max_retries']).toBe(5);
     expect(changed).not.toHaveProperty('reserved_type');
     expect(changed).not.toHaveProperty('enterprise');
+  });
+
+  it('to null changes nothing where the plan has nothing to go back to', async () => {
+    const fields = {
+      customer_id: 'null@example.com',
+      created_by: 'operator@example.com',
+      type: 'paid',
+      region: service.region,
+      active: false,
+      state: 'passive',
+      budget: 7,
+      prod_pack_enabled: true,
+      prometheus_enabled: 'true',
+    };
+    const nulls = Object.fromEntries(Object.keys(fields).map((name) => [name, null]));
+    const account = await makeAccount(fields);
+    expect(await changeAccount(account.id, nulls)).toMatchObject(fields);
+    const made = contract.parse((await manage('POST', users, { body: { ...nulls, id: null } })).json);
+    expect(made).toMatchObject({ type: 'free', active: true, state: 'active', budget: 0 });
   });
 
   it('holds from the next request on', async () => {
@@ -366,7 +385,7 @@ describe('a reset of the tokens', () => {
 
   it('under load: not one request with the old token is accepted after its answer', async () => {
     const account = await makeAccount();
-    // The emulator starts a process for each request that comes beside others: it is spared the most of it.
+    // The emulator starts a process for each request that comes beside others, so it gets fewer of them.
     const perSecond = service.target === 'local' ? 200 : 40;
     let isAnswered = false;
     const outcomes: { readonly sentAfter: boolean; readonly status: number }[] = [];
@@ -389,7 +408,7 @@ describe('a reset of the tokens', () => {
       await new Promise((next) => setTimeout(next, 1000 / perSecond));
     }
     await Promise.all([rotation.done, ...requests]);
-    // Where the machine is slow, the answer came after all were sent.
+    // On a slow machine the answer may have come after all requests were sent, so some are sent after it.
     for (let number = 0; number < 20; number += 1) {
       const { status } = await publishAs(account, 'https://example.com', { headers: { 'Svc-Delay': '1h' } });
       outcomes.push({ sentAfter: true, status });
@@ -460,14 +479,14 @@ describe('statistics', () => {
         checkAnswer('GET /v2/{brand}/stats/{id}', answer);
         return stats.parse(answer.json);
       },
-      // A process counts in steps of a few.
+      // A process writes its count in steps of a few messages.
       ({ total_monthly_messages: messages }) => messages >= 5,
     );
     const upperCase = await manage('GET', `/v2/svc/stats/${account.id.toUpperCase()}`);
     expect(stats.parse(upperCase.json)).toEqual(shown);
     expect(shown.daily_requests).toHaveLength(30);
     expect(shown.daily_requests.at(-1)?.y).toBe(shown.total_monthly_requests);
-    // Half a step more or less.
+    // The count may be half a step too high or too low.
     expect(Math.abs(shown.total_monthly_requests - 4)).toBeLessThanOrEqual(3);
     expect(shown.total_monthly_billing).toBeCloseTo(shown.total_monthly_messages * 0.1);
   });

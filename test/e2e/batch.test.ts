@@ -15,7 +15,7 @@ const published = z.object({ messageId: z.string() });
 const batch = async (items: unknown): Promise<readonly unknown[]> =>
   z.array(z.unknown()).parse(await ok(api('POST', '/v2/batch', { body: items })));
 
-/** An emulator starts a container for each few of them. */
+/** The most messages in a batch. An emulator gets fewer, since it starts a process for each few of them. */
 const largest = service.target === 'local' ? 1_000 : 100;
 
 describe('a batch', () => {
@@ -42,6 +42,16 @@ describe('a batch', () => {
     expect(of(1)?.target).toMatch(/\/1\?q=1$/);
     expect(of(2)?.headers['svc-queue-name']).toBe(queue);
     expect(of(2)?.body).toHaveLength(0);
+  });
+
+  it('takes null for what is not given', async () => {
+    const inbox = receiver.inbox();
+    const nothing = { body: null, headers: null, queue: null };
+    const answers = z.array(published).parse(await batch([{ destination: inbox.url, ...nothing }]));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers['svc-message-id']).toBe(answers[0]?.messageId);
+    expect(delivery?.body).toHaveLength(0);
+    expect(delivery?.headers).not.toHaveProperty('svc-queue-name');
   });
 
   it('answers a list for a group, in its place', async () => {
@@ -93,7 +103,7 @@ describe('a batch', () => {
       [400, /^item\.6\.destination: .*allowed is \{destination, body\?, headers\?, queue\?\}\.$/],
       [400, /^item\.7\.body: /],
       [400, /^item\.8\.queue is "not\$a\$name"; allowed are/],
-      [400, /^item\.9: .*header/],
+      [400, /^item\.9\.header: /],
       [400, /^item\.10\.headers\.X-A: /],
       [400, /^item\.11\.headers\.x a is no HTTP header/],
       [400, /^item\.12\.headers have 20003 bytes; allowed are 10240\.$/],
@@ -118,7 +128,7 @@ describe('a batch', () => {
       body: String(number),
     }));
     const answers = z.array(published).parse(await batch(items));
-    const deliveries = await inbox.received(largest, 50_000);
+    const deliveries = await inbox.received(largest);
     const bodies = new Map(
       deliveries.map(({ headers, body }) => [headers['svc-message-id'], body.toString()]),
     );

@@ -33,7 +33,7 @@ describe('a published message', () => {
 
   it('arrives within a second', async () => {
     const waits: number[] = [];
-    // One of three: the machine may be busy with other tests.
+    // The shortest wait of three counts, since the machine may be busy with other tests.
     for (let round = 0; round < 3; round += 1) {
       const inbox = receiver.inbox();
       const sentAt = Date.now();
@@ -179,6 +179,6 @@ describe('a delayed message', () => {
   it('is delivered at once when its time is past', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, { headers: { 'Svc-Not-Before': '1700000000' } });
-    await inbox.received(1, 10_000);
+    await inbox.received(1);
   });
 });

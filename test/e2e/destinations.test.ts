@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { api, buried, unique } from '../support/api.ts';
+import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -56,5 +57,120 @@ describe('a destination', () => {
     expect(await publishRaw(encodeURIComponent(`${inbox.url}${tail}`))).toBe(200);
     const [delivery] = await inbox.received(1);
     expect(delivery?.target).toBe(`${new URL(inbox.url).pathname}${tail}`);
+  });
+});
+
+/** The headers of a delivery that a request can hand on: all but those of its own connection. */
+const copyable = ({ headers }: Delivery): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !['host', 'connection', 'content-length'].includes(name)),
+  );
+
+describe('the service itself', () => {
+  /** All APIs, and on this machine every name that they have. */
+  const urls = [
+    service.url,
+    service.management.url,
+    ...(service.otherUrl === undefined ? [] : [service.otherUrl]),
+  ];
+  const spellings = urls.flatMap((url) => {
+    const { hostname, port } = new URL(url);
+    const local = [
+      '127.0.0.1',
+      '127.1',
+      'localhost',
+      'LOCALHOST.',
+      'app.localhost',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+    ];
+    return (hostname === '127.0.0.1' ? local : [hostname, hostname.toUpperCase(), `${hostname}.`]).map(
+      (host) => `http://${host}${port === '' ? '' : `:${port}`}`,
+    );
+  });
+
+  it('is refused as a destination, however it is spelled', async () => {
+    for (const origin of spellings) {
+      const answer = await publish(`${origin}/v2/publish/http://example.com/?svc_token=${service.token}`);
+      expect([origin, answer.status, errorOf(answer)]).toEqual([
+        origin,
+        403,
+        expect.stringContaining('this service itself'),
+      ]);
+    }
+  });
+
+  it('is refused as a callback, in a batch, and as an endpoint of a URL group', async () => {
+    const self = `${service.url}/v2/publish/http://example.com`;
+    const inbox = receiver.inbox();
+    for (const header of ['Svc-Callback', 'Svc-Failure-Callback']) {
+      expect((await publish(inbox.url, { headers: { [header]: self } })).status).toBe(403);
+    }
+    const batch = await api('POST', '/v2/batch', {
+      body: [{ destination: self }, { destination: inbox.url }],
+    });
+    expect(batch.json).toMatchObject([{ status: 403 }, { messageId: expect.any(String) as string }]);
+    const group = await api('POST', `/v2/topics/${unique('self')}/endpoints`, {
+      body: { endpoints: [{ url: self }] },
+    });
+    expect(group.status).toBe(403);
+  });
+
+  const { user, password, url: managementUrl } = service.management;
+  it.each([
+    ['messaging', service.url, '/v2/publish/', `Bearer ${service.token}`, 'POST'],
+    [
+      'management',
+      managementUrl,
+      '/v2/svc/users?next=',
+      `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+      'GET',
+    ],
+  ])(
+    'knows its own delivery to the %s API, by whatever host it comes',
+    async (_api, url, path, authorization, method) => {
+      // A proxy that the service does not know of; it stands for another region and a custom domain as well.
+      const answers: number[] = [];
+      const proxy = receiver.inbox((delivery, response) => {
+        const target = delivery.target.slice(delivery.target.indexOf('/v2/'));
+        const body = method === 'POST' ? '{}' : null;
+        void fetch(`${url}${target}`, { method, headers: copyable(delivery), body }).then(async (answer) => {
+          answers.push(answer.status);
+          response.writeHead(answer.status).end(await answer.text());
+        });
+      });
+      const end = receiver.inbox();
+      const messageId = messageIdOf(
+        await publish(encodeURIComponent(`${proxy.url}${path}${end.url}`), {
+          headers: { 'Svc-Retries': '0', 'Svc-Method': method, 'Svc-Forward-Authorization': authorization },
+        }),
+      );
+      const [deadLetter] = await buried({ messageId }, 1);
+      expect([deadLetter?.responseStatus, answers, end.deliveries]).toEqual([403, [403], []]);
+    },
+  );
+
+  it('takes a request that has the headers of a delivery, from a receiver that copies them', async () => {
+    const end = receiver.inbox();
+    const statuses: Promise<number>[] = [];
+    const copying = receiver.inbox((delivery, response) => {
+      const answer = fetch(`${service.url}/v2/publish/${end.url}`, {
+        method: 'POST',
+        headers: { ...copyable(delivery), authorization: `Bearer ${service.token}` },
+        body: delivery.body.toString(),
+      });
+      statuses.push(
+        answer.then(({ status }) => {
+          response.writeHead(status).end();
+          return status;
+        }),
+      );
+    });
+    // The second path looks like an API's, but no operation has it.
+    for (const path of ['/hook', '/v2/hook'])
+      messageIdOf(await publish(`${copying.url}${path}`, { body: 'x' }));
+    await end.received(2);
+    // A message may come before the answer to its publish does.
+    expect(await Promise.all(statuses)).toEqual([200, 200]);
   });
 });

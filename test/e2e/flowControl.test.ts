@@ -64,17 +64,10 @@ describe('flow control', () => {
   it.each([
     '',
     'parallelism',
-    'parallelism=0',
-    'parallelism=-1',
-    'parallelism=1.5',
-    'parallelism=many',
     'parallelism=1,parallelism=2',
-    'rate=0',
-    'rate=99999999999',
     'period=1m',
-    'rate=1,period=0',
-    'rate=1,period=0s',
     'rate=1,speed=2',
+    'rate=1,Rate=2',
     'rate=1;parallelism=2',
   ])('of "%s" is refused', async (value) => {
     const answer = await publish(receiver.origin, { headers: headersOf('key', value) });
@@ -84,12 +77,67 @@ describe('flow control', () => {
     ]);
   });
 
-  it('with an unfit period names what is allowed', async () => {
-    const answer = await publish(receiver.origin, { headers: headersOf('key', 'rate=1,period=soon') });
-    expect([answer.status, errorOf(answer)]).toEqual([
+  it.each<[value: string, says: RegExp]>([
+    [
+      'parallelism=0',
+      /^The parallelism of Svc-Flow-Control-Value is "0"; allowed is a whole number from 1 to/,
+    ],
+    ['parallelism=-1', /^The parallelism of Svc-Flow-Control-Value is "-1"; allowed/],
+    ['parallelism=1.5', /^The parallelism of Svc-Flow-Control-Value is "1\.5"; allowed/],
+    ['parallelism=many', /^The parallelism of Svc-Flow-Control-Value is "many"; allowed/],
+    [
+      'rate=0',
+      /^The rate of Svc-Flow-Control-Value is "0"; allowed is a whole number from 1 to 1000000000\.$/,
+    ],
+    ['rate=99999999999', /^The rate of Svc-Flow-Control-Value is "99999999999"; allowed/],
+    [
+      'rate=1,period=0',
+      /^The period of Svc-Flow-Control-Value is "0"; allowed is 1 second to 604800 seconds/,
+    ],
+    ['rate=1,period=0s', /^The period of Svc-Flow-Control-Value is "0s"; allowed is 1 second/],
+    ['rate=1,period=604801', /^The period of Svc-Flow-Control-Value is "604801"; allowed .* a week\.$/],
+    ['rate=1,period=8d', /^The period of Svc-Flow-Control-Value is "8d"; allowed .* a week\.$/],
+    [
+      'rate=1,period=soon',
+      /^The period of Svc-Flow-Control-Value is "soon"; allowed is a whole number and a unit/,
+    ],
+  ])('of "%s" is refused, and the number named', async (value, says) => {
+    const answer = await publish(receiver.origin, { headers: headersOf('key', value) });
+    expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
+  });
+
+  it.each(['Callback', 'Failure-Callback'])('of a %s is checked like that of a message', async (scope) => {
+    const headers = (value: string) => ({
+      [`Svc-${scope}`]: receiver.origin,
+      [`Svc-${scope}-Flow-Control-Key`]: 'key',
+      [`Svc-${scope}-Flow-Control-Value`]: value,
+    });
+    const field = `Svc-${scope}-Flow-Control-Value`;
+    const refused = await publish(receiver.origin, { headers: headers('rate=0') });
+    expect([refused.status, errorOf(refused)]).toEqual([
       400,
-      expect.stringMatching(/^Svc-Flow-Control-Value is/),
+      expect.stringMatching(new RegExp(`^The rate of ${field} is "0"; allowed`)),
     ]);
+    const tooWide = await publish(receiver.origin, { headers: headers('parallelism=101') });
+    expect([tooWide.status, errorOf(tooWide)]).toEqual([
+      412,
+      `${field} asks for a parallelism of 101, but the account's limit max_parallelism is 100.`,
+    ]);
+  });
+
+  it('above the account’s limit is refused for an enqueue, an item of a batch and a schedule', async () => {
+    const headers = headersOf('key', 'parallelism=101');
+    const says =
+      "Svc-Flow-Control-Value asks for a parallelism of 101, but the account's limit max_parallelism is 100.";
+    const answers = [
+      await api('POST', `/v2/enqueue/${unique('queue')}/${receiver.origin}`, { headers }),
+      await api('POST', `/v2/schedules/${receiver.origin}`, {
+        headers: { ...headers, 'Svc-Cron': '0 0 29 2 *' },
+      }),
+    ];
+    for (const answer of answers) expect([answer.status, errorOf(answer)]).toEqual([412, says]);
+    const items = [{ destination: receiver.origin, headers }];
+    expect(await ok(api('POST', '/v2/batch', { body: items }))).toEqual([{ status: 412, error: says }]);
   });
 
   it.each([' ', 'x'.repeat(257)])('with the key "%s" is refused', async (key) => {
@@ -101,7 +149,7 @@ describe('flow control', () => {
     });
     expect([answer.status, errorOf(answer)]).toEqual([
       400,
-      expect.stringMatching(/^Svc-Flow-Control-Key is .*; allowed are 1 to 256 characters\.$/),
+      expect.stringMatching(/^Svc-Flow-Control-Key is .*; allowed are 1 to 256 characters of Unicode\.$/),
     ]);
   });
 });

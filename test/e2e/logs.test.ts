@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import {
   api,
+  getMessage,
   listLogs,
   logged,
   logEntry,
@@ -88,11 +89,67 @@ describe('the log of a message', () => {
     expect(error).toMatchObject({
       responseStatus: 503,
       responseBody: Buffer.from('ünavailable').toString('base64'),
-      responseHeaders: { 'x-why': ['busy'] },
+      responseHeaders: { 'X-Why': ['busy'] },
       retried: 0,
     });
     expect(error?.['nextDeliveryTime']).toBe((error?.time ?? 0) + 500);
     expect(retry?.['nextDeliveryTime']).toBe(error?.['nextDeliveryTime']);
+  });
+
+  it('shows in every entry what the message is configured with', async () => {
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const callback = receiver.inbox();
+    const headers = {
+      'Svc-Retries': '1',
+      'Svc-Retry-Delay': '600000',
+      'Svc-Timeout': '7s',
+      'Svc-Forward-X-Tenant': 'acme',
+      'Svc-Forward-Authorization': 'Bearer hidden',
+      'Svc-Redact-Fields': 'header[authorization]',
+      'Svc-Callback': `${callback.url}/done`,
+      'Svc-Failure-Callback': `${callback.url}/failed`,
+      'Svc-Flow-Control-Key': 'key',
+      'Svc-Flow-Control-Value': 'rate=10, parallelism=3',
+      'Svc-Label': unique('label'),
+    };
+    const messageId = messageIdOf(await publish(inbox.url, { headers }));
+    await logged({ messageId }, 4);
+    const message = await getMessage(messageId);
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+    const byId = await logged({ messageId }, 6);
+    // The callbacks have the label too.
+    const { logs: byLabel } = await listLogs({ label: headers['Svc-Label'], url: inbox.url });
+    expect(statesOf(byId)).toEqual(['CANCELED', 'CANCEL_REQUESTED', 'RETRY', 'ERROR', 'ACTIVE', 'CREATED']);
+    expect(byLabel).toEqual(byId);
+    const names = [
+      'maxRetries',
+      'retryDelayExpression',
+      'timeout',
+      'header',
+      'callback',
+      'failureCallback',
+      'flowControlKey',
+      'parallelism',
+      'rate',
+      'ratePerSecond',
+      'period',
+      'label',
+      'labels',
+    ];
+    const settings = Object.fromEntries(names.map((name) => [name, message[name]]));
+    expect(settings).toMatchObject({
+      maxRetries: 1,
+      retryDelayExpression: '600000',
+      timeout: 7,
+      callback: `${callback.url}/done`,
+      failureCallback: `${callback.url}/failed`,
+      rate: 10,
+      ratePerSecond: 10,
+      period: 1,
+    });
+    for (const entry of byId) expect(entry).toMatchObject(settings);
+    expect(JSON.stringify(byId)).not.toContain('hidden');
+    expect(JSON.stringify(byId)).toContain('REDACTED:');
   });
 
   it('that fails for good has FAILED, and why there was no answer', async () => {
@@ -106,11 +163,11 @@ describe('the log of a message', () => {
     expect(entries[1]).not.toHaveProperty('nextDeliveryTime');
   });
 
-  it('that is cancelled has CANCEL_REQUESTED and CANCELLED', async () => {
+  it('that is cancelled has CANCEL_REQUESTED and CANCELED', async () => {
     const messageId = await publishDelayed(receiver.origin);
     await ok(api('DELETE', `/v2/messages/${messageId}`));
     const entries = await logged({ messageId }, 3);
-    expect(statesOf(entries)).toEqual(['CANCELLED', 'CANCEL_REQUESTED', 'CREATED']);
+    expect(statesOf(entries)).toEqual(['CANCELED', 'CANCEL_REQUESTED', 'CREATED']);
   });
 
   it('is answered for several ids, newest first, and once for an id that is there twice', async () => {
@@ -155,7 +212,7 @@ describe('the log', () => {
     const all = statesOf(await logged({ label }, 13)).toSorted();
     expect(all).toEqual([
       ...Array<string>(3).fill('ACTIVE'),
-      'CANCELLED',
+      'CANCELED',
       'CANCEL_REQUESTED',
       ...Array<string>(3).fill('CREATED'),
       'DELIVERED',
@@ -172,7 +229,9 @@ describe('the log', () => {
     expect(inProgress.toSorted()).toEqual(all.filter((one) => ['ACTIVE', 'RETRY', 'ERROR'].includes(one)));
     const two = statesOf((await listLogs({ label, state: ['FAILED', 'DELIVERED'] })).logs);
     expect(two.toSorted()).toEqual(['DELIVERED', 'FAILED']);
-    expect(statesOf((await listLogs({ label, state: 'CANCELED' })).logs)).toEqual(['CANCELLED']);
+    for (const state of ['CANCELED', 'CANCELLED', 'cancelled']) {
+      expect(statesOf((await listLogs({ label, state })).logs)).toEqual(['CANCELED']);
+    }
   });
 
   /** Two messages, of which the filters find the first. */

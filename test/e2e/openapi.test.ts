@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { routes } from '../../lambdas/http/routes.ts';
 import { dlqId, messageId } from '../../lambdas/http/openapi/examples.ts';
+import { askWorkflows } from '../support/askWorkflows.ts';
 import { checkAnswer, document, errorsOf, operationOf } from '../support/contract.ts';
+import { heldInbox } from '../support/heldInbox.ts';
+import { limitForHangsMs } from '../support/limits.ts';
 import { call, errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -18,6 +21,8 @@ interface Init {
   readonly body?: unknown;
 }
 
+/** The operations of waits are asked where runs wait: see the tests of workflows. */
+const aboutEvents = /^\w+ \/v2\/(wait|notify|waiters|workflows\/hooks)\//;
 /** The tests of all files share one account: its signing keys have to stay as they are. */
 const unasked: readonly string[] = ['POST /v2/keys/rotate'];
 
@@ -49,7 +54,7 @@ const deadLettersOf = (url: string, count: number): Promise<readonly string[]> =
       expect(ids).toHaveLength(count);
       return ids;
     },
-    { timeout: 30_000, interval: 200 },
+    { timeout: limitForHangsMs, interval: 200 },
   );
 
 /** A publish with nearly everything it can be configured with. */
@@ -109,7 +114,20 @@ describe('the API’s description', () => {
     await ask('POST', '/v2/queues', { body: { queueName: group, parallelism: 3 } });
     await ask('GET', '/v2/queues');
     await ask('GET', `/v2/queues/${group}`);
+    for (const action of ['pause', 'resume']) await ask('POST', `/v2/queues/${group}/${action}`);
     await ask('DELETE', `/v2/queues/${group}`);
+
+    // The key is there once its first message is on its way.
+    const key = encodeURIComponent(everything['svc-flow-control-key']);
+    await deadLettersOf(failing.url, 3);
+    await ask('GET', `/v2/flowControl/${key}`);
+    await ask('GET', '/v2/flowControl?search=tenant');
+    await ask('POST', `/v2/flowControl/${key}/pause`);
+    await ask('POST', `/v2/flowControl/${key}/resume`);
+    await ask('POST', `/v2/flowControl/${key}/pin?parallelism=3&rate=10&period=1m`);
+    await ask('POST', `/v2/flowControl/${key}/unpin?parallelism=true&rate=true`);
+    await ask('POST', `/v2/flowControl/${key}/resetRate`);
+    await ask('GET', '/v2/globalParallelism');
 
     const later = { headers: { ...withCallbacks, 'svc-delay': '10m' }, body: '{}' };
     const one = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
@@ -138,9 +156,15 @@ describe('the API’s description', () => {
     await ask('GET', '/v2/logs?count=2');
     await ask('GET', '/v2/events');
 
+    const held = heldInbox(receiver);
+    await askWorkflows(ask, group, { ok: ok.url, failing: `${failing.url}/run`, held: held.url });
+    held.letGo();
+
     await ask('GET', '/v2/keys');
 
-    const missing = routes.map(({ method, path }) => `${method} ${path}`).filter((one) => !checked.has(one));
+    const missing = routes
+      .map(({ method, path }) => `${method} ${path}`)
+      .filter((one) => !checked.has(one) && !aboutEvents.test(one));
     expect(missing).toEqual(unasked);
   });
 });
@@ -192,7 +216,6 @@ describe('the description’s refusals', () => {
     [403, 'PATCH', '/v2/topics/orders', { body: { headers: { 'Svc-Callback': inside } } }],
     [404, 'PATCH', '/v2/topics/orders', { body: { headers: {} } }],
     [412, 'PATCH', '/v2/topics/orders', { body: { headers: { 'Svc-Retries': '6' } } }],
-    [404, 'DELETE', '/v2/topics/orders'],
     [400, 'POST', '/v2/topics/orders/endpoints', { body: { endpoints: [{ url: 'example.com' }] } }],
     [403, 'POST', '/v2/topics/orders/endpoints', { body: { endpoints: [{ url: inside }] } }],
     [412, 'POST', '/v2/topics/orders/endpoints', { body: { endpoints: tooMany } }],
@@ -203,6 +226,23 @@ describe('the description’s refusals', () => {
     [412, 'POST', '/v2/queues', { body: { queueName: 'mail', parallelism: 200 } }],
     [404, 'GET', '/v2/queues/missing'],
     [404, 'DELETE', '/v2/queues/missing'],
+    [404, 'POST', '/v2/queues/missing/pause'],
+    [404, 'POST', '/v2/queues/missing/resume'],
+    [400, 'GET', '/v2/flowControl?search='],
+    [400, 'GET', '/v2/flowControl?prefix=a'],
+    [404, 'GET', '/v2/flowControl/unknown'],
+    [404, 'POST', '/v2/flowControl/unknown/pause'],
+    [404, 'POST', '/v2/flowControl/unknown/resume'],
+    [400, 'POST', '/v2/flowControl/unknown/pin'],
+    [400, 'POST', '/v2/flowControl/unknown/pin?rate=0'],
+    [400, 'POST', '/v2/flowControl/unknown/pin?rate=1&period=8d'],
+    [400, 'POST', '/v2/flowControl/unknown/pin?parallelism=1&period=1'],
+    [404, 'POST', '/v2/flowControl/unknown/pin?parallelism=1'],
+    [412, 'POST', '/v2/flowControl/unknown/pin?parallelism=200'],
+    [400, 'POST', '/v2/flowControl/unknown/unpin'],
+    [400, 'POST', '/v2/flowControl/unknown/unpin?rate=yes'],
+    [404, 'POST', '/v2/flowControl/unknown/unpin?rate=true'],
+    [404, 'POST', '/v2/flowControl/unknown/resetRate'],
     [400, 'GET', '/v2/dlq?count=500'],
     [400, 'DELETE', '/v2/dlq?count=500'],
     [400, 'POST', '/v2/dlq/retry?count=500'],

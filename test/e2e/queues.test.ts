@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { changeAccount, makeAccount, type AccountRecord } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
+import { limitForHangsMs } from '../support/limits.ts';
 import { errorOf, messageIdOf, type Answer } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -20,6 +21,8 @@ const queueShape = z.strictObject({
   createdAt: z.number(),
   updatedAt: z.number(),
   parallelism: z.number(),
+  paused: z.boolean(),
+  lag: z.number(),
 });
 
 type Owner = Pick<AccountRecord, 'token'>;
@@ -30,6 +33,8 @@ const get = (name: string, { token }: Owner = account): Promise<Answer> =>
   api('GET', `/v2/queues/${name}`, { token });
 const remove = (name: string, { token }: Owner = account): Promise<Answer> =>
   api('DELETE', `/v2/queues/${name}`, { token });
+const turn = (name: string, action: string, { token }: Owner = account): Promise<Answer> =>
+  api('POST', `/v2/queues/${name}/${action}`, { token });
 const shown = async (name: string, owner?: Owner) => queueShape.parse(await ok(get(name, owner)));
 const list = async ({ token }: Owner = account) =>
   z.array(queueShape).parse(await ok(api('GET', '/v2/queues', { token })));
@@ -46,7 +51,7 @@ const enqueue = (
 const later = { 'Svc-Delay': '1h' };
 
 const logs = z.object({ logs: z.array(z.looseObject({ messageId: z.string() })) });
-/** How many messages an account has ever had. */
+/** Counts all messages that an account has ever had. */
 const messagesOf = async ({ token }: Owner): Promise<number> =>
   logs.parse(await ok(api('GET', '/v2/logs?state=CREATED', { token }))).logs.length;
 
@@ -60,10 +65,10 @@ describe('a queue', () => {
     expect(await ok(put({ queueName: 'plain' }))).toEqual({});
     await ok(put({ queueName: 'wide', parallelism: 7 }));
     const plain = await shown('plain');
-    expect(plain).toMatchObject({ name: 'plain', parallelism: 1 });
-    expect(await shown('wide')).toMatchObject({ name: 'wide', parallelism: 7 });
+    expect(plain).toMatchObject({ name: 'plain', parallelism: 1, paused: false, lag: 0 });
+    expect(await shown('wide')).toMatchObject({ name: 'wide', parallelism: 7, paused: false });
     expect(plain.updatedAt).toBe(plain.createdAt);
-    expect(Math.abs(plain.createdAt - before)).toBeLessThan(10_000);
+    expect(Math.abs(plain.createdAt - before)).toBeLessThan(limitForHangsMs);
   });
 
   it('is changed by saying it again; what is not said stays', async () => {
@@ -73,8 +78,12 @@ describe('a queue', () => {
     const after = await shown('changed');
     expect(after).toMatchObject({ createdAt: before.createdAt, parallelism: 3 });
     expect(after.updatedAt).toBeGreaterThan(before.updatedAt);
+    await ok(put({ queueName: 'changed', paused: true }));
+    expect(await shown('changed')).toMatchObject({ parallelism: 3, paused: true });
     await ok(put({ queueName: 'changed' }));
-    expect(await shown('changed')).toMatchObject({ parallelism: 3 });
+    expect(await shown('changed')).toMatchObject({ parallelism: 3, paused: true });
+    await ok(put({ queueName: 'changed', paused: false }));
+    expect(await shown('changed')).toMatchObject({ parallelism: 3, paused: false });
   });
 
   it('is there once, whole, when many create it at once', async () => {
@@ -104,7 +113,7 @@ describe('a queue', () => {
     }
   });
 
-  it('that is deleted leaves its messages alone, and may be enqueued to again', async () => {
+  it('that is deleted may be enqueued to again', async () => {
     const inbox = receiver.inbox();
     messageIdOf(await enqueue('short-lived', inbox.url, account, { 'Svc-Delay': '2s' }));
     await ok(remove('short-lived'));
@@ -114,12 +123,14 @@ describe('a queue', () => {
   });
 
   it.each(['missing', 'x'.repeat(3_000), 'not$a$name', '%C3%BC'])('named %s is not there', async (name) => {
-    for (const answer of [await get(name), await remove(name)]) {
+    const answers = [await get(name), await remove(name)];
+    for (const action of ['pause', 'resume']) answers.push(await turn(name, action));
+    for (const answer of answers) {
       expect(refusal(answer)).toEqual([404, expect.stringMatching(/^There is no queue "/)]);
     }
   });
 
-  const allowed = 'allowed is \\{"queueName", "parallelism"\\?\\}';
+  const allowed = 'allowed is \\{"queueName", "parallelism"\\?, "paused"\\?\\}';
 
   it.each<[body: unknown, status: number, says: RegExp]>([
     [undefined, 400, /^The body is not JSON\.$/],
@@ -133,8 +144,10 @@ describe('a queue', () => {
     [{ queueName: 'refused', parallelism: 0 }, 400, new RegExp(`^parallelism: .*${allowed}`)],
     [{ queueName: 'refused', parallelism: 1.5 }, 400, /^parallelism: /],
     [{ queueName: 'refused', parallelism: '2' }, 400, /^parallelism: /],
-    [{ queueName: 'refused', parallelism: null }, 400, /^parallelism: /],
-    [{ queueName: 'refused', paused: true }, 400, /^paused: /],
+    [{ queueName: null }, 400, /^queueName: /],
+    [{ queueName: 'refused', parallelism: -1 }, 400, /^parallelism: /],
+    [{ queueName: 'refused', parallelism: 1e30 }, 400, /^parallelism: /],
+    [{ queueName: 'refused', paused: 'true' }, 400, /^paused: /],
     [{ queueName: 'refused', colour: 'red' }, 400, new RegExp(`^colour: .*${allowed}`)],
     [
       { queueName: 'refused', parallelism: 8 },
@@ -146,12 +159,22 @@ describe('a queue', () => {
     expect((await get('refused')).status).toBe(404);
   });
 
+  it('takes null for what is not given', async () => {
+    await ok(put({ queueName: 'nulls', parallelism: null, paused: null }));
+    expect(await shown('nulls')).toMatchObject({ parallelism: 1 });
+    await ok(put({ queueName: 'nulls', parallelism: 2 }));
+    await ok(put({ queueName: 'nulls', parallelism: null }));
+    expect(await shown('nulls')).toMatchObject({ parallelism: 2 });
+  });
+
   it('is shown to the read-only token, which changes nothing', async () => {
     await ok(put({ queueName: 'read' }));
     const reader = { token: account.read_only_token };
     expect(await shown('read', reader)).toEqual(await shown('read'));
     expect(await namesOf(reader)).toContain('read');
-    for (const answer of [await put({ queueName: 'written' }, reader), await remove('read', reader)]) {
+    const answers = [await put({ queueName: 'written' }, reader), await remove('read', reader)];
+    for (const action of ['pause', 'resume']) answers.push(await turn('read', action, reader));
+    for (const answer of answers) {
       expect(refusal(answer)).toEqual([403, expect.stringMatching(/^The token is read-only/)]);
     }
     const names = await namesOf(account);
@@ -212,14 +235,14 @@ describe('a queue that is missing', () => {
 });
 
 describe('the limit max_queues', () => {
-  /** An account that has all the queues that it may have: one. */
+  /** Makes an account that has all the queues that it may have: one. */
   async function full(): Promise<AccountRecord> {
     const owner = await makeAccount({ max_queues: 1, max_requests_per_day_hard: 10_000_000 });
     await ok(put({ queueName: 'only' }, owner));
     return owner;
   }
 
-  /** What was refused has left nothing behind. */
+  /** Checks that a refused request has left nothing behind. */
   async function expectOnly(owner: AccountRecord, messages: number): Promise<void> {
     expect(await namesOf(owner)).toEqual(['only']);
     expect(await messagesOf(owner)).toBe(messages);

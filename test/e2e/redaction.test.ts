@@ -20,15 +20,15 @@ const secrets = {
 
 describe('what is redacted of a message', () => {
   it.each<[fields: string, shown: object]>([
-    ['body', { body: redacted(body), header: { authorization: ['Basic c2VjcmV0'] } }],
+    ['body', { body: redacted(body), header: { Authorization: ['Basic c2VjcmV0'] } }],
     [
       'headers',
       {
         body,
         header: {
-          authorization: [redacted('Basic c2VjcmV0')],
-          'x-tenant': [redacted('secret tenant')],
-          'content-type': [redacted('text/plain')],
+          Authorization: [redacted('Basic c2VjcmV0')],
+          'X-Tenant': [redacted('secret tenant')],
+          'Content-Type': [redacted('text/plain')],
         },
       },
     ],
@@ -36,7 +36,7 @@ describe('what is redacted of a message', () => {
       'header[Authorization],body',
       {
         body: redacted(body),
-        header: { authorization: [redacted('Basic c2VjcmV0')], 'x-tenant': ['secret tenant'] },
+        header: { Authorization: [redacted('Basic c2VjcmV0')], 'X-Tenant': ['secret tenant'] },
       },
     ],
   ])('by %s is shown as its hash', async (fields, shown) => {
@@ -82,7 +82,7 @@ describe('what is redacted of a message', () => {
     const own = entries.find((entry) => entry.messageId === messageId);
     expect(await ok(api('GET', `/v2/dlq/${own?.dlqId ?? ''}`))).toMatchObject({
       body: redacted(body),
-      header: { 'x-tenant': [redacted('secret tenant')] },
+      header: { 'X-Tenant': [redacted('secret tenant')] },
     });
     await ok(api('POST', `/v2/dlq/retry/${own?.dlqId ?? ''}`), 201);
     const deliveries = await inbox.received(3);

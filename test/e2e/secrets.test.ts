@@ -15,7 +15,7 @@ import { call, messageIdOf, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** All that a stage has stored, byte for byte, is searched for what nobody may find there. */
+/** Searches all that a stage has stored, byte for byte, for secrets that must not be there. */
 
 const keysShape = z.object({ current: z.string(), next: z.string() });
 const passwordShape = z.object({ Password: z.string() });
@@ -23,7 +23,7 @@ const passwordShape = z.object({ Password: z.string() });
 const passwordOf = (token: string): string =>
   passwordShape.parse(JSON.parse(Buffer.from(token, 'base64').toString())).Password;
 
-/** Where the file system keeps the secrets themselves, which are no tables. */
+/** Names of the files that hold the secrets themselves, and no table. */
 const secretFiles = new Set(['env', 'master-secret', 'management-password', 'lock']);
 
 function filesIn(folder: string): readonly string[] {
@@ -34,7 +34,10 @@ function filesIn(folder: string): readonly string[] {
   });
 }
 
-/** A text's bytes in base64 stand three ways in a longer one, by what is before them; the ends depend on their neighbours. */
+/**
+ * The three forms that bytes can have in the base64 of a longer text, by their place in it. The ends are left out, since
+ * they depend on the bytes beside them.
+ */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
@@ -44,7 +47,7 @@ function inBase64(bytes: Buffer): readonly string[] {
   });
 }
 
-/** How bytes may be written down. */
+/** The forms in which bytes may be written down. */
 function writings(bytes: Buffer): readonly Buffer[] {
   const base64 = inBase64(bytes);
   const texts = [
@@ -143,7 +146,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
 
     const files = filesIn(stage.dataDir);
     const dump = Buffer.concat(files.map((file) => readFileSync(file)));
-    // What is to be found is found, so what is not would be.
+    // The search finds what is there, so it would find a secret too.
     for (const known of ['to-be-found', account.id]) expect(dump.includes(known), known).toBe(true);
     expect(inBase64(Buffer.from('small-to-be-found')).some((text) => dump.includes(text))).toBe(true);
     for (const [what, secret] of secrets) {
@@ -151,7 +154,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
         expect(dump.includes(writing), `${what}: ${writing.toString('latin1').slice(0, 12)}…`).toBe(false);
       }
     }
-    // The log of what went on is no table, but is kept as well.
+    // The stage's output is no table, but is kept as well.
     const output = stage.output().replace(/^SVC_.*$/gm, '');
     for (const [what, secret] of secrets)
       expect(output.includes(secret.toString('latin1')), what).toBe(false);

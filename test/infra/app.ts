@@ -1,4 +1,4 @@
-/** The app as the tests see it: synthesized in this process, with stub code in place of bundles. */
+/** Synthesizes the app in this process, with a comment in place of each bundle. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
@@ -27,8 +27,21 @@ export interface Templates {
   readonly management: Template;
 }
 
-/** @param context settings, as the command line or `cdk.json` would give them */
+const synthesized = new Map<string, Templates>();
+
+/**
+ * Synthesizes the app, once for each setting: the files of this folder share what they import.
+ *
+ * @param context settings, as the command line or `cdk.json` would give them
+ */
 export function synthesize(context: Readonly<Record<string, unknown>> = {}): Templates {
+  const key = JSON.stringify(Object.entries(context).sort());
+  const templates = synthesized.get(key) ?? synthesizeAnew(context);
+  synthesized.set(key, templates);
+  return templates;
+}
+
+function synthesizeAnew(context: Readonly<Record<string, unknown>>): Templates {
   const app = new App({ context: { ...cdkContext, ...context } });
   const { stateStacks, serviceStacks, managementStacks } = makeStacks(app, {
     settings: readSettings(app),
@@ -105,7 +118,7 @@ export const joined = z.union([
     .transform((join) => join['Fn::Join'][1].join('')),
 ]);
 
-/** What a `Ref` or an `Fn::GetAtt` points to. */
+/** The logical id that a `Ref` or an `Fn::GetAtt` points to. */
 export const reference = z.union([
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
   z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform((get) => get['Fn::GetAtt'][0]),

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { gatewayAnswers } from '../../lib/api.ts';
+import { gatewayAnswers } from '../../lib/gatewayAnswers.ts';
 import { gatewayRefusals } from '../../lambdas/http/openapi/errors.ts';
 
-/** What the gateway says with a status; one of its answers has whichever status a failure gives it. */
+/** The gateway's sentences for a status. One of its answers has no status of its own, and may come with any 5XX. */
 const said = (status: number): readonly string[] =>
   gatewayAnswers
     .filter((answer) => (answer.status === undefined ? status >= 500 : answer.status === status))

@@ -43,11 +43,11 @@ describe('the queues', () => {
   it.each<[string, number]>([
     ['Short', shortTimeoutMs],
     ['Long', longTimeoutMs],
-    ['Dead', 0],
+    ['Dead', longTimeoutMs],
     ['QueuesFire', 0],
     ['AccountChanges', 0],
   ])(
-    '%s: an answer is waited for (%s ms) within the time of the function, and that ends before the pointer is seen again',
+    '%s: an answer is waited for (%s ms) within the time of the function, and that ends before the work is seen again',
     (name, longestWaitMs) => {
       const { id, VisibilityTimeout } = queue(name);
       const { Timeout } = workerOf(id);
@@ -60,7 +60,7 @@ describe('the queues', () => {
   );
 
   it.each(['Short', 'Long'])(
-    '%s gives up a pointer that never ends, to the queue of dead pointers',
+    '%s gives work that no worker came back from to the queue of those that are worked on alone',
     (name) => {
       expect(queue(name).RedrivePolicy).toEqual({
         deadLetterTargetArn: queue('Dead').id,
@@ -69,14 +69,13 @@ describe('the queues', () => {
     },
   );
 
-  it('give up fires that cannot be handled to a queue where an operator sees them', () => {
-    expect(queue('QueuesFire').RedrivePolicy).toEqual({
-      deadLetterTargetArn: queue('UndeliveredFires').id,
-      maxReceiveCount: maxReceives,
-    });
+  it('give nothing else up, however often Lambda receives it and has no room for it', () => {
+    for (const name of ['Dead', 'QueuesFire', 'AccountChanges', 'UndeliveredFires']) {
+      expect(queue(name).RedrivePolicy).toBeUndefined();
+    }
   });
 
-  it('keep pointers as long as SQS can, the dead ones included', () => {
+  it('keep work as long as SQS can, the dead ones included', () => {
     for (const name of ['Short', 'Long', 'Dead', 'QueuesFire', 'AccountChanges', 'UndeliveredFires']) {
       expect(queue(name).MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
     }
@@ -106,17 +105,49 @@ describe('the queues', () => {
   it('invoke their functions at once, in batches of which each message succeeds or fails by itself', () => {
     expect(mappings).toHaveLength(5);
     for (const mapping of mappings) {
-      expect(mapping).toMatchObject({ BatchSize: 10, FunctionResponseTypes: ['ReportBatchItemFailures'] });
-      expect(mapping.ScalingConfig).toBeUndefined();
+      const isAlone = !['Short', 'Long'].some((name) => queue(name).id === mapping.EventSourceArn);
+      expect(mapping).toMatchObject({
+        BatchSize: isAlone ? 1 : 10,
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+      });
     }
   });
 
-  it('invoke no more deliveries at once than the settings allow', () => {
-    synthesizeOne({ deliveryConcurrency: '20' }).service.resourcePropertiesCountIs(
+  it.each([
+    [{}, 300],
+    [{ deliveryConcurrency: '20' }, 20],
+  ])('with the settings %j invoke at most %d of each delivery function at once', (context, most) => {
+    const template = synthesizeOne(context).service;
+    const limited = properties(
+      template,
       'AWS::Lambda::EventSourceMapping',
-      { ScalingConfig: { MaximumConcurrency: 20 } },
-      2,
+      z.object({
+        EventSourceArn: reference,
+        ScalingConfig: z.object({ MaximumConcurrency: z.number() }).optional(),
+      }),
+    ).filter(({ ScalingConfig }) => ScalingConfig !== undefined);
+    expect(
+      new Map(
+        limited.map(({ EventSourceArn, ScalingConfig }) => [
+          EventSourceArn,
+          ScalingConfig?.MaximumConcurrency,
+        ]),
+      ),
+    ).toEqual(
+      new Map([
+        [queue('Short').id, most],
+        [queue('Long').id, most],
+        [queue('Dead').id, Math.min(most, 20)],
+      ]),
     );
+  });
+
+  it('leave the API of an AWS account with 1,000 executions at once room for itself', () => {
+    const deliveries = mappings.reduce(
+      (sum, { ScalingConfig }) => sum + (ScalingConfig?.MaximumConcurrency ?? 0),
+      0,
+    );
+    expect(1_000 - deliveries).toBeGreaterThanOrEqual(350);
   });
 });
 
@@ -130,11 +161,7 @@ describe('the queue of accounts that were changed', () => {
     }
   });
 
-  it('tries a change until it is done', () => {
-    expect(queue('AccountChanges').RedrivePolicy).toBeUndefined();
-  });
-
-  /** What every function of a deployment knows of it. */
+  /** The queue's URLs, as every function of a deployment has them. */
   function known(context: Readonly<Record<string, unknown>> = {}): string[] {
     const { regions, management } = synthesize(context);
     const shape = z.object({

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { cdkContext, properties, resources, root, synthesize, synthesizeOne } from './app.ts';
 
@@ -60,18 +61,23 @@ describe('a deployment', () => {
         'AWS::Lambda::Function',
         z.object({ Code: z.object({ ZipFile: z.string() }) }),
       ).map(({ Code }) => Code.ZipFile);
-    expect(handlers(management).sort()).toEqual(['// accounts', '// operator']);
+    expect(handlers(management).sort()).toEqual(['// accounts', '// managementAuthorizer']);
     for (const { service } of regions) expect(handlers(service)).not.toContain('// accounts');
     expect(JSON.stringify(management.findOutputs('ManagementUrl'))).toContain('.execute-api.eu-central-1.');
     management.hasOutput('ManagementSecret', { Value: 'Svc/management' });
   });
 
-  it('refers from no region to another, save the management API, by name', () => {
-    const [home, other] = regions.map(({ service }) =>
+  it('refers from a region to another by name, to tell it of changes to accounts and read which hosts it noted, and for nothing else', () => {
+    const toQueue = /:sqs:[a-z0-9-]+:",{"Ref":"AWS::AccountId"},":Svc-account-changes"/g;
+    const [home = '', other = ''] = regions.map(({ service }) =>
       JSON.stringify(properties(service, 'AWS::IAM::Policy', z.unknown())),
     );
-    expect(home).not.toContain('us-east-1');
-    expect(other).not.toContain('eu-central-1');
+    for (const policies of [home, other]) expect(policies.match(toQueue)).toHaveLength(2);
+    // Keys of rows that are in every region's replica.
+    const ofHosts = /"apiHost#[^"]+"/g;
+    const rest = (policies: string): string => policies.replaceAll(toQueue, '').replaceAll(ofHosts, '');
+    expect(rest(home)).not.toContain('us-east-1');
+    expect(rest(other)).not.toContain('eu-central-1');
     expect(JSON.stringify(properties(management, 'AWS::IAM::Policy', z.unknown()))).toContain('us-east-1');
   });
 
@@ -117,38 +123,45 @@ describe('a deployment', () => {
 });
 
 describe('cdk synth', () => {
-  const folders: string[] = [];
-  afterAll(() => {
-    for (const folder of folders) rmSync(folder, { recursive: true });
-  });
-
-  /** Runs the app as the CLI does, where every connection fails and no credentials are, and returns what it made. */
-  function run(): Record<string, string> {
+  /**
+   * Runs the app as the CLI does, where every connection fails and no credentials are; twice in one process, which takes
+   * seconds to import the CDK. It bundles all handlers anew each time, and an asset is named by what is in its bundle: what
+   * is the same twice has the same bundles.
+   *
+   * @returns what it made each time
+   */
+  function runTwice(): readonly Record<string, string>[] {
     const folder = mkdtempSync(join(tmpdir(), 'svc-synth-'));
-    folders.push(folder);
-    const offline = `import net from 'node:net';
-      net.Socket.prototype.connect = () => { throw new Error('The app tried to reach the network.'); };`;
-    execFileSync(
-      process.execPath,
-      ['--import', 'tsx', '--import', `data:text/javascript,${encodeURIComponent(offline)}`, 'bin/svc.ts'],
-      {
-        cwd: root,
-        stdio: ['ignore', 'ignore', 'inherit'],
-        env: {
-          PATH: process.env['PATH'],
-          HOME: folder,
-          CDK_OUTDIR: join(folder, 'out'),
-          CDK_CONTEXT_JSON: JSON.stringify(cdkContext),
-        },
+    onTestFinished(() => {
+      rmSync(folder, { recursive: true });
+    });
+    const outputs = ['first', 'second'].map((name) => join(folder, name));
+    const program = `
+      import net from 'node:net';
+      net.Socket.prototype.connect = () => { throw new Error('The app tried to reach the network.'); };
+      for (const output of ${JSON.stringify(outputs)}) {
+        process.env.CDK_OUTDIR = output;
+        await import(${JSON.stringify(pathToFileURL(join(root, 'bin/svc.ts')).href)} + '?' + output);
+      }`;
+    execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', program], {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: {
+        PATH: process.env['PATH'],
+        HOME: folder,
+        CDK_CONTEXT_JSON: JSON.stringify(cdkContext),
+        // By this the app knows that it is to write what it made when it ends.
+        CDK_OUTDIR: folder,
       },
-    );
-    const out = join(folder, 'out');
-    const made = readdirSync(out).filter((name) => /\.(template|assets)\.json$/.test(name));
-    return Object.fromEntries(made.map((name) => [name, readFileSync(join(out, name), 'utf8')]));
+    });
+    return outputs.map((output) => {
+      const made = readdirSync(output).filter((name) => /\.(template|assets)\.json$/.test(name));
+      return Object.fromEntries(made.map((name) => [name, readFileSync(join(output, name), 'utf8')]));
+    });
   }
 
   it('needs no network and no credentials, and makes the same twice', () => {
-    const first = run();
+    const [first = {}, second] = runTwice();
     expect(
       Object.keys(first)
         .filter((name) => name.endsWith('.template.json'))
@@ -160,13 +173,13 @@ describe('cdk synth', () => {
       'Svc-us-east-1-Service.template.json',
       'Svc-us-east-1-State.template.json',
     ]);
-    expect(run()).toEqual(first);
+    expect(second).toEqual(first);
 
     // Each handler is one asset of a region, and the two delivery functions share theirs.
     const { files } = z
       .object({ files: z.record(z.string(), z.object({ displayName: z.string() })) })
       .parse(JSON.parse(first['Svc-us-east-1-Service.assets.json'] ?? ''));
     const code = Object.values(files).filter(({ displayName }) => displayName.endsWith('/Code'));
-    expect(code).toHaveLength(13);
+    expect(code).toHaveLength(15);
   });
 });

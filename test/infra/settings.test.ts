@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
-import { readSettings } from '../../lib/settings.ts';
-import { cdkContext } from './app.ts';
+import { readSettings, settingNames } from '../../lib/settings.ts';
+import { cdkContext, root } from './app.ts';
 
 const read = (context: Record<string, unknown>) => readSettings(new App({ context }));
 
@@ -18,8 +20,10 @@ describe('the settings of a deployment', () => {
       ownHosts: [],
       throttleRate: 10_000,
       throttleBurst: 5_000,
+      deliveryConcurrency: 300,
       pricePerMessage: 0.000_01,
       gatewayLogRole: true,
+      clientPatience: 1,
     });
   });
 
@@ -34,6 +38,7 @@ describe('the settings of a deployment', () => {
       logRetentionDays: '7',
       allowedDestinations: '10.0.0.0/8,intranet.example.com',
       deliveryConcurrency: '50',
+      publishConcurrency: '200',
       pricePerMessage: '0.0002',
     };
     const json = {
@@ -42,6 +47,7 @@ describe('the settings of a deployment', () => {
       logRetentionDays: 7,
       allowedDestinations: ['10.0.0.0/8', 'intranet.example.com'],
       deliveryConcurrency: 50,
+      publishConcurrency: 200,
       pricePerMessage: 0.0002,
     };
     expect(read(text)).toEqual(read(json));
@@ -62,10 +68,39 @@ describe('the settings of a deployment', () => {
     ['an unknown log level', { logLevel: 'LOUD' }, /logLevel/],
     ['a name that no stack can have', { name: '1st' }, /must be letters, digits and dashes/],
     ['fewer deliveries at once than Lambda allows', { deliveryConcurrency: '1' }, /deliveryConcurrency/],
+    ['more deliveries at once than Lambda allows', { deliveryConcurrency: '1001' }, /deliveryConcurrency/],
+    ['to reserve nothing for publishing', { publishConcurrency: '0' }, /publishConcurrency/],
     ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
     ['a part where whole ones count', { throttleRate: '1.5' }, /throttleRate/],
+    [
+      'a URL where a host belongs',
+      { ownHosts: 'https://queue.example.com/' },
+      /must be a host name.*ownHosts\[0\]/s,
+    ],
     ['a message that pays its sender', { pricePerMessage: -1 }, /pricePerMessage/],
   ])('refuse %s, by name', (_, context, message) => {
     expect(() => read(context)).toThrow(message);
+  });
+});
+
+describe('the list of settings in docs/deploy.md', () => {
+  const [, section = ''] = readFileSync(join(root, 'docs/deploy.md'), 'utf8').split('\n## Settings\n');
+  /** Names and defaults, as the table's first two columns have them; some rows have two of each. */
+  const documented = [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*) +\| ([^|]+?) +\|/gm)].flatMap(
+    ([, names = '', values = '']) => {
+      const several = names.split(', ');
+      const defaults = several.length === 1 ? [values] : values.split(', ');
+      return several.map((name, at) => [name.replaceAll('`', ''), defaults[at]?.replaceAll('`', '')]);
+    },
+  );
+
+  it('has every setting, with its default, and no other', () => {
+    const defaults = new Map(Object.entries(read({})));
+    const shown = (name: string): string => {
+      if (name === 'scheduleGroup') return 'the name';
+      const value = defaults.get(name);
+      return value === undefined ? 'none' : String(value) || 'none';
+    };
+    expect(documented.toSorted()).toEqual(settingNames.map((name) => [name, shown(name)]).toSorted());
   });
 });

@@ -17,7 +17,10 @@ const tableShape = z.object({
       z.object({
         IndexName: z.string(),
         KeySchema: keySchema,
-        Projection: z.object({ ProjectionType: z.string() }),
+        Projection: z.object({
+          ProjectionType: z.string(),
+          NonKeyAttributes: z.optional(z.array(z.string())),
+        }),
       }),
     )
     .default([]),
@@ -30,6 +33,11 @@ const tableShape = z.object({
     }),
   ]),
 });
+
+function projectionOf(includes: readonly string[] | undefined): readonly string[] {
+  if (includes === undefined) return ['ALL'];
+  return includes.length === 0 ? ['KEYS_ONLY'] : ['INCLUDE', ...includes];
+}
 
 describe('the tables', () => {
   it('have the keys, indexes and expiry that the stores use', () => {
@@ -44,7 +52,7 @@ describe('the tables', () => {
         indexes: table.GlobalSecondaryIndexes.map(({ IndexName, KeySchema, Projection }) => ({
           name: IndexName,
           key: key(KeySchema),
-          projection: Projection.ProjectionType,
+          projection: [Projection.ProjectionType, ...(Projection.NonKeyAttributes ?? [])],
         })),
         ttl: table.TimeToLiveSpecification?.AttributeName,
       };
@@ -53,8 +61,11 @@ describe('the tables', () => {
       key: [`HASH ${table.partitionKey} S`, ...('sortKey' in table ? [`RANGE ${table.sortKey} S`] : [])],
       indexes: table.indexes.map((index) => ({
         name: index.name,
-        key: [`HASH ${index.partitionKey} S`, `RANGE ${index.sortKey} N`],
-        projection: 'ALL',
+        key: [
+          `HASH ${index.partitionKey} S`,
+          `RANGE ${index.sortKey} ${index.sortsBy === 'number' ? 'N' : 'S'}`,
+        ],
+        projection: projectionOf('includes' in index ? index.includes : undefined),
       })),
       ttl: 'ttl' in table ? table.ttl : undefined,
     }));

@@ -1,6 +1,9 @@
 import * as z from 'zod/mini';
-import { call, publish, service, type Answer } from './publish.ts';
+import { call, publish, type Answer } from './publish.ts';
+import { basic, service } from './service.ts';
 import type { Management } from './sharedService.ts';
+
+export { basic };
 
 interface ManageInit {
   /** Sent as JSON; a text as it is. */
@@ -9,9 +12,6 @@ interface ManageInit {
   readonly authorization?: string | null;
   readonly management?: Management;
 }
-
-export const basic = (user: string, password: string): string =>
-  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 /** Sends a request to the management API, with its credentials. */
 export function manage(method: string, path: string, init: ManageInit = {}): Promise<Answer> {

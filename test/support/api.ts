@@ -50,7 +50,7 @@ const deadLetter = z.looseObject({ dlqId: z.string(), messageId: z.string(), res
 export type DeadLetter = z.infer<typeof deadLetter>;
 const dlqPage = z.object({ messages: z.array(deadLetter), cursor: z.optional(z.string()) });
 
-/** What an operation answers that must succeed. */
+/** Returns the JSON of an answer; throws when its status is not the expected one. */
 export async function ok(answer: Promise<Answer>, status = 200): Promise<unknown> {
   const { status: given, json } = await answer;
   if (given !== status) throw new Error(`Status ${given}: ${JSON.stringify(json)}`);
@@ -86,7 +86,7 @@ export const buried = async (filters: Filters, count: number): Promise<readonly 
     )
   ).messages;
 
-/** Publishes a message that is delivered long after the test; its id. */
+/** Publishes a message that is delivered long after the test, and returns its id. */
 export const publishDelayed = async (
   destination: string,
   headers: Readonly<Record<string, string>> = {},

@@ -6,13 +6,13 @@ import { findManagementRoute, findRoute } from '../../lambdas/http/routes.ts';
 
 export type Document = ReturnType<typeof describeApi>;
 
-/** The messaging API's. */
+/** The description of the messaging API. */
 export const document: Document = describeApi();
 export const managementDocument: Document = describeManagementApi();
 
 const reference = z.object({ $ref: z.string() });
 
-/** What stands at a `$ref` of a document, or what is none as it is. */
+/** Finds the part of a document that a `$ref` names; returns a value without `$ref` as it is. */
 export function resolve(value: unknown, within: Document = document): unknown {
   const { success, data } = reference.safeParse(value);
   if (!success) return value;
@@ -27,7 +27,7 @@ export function resolve(value: unknown, within: Document = document): unknown {
 type JsonSchema = Parameters<typeof fromJSONSchema>[0];
 const jsonSchema = z.custom<Exclude<JsonSchema, boolean>>((value) => typeof value === 'object');
 
-/** A schema that knows no fields but those it names: clients must not mind others, but we do. */
+/** Makes a schema refuse fields that it does not name: clients must accept such fields, but the service must not send them. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -71,7 +71,7 @@ function descriptionOf(operation: string) {
   throw new Error(`${operation} is not described.`);
 }
 
-/** How its document describes an operation's answer with a status; throws when it does not know it. */
+/** Finds the description of an operation's answer with a status; throws when the document has none. */
 export function responseOf(operation: string, status: number) {
   const { described, within } = descriptionOf(operation);
   const found = described.responses[status];

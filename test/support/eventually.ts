@@ -1,22 +1,25 @@
 import { setTimeout } from 'node:timers/promises';
+import { limitForHangsMs } from './limits.ts';
+
+/** A look at a list costs the service more than the look's delay costs the test. */
+const shortestWaitMs = 100;
+const longestWaitMs = 500;
 
 /**
  * Reads until a condition holds, for what has no event to wait for: lists that follow their messages.
  *
  * @throws when it does not hold in time, with what was read last
  */
-export async function eventually<T>(
-  read: () => Promise<T>,
-  holds: (value: T) => boolean,
-  withinMs = 20_000,
-): Promise<T> {
-  const until = Date.now() + withinMs;
-  for (;;) {
+export async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  const until = Date.now() + limitForHangsMs;
+  for (let waitMs = shortestWaitMs; ; waitMs = Math.min(1.5 * waitMs, longestWaitMs)) {
     const value = await read();
     if (holds(value)) return value;
     if (Date.now() > until) {
-      throw new Error(`It did not hold within ${withinMs} ms: ${JSON.stringify(value).slice(0, 2_000)}`);
+      throw new Error(
+        `It did not hold within ${limitForHangsMs} ms: ${JSON.stringify(value).slice(0, 2_000)}`,
+      );
     }
-    await setTimeout(100);
+    await setTimeout(waitMs);
   }
 }

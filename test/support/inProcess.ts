@@ -1,5 +1,5 @@
-import { isolate, setVariables } from '../../local/environment.ts';
-import { environmentOf, startStandIns, type Endings, type StandIns } from '../../local/standIns.ts';
+import { isolate, setVariables } from '../../local/lambda/environment.ts';
+import { environmentOf, startStandIns, type Endings, type StandIns } from '../../local/stage/standIns.ts';
 
 /**
  * The stand-ins for AWS around this very process: for what has to call services and handlers itself, to make them fail

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { limitForHangsMs } from './limits.ts';
 
 /** One request as it arrived at the receiver. */
 export interface Delivery {
@@ -7,9 +8,13 @@ export interface Delivery {
   /** The request target, byte for byte. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Names in lower case, each as often as it came; names such as `__proto__` are seen only here. */
+  readonly headerPairs: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
   /** Unix milliseconds. */
   readonly at: number;
+  /** The requests of the inbox that were open when this one came, with this one. */
+  readonly open: number;
 }
 
 type Answer = (delivery: Delivery, response: ServerResponse, count: number) => void;
@@ -34,16 +39,15 @@ export interface Inbox {
   readonly url: string;
   readonly deliveries: readonly Delivery[];
   /** Waits until so many deliveries have come, and returns all; fails when they do not come in time. */
-  received(count: number, withinMs?: number): Promise<readonly Delivery[]>;
+  received(count: number): Promise<readonly Delivery[]>;
   /** Waits until a condition on what has come holds. */
-  until(
-    condition: (deliveries: readonly Delivery[]) => boolean,
-    withinMs?: number,
-  ): Promise<readonly Delivery[]>;
+  until(condition: (deliveries: readonly Delivery[]) => boolean): Promise<readonly Delivery[]>;
 }
 
 interface OpenInbox {
   readonly deliveries: Delivery[];
+  /** Requests that are not answered. */
+  open: number;
   readonly answer: Answer;
   readonly watchers: Set<() => void>;
 }
@@ -56,20 +60,39 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** Counts a request as open until its answer ends, or its connection does, and returns how many are. */
+function opened(inbox: OpenInbox, response: ServerResponse): number {
+  inbox.open += 1;
+  let isOpen = true;
+  const ended = (): void => {
+    if (isOpen) inbox.open -= 1;
+    isOpen = false;
+  };
+  // It comes before a byte of the answer's end is sent, so nothing that follows from the answer counts this request.
+  response.once('prefinish', ended);
+  response.once('close', ended);
+  return inbox.open;
+}
+
 export async function startReceiver(): Promise<Receiver> {
   const inboxes = new Map<string, OpenInbox>();
   const server = createServer((incoming, response) => {
+    const target = incoming.url ?? '';
+    const inbox = inboxes.get(/^\/([a-z0-9]+)/.exec(target)?.[1] ?? '');
+    if (inbox === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    const open = opened(inbox, response);
     void readBody(incoming).then((body) => {
-      const target = incoming.url ?? '';
-      const inbox = inboxes.get(/^\/([a-z0-9]+)/.exec(target)?.[1] ?? '');
-      if (inbox === undefined) {
-        response.writeHead(404).end();
-        return;
-      }
       const headers = Object.fromEntries(
         Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
       );
-      const delivery = { method: incoming.method ?? '', target, headers, body, at: Date.now() };
+      const headerPairs = incoming.rawHeaders.flatMap((text, at, all) =>
+        at % 2 === 0 ? [[text.toLowerCase(), all[at + 1] ?? ''] as const] : [],
+      );
+      const method = incoming.method ?? '';
+      const delivery = { method, target, headers, headerPairs, body, at: Date.now(), open };
       const before = inbox.deliveries.length;
       inbox.deliveries.push(delivery);
       inbox.answer(delivery, response, before);
@@ -83,7 +106,6 @@ export async function startReceiver(): Promise<Receiver> {
   const until = (
     { deliveries, watchers }: OpenInbox,
     condition: (deliveries: readonly Delivery[]) => boolean,
-    withinMs: number,
   ): Promise<readonly Delivery[]> =>
     new Promise((done, failed) => {
       const check = (): void => {
@@ -94,8 +116,8 @@ export async function startReceiver(): Promise<Receiver> {
       };
       const timer = setTimeout(() => {
         watchers.delete(check);
-        failed(new Error(`Only ${deliveries.length} deliveries came within ${withinMs} ms.`));
-      }, withinMs);
+        failed(new Error(`Only ${deliveries.length} deliveries came within ${limitForHangsMs} ms.`));
+      }, limitForHangsMs);
       watchers.add(check);
       check();
     });
@@ -104,13 +126,13 @@ export async function startReceiver(): Promise<Receiver> {
     origin,
     inbox: (answer = plainAnswer) => {
       const name = `i${(names += 1).toString(36)}x${Math.random().toString(36).slice(2, 8)}`;
-      const open: OpenInbox = { deliveries: [], answer, watchers: new Set() };
+      const open: OpenInbox = { deliveries: [], open: 0, answer, watchers: new Set() };
       inboxes.set(name, open);
       return {
         url: `${origin}/${name}`,
         deliveries: open.deliveries,
-        received: (count, withinMs = 20_000) => until(open, (all) => all.length >= count, withinMs),
-        until: (condition, withinMs = 20_000) => until(open, condition, withinMs),
+        received: (count) => until(open, (all) => all.length >= count),
+        until: (condition) => until(open, condition),
       };
     },
     close: () =>

@@ -1,46 +1,39 @@
 import type { TestProject } from 'vitest/node';
 import * as z from 'zod/mini';
+import { bundleOf } from './bundledStage.ts';
 import { startStage } from './stage.ts';
 
-/** Where the service under test is, and how to speak to it. */
-export interface Service {
+/** The service under test: its URL and region, and its management API. */
+export interface SharedService {
   /** `local`: the local stage, which a test may stop and start others of; `deployed`: an AWS emulator. */
   readonly target: 'local' | 'deployed';
   readonly url: string;
   readonly region: string;
-  readonly token: string;
-  readonly readOnlyToken: string;
-  readonly currentSigningKey: string;
-  readonly nextSigningKey: string;
   readonly management: Management;
   /** A region of the deployment that this service is not in, and its URL where it runs. */
   readonly otherRegion: string;
   readonly otherUrl: string | undefined;
 }
 
-/** The management API, and who may use it. */
+/** The URL and the credentials of the management API. */
 export interface Management {
   readonly url: string;
   readonly user: string;
   readonly password: string;
 }
 
-/** What a message costs: budgets are reached after a few. */
+/** Dollars for each message, so many that a budget is reached after a few messages. */
 export const pricePerMessage = 0.1;
 
 declare module 'vitest' {
   interface ProvidedContext {
-    service: Service;
+    service: SharedService;
   }
 }
 
 const deployed = z.object({
   SVC_URL: z.url(),
   SVC_REGION: z.string(),
-  SVC_TOKEN: z.string(),
-  SVC_READ_ONLY_TOKEN: z.string(),
-  SVC_CURRENT_SIGNING_KEY: z.string(),
-  SVC_NEXT_SIGNING_KEY: z.string(),
   SVC_MANAGEMENT_URL: z.url(),
   SVC_MANAGEMENT_USER: z.string(),
   SVC_MANAGEMENT_PASSWORD: z.string(),
@@ -59,10 +52,6 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       target: 'deployed',
       url: env.SVC_URL,
       region: env.SVC_REGION,
-      token: env.SVC_TOKEN,
-      readOnlyToken: env.SVC_READ_ONLY_TOKEN,
-      currentSigningKey: env.SVC_CURRENT_SIGNING_KEY,
-      nextSigningKey: env.SVC_NEXT_SIGNING_KEY,
       management: {
         url: env.SVC_MANAGEMENT_URL,
         user: env.SVC_MANAGEMENT_USER,
@@ -73,15 +62,14 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     });
     return undefined;
   }
-  const stage = await startStage({ args: ['--price-per-message', String(pricePerMessage)] });
+  const stage = await startStage({
+    args: ['--price-per-message', String(pricePerMessage)],
+    command: [bundleOf(project)],
+  });
   project.provide('service', {
     target: 'local',
     url: stage.url,
     region: 'eu-central-1',
-    token: stage.token,
-    readOnlyToken: stage.readOnlyToken,
-    currentSigningKey: stage.currentSigningKey,
-    nextSigningKey: stage.nextSigningKey,
     management: stage.management,
     otherRegion: 'us-east-1',
     otherUrl: undefined,

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 import * as z from 'zod/mini';
+import { root } from './bundledStage.ts';
 import type { Management } from './sharedService.ts';
 
 export interface StageOptions {
@@ -18,6 +19,8 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Lets `advance` set the stage's clock forward. */
   readonly testControl?: boolean;
+  /** The arguments that Node.js is started with before the flags; by default those that run the bundle. */
+  readonly command?: readonly string[];
 }
 
 /** A local stage in a process of its own, as a user starts it. */
@@ -58,15 +61,17 @@ const printed = z.object({
   SVC_TEST_CONTROL_URL: z.optional(z.url()),
 });
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
+/** The arguments with which Node.js runs the stage as `npm start` does. */
+export const startCommand = ['--import', 'tsx', 'bin/local.ts'] as const;
 
-/** Runs `npm start`'s command; resolves when it exits or `isReady` says so of its output. */
+/** Runs the stage; resolves when it exits or `isReady` says so of its output. */
 export async function runStage(
   flags: readonly string[],
   isReady: (output: string) => boolean = () => false,
   env: Readonly<Record<string, string>> = {},
+  command: readonly string[] = [inject('bundledStage')],
 ) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'bin/local.ts', ...flags], {
+  const child = spawn(process.execPath, [...command, ...flags], {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -90,10 +95,8 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-stage-')));
   const flags = ['--port', String(options.port ?? 0), '--data-dir', dataDir, ...(options.args ?? [])];
   const isReady = (output: string): boolean => /^SVC_MANAGEMENT_PASSWORD=.*\n/m.test(output);
-  const { child, exited, output } = await runStage(flags, isReady, {
-    ...options.env,
-    ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }),
-  });
+  const env = { ...options.env, ...(options.testControl === true && { SVC_TEST_CONTROL: '1' }) };
+  const { child, exited, output } = await runStage(flags, isReady, env, options.command);
   const { pid } = child;
   if (pid === undefined || child.exitCode !== null) throw new Error(`The stage did not start:\n${output()}`);
   const lines = [...output().matchAll(/^(SVC_\w+)=(.*)$/gm)];

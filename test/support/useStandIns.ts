@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
-import type { StandIns } from '../../local/standIns.ts';
+import type { StandIns } from '../../local/stage/standIns.ts';
 import { startInProcess } from './inProcess.ts';
 
 /** The stand-ins for AWS around a file's tests, which may set the clock: it goes right again after each. */

@@ -1,12 +1,16 @@
 import {
   ChangeMessageVisibilityCommand,
+  DeleteMessageBatchCommand,
   DeleteMessageCommand,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
-import type { Pointer } from '../../lambdas/domain/pointer.ts';
+import type { Account } from '../../lambdas/domain/account/account.ts';
+import type { PublishAnswer } from '../../lambdas/services/message/publications.ts';
+import { formatWork, type AttemptWork, type Work } from '../../lambdas/domain/work/work.ts';
 import { startInProcess } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
+import { spreadOf } from './sample.ts';
 
 /**
  * The services in this very process, over the stand-ins for AWS, with a process that can be made to die: at each of its
@@ -25,14 +29,22 @@ export interface Fate {
   readonly survived?: boolean;
 }
 
-/** One death for each of so many AWS calls, before it and after it. */
-export const deathsAt = (calls: number): readonly Fate[] =>
-  Array.from({ length: calls }, (_, index) => index + 1).flatMap((call) =>
-    (['before', 'after'] as const).map((when) => ({ call, when })),
+/**
+ * Deaths at so many AWS calls, before and after each. A run that takes a sample spreads fewer over them, before one and after
+ * another, the first and the last among them.
+ *
+ * @param every see {@link spreadOf}
+ */
+export const deathsAt = (calls: number, every?: Parameters<typeof spreadOf>[1]): readonly Fate[] =>
+  spreadOf(
+    Array.from({ length: calls }, (_, index) => index + 1).flatMap((call) =>
+      (['before', 'after'] as const).map((when) => ({ call, when })),
+    ),
+    every,
   );
 
-export interface Received {
-  readonly pointer: Pointer;
+export interface Received<W extends Work = Work> {
+  readonly work: W;
   readonly handle: string;
   readonly queueUrl: string;
 }
@@ -40,7 +52,7 @@ export interface Received {
 export const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string | undefined> =>
   new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
 
-/** What a request configures, by canonical name. */
+/** Settings of a request, by canonical name. */
 export const configOf = (config: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
   new Map(Object.entries(config).map(([name, value]) => [name, [value]]));
 
@@ -60,29 +72,43 @@ export const requestOf = (
   host: 'api.example.com',
 });
 
+/** The id of the one message that was published. */
+export function idOf({ body }: PublishAnswer): string {
+  if (!('messageId' in body)) throw new Error('Several messages were published.');
+  return body.messageId;
+}
+
 async function importLambdas() {
-  const [deliver, publish, accounts, stores, usage, dynamodb, queue, settings, pointers] = await Promise.all([
-    import('../../lambdas/services/deliver.ts'),
-    import('../../lambdas/services/publish.ts'),
-    import('../../lambdas/domain/account.ts'),
-    import('../../lambdas/stores/accounts.ts'),
-    import('../../lambdas/services/usage.ts'),
-    import('../../lambdas/stores/dynamodb.ts'),
-    import('../../lambdas/transport/queue.ts'),
-    import('../../lambdas/settings.ts'),
-    import('../../lambdas/domain/pointer.ts'),
-  ]);
+  const [deliver, perform, publish, accounts, stores, usage, dynamodb, sqs, settings, work, messages, rules] =
+    await Promise.all([
+      import('../../lambdas/services/delivery/deliver.ts'),
+      import('../../lambdas/services/work/perform.ts'),
+      import('../../lambdas/services/message/publish.ts'),
+      import('../../lambdas/domain/account/account.ts'),
+      import('../../lambdas/stores/account/accounts.ts'),
+      import('../../lambdas/services/usage/counter.ts'),
+      import('../../lambdas/stores/dynamodb.ts'),
+      import('../../lambdas/transport/sqs.ts'),
+      import('../../lambdas/settings.ts'),
+      import('../../lambdas/domain/work/parseWork.ts'),
+      import('../../lambdas/stores/message/history.ts'),
+      import('../../lambdas/services/delivery/destinations.ts'),
+    ]);
   return {
     deliver: deliver.deliver,
+    perform: perform.perform,
     publishRequest: publish.publish,
     newAccount: accounts.newAccount,
     loadAccount: stores.loadAccount,
     saveAccount: stores.saveAccount,
-    gateOf: usage.gateOf,
+    /** Reads what an account has used, as its first request does. */
+    readUsage: async (account: Account) => (await usage.counterOf(account, Date.now())).refresh(),
     dynamodb: dynamodb.dynamodb,
-    sqs: queue.sqs,
+    sqs: sqs.sqs,
     settings: settings.settings,
-    parsePointer: pointers.parsePointer,
+    parseWork: work.parseWork,
+    loadMessage: messages.loadMessage,
+    deploymentRules: rules.deploymentRules,
   };
 }
 
@@ -90,7 +116,7 @@ export async function openWorld() {
   const inProcess = await startInProcess();
   const receiver = await startReceiver();
   const lambdas = await importLambdas();
-  const { deliver, dynamodb, sqs, settings } = lambdas;
+  const { perform, dynamodb, sqs, settings } = lambdas;
   const account = lambdas.newAccount({
     id: 'acct',
     plan: 'paid',
@@ -98,16 +124,17 @@ export async function openWorld() {
     createdAt: Date.now(),
   });
   await lambdas.saveAccount(account, undefined);
-  // What a process finds out once a day is not part of any message's way.
-  await lambdas.gateOf(account, 1);
+  // Reads what a process reads once a day, or once in ten minutes, so that it is not among the calls of a message.
+  await lambdas.readUsage(account);
+  await lambdas.deploymentRules();
 
   let fate: Fate | undefined;
   let refused: string | undefined;
   let calls = 0;
-  /** How often each AWS operation was called. */
+  /** The number of calls of each AWS operation. */
   let operations = new Map<string, number>();
 
-  /** Counts a call and lets it be the last. */
+  /** Counts a call, and makes it fail when the process dies at it or has died before. */
   async function mortal<T>(operation: string, make: () => Promise<T>): Promise<T> {
     calls += 1;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
@@ -131,9 +158,23 @@ export async function openWorld() {
     options,
   );
 
+  /** The answer that is lost, to one of the SDK's own tries: the call was made, and the SDK makes it again. */
+  let lost: { readonly operation: string; call: number } | undefined;
+  dynamodb.middlewareStack.add(
+    (next, context) => async (args) => {
+      const result = await next(args);
+      if (lost === undefined || context.commandName !== lost.operation) return result;
+      lost.call -= 1;
+      if (lost.call !== 0) return result;
+      throw Object.assign(new Error('The answer is lost.'), { name: 'TimeoutError' });
+    },
+    { step: 'deserialize', name: 'lostAnswer', priority: 'high' },
+  );
+
   function reset(death?: Fate): void {
     fate = death;
     refused = undefined;
+    lost = undefined;
     calls = 0;
     operations = new Map();
   }
@@ -145,7 +186,7 @@ export async function openWorld() {
           new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
         );
         return Messages.map(({ Body = '', ReceiptHandle: handle = '' }) => ({
-          pointer: lambdas.parsePointer(Body),
+          work: lambdas.parseWork(Body),
           handle,
           queueUrl,
         }));
@@ -154,21 +195,29 @@ export async function openWorld() {
     return found.flat();
   }
 
-  /** Works on all pointers until none is left, as the event source does; a worker that dies gives its pointer back. */
+  /** Receives work, and returns the first attempt in it. */
+  async function receiveAttempt(): Promise<Received<AttemptWork>> {
+    for (const { work, ...from } of await receive()) if (work.kind === 'attempt') return { work, ...from };
+    throw new Error('There is no attempt.');
+  }
+
+  /** Does all work until none is left, as the event source does; a worker that dies gives its work back. */
   async function work(death?: Fate): Promise<number> {
     let made = 0;
     let alive = death === undefined;
+    const givenBack = new Set<string>();
     for (;;) {
       const batch = await receive();
       if (batch.length === 0) return made;
-      for (const { pointer, handle, queueUrl } of batch) {
+      for (const { work, handle, queueUrl } of batch) {
         if (!alive) reset(death && { ...death, call: death.call - made });
-        const done = await deliver(pointer).then(
+        const done = await perform(work, { isAgain: givenBack.has(formatWork(work)) }).then(
           () => true,
           () => false,
         );
         if (!alive) made += calls;
         if (!done) alive = true;
+        if (!done) givenBack.add(formatWork(work));
         fate = undefined;
         const message = { QueueUrl: queueUrl, ReceiptHandle: handle };
         if (done) await sqs.send(new DeleteMessageCommand(message));
@@ -177,16 +226,19 @@ export async function openWorld() {
     }
   }
 
-  /** Takes all pointers out of the queues. */
-  async function drain(): Promise<readonly Pointer[]> {
-    const pointers: Pointer[] = [];
+  /** Takes all work out of the queues. */
+  async function drain(): Promise<readonly Work[]> {
+    const taken: Work[] = [];
     for (let batch = await receive(); batch.length > 0; batch = await receive()) {
-      for (const { pointer, handle, queueUrl } of batch) {
-        pointers.push(pointer);
-        await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: handle }));
+      taken.push(...batch.map(({ work }) => work));
+      for (const QueueUrl of new Set(batch.map(({ queueUrl }) => queueUrl))) {
+        const Entries = batch
+          .filter(({ queueUrl }) => queueUrl === QueueUrl)
+          .map(({ handle }, index) => ({ Id: String(index), ReceiptHandle: handle }));
+        await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
       }
     }
-    return pointers;
+    return taken;
   }
 
   const publish = (...request: Parameters<typeof requestOf>) =>
@@ -196,27 +248,33 @@ export async function openWorld() {
     ...lambdas,
     account,
     receiver,
+    standIns: inProcess.standIns,
     /** Starts to count anew, for a process that lives on, or for one that dies. */
     reset,
     /** Lets every call of an operation fail, until the next reset. */
     refuse: (operation: string): void => {
       refused = operation;
     },
+    /** Loses the answer to one call of an operation, the first being 1, until the next reset: the SDK asks again. */
+    loseAnswer: (operation: string, call: number): void => {
+      lost = { operation, call };
+    },
     /** Counts a call of a client that was made later, and lets it fail as the others do. */
     mortal,
     /** AWS calls since the last reset. */
     calls: () => calls,
     callsOf: (operation: string): number => operations.get(operation) ?? 0,
-    receive,
+    /** The calls since then by their operations. */
+    operations: (): Readonly<Record<string, number>> => Object.fromEntries(operations),
+    receiveAttempt,
     drain,
     work,
     publish,
-    /** Publishes to a URL; the message's id. */
-    send: async (...request: Parameters<typeof publish>): Promise<string> => {
-      const { body } = await publish(...request);
-      if (!('messageId' in body)) throw new Error('Several messages were published.');
-      return body.messageId;
-    },
+    /** Publishes to a URL, and returns the message's id. */
+    send: async (...request: Parameters<typeof publish>): Promise<string> => idOf(await publish(...request)),
+    /** Publishes to a URL by way of a queue, and returns the message's id. */
+    enqueue: async (queueName: string, ...request: Parameters<typeof requestOf>): Promise<string> =>
+      idOf(await lambdas.publishRequest(account, { ...requestOf(...request), queueName })),
     deadLettersOf: async (messageId: string): Promise<number> => {
       const { Count = 0 } = await dynamodb.send(
         new ScanCommand({

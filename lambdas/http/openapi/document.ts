@@ -1,6 +1,6 @@
 /**
- * The APIs' descriptions, made from what answers requests: the route tables, the tables of configuration and filters, the
- * shapes of bodies. A route is described by an entry in `operations/`, without which nothing compiles.
+ * The APIs' descriptions. They are made of the tables that requests are answered with: routes, configuration, filters, the
+ * shapes of bodies. Each route needs an entry in `operations/`, or nothing compiles.
  */
 import manifest from '../../../package.json' with { type: 'json' };
 import { managementRoutes, routes, type ApiFunction, type Route } from '../routes.ts';
@@ -10,13 +10,15 @@ import { tags, type Operation, type Operations } from './operation.ts';
 import { accounts } from './operations/accounts.ts';
 import { description } from './operations/description.ts';
 import { dlq } from './operations/dlq.ts';
+import { flowControl } from './operations/flowControl.ts';
 import { keys } from './operations/keys.ts';
 import { logs } from './operations/logs.ts';
 import { messages } from './operations/messages.ts';
 import { publish } from './operations/publish.ts';
 import { queues } from './operations/queues.ts';
 import { schedules } from './operations/schedules.ts';
-import { topics } from './operations/topics.ts';
+import { urlGroups } from './operations/urlGroups.ts';
+import { workflows } from './operations/workflows.ts';
 import {
   configurationParameters,
   filterParameters,
@@ -29,10 +31,12 @@ const byFunction: { readonly [F in ApiFunction]: Operations<F> } = {
   publish,
   messages,
   logs,
-  topics,
+  urlGroups,
   queues,
+  flowControl,
   dlq,
   schedules,
+  workflows,
   keys,
   description,
   accounts,
@@ -73,7 +77,7 @@ export interface DescribedOperation {
   readonly responses: Readonly<Record<string, Response | ErrorResponse | Reference>>;
 }
 
-/** What makes one API's description. */
+/** The parts of one API's description. */
 interface Api {
   readonly title: string;
   readonly version: string;
@@ -130,19 +134,21 @@ const json = ({ schema, example }: { readonly schema: SchemaName; readonly examp
   'application/json': { schema: schemaOf(schema), example },
 });
 
-/** Whatever stands in the body is the message; its type is the sender's business. */
-const bytes: RequestBody = {
-  description: 'The message.',
+/** A body of any type, which is passed on as it is. */
+const bytes = (description: string): RequestBody => ({
+  description,
   required: false,
   content: { '*/*': {}, 'application/json': { example: { order: 4711 } } },
-};
+});
 
 function bodyOf({ body }: Operation): RequestBody | undefined {
-  if (body === undefined || body === 'bytes') return body && bytes;
+  if (body === undefined) return undefined;
+  if (body === 'bytes') return bytes('The message.');
+  if ('bytes' in body) return bytes(body.bytes);
   return { required: body.required, content: json(body) };
 }
 
-/** Those that one operation has. */
+/** Makes the parameters that belong to one operation. */
 function ownParameters({ variables, query = {} }: Operation): readonly Parameter[] {
   return [
     ...Object.entries(variables).map(([name, one]) => ({
@@ -155,8 +161,9 @@ function ownParameters({ variables, query = {} }: Operation): readonly Parameter
   ];
 }
 
-/** Those that several operations share: each is described once, and referred to. */
-const sharedParameters = ({ configuration, filters }: Operation): NamedParameters => ({
+/** Makes the parameters that several operations share: each is described once, and referred to. */
+const sharedParameters = ({ configuration, filters, shared }: Operation): NamedParameters => ({
+  ...shared,
   ...(filters && filterParameters(filters)),
   ...(configuration && configurationParameters(configuration)),
 });
@@ -208,10 +215,10 @@ function describe(route: Route, operation: Operation, security: Security): Descr
   };
 }
 
-/** The path of a route as OpenAPI writes it: it knows no variables that hold the rest of a path. */
+/** Writes the path of a route as OpenAPI does: it has no variables for the rest of a path. */
 export const describedPath = (path: string): string => path.replace('+}', '}');
 
-/** One API as an OpenAPI 3.1 document. */
+/** Describes one API as an OpenAPI 3.1 document. */
 function documentOf(api: Api, basePath: string) {
   const security = Object.keys(api.securitySchemes).map((name) => ({ [name]: [] }));
   const paths: Record<string, Record<string, DescribedOperation>> = {};
@@ -251,11 +258,11 @@ function documentOf(api: Api, basePath: string) {
 }
 
 /**
- * The whole messaging API as an OpenAPI 3.1 document.
+ * Describes the messaging API as an OpenAPI 3.1 document.
  *
- * @param basePath what stands before the paths' version segment, such as a stage's name
+ * @param basePath the path before the version segment, such as a stage's name
  */
 export const describeApi = (basePath = '') => documentOf(messaging, basePath);
 
-/** The same of the management API. */
+/** Describes the management API in the same way. */
 export const describeManagementApi = (basePath = '') => documentOf(management, basePath);

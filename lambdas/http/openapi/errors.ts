@@ -2,9 +2,12 @@ import type { Access } from '../routes.ts';
 import type { AnswerHeaders, Header } from './headers.ts';
 import { schemaOf, type Reference } from './schemas.ts';
 
-const sendAgain = 'Nothing is half-done; send the request again.';
+const maybe = 'The request may have taken effect all the same, and of an operation on many, on some.';
 
-/** What each status of a refusal says, whatever the operation. */
+const couldNotAnswer =
+  'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
+
+/** The descriptions of the statuses of refusals; they are the same for all operations. */
 const statuses = [
   [400, 'Something in the request is malformed.'],
   [401, 'What shows who sends the request is missing, malformed, or not valid.'],
@@ -14,31 +17,31 @@ const statuses = [
   [412, 'A limit of the account would be exceeded.'],
   [413, 'The body is too large.'],
   [429, 'It is too much for now; `Retry-After` says how long to wait.'],
-  [500, `The service failed. ${sendAgain}`],
-  [502, `The service failed. ${sendAgain}`],
-  [503, `The service could not do it now. ${sendAgain}`],
-  [504, 'The service took too long. Send the request again.'],
+  [500, `The service failed. ${maybe}`],
+  [502, `The service failed. ${maybe}`],
+  [503, 'The service could not do it now; the sentence says what became of it.'],
+  [504, `The service took too long. ${maybe}`],
 ] as const;
 
 export type ErrorStatus = (typeof statuses)[number][0];
 
-/** Sentences that an operation answers with, by status. */
+/** The sentences of an operation's refusals, by status. */
 export type Errors = { readonly [Status in ErrorStatus]?: readonly string[] };
 
-/** What of an operation decides which refusals it shares with others. */
+/** The properties of an operation from which its refusals follow. */
 interface Traits {
   readonly access: Access;
   /** The path has variables that are decoded. */
   readonly hasVariables: boolean;
   readonly hasBody: boolean;
-  /** Its messages are held against the account's day and budget. */
+  /** Its messages count towards the account's daily limit and budget. */
   readonly isHeldToUsage: boolean;
 }
 
-/** Refusals of one status that do not come from one operation. */
+/** Refusals of one status that several operations have. */
 interface Shared {
   readonly status: ErrorStatus;
-  /** Tells those of one status apart, where an operation may have some of them and not the others. */
+  /** Tells refusals of one status apart: an operation may have some of them, and others not. */
   readonly kind?: string;
   readonly sentences: readonly string[];
   readonly headers?: AnswerHeaders;
@@ -48,8 +51,8 @@ interface Shared {
 const toEach = (): boolean => true;
 const hasBody = (operation: Traits): boolean => operation.hasBody;
 const isHeldToUsage = (operation: Traits): boolean => operation.isHeldToUsage;
-const takesCredentials = ({ access }: Traits): boolean => access === 'operator';
-/** Those with a token are the ones whose requests are counted. */
+const takesCredentials = ({ access }: Traits): boolean => access === 'management';
+/** Tells whether an operation takes a token: the requests of these are counted. */
 export const takesToken = ({ access }: Pick<Traits, 'access'>): boolean =>
   access === 'read' || access === 'write';
 
@@ -58,13 +61,13 @@ const whole = (description: string): Header => ({ description, schema: { type: '
 
 const retryAfter = { 'Retry-After': whole('Seconds to wait before the next request.') };
 
-/** What is said of messages that are too many. */
+/** The refusals of messages that are too many. */
 export const overDay =
   "The account's limit max_requests_per_day_hard is 10000; 10000 messages were sent today, and this would be 1 more. The next day begins at 2026-01-02T00:00:00.000Z.";
 export const overBudget =
   "The account's budget is 50 dollars a month, which pays for 5000000 messages; 5000000 were sent this month, and this would be 1 more. The next month begins on 2026-02-01.";
 
-/** Those of the gateway, which answers some requests by itself. */
+/** The refusals of the gateway, which answers some requests by itself. */
 export const gatewayRefusals: readonly Shared[] = [
   {
     status: 413,
@@ -81,22 +84,24 @@ export const gatewayRefusals: readonly Shared[] = [
   },
   {
     status: 502,
-    sentences: ['The service could not answer this request. Send it again.'],
+    sentences: [couldNotAnswer],
     appliesTo: toEach,
   },
   {
     status: 503,
-    sentences: ['The service could not answer this request. Send it again.'],
+    sentences: [couldNotAnswer],
     appliesTo: toEach,
   },
   {
     status: 504,
-    sentences: ['The service did not answer in time. Send the request again.'],
+    sentences: [
+      'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.',
+    ],
     appliesTo: toEach,
   },
 ];
 
-/** All of them: those of the gateway, of the path, of the token or the operator's credentials, and of what is counted. */
+/** All shared refusals: by the gateway, of the path, of the token or the management API's credentials, and by limits. */
 const shared: readonly Shared[] = [
   ...gatewayRefusals,
   {
@@ -181,7 +186,10 @@ const shared: readonly Shared[] = [
   },
   {
     status: 500,
-    sentences: ['The service failed to handle the request; nothing was accepted. Send it again.'],
+    sentences: [
+      'The service failed to answer the request. Send it again.',
+      'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.',
+    ],
     appliesTo: toEach,
   },
 ];
@@ -200,11 +208,11 @@ export interface ErrorResponse {
 interface Refusal {
   readonly status: ErrorStatus;
   readonly response: ErrorResponse;
-  /** The name by which all operations that have it refer to it; undefined where it is one operation's own. */
+  /** The name by which several operations refer to it; undefined where it belongs to one operation. */
   readonly name: string | undefined;
 }
 
-/** All refusals of an operation, one for each status: its own, and those that follow from what it is. */
+/** Collects all refusals of an operation, by status: its own, and those that follow from its properties. */
 export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
   return statuses.flatMap(([status, description]) => {
     const common = shared.filter((one) => one.status === status && one.appliesTo(operation));

@@ -1,18 +1,19 @@
 /** Values that the description shows. The compiler checks them against what the service answers. */
-import { limitsOf } from '../../domain/account.ts';
+import { limitsOf } from '../../domain/account/account.ts';
 import type { Shown } from './schemas.ts';
 
 export const messageId = 'msg_01KDVDNA00M3A9X2C4D6F8GHJK';
 export const dlqId = 'dlq_01KDVDQ8G0N7B2Y5V8W1Q4RSTA';
+export const runId = 'wfr_01KDVDNA5ZQ1T6B9F3H7J0M2NP';
 export const accountId = 'f2c0a3a4-6f0e-4c39-9a63-0d6c3a5b7e21';
 
 /** 2026-01-01, in Unix milliseconds. */
-const start = 1_767_225_600_000;
+export const start = 1_767_225_600_000;
 
 const settings = {
   url: 'https://example.com/orders',
   method: 'POST',
-  header: { 'content-type': ['application/json'], 'x-tenant': ['acme'] },
+  header: { 'Content-Type': ['application/json'], 'X-Tenant': ['acme'] },
   maxRetries: 3,
   timeout: 30,
   label: 'nightly',
@@ -39,7 +40,7 @@ export const message: Shown<'Message'> = {
   nextDeliveryTime: start + 90_000,
 };
 
-const listedDeadLetter: Shown<'ListedDeadLetter'> = {
+export const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   messageId,
   ...settings,
   ...caller,
@@ -48,21 +49,20 @@ const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   dlqId,
   retried: 3,
   responseStatus: 503,
-  responseHeader: { 'content-type': ['text/plain'] },
+  responseHeader: { 'Content-Type': ['text/plain'] },
+  responseBody: 'The database is away.',
 };
 
 export const deadLetter: Shown<'DeadLetter'> = {
   ...listedDeadLetter,
   body: '{"order":4711}',
-  responseBody: 'The database is away.',
 };
 
-const cursor = 'q1Zk0mJx7p2Yw4TnMTc2NzIyNTYwMDAwMC8vbXNnXzAxS0RWREY4MDA';
+export const cursor = 'q1Zk0mJx7p2Yw4TnMTc2NzIyNTYwMDAwMC8vbXNnXzAxS0RWREY4MDA';
 
 export const deadLetterPage: Shown<'DeadLetterPage'> = { cursor, messages: [listedDeadLetter] };
 
-const { url, method, label, labels } = settings;
-const subject = { messageId, url, method, label, labels, ...caller, createdAt: start } as const;
+const subject = { messageId, ...settings, ...caller, createdAt: start } as const;
 
 export const logs: Shown<'LogPage'>['logs'] = [
   { time: start + 640, state: 'DELIVERED', ...subject, retried: 0, responseStatus: 200 },
@@ -88,6 +88,22 @@ export const queue: Shown<'Queue'> = {
   createdAt: start,
   updatedAt: start + 60_000,
   parallelism: 3,
+  paused: false,
+  lag: 12,
+};
+
+export const flowControl: Shown<'FlowControl'> = {
+  flowControlKey: 'tenant-7',
+  waitListSize: 12,
+  parallelismMax: 3,
+  parallelismCount: 3,
+  rateMax: 10,
+  rateCount: 4,
+  ratePeriod: 60,
+  ratePeriodStart: start / 1_000,
+  isPaused: false,
+  isPinnedParallelism: true,
+  isPinnedRate: false,
 };
 
 export const schedule: Shown<'Schedule'> = {
@@ -96,7 +112,7 @@ export const schedule: Shown<'Schedule'> = {
   destination: 'https://example.com/reports',
   createdAt: start,
   method: 'POST',
-  header: { 'content-type': ['application/json'] },
+  header: { 'Content-Type': ['application/json'] },
   body: '{"kind":"nightly"}',
   retries: 3,
   timeout: 30,
@@ -140,7 +156,7 @@ export const account: Shown<'Account'> = {
   enterprise: { enabled: false },
 };
 
-/** Of the statistics' days the last two; the second begins the month. */
+/** The last two of the statistics' days; the second is the first of a month. */
 const days = [start - 86_400_000, start].map((time) => new Date(time).toISOString());
 const daily = (...values: readonly number[]) => days.map((x, index) => ({ x, y: values[index] ?? 0 }));
 

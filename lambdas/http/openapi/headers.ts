@@ -1,5 +1,6 @@
 /** Headers of answers. */
-import { defaultPrefix, headerName } from '../../domain/dialect.ts';
+import { headerName } from '../../domain/headers.ts';
+import { defaultPrefix } from '../../api/dialect.ts';
 
 export interface Header {
   readonly description: string;
@@ -9,7 +10,7 @@ export interface Header {
 
 export type AnswerHeaders = Readonly<Record<string, Header>>;
 
-/** What `services/usage.ts` adds to the answers of every operation that takes a token. */
+/** The warning that `services/usage/usage.ts` adds to the answers of every operation that takes a token. */
 export const softLimitName = headerName(defaultPrefix, 'soft-limit');
 export const softLimit: Header = {
   description:

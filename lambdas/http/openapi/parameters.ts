@@ -1,24 +1,28 @@
 /** The parameters of operations: configuration, filters and paging, from the tables that their parsers use. */
+import { callbackScopes, type CallbackScope } from '../../domain/config.ts';
+import { headerName } from '../../domain/headers.ts';
 import {
-  callbackScopes,
   configuration,
   type ConfigurationEntry,
   type Scope,
   type ValueSchema,
-} from '../../domain/configuration.ts';
-import { defaultPrefix, headerName } from '../../domain/dialect.ts';
+} from '../../api/configuration.ts';
+import { defaultPrefix } from '../../api/dialect.ts';
 import {
   aliases,
   idFilters,
   known,
   longestPage,
+  mostAtOnce,
   mostIds,
   stateFilters,
   type Field,
   type List,
-} from '../../domain/filters.ts';
+} from '../../api/filters.ts';
+import { longestFlowControlKey } from '../../domain/bounds.ts';
 import { namePattern } from '../../domain/names.ts';
-import { accountId, dlqId, messageId } from './examples.ts';
+import { failureFunctionStates } from '../../domain/workflow/failureStates.ts';
+import { accountId, dlqId, messageId, runId } from './examples.ts';
 
 type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };
 
@@ -32,7 +36,7 @@ export interface Parameter {
   readonly example?: unknown;
 }
 
-/** Parameters by the names under which the description's operations refer to them. */
+/** Parameters by the names by which operations refer to them. */
 export type NamedParameters = Readonly<Record<string, Parameter>>;
 
 function valueOf({ schema, example }: ConfigurationEntry): unknown {
@@ -56,6 +60,11 @@ export const variables = {
     example: 'https://example.com/orders',
   },
   queueName: { description: 'The queue’s name.', schema: nameSchema, example: 'mail' },
+  flowControlKey: {
+    description: 'The key, percent-encoded, as its messages have it in `Svc-Flow-Control-Key`.',
+    schema: { type: 'string', minLength: 1, maxLength: longestFlowControlKey },
+    example: 'tenant-7',
+  },
   messageId: { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
   dlqId: { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
   schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
@@ -65,6 +74,24 @@ export const variables = {
       '`svc`, or what stands for another dialect that the deployment accepts: `qstash` for that of `Upstash`.',
     schema: { type: 'string' },
     example: 'svc',
+  },
+  workflowUrl: {
+    description:
+      'The URL of the workflow’s endpoint: it starts with `http://` or `https://`, as it is or percent-encoded as a whole.',
+    schema: { type: 'string' },
+    example: 'https://example.com/workflows/orders',
+  },
+  runId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
+  eventId: {
+    description: 'The event’s id, percent-encoded, though a slash in it may stand as it is.',
+    schema: { type: 'string', minLength: 1, maxLength: 256 },
+    example: 'order-4711-paid',
+  },
+  event: {
+    description:
+      'The event’s id, or the id of a run, a slash, and the event’s id: the event is for that run then.',
+    schema: { type: 'string' },
+    example: `${runId}/order-4711-paid`,
   },
   accountId: { description: 'The account’s id, a UUID.', schema: { type: 'string' }, example: accountId },
 } as const satisfies Record<string, PathVariable>;
@@ -90,17 +117,26 @@ function bothForms(name: string, entry: ConfigurationEntry, description: string)
   ];
 }
 
+/** The callbacks that a request may configure. */
+const callbacksIn: Readonly<Record<Exclude<Scope, 'callback'>, readonly CallbackScope[]>> = {
+  message: callbackScopes,
+  retry: callbackScopes,
+  schedule: callbackScopes,
+  trigger: ['failure-callback'],
+  resume: [],
+};
+
 function entriesFor(scope: Scope): readonly (readonly [name: string, entry: ConfigurationEntry])[] {
   const all: readonly (readonly [string, ConfigurationEntry])[] = Object.entries(configuration);
-  // A schedule is a publish that is made again: it takes all that one takes, and more.
+  // A schedule is a publish that is made again and again: it has all parameters of a publish, and more.
   const wanted: readonly Scope[] = scope === 'schedule' ? ['message', 'schedule'] : [scope];
   return all.filter(([, { scopes }]) => scopes.some((one) => wanted.includes(one)));
 }
 
-/** All that a message, or the retry of one, can be configured with, its callbacks included. */
+/** Makes the parameters of a request's configuration, those of its callbacks included. */
 export function configurationParameters(scope: Exclude<Scope, 'callback'>): NamedParameters {
   const own = entriesFor(scope).flatMap(([name, entry]) => bothForms(name, entry, entry.description));
-  const ofCallbacks = callbackScopes.flatMap((callback) =>
+  const ofCallbacks = callbacksIn[scope].flatMap((callback) =>
     entriesFor('callback').flatMap(([name, entry]) => {
       const [inner, outer] = [name, callback].map((one) => headerName(defaultPrefix, one));
       const description = `\`${inner ?? ''}\` for the message that \`${outer ?? ''}\` asks for.`;
@@ -158,13 +194,30 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
   },
   state: {
     description:
-      'The entry’s state. `IN_PROGRESS` stands for `ACTIVE`, `RETRY` and `ERROR`; `CANCELED` for `CANCELLED`.',
+      'The entry’s state. `IN_PROGRESS` stands for `ACTIVE`, `RETRY` and `ERROR`; `CANCELLED`, in another spelling, for `CANCELED`.',
     schema: { type: 'string', enum: Object.keys(stateFilters) },
     example: 'DELIVERED',
   },
+  workflowUrl: {
+    description: 'The URL that the run was started with, exactly.',
+    schema: { type: 'string', format: 'uri' },
+    example: 'https://example.com/workflows/orders',
+  },
+  workflowRunId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
+  workflowCreatedAt: {
+    description: 'When the run was started, in Unix milliseconds.',
+    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    example: 1_767_225_600_000,
+  },
+  failureFunctionState: {
+    description: 'The state of the run’s failure function.',
+    schema: { type: 'string', enum: failureFunctionStates },
+    example: 'CALLBACK_FAIL',
+  },
 };
 
-const several = 'Repeated, or separated by commas, any of the values will do.';
+/** Added to the description of a filter that takes more than one value. */
+export const several = 'Repeated, or separated by commas, any of the values will do.';
 
 function filterParameter(name: string, { description, schema, example }: FilterValue): Parameter {
   return {
@@ -176,8 +229,22 @@ function filterParameter(name: string, { description, schema, example }: FilterV
   };
 }
 
-/** Where a list begins and ends, whatever it is a list of. */
-const paging: NamedParameters = {
+/** The number of entries that a list shows, or that a bulk operation takes. */
+const countParameter = (list: List): NamedParameters => ({
+  [list === 'messages' ? 'bulk.count' : 'page.count']: {
+    name: 'count',
+    in: 'query',
+    description:
+      list === 'messages'
+        ? `The most messages that are cancelled, by default all. Published clients say ${longestPage} where they mean all, so this does too.`
+        : `The most entries of a page, by default ${longestPage}; of a bulk operation, by default all.`,
+    schema: { type: 'integer', minimum: 1, maximum: mostAtOnce[list] },
+    example: 20,
+  },
+});
+
+/** The parameters for the beginning and the end of any list. */
+export const pagingOf = (list: List): NamedParameters => ({
   'page.fromDate': {
     name: 'fromDate',
     in: 'query',
@@ -192,22 +259,16 @@ const paging: NamedParameters = {
     schema: { type: 'integer', format: 'int64', minimum: 0 },
     example: 1_767_311_999_999,
   },
-  'page.count': {
-    name: 'count',
-    in: 'query',
-    description: `The most entries of a page, by default ${longestPage}; of a bulk operation, by default all.`,
-    schema: { type: 'integer', minimum: 1, maximum: longestPage },
-    example: 20,
-  },
+  ...countParameter(list),
   'page.cursor': {
     name: 'cursor',
     in: 'query',
     description: 'Where the answer before left off, exactly as it was answered.',
     schema: { type: 'string' },
   },
-};
+});
 
-/** All that a list or a bulk operation can be narrowed by. */
+/** Makes the parameters of the filters of a list or a bulk operation. */
 export function filterParameters(list: List): NamedParameters {
   const ids = idFilters[list];
   const older = Object.entries(aliases).filter(([, field]) => known[list].some((one) => one === field));
@@ -225,13 +286,13 @@ export function filterParameters(list: List): NamedParameters {
         },
       ]),
     ),
-    ...paging,
+    ...pagingOf(list),
     [`filter.${ids}`]: {
       name: ids,
       in: 'query',
       description: `Up to ${mostIds} ids, repeated or separated by commas. Given these, nothing else narrows.`,
       schema: { type: 'array', items: { type: 'string' } },
-      example: [list === 'dlq' ? dlqId : messageId],
+      example: [ids === 'dlqIds' ? dlqId : messageId],
     },
   };
 }

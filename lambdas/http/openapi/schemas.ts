@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { accountChange, newAccountInput } from '../../domain/accountShapes.ts';
-import * as answers from '../../domain/answers.ts';
-import { idBodies } from '../../domain/filters.ts';
+import { changedAccountInput, newAccountInput } from '../../api/accountShapes.ts';
+import * as answers from '../../api/answers.ts';
+import { idBodies } from '../../api/filters.ts';
 import {
   addedEndpoints,
   batchItem,
@@ -9,9 +9,12 @@ import {
   longestBatch,
   queueSettings,
   removedEndpoints,
-} from '../../domain/requests.ts';
+} from '../../api/requests.ts';
+import * as workflows from '../../api/workflowAnswers.ts';
+import { runsToCancel, triggerItem } from '../../api/workflowRequests.ts';
+import { waitShape } from '../../domain/workflow/waiting.ts';
 
-/** Every JSON body that comes in or goes out, by the name the description gives it. */
+/** The JSON bodies of requests and answers, by their names in the description. */
 const shapes = {
   Error: answers.error,
   Published: answers.published,
@@ -35,6 +38,9 @@ const shapes = {
   QueueSettings: queueSettings,
   Queue: answers.queue,
   Queues: answers.queues,
+  FlowControl: answers.flowControl,
+  FlowControls: answers.flowControls,
+  GlobalParallelism: answers.globalParallelism,
   ListedDeadLetter: answers.listedDeadLetter,
   DeadLetter: answers.deadLetter,
   DeadLetterPage: answers.deadLetterPage,
@@ -45,9 +51,32 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   Scheduled: answers.scheduled,
+  TriggerItem: triggerItem,
+  TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),
+  StartedRun: workflows.startedRun,
+  StartedRuns: workflows.startedRuns,
+  RunEntries: workflows.runEntries,
+  RunsToCancel: runsToCancel,
+  CancelledRuns: workflows.cancelledRuns,
+  WorkflowRun: workflows.workflowRun,
+  StepGroup: workflows.stepGroup,
+  RunStep: workflows.runStep,
+  NextStep: workflows.nextStep,
+  FailureFunction: workflows.failureFunction,
+  RunPage: workflows.runPage,
+  Wait: waitShape,
+  Waiter: workflows.waiter,
+  Waiters: workflows.waiters,
+  Notification: workflows.notification,
+  Notified: workflows.notified,
+  ListedRunDeadLetter: workflows.listedRunDeadLetter,
+  RunDeadLetter: workflows.runDeadLetter,
+  RunDeadLetterPage: workflows.runDeadLetterPage,
+  AnewRun: workflows.anewRun,
+  AnewRuns: workflows.anewRuns,
   SigningKeys: answers.signingKeys,
   NewAccount: newAccountInput,
-  AccountChange: accountChange,
+  AccountChange: changedAccountInput,
   Account: answers.account,
   Accounts: answers.accounts,
   AccountStats: answers.accountStats,
@@ -58,8 +87,8 @@ const shapes = {
 
 export type SchemaName = keyof typeof shapes;
 
-/** What a body of this name may be, as the compiler sees it: for examples. */
-export type Shown<Name extends SchemaName> = answers.Answer<(typeof shapes)[Name]>;
+/** The type of a body of this name as JSON, for examples. */
+export type Shown<Name extends SchemaName> = answers.Readable<z.input<(typeof shapes)[Name]>>;
 
 export interface Reference {
   readonly $ref: string;
@@ -70,8 +99,8 @@ const uri = (name: string): string => `#/components/schemas/${name}`;
 export const schemaOf = (name: SchemaName): Reference => ({ $ref: uri(name) });
 
 /**
- * The shapes as JSON Schema, referring to each other. Objects stay open: answers may get more fields, and clients must
- * not mind.
+ * Writes the shapes as JSON Schema, with references to each other. Objects allow other fields: answers may get more of them,
+ * and clients must accept that.
  */
 export function componentSchemas(): Readonly<Record<string, object>> {
   const registry = z.registry<{ id: string }>();
@@ -80,12 +109,12 @@ export function componentSchemas(): Readonly<Record<string, object>> {
     uri,
     io: 'input',
     override: ({ jsonSchema }) => {
-      // Said of every integer and of every map, these only hide what is said of one.
+      // Every integer and every map would have these, which say nothing about them.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },
   });
-  // Each would say its own name, which the place where it stands says already.
+  // Each schema would repeat its name, which is its key.
   const isSaid = ([keyword]: readonly [string, unknown]): boolean => /^\$(id|schema)$/.test(keyword);
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => [
@@ -95,7 +124,7 @@ export function componentSchemas(): Readonly<Record<string, object>> {
   );
 }
 
-/** Those of the shapes that something refers to, and those that they refer to. */
+/** Selects the schemas that a description refers to, and those that these refer to. */
 export function schemasIn(described: unknown): Readonly<Record<string, object>> {
   const all = componentSchemas();
   const found = new Set<string>();

@@ -5,13 +5,16 @@ const key = 'the master secret';
 const place: Place = { time: 1_700_000_000_000, id: 'msg_01M7W4BM2WG14BG3V1YN3YTREK~000000', shown: 2 };
 
 describe('a cursor', () => {
-  it.each<Place>([place, { ...place, shown: undefined }, { time: 0, id: 'a/b/1' }, { ...place, shown: 0 }])(
-    'brings back its place: %o',
-    (given) => {
-      const opened = openCursor(key, 'acct/logs', sealCursor(key, 'acct/logs', given));
-      expect(opened).toEqual({ ...given, shown: given.shown });
-    },
-  );
+  it.each<Place>([
+    place,
+    { ...place, shown: undefined },
+    { time: 0, id: 'a/b/1' },
+    { time: 0, id: 'two\nlines' },
+    { ...place, shown: 0 },
+  ])('brings back its place: %o', (given) => {
+    const opened = openCursor(key, 'acct/logs', sealCursor(key, 'acct/logs', given));
+    expect(opened).toEqual({ ...given, shown: given.shown });
+  });
 
   it('can stand in a URL as it is', () => {
     expect(sealCursor(key, 'acct/logs', place)).toMatch(/^[A-Za-z0-9_-]+$/);

@@ -1,4 +1,4 @@
-import { accountFields, longestAccountPage } from '../../../domain/accountShapes.ts';
+import { accountFields, longestAccountPage } from '../../../api/accountShapes.ts';
 import { account, accountId, accountStats } from '../examples.ts';
 import type { Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
@@ -7,16 +7,19 @@ import { variables } from '../parameters.ts';
 const { brand } = variables;
 const ofAccount = { brand, id: variables.accountId };
 
-/** What is answered under a brand that the deployment does not know. */
+/** The sentence of the 404 under a brand that is no dialect of the deployment. */
 const nothingAt = (method: string, path: string): string => `There is no ${method} /v2/acme/${path}.`;
 const noSuchAccount = `There is no account "${accountId}".`;
 const wasDeleted = `The account "${accountId}" was deleted.`;
-const isBusy = [`The account "${accountId}" is being changed by others; send the request again.`];
+const notNow = [
+  `The account "${accountId}" is being changed by others; send the request again.`,
+  'The region us-east-1 does not answer; send the request again when it does.',
+];
 
 /** The refusals of an operation on one account. */
 const errorsOf = (method: string, path: string, ...others: readonly string[]): Errors => ({
   404: [noSuchAccount, ...others, nothingAt(method, `${path}/${accountId}`)],
-  503: isBusy,
+  503: notNow,
 });
 
 const names = Object.keys(accountFields).join(', ');
@@ -35,7 +38,7 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'List the accounts',
     description:
-      'Region by region, those that were deleted included. Where more follow, the header `Link` leads on.',
+      'Region by region, those that were deleted included. Accounts of a region that does not answer are shown as the first region has last heard of them. Where more follow, the header `Link` leads on.',
     variables: { brand },
     query: {
       count: {
@@ -94,7 +97,7 @@ export const accounts: Operations<'accounts'> = {
       400: ['id is 4711; allowed is a UUID.', ...badFields],
       404: [nothingAt('POST', 'users')],
       409: [`There is an account "${accountId}" already.`],
-      503: isBusy,
+      503: notNow,
     },
   },
   'GET /v2/{brand}/users/{id}': {

@@ -15,7 +15,7 @@ const badOverride: Errors = {
   412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
 };
 
-/** Of many, those that the account's day and budget suffice for are sent. */
+/** Of many dead letters, as many are sent as the account's daily limit and budget allow. */
 const sentBefore = 'Sent again before that: 42 dead letters.';
 
 export const dlq: Operations<'dlq'> = {
@@ -23,7 +23,8 @@ export const dlq: Operations<'dlq'> = {
     id: 'listDeadLetters',
     tag: 'Dead letter queue',
     summary: 'List the dead letters',
-    description: 'Newest first, without bodies. Filters are ANDed, the values of one are ORed.',
+    description:
+      'Newest first, without the messages’ bodies. Filters are ANDed, the values of one are ORed. With `source=workflow` it lists the runs of workflows that have failed, as `/v2/workflows/dlq` does, and with its filters.',
     variables: {},
     filters: 'dlq',
     answers: {

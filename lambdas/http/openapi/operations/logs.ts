@@ -15,7 +15,7 @@ export const logs: Operations<'logs'> = {
     tag: 'Logs',
     summary: 'List the log',
     description:
-      'Newest first. Filters are ANDed, the values of one are ORed. Where few entries match, a page may have fewer than asked for, and still a cursor.',
+      'Newest first. Filters are ANDed, the values of one are ORed. Where few entries match, or where they are large, a page may have fewer than asked for, and still a cursor.',
     variables: {},
     filters: 'logs',
     answers: { 200: { description: 'A page of the log.', schema: 'LogPage', example: logPage } },

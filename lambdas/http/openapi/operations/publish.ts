@@ -3,6 +3,7 @@ import type { Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
 import { tooManyQueues } from './queues.ts';
 import { variables } from '../parameters.ts';
+import { triggers } from './workflowRuns.ts';
 
 const { destination, queueName } = variables;
 
@@ -54,7 +55,7 @@ export const publish: Operations<'publish'> = {
     id: 'enqueueMessage',
     tag: 'Publish',
     summary: 'Publish a message through a queue',
-    description: `A queue that is missing is created, with a parallelism of 1. ${toDestination}`,
+    description: `It waits in the queue until it is its turn. A queue that is missing is created, with a parallelism of 1. ${toDestination}`,
     variables: { queueName, destination },
     configuration: 'message',
     isHeldToUsage: true,
@@ -89,7 +90,12 @@ export const publish: Operations<'publish'> = {
       },
     },
     errors: {
-      400: ['The body is not a list; allowed is a JSON array of messages.', 'The body is not JSON.'],
+      400: [
+        'The body is not a list; allowed is a JSON array of messages.',
+        'The body is not JSON.',
+        'The answer to the batch would have up to 5100000 bytes, with the URL of each endpoint; allowed are 4703667. Send it in several.',
+      ],
     },
   },
+  ...triggers,
 };

@@ -1,5 +1,6 @@
 import { queue } from '../examples.ts';
-import type { Operations } from '../operation.ts';
+import { cursorHeaders, goesOn } from '../arrays.ts';
+import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 
 const name = variables.queueName;
@@ -8,23 +9,38 @@ const noSuchQueue = 'There is no queue "missing".';
 
 export const tooManyQueues = "The queue would be number 101, but the account's limit max_queues is 100.";
 
+const busy = 'It is being changed by many at once; send the change again.';
+
+const pausing = (action: 'pause' | 'resume'): Operation<'name'> => ({
+  id: `${action}Queue`,
+  tag: 'Queues',
+  summary: action === 'pause' ? 'Pause a queue' : 'Let a queue go on',
+  description:
+    action === 'pause'
+      ? 'None of its messages starts until it is resumed. One that has started goes on, its retries and callbacks included.'
+      : 'The messages that wait start in the order in which they came.',
+  variables: { name },
+  answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
+  errors: { 404: [noSuchQueue], 503: [busy] },
+});
+
 export const queues: Operations<'queues'> = {
   'POST /v2/queues': {
     id: 'putQueue',
     tag: 'Queues',
     summary: 'Create or change a queue',
     description:
-      'An enqueue creates a queue that is missing by itself. The order and the parallelism of a queue’s deliveries are not enforced yet.',
+      'Messages of a queue start in the order in which they were accepted, a delayed one in that in which it is due; no more are on their way at once than its parallelism. A message is on its way from its first attempt until it is delivered, failed or cancelled, retries included, and its callbacks are delivered or failed. An enqueue creates a queue that is missing by itself.',
     variables: {},
     body: { required: true, schema: 'QueueSettings', example: { queueName: 'mail', parallelism: 3 } },
     answers: { 200: { description: 'It is there.', schema: 'Nothing', example: {} } },
     errors: {
       400: [
         'queueName is "mail!"; allowed are 1 to 128 letters, digits, ".", "_" and "-".',
-        'parallelism: Invalid input; allowed is {"queueName", "parallelism"?}, with a whole number of at least 1 as the parallelism.',
+        'parallelism: Invalid input; allowed is {"queueName", "parallelism"?, "paused"?}, with a whole number of at least 1 as the parallelism.',
       ],
       412: ["parallelism is 200, but the account's limit max_parallelism is 100.", tooManyQueues],
-      503: ['The queue "mail" is being changed by many at once; send the change again.'],
+      503: [busy],
     },
   },
   'GET /v2/queues': {
@@ -32,7 +48,15 @@ export const queues: Operations<'queues'> = {
     tag: 'Queues',
     summary: 'List the queues',
     variables: {},
-    answers: { 200: { description: 'All of them, by name.', schema: 'Queues', example: [queue] } },
+    ...goesOn,
+    answers: {
+      200: {
+        description: 'All of them, or as many as an answer has room for, by name.',
+        headers: cursorHeaders,
+        schema: 'Queues',
+        example: [queue],
+      },
+    },
   },
   'GET /v2/queues/{name}': {
     id: 'getQueue',
@@ -47,9 +71,11 @@ export const queues: Operations<'queues'> = {
     tag: 'Queues',
     summary: 'Delete a queue',
     description:
-      'Messages that went through it are delivered all the same. The next message to it creates it again, at the latest a minute after it was deleted.',
+      'The messages that wait in it are cancelled, as the log shows; those that are on their way go on, and delayed ones are delivered when they are due. The next message to it creates it again; a delayed one, within a minute of the deletion, may not.',
     variables: { name },
     answers: { 200: { description: 'It is deleted.', schema: 'Nothing', example: {} } },
-    errors: { 404: [noSuchQueue] },
+    errors: { 404: [noSuchQueue], 503: [busy] },
   },
+  'POST /v2/queues/{name}/pause': pausing('pause'),
+  'POST /v2/queues/{name}/resume': pausing('resume'),
 };

@@ -1,4 +1,5 @@
 import { schedule } from '../examples.ts';
+import { cursorHeaders, goesOn } from '../arrays.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 import { tooManyQueues } from './queues.ts';
@@ -56,8 +57,18 @@ export const schedules: Operations<'schedules'> = {
     id: 'listSchedules',
     tag: 'Schedules',
     summary: 'List the schedules',
+    description:
+      'Bodies of up to 9 KiB are shown; a larger one is shown where its schedule is got by itself.',
     variables: {},
-    answers: { 200: { description: 'All of them.', schema: 'Schedules', example: [schedule] } },
+    ...goesOn,
+    answers: {
+      200: {
+        description: 'All of them, or as many as an answer has room for, by id.',
+        headers: cursorHeaders,
+        schema: 'Schedules',
+        example: [schedule],
+      },
+    },
   },
   'GET /v2/schedules/{schedule}': {
     id: 'getSchedule',

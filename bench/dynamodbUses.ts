@@ -1,0 +1,278 @@
+/** The uses of DynamoDB that its calls are billed as, by the rules of its documents. */
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod/mini';
+import { tables, type TableShape } from '../lambdas/resources.ts';
+import type { Unit } from './prices.ts';
+import { readUnits, writeUnits, type Item } from './units.ts';
+
+/** A use without the function that made the call. */
+export interface Step {
+  readonly what: string;
+  readonly unit: Unit;
+  readonly amount: number;
+}
+
+/** Behind the name of a write whose condition did not hold. */
+export const refusedMark = ', refused';
+
+type TableName = keyof typeof tables;
+type Index = TableShape['indexes'][number];
+
+const item = z.custom<Item>((value: unknown) => typeof value === 'object' && value !== null);
+// The stand-ins' tables have the names of their shapes.
+const tableName = z.custom<TableName>((name) => typeof name === 'string' && Object.hasOwn(tables, name));
+
+const single = z.object({
+  TableName: tableName,
+  ConsistentRead: z._default(z.boolean(), false),
+  Item: z.optional(item),
+  Key: z.optional(item),
+});
+const writeRequests = z.array(
+  z.union([
+    z.object({ PutRequest: z.object({ Item: item }) }),
+    z.object({ DeleteRequest: z.object({ Key: item }) }),
+  ]),
+);
+const batchWrite = z.object({ RequestItems: z.record(z.string(), writeRequests) });
+/** A query that returns a part of the last rows of a partition; it is billed by the whole rows. */
+const partOfLast = z.object({
+  ProjectionExpression: z.string(),
+  ScanIndexForward: z.literal(false),
+  Limit: z.number(),
+  KeyConditionExpression: z.literal('#owner = :owner'),
+  ExpressionAttributeValues: z.object({ ':owner': z.object({ S: z.string() }) }),
+});
+const response = z.object({
+  Item: z.optional(item),
+  Items: z.optional(z.array(item)),
+  /** Of an update that returns the whole item as it is afterwards. */
+  Attributes: z.optional(item),
+});
+
+const batchGet = z.object({
+  RequestItems: z.record(
+    z.string(),
+    z.object({ Keys: z.array(item), ConsistentRead: z._default(z.boolean(), false) }),
+  ),
+});
+
+const capacity = z.object({ CapacityUnits: z.number() });
+/** Not every stand-in for DynamoDB counts. */
+const counted = z.object({ ConsumedCapacity: z.optional(z.union([capacity, z.array(capacity)])) });
+
+interface WrittenRow {
+  readonly table: TableName;
+  readonly row: Item;
+}
+
+/** Knows the rows that were written before: a write is billed by the larger of the row before and after it. */
+export class DynamodbUses {
+  readonly #rows = new Map<string, Item>();
+
+  /**
+   * Takes note of a call that was made.
+   *
+   * @returns its uses
+   * @throws Error where there is no rule for it, or where DynamoDB's stand-in counted otherwise
+   */
+  usesOf(operation: string, input: object, output: object): readonly Step[] {
+    const uses = this.#usesByRule(operation, input, output);
+    const { ConsumedCapacity: consumed } = counted.parse(output);
+    if (consumed === undefined) return uses;
+    const units = uses.reduce((sum, { amount }) => sum + amount, 0);
+    const theirs = [consumed].flat().reduce((sum, { CapacityUnits }) => sum + CapacityUnits, 0);
+    if (theirs !== units) {
+      const what = uses.map(({ what: name }) => name).join(', ');
+      throw new Error(`${what}: that takes ${units} units by the documents, ${theirs} by its count.`);
+    }
+    return uses;
+  }
+
+  #usesByRule(operation: string, input: object, output: object): readonly Step[] {
+    if (operation === 'BatchGetItem') return this.#readEach(input);
+    const steps = [
+      ...writtenRows(operation, input, output).flatMap((one) => this.#write(operation, one)),
+      ...deletedRows(operation, input).map((one) => this.#delete(operation, one)),
+    ];
+    return steps.length > 0 ? steps : [this.#read(operation, input, output)];
+  }
+
+  /** Takes note of a call that is not measured. */
+  note(operation: string, input: object, output: object): void {
+    for (const { table, row } of deletedRows(operation, input)) this.#rows.delete(keyOf(table, row));
+    for (const { table, row } of writtenRows(operation, input, output))
+      this.#rows.set(keyOf(table, row), row);
+  }
+
+  /** The use of a write whose condition did not hold: it is billed by the row that is there. */
+  refused(operation: string, input: object): Step {
+    const { TableName: table, Item: put, Key: key } = single.parse(input);
+    const row = put ?? key ?? {};
+    const there = this.#rows.get(keyOf(table, row));
+    const amount = there === undefined ? 1 : writeUnits(there);
+    return { what: `${operation} ${placeOf(table, row)}${refusedMark}`, unit: 'dynamoWrite', amount };
+  }
+
+  /** Each row of a batch is billed as if it were read alone, and wholly. */
+  #readEach(input: object): readonly Step[] {
+    return Object.entries(batchGet.parse(input).RequestItems).flatMap(([name, { Keys, ConsistentRead }]) => {
+      const table = tableName.parse(name);
+      return Keys.map((key): Step => {
+        const row = this.#rows.get(keyOf(table, key));
+        const amount = readUnits(row === undefined ? [] : [row], ConsistentRead);
+        return { what: `BatchGetItem ${placeOf(table, key)}`, unit: 'dynamoRead', amount };
+      });
+    });
+  }
+
+  #read(operation: string, input: object, output: object): Step {
+    if (!['GetItem', 'Query'].includes(operation)) {
+      throw new Error(`There is no rule here for DynamoDB's ${operation}.`);
+    }
+    const { TableName: table, ConsistentRead: consistent, Key: key } = single.parse(input);
+    const { Item: found, Items: all } = response.parse(output);
+    const rows = this.#lastRows(table, input) ?? all ?? (found === undefined ? [] : [found]);
+    const place = key === undefined ? queriedPlace(table, input) : placeOf(table, key);
+    const mark = partOfLast.safeParse(input).success ? ', last row' : '';
+    return { what: `${operation} ${place}${mark}`, unit: 'dynamoRead', amount: readUnits(rows, consistent) };
+  }
+
+  /** The whole rows of a query that returns only a part of each; undefined for another query. */
+  #lastRows(table: TableName, input: object): readonly Item[] | undefined {
+    const { success, data } = partOfLast.safeParse(input);
+    if (!success) return undefined;
+    const { sortKey = '' }: TableShape = tables[table];
+    const begin = JSON.stringify([table, data.ExpressionAttributeValues[':owner']]).slice(0, -1);
+    const sortText = (row: Item): string => row[sortKey]?.S ?? '';
+    return [...this.#rows]
+      .flatMap(([key, row]) => (key.startsWith(`${begin},`) ? [row] : []))
+      .toSorted((one, other) => (sortText(one) < sortText(other) ? 1 : -1))
+      .slice(0, data.Limit);
+  }
+
+  /** A delete is billed by the row that was there. */
+  #delete(operation: string, { table, row: key }: WrittenRow): Step {
+    const { indexes }: TableShape = tables[table];
+    if (indexes.length > 0) throw new Error(`There is no rule here for a delete in ${table}'s indexes.`);
+    const before = this.#rows.get(keyOf(table, key));
+    this.#rows.delete(keyOf(table, key));
+    const amount = before === undefined ? 1 : writeUnits(before);
+    return { what: `${operation} ${placeOf(table, key)}, a delete`, unit: 'dynamoWrite', amount };
+  }
+
+  #write(operation: string, { table, row }: WrittenRow): readonly Step[] {
+    const key = keyOf(table, row);
+    const before = this.#rows.get(key);
+    this.#rows.set(key, row);
+    const units = Math.max(writeUnits(row), before === undefined ? 0 : writeUnits(before));
+    const shape: TableShape = tables[table];
+    return [
+      { what: `${operation} ${placeOf(table, row)}`, unit: 'dynamoWrite', amount: units },
+      ...shape.indexes.flatMap((index) =>
+        indexWrites(projection(shape, index), index, before, row).map((amount): Step => ({
+          what: `its row in the index ${index.name}`,
+          unit: 'dynamoWrite',
+          amount,
+        })),
+      ),
+    ];
+  }
+}
+
+function writtenRows(operation: string, input: object, output: object): readonly WrittenRow[] {
+  switch (operation) {
+    case 'PutItem':
+    case 'UpdateItem': {
+      const { TableName: table, Item: put } = single.parse(input);
+      const row = put ?? response.parse(output).Attributes;
+      return row === undefined ? [] : [{ table, row }];
+    }
+    case 'BatchWriteItem':
+      return Object.entries(batchWrite.parse(input).RequestItems).flatMap(([table, requests]) =>
+        requests.flatMap((one) =>
+          'PutRequest' in one ? [{ table: tableName.parse(table), row: one.PutRequest.Item }] : [],
+        ),
+      );
+    default:
+      return [];
+  }
+}
+
+/** The keys of the rows that a call deletes. */
+function deletedRows(operation: string, input: object): readonly WrittenRow[] {
+  if (operation !== 'BatchWriteItem') return [];
+  return Object.entries(batchWrite.parse(input).RequestItems).flatMap(([table, requests]) =>
+    requests.flatMap((one) =>
+      'DeleteRequest' in one ? [{ table: tableName.parse(table), row: one.DeleteRequest.Key }] : [],
+    ),
+  );
+}
+
+/**
+ * The name of a table in the bill; of lanes also the kind, because an account's lane costs next to nothing and a key's does; of
+ * workflows the kind of its partition.
+ */
+function placeOf(table: TableName, row: Item): string {
+  switch (table) {
+    case 'lanes':
+      return placed(table, row[tables.lanes.partitionKey]?.S?.split('#')[1]);
+    case 'workflows':
+      return placed(table, partitionKinds.get(row[tables.workflows.partitionKey]?.S?.split('#')[0]));
+    default:
+      return table;
+  }
+}
+const placed = (table: TableName, kind: string | undefined): string =>
+  kind === undefined ? table : `${table} (${kind})`;
+const partitionKinds: ReadonlyMap<string | undefined, string> = new Map([
+  ['run', 'journal'],
+  ['runs', 'list'],
+  ['event', 'waiters'],
+]);
+
+/** The place of a query, by the partition that it names where the table has several kinds of them. */
+function queriedPlace(table: TableName, input: object): string {
+  const { success, data } = ofOwner.safeParse(input);
+  const row: Item = success ? { owner: data.ExpressionAttributeValues[':owner'] } : {};
+  return placeOf(table, row);
+}
+const ofOwner = z.object({
+  ExpressionAttributeValues: z.object({ ':owner': z.object({ S: z.string() }) }),
+});
+
+function keyOf(table: TableName, row: Item): string {
+  const { partitionKey, sortKey }: TableShape = tables[table];
+  return JSON.stringify([table, row[partitionKey], sortKey === undefined ? undefined : row[sortKey]]);
+}
+
+/** The part of a row that stands in an index; undefined for a row that has not its keys. */
+type Projection = (row: Item | undefined) => Item | undefined;
+
+const projection =
+  (shape: TableShape, { partitionKey, sortKey, includes }: Index): Projection =>
+  (row) => {
+    if (row === undefined || !(sortKey in row && partitionKey in row)) return undefined;
+    if (includes === undefined) return row;
+    const names = [shape.partitionKey, shape.sortKey ?? '', partitionKey, sortKey, ...includes];
+    return Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)));
+  };
+
+/**
+ * The units of each write that a write of a row makes in an index: none where what stands there does not change, and two where
+ * the row moves to another place.
+ */
+function indexWrites(
+  project: Projection,
+  { partitionKey, sortKey }: Index,
+  before: Item | undefined,
+  after: Item,
+): readonly number[] {
+  const was = project(before);
+  const is = project(after);
+  if (was === undefined) return is === undefined ? [] : [writeUnits(is)];
+  if (is === undefined) return [writeUnits(was)];
+  if (isDeepStrictEqual(was, is)) return [];
+  const stays = [partitionKey, sortKey].every((name) => isDeepStrictEqual(was[name], is[name]));
+  return stays ? [Math.max(writeUnits(was), writeUnits(is))] : [writeUnits(was), writeUnits(is)];
+}

@@ -1,0 +1,241 @@
+/** Counts what AWS bills for a message that passes a lane: a queue, or a flow-control key. */
+import { checkAnswer } from './answer.ts';
+import { assumed } from './estimate.ts';
+import { apiEvent, jsonBody } from './events.ts';
+import { startFleet, type Fleet, type HandedOut } from './fleet.ts';
+import { refusedMark } from './dynamodbUses.ts';
+import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from './meter.ts';
+import { isCounted } from './nowAndThen.ts';
+import { dollarsPerMillion } from './prices.ts';
+import type { World } from './world.ts';
+
+/** A lane, as the messages of a table's row have it. */
+export interface LaneCase {
+  /** As the tables call it. */
+  readonly name: string;
+  /** Messages that are in flight at once; Infinity without a limit. */
+  readonly parallelism: number;
+  /** Of a queue that has this parallelism. */
+  readonly queueName?: string;
+  /** The values of the two headers of flow control. */
+  readonly flowControl?: { readonly key: string; readonly value: string };
+}
+
+const parallelisms = [1, 10, 100];
+
+export const laneCases: readonly LaneCase[] = [
+  { name: 'none', parallelism: Infinity },
+  ...parallelisms.map((parallelism) => ({
+    name: `queue, parallelism ${parallelism}`,
+    parallelism,
+    queueName: `orders-${parallelism}`,
+  })),
+  ...parallelisms.map((parallelism) => ({
+    name: `key, parallelism ${parallelism}`,
+    parallelism,
+    flowControl: { key: `shop-${parallelism}`, value: `parallelism=${parallelism}` },
+  })),
+  {
+    name: 'key, a rate only',
+    parallelism: Infinity,
+    // Nobody waits for it.
+    flowControl: { key: 'shop-rate', value: 'rate=1000000' },
+  },
+];
+
+/** The averages of some messages, in a lane where each finds room or in one where most wait. */
+export interface LaneCost {
+  readonly lane: LaneCase;
+  readonly messages: number;
+  /** Calls of AWS, by the two functions. */
+  readonly publishCalls: number;
+  readonly deliverCalls: number;
+  /** Requests that wrote a lane, or a page of its line. */
+  readonly writes: number;
+  /** Requests to write that found the lane changed by another process. */
+  readonly refused: number;
+  /** Of both. */
+  readonly writeUnits: number;
+  readonly reads: number;
+  /** Calls that send attempts. */
+  readonly sends: number;
+  readonly pumps: number;
+  /** Attempts that went back to their queue, because others wrote the lane again and again. */
+  readonly returns: number;
+  /** Dollars for a million: what belongs to publishing, and to delivering. */
+  readonly publishDollars: number;
+  readonly deliverDollars: number;
+}
+
+export interface LaneCosts {
+  readonly room: readonly LaneCost[];
+  readonly waiting: readonly LaneCost[];
+}
+
+const messagesWithRoom = 10;
+/** Twice as many as may be in flight, or 60. */
+const messagesThatWait = ({ parallelism }: LaneCase): number => (parallelism === 100 ? 200 : 60);
+/** Lambda's batches, where more than one message is there. */
+const fullBatch = 10;
+
+export async function countLanes(world: World): Promise<LaneCosts> {
+  const fleet = await startFleet(world);
+  const room: LaneCost[] = [];
+  const waiting: LaneCost[] = [];
+  // The account's own limits are out of the way: only the lane is measured.
+  const token = await world.makeAccount({
+    type: 'paid',
+    max_global_parallelism: 100_000,
+    max_requests_per_second: 100_000,
+  });
+  for (const lane of laneCases) {
+    const traffic = await openLane(world, fleet, token, lane);
+    room.push(await withRoom(traffic));
+    waiting.push(await withWaiting(traffic));
+  }
+  return { room, waiting };
+}
+
+/** Messages through one lane. */
+interface Traffic {
+  readonly world: World;
+  readonly fleet: Fleet;
+  readonly lane: LaneCase;
+  /** Publishes a message. */
+  readonly publish: () => Promise<void>;
+  /** Delivers all that was published. */
+  readonly deliver: (batchSize: number) => Promise<HandedOut>;
+}
+
+async function openLane(world: World, fleet: Fleet, token: string, lane: LaneCase): Promise<Traffic> {
+  const { queueName, flowControl, parallelism } = lane;
+  if (queueName !== undefined) {
+    const queues = await world.load('queues');
+    const body = Buffer.from(JSON.stringify({ queueName, parallelism }));
+    checkAnswer(await queues.invoke(apiEvent({ token, route: '/v2/queues', pathParameters: {}, body })));
+  }
+  const inbox = world.receiver.inbox((_delivery, response) => {
+    setTimeout(() => response.writeHead(200).end(), assumed.destinationMs);
+  });
+  // As long as a real one: it stands in the message's row, which is billed by its size.
+  const destination = `${inbox.url}/hooks/orders/paid?tenant=acme-shop`;
+  const event = apiEvent({
+    token,
+    route: queueName === undefined ? '/v2/publish/{destination+}' : '/v2/enqueue/{queueName}/{destination+}',
+    pathParameters: { destination, ...(queueName !== undefined && { queueName }) },
+    ...(flowControl !== undefined && {
+      headers: { 'Svc-Flow-Control-Key': flowControl.key, 'Svc-Flow-Control-Value': flowControl.value },
+    }),
+    body: jsonBody,
+  });
+  let published = 0;
+  const traffic: Traffic = {
+    world,
+    fleet,
+    lane,
+    publish: async () => {
+      checkAnswer(await world.publish.invoke(event));
+      published += 1;
+    },
+    deliver: async (batchSize) => {
+      const handedOut = await fleet.work(batchSize, () => inbox.deliveries.length >= published);
+      // What is due later is for nobody any more: pumps, and work for admissions that were not written.
+      fleet.purge();
+      return handedOut;
+    },
+  };
+  // Every process is warm: it has read its secret, the account and the hosts of the APIs, and publish has seen the queue.
+  fleet.purge();
+  for (let number = 0; number < fleet.size; number += 1) await traffic.publish();
+  await traffic.deliver(1);
+  return traffic;
+}
+
+/** One message after another. */
+async function withRoom({ world, lane, publish, deliver }: Traffic): Promise<LaneCost> {
+  const uses: CountedUse[][] = [];
+  let handedOut: HandedOut = { invocations: 0, pumps: 0 };
+  for (let number = 0; number < messagesWithRoom; number += 1) {
+    uses.push([...(await world.meter.measure('publish', publish))]);
+    const delivered = await world.meter.measure('deliver', async () => {
+      handedOut = sumOf(handedOut, await deliver(1));
+    });
+    uses.push([...delivered]);
+  }
+  return costOf(lane, messagesWithRoom, uses, handedOut);
+}
+
+/** All are published before the first is delivered. */
+async function withWaiting({ world, lane, publish, deliver }: Traffic): Promise<LaneCost> {
+  const messages = messagesThatWait(lane);
+  const published = await world.meter.measure('publish', async () => {
+    for (let number = 0; number < messages; number += 1) await publish();
+  });
+  let handedOut: HandedOut = { invocations: 0, pumps: 0 };
+  const delivered = await world.meter.measure('deliver', async () => {
+    handedOut = await deliver(fullBatch);
+  });
+  return costOf(lane, messages, [published, delivered], handedOut);
+}
+
+const sumOf = (one: HandedOut, other: HandedOut): HandedOut => ({
+  invocations: one.invocations + other.invocations,
+  pumps: one.pumps + other.pumps,
+});
+
+const isLane = ({ what }: Use): boolean => / lanes \((queue|key)\)/.test(what);
+const isWrite = ({ unit }: Use): boolean => unit === 'dynamoWrite';
+const isRead = ({ unit }: Use): boolean => unit === 'dynamoRead';
+const isPump = ({ what }: Use): boolean => what.endsWith(pumpMark) || what === scheduledCall;
+const isReturn = ({ what }: Use): boolean => what.endsWith(returnMark);
+const isSend = (use: Use): boolean => use.unit === 'sqsRequest' && !isPump(use) && !isReturn(use);
+const isRefused = ({ what }: Use): boolean => what.endsWith(refusedMark);
+
+/** Adds up what was measured, and what AWS bills besides. */
+function costOf(
+  lane: LaneCase,
+  messages: number,
+  measured: readonly (readonly CountedUse[])[],
+  { invocations, pumps: pumpsHandedOut }: HandedOut,
+): LaneCost {
+  const counted = measured.map((uses) => uses.filter(isCounted));
+  const uses = counted.flat();
+  const callsBy = (by: string): number =>
+    counted.reduce(
+      (sum, some) => sum + new Set(some.filter((use) => use.by === by).map(({ call }) => call)).size,
+      0,
+    );
+  const onLane = uses.filter(isLane);
+  const writes = onLane.filter(isWrite);
+  const pumps = uses.filter(isPump).length;
+  // Pumps that are due later are handed out alone, and read a lane in which nobody waits any more.
+  const later = pumps - pumpsHandedOut;
+  const bill: readonly Use[] = [
+    { by: 'publish', what: 'a request', unit: 'apiRequest', amount: messages },
+    { by: 'publish', what: 'its invocation', unit: 'lambdaRequest', amount: messages },
+    ...uses,
+    // Receiving and deleting, by the event source mapping.
+    { by: 'deliver', what: 'a batch', unit: 'sqsRequest', amount: 2 * (invocations + later) },
+    { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: invocations + later },
+    { by: 'deliver', what: 'the lane of a pump', unit: 'dynamoRead', amount: later },
+  ];
+  const dollarsBy = (wanted: string): number =>
+    bill
+      .filter(({ by }) => by === wanted)
+      .reduce((sum, { unit, amount }) => sum + dollarsPerMillion(unit, amount), 0) / messages;
+  return {
+    lane,
+    messages,
+    publishCalls: callsBy('publish') / messages,
+    deliverCalls: callsBy('deliver') / messages,
+    writes: writes.filter((use) => !isRefused(use)).length / messages,
+    writeUnits: writes.reduce((sum, { amount }) => sum + amount, 0) / messages,
+    refused: writes.filter(isRefused).length / messages,
+    reads: onLane.filter(isRead).length / messages,
+    sends: uses.filter(isSend).length / messages,
+    pumps: pumps / messages,
+    returns: uses.filter(isReturn).length / messages,
+    publishDollars: dollarsBy('publish'),
+    deliverDollars: dollarsBy('deliver'),
+  };
+}

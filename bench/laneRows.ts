@@ -1,0 +1,76 @@
+/** Measures the row of a lane: DynamoDB bills each write of it by its kilobytes, and takes so many of them in a second. */
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { newId } from '../lambdas/domain/ids.ts';
+import { endOfAdmission, formatEntry } from '../lambdas/domain/lane/entry.ts';
+import { newLane, type Lane, type LaneKind } from '../lambdas/domain/lane/lane.ts';
+import { pageSize } from '../lambdas/domain/lane/line.ts';
+import { itemBytes, writeUnits } from './units.ts';
+
+export interface LaneRow {
+  readonly kind: LaneKind;
+  readonly leases: number;
+  /** Attempts that wait, more than the row itself holds, or none. */
+  readonly isLong: boolean;
+  readonly bytes: number;
+  readonly writeUnits: number;
+}
+
+/** Write units that DynamoDB takes in a second for one row ("Partitions and key range throughput" in its documents). */
+export const unitsInSecond = 1_000;
+
+const leaseCounts = [1, 10, 100];
+const kinds = ['queue', 'key'] as const;
+
+/** To be called while there are stand-ins for AWS. */
+export async function measureLaneRows(): Promise<readonly LaneRow[]> {
+  // These modules read the environment.
+  const { saveLane } = await import('../lambdas/stores/lane/lanes.ts');
+  const { dynamodb } = await import('../lambdas/stores/dynamodb.ts');
+  const { settings } = await import('../lambdas/settings.ts');
+
+  const entryOf = () => ({ messageId: newId('msg', Date.now()), attempt: 0, queue: 'short' as const });
+
+  function laneWith(kind: LaneKind, leases: number, isLong: boolean): Lane {
+    const now = Date.now();
+    const key = { accountId: randomUUID(), kind, name: 'orders-of-shop' };
+    const ticket = randomBytes(6).toString('base64url');
+    const waiting = (): readonly string[] =>
+      isLong ? Array.from({ length: pageSize }, () => formatEntry(entryOf())) : [];
+    return {
+      ...newLane(key, now, { parallelism: leases }),
+      limitsMadeAt: kind === 'key' ? now : 0,
+      leases: new Map(
+        Array.from({ length: leases }, () => {
+          const entry = entryOf();
+          const until = kind === 'queue' ? undefined : endOfAdmission(entry, now);
+          return [formatEntry(entry), { slots: 1, until, ticket }];
+        }),
+      ),
+      line: { front: waiting(), firstPage: 0, nextPage: isLong ? 100 : 0, back: waiting() },
+      keepAt: isLong ? now : 0,
+      pumpAt: isLong && kind === 'key' ? now : 0,
+    };
+  }
+
+  async function measure(kind: LaneKind, leases: number, isLong: boolean): Promise<LaneRow> {
+    const lane = laneWith(kind, leases, isLong);
+    await saveLane(lane);
+    const { Item: row = {} } = await dynamodb.send(
+      new GetItemCommand({
+        TableName: settings.lanesTable,
+        Key: { lane: { S: `${lane.accountId}#${kind}#${lane.name}` }, part: { S: 'lane' } },
+        ConsistentRead: true,
+      }),
+    );
+    return { kind, leases, isLong, bytes: itemBytes(row), writeUnits: writeUnits(row) };
+  }
+
+  const rows: LaneRow[] = [];
+  for (const kind of kinds) {
+    for (const leases of leaseCounts) {
+      for (const isLong of [false, true]) rows.push(await measure(kind, leases, isLong));
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,124 @@
+/** Measures how fast one lane lets messages pass, on a local stage that runs in a process of its own as a user starts it. */
+import { performance } from 'node:perf_hooks';
+import * as z from 'zod/mini';
+import { startReceiver, type Receiver } from '../test/support/receiver.ts';
+import { startCommand, startStage, type Stage } from '../test/support/stage.ts';
+import { jsonBody } from './events.ts';
+import { laneCases, type LaneCase } from './laneCosts.ts';
+import { median } from './median.ts';
+
+export interface LaneSpeed {
+  readonly lane: LaneCase;
+  readonly messages: number;
+  readonly messagesPerSecond: number;
+  /** Milliseconds from the end of each delivery to the start of the next; undefined where several are in flight at once. */
+  readonly gaps: { readonly medianMs: number; readonly worstMs: number } | undefined;
+}
+
+/** Even, so that the gaps between them are odd in number. */
+const messagesAlone = 100;
+const messagesSideBySide = 400;
+/** Messages without a queue are due so much after they are published: all are there by then. */
+const delaySeconds = 5;
+
+/** An account whose own limits are out of the way. */
+async function makeAccount({ management }: Stage): Promise<string> {
+  const { url, user, password } = management;
+  const response = await fetch(`${url}/v2/svc/users`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
+    body: JSON.stringify({
+      type: 'paid',
+      max_global_parallelism: 100_000,
+      max_requests_per_second: 100_000,
+    }),
+  });
+  return z.object({ token: z.string() }).parse(await response.json()).token;
+}
+
+export async function measureLaneSpeed(): Promise<readonly LaneSpeed[]> {
+  const stage = await startStage({ command: startCommand });
+  const receiver = await startReceiver();
+  try {
+    const token = await makeAccount(stage);
+    const call = async (path: string, body: object): Promise<void> => {
+      const response = await fetch(stage.url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify(body),
+      });
+      const text = await response.text();
+      if (!response.ok || text.includes('"error"')) {
+        throw new Error(`${path} was answered by ${response.status}: ${text.slice(0, 200)}`);
+      }
+    };
+    const speeds: LaneSpeed[] = [];
+    // The stage becomes fast first: what comes first would be slowest.
+    for (const lane of laneCases.filter(({ parallelism }) => parallelism >= 100)) {
+      await run(lane, messagesAlone, receiver, call);
+    }
+    for (const lane of laneCases) {
+      const messages = lane.parallelism === 1 ? messagesAlone : messagesSideBySide;
+      speeds.push(await run(lane, messages, receiver, call));
+    }
+    return speeds;
+  } finally {
+    await receiver.close();
+    await stage.remove();
+  }
+}
+
+async function run(
+  lane: LaneCase,
+  messages: number,
+  receiver: Receiver,
+  call: (path: string, body: object) => Promise<void>,
+): Promise<LaneSpeed> {
+  const starts: number[] = [];
+  const ends: number[] = [];
+  let isLast: () => void;
+  const allDelivered = new Promise<void>((resolve) => (isLast = resolve));
+  const inbox = receiver.inbox((_delivery, response) => {
+    starts.push(performance.now());
+    response.once('finish', () => {
+      ends.push(performance.now());
+      if (ends.length === messages) isLast();
+    });
+    response.writeHead(200).end();
+  });
+  const { queueName, parallelism, flowControl } = lane;
+  const isQueue = queueName !== undefined;
+  // A queue is paused until all are there.
+  const pause = async (paused: boolean): Promise<void> => {
+    if (isQueue) await call('/v2/queues', { queueName, parallelism, paused });
+  };
+  await pause(true);
+  const headers = {
+    ...(flowControl !== undefined && {
+      'Svc-Flow-Control-Key': flowControl.key,
+      'Svc-Flow-Control-Value': flowControl.value,
+    }),
+    ...(!isQueue && { 'Svc-Delay': `${delaySeconds}s` }),
+  };
+  const message = {
+    destination: inbox.url,
+    body: jsonBody.toString(),
+    headers,
+    ...(isQueue && { queue: queueName }),
+  };
+  await call(
+    '/v2/batch',
+    Array.from({ length: messages }, () => message),
+  );
+  await pause(false);
+  await allDelivered;
+  const [first = 0] = starts;
+  const last = ends.at(-1) ?? 0;
+  const gaps = starts.slice(1).map((start, index) => start - (ends[index] ?? 0));
+  return {
+    lane,
+    messages,
+    messagesPerSecond: (1_000 * messages) / (last - first),
+    gaps: parallelism === 1 ? { medianMs: median(gaps), worstMs: Math.max(...gaps) } : undefined,
+  };
+}

@@ -1,0 +1,113 @@
+/** Prints what lanes cost, and tells which of their counted goals are missed. */
+import type { LaneCost, LaneCosts } from './laneCosts.ts';
+import { unitsInSecond, type LaneRow } from './laneRows.ts';
+import type { LaneSpeed } from './laneSpeed.ts';
+import { formatTable } from './table.ts';
+
+/**
+ * Writes that a lane may add to a message. Refused ones depend on how many processes happen to write a lane at one moment, and
+ * on the machine: the goal is held against them as well, but only for the reader.
+ */
+const laneGoals = { room: 2, waiting: 4 } as const;
+
+const short = (value: number): string => String(Number(value.toFixed(2)));
+
+/** @returns the goals that are missed */
+export function printLaneCosts({ room, waiting }: LaneCosts): readonly string[] {
+  printCosts('where it finds room, one message after another', room, laneGoals.room);
+  printCosts('where all are published before the first is delivered', waiting, laneGoals.waiting);
+  return [...missed(room, laneGoals.room, 'finds room'), ...missed(waiting, laneGoals.waiting, 'waits')];
+}
+
+function printCosts(where: string, costs: readonly LaneCost[], goal: number): void {
+  const plain = costs.find(({ lane }) => lane.name === 'none');
+  const rows = costs.map((cost) => [
+    cost.lane.name,
+    String(cost.messages),
+    short(cost.publishCalls),
+    short(cost.deliverCalls),
+    short(cost.writes),
+    short(cost.refused),
+    short(cost.writeUnits),
+    short(cost.reads),
+    short(cost.sends),
+    short(cost.pumps),
+    short(cost.returns),
+    cost.publishDollars.toFixed(3),
+    cost.deliverDollars.toFixed(3),
+    plain === undefined ? '' : (totalOf(cost) - totalOf(plain)).toFixed(3),
+    verdict(cost.writes, goal),
+    verdict(cost.writes + cost.refused, goal),
+  ]);
+  const head = [
+    'lane',
+    'messages',
+    'publish calls',
+    'deliver calls',
+    'writes',
+    'refused',
+    'write units',
+    'reads',
+    'sends',
+    'pumps',
+    'returns',
+    '$ publish',
+    '$ deliver',
+    '$ more',
+    `≤ ${goal} writes`,
+    'with refused',
+  ];
+  console.log(`\nA message in a lane, ${where}\n\n${formatTable(head, rows)}`);
+}
+
+const verdict = (value: number, goal: number): string => (value <= goal ? 'met' : 'missed');
+
+const totalOf = ({ publishDollars, deliverDollars }: LaneCost): number => publishDollars + deliverDollars;
+
+const missed = (costs: readonly LaneCost[], goal: number, what: string): readonly string[] =>
+  costs
+    .filter(({ writes }) => writes > goal)
+    .map(({ lane, writes }) => `A message that ${what} (${lane.name}) takes ${short(writes)} writes.`);
+
+export function printLaneRows(rows: readonly LaneRow[]): void {
+  const lines = rows.map(({ kind, leases, isLong, bytes, writeUnits }) => [
+    kind,
+    String(leases),
+    isLong ? 'long' : 'empty',
+    String(bytes),
+    String(writeUnits),
+    String(Math.floor(unitsInSecond / writeUnits)),
+  ]);
+  const head = ['lane', 'leases', 'line', 'bytes', 'write units', 'writes a second'];
+  console.log(`\nThe row of a lane, and how many writes of it DynamoDB takes\n\n${formatTable(head, lines)}`);
+}
+
+/** On a local stage. Times depend on the machine, so they are left to the reader. */
+const speedGoals = { messagesPerSecond: 20, gapMs: 100 } as const;
+
+export function printLaneSpeeds(speeds: readonly LaneSpeed[]): void {
+  const plain = speeds.find(({ lane }) => lane.name === 'none')?.messagesPerSecond ?? Number.NaN;
+  const rows = speeds.map(({ lane, messages, messagesPerSecond: speed, gaps }) => [
+    lane.name,
+    String(messages),
+    speed.toFixed(1),
+    (speed / plain).toFixed(2),
+    lane.parallelism === 1 ? verdict(-speed, -speedGoals.messagesPerSecond) : '',
+    gaps?.medianMs.toFixed(0) ?? '',
+    gaps?.worstMs.toFixed(0) ?? '',
+    gaps === undefined ? '' : verdict(gaps.worstMs, speedGoals.gapMs),
+  ]);
+  const head = [
+    'lane',
+    'messages',
+    'a second',
+    'of none',
+    `≥ ${speedGoals.messagesPerSecond}`,
+    'gap ms',
+    'worst',
+    `≤ ${speedGoals.gapMs} ms`,
+  ];
+  console.log(
+    `\nMessages through one lane of a local stage, to a destination that answers at once\n\n${formatTable(head, rows)}`,
+  );
+}

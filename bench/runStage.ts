@@ -1,0 +1,275 @@
+/**
+ * A stage for runs of workflows: endpoints of the published client, the API in front of them, and all that a run's requests and
+ * deliveries use. Publish and workflows run in many processes, as Lambda runs them under load: whoever gets a request has not seen
+ * its run before. They are copies of one file in this process, where the meter sees what they call.
+ */
+import { pathToFileURL } from 'node:url';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SQSClient } from '@aws-sdk/client-sqs';
+import { Client as Qstash } from '@upstash/qstash';
+import { Client, serve, type WorkflowContext } from '@upstash/workflow';
+import * as z from 'zod/mini';
+import { gatewayRoutes, type ApiFunction } from '../lambdas/http/routes.ts';
+import { startGateway } from '../local/gateway/gateway.ts';
+import { setVariables } from '../local/lambda/environment.ts';
+import { toFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
+import { takeOverClock } from '../local/stage/testClock.ts';
+import type { Delivery } from '../test/support/receiver.ts';
+import { checkAnswer } from './answer.ts';
+import { compileChild } from './child.ts';
+import { queueEvent } from './events.ts';
+import type { Use } from './meter.ts';
+import { isCounted } from './nowAndThen.ts';
+import type { World } from './world.ts';
+
+const options = { region: 'us-east-1', timeoutMs: 60_000 };
+const functionNames = ['publish', 'workflows'] as const;
+type Measured = (typeof functionNames)[number];
+/** More than a run has requests, save in the longest case: so each request of it comes to another. */
+const processes = { publish: 17, workflows: 3 } as const;
+
+export type Route = (context: WorkflowContext) => Promise<unknown>;
+
+/** A request or a delivery that was made, or an invocation for other work. */
+export interface Happening {
+  readonly kind: Measured | 'deliver';
+  /** Calls of AWS. */
+  readonly calls: number;
+  readonly uses: readonly Use[];
+  /** The bytes of the bodies that were delivered. */
+  readonly bytes: number;
+}
+
+export interface RunStage {
+  readonly client: Client;
+  /** Sets up an endpoint, and returns its URL. */
+  serve(route: Route): { readonly url: string; readonly workflowId: string };
+  /** The URL of a third party. */
+  readonly thirdParty: string;
+  /** The last request to the API's function publish. */
+  lastRequest(): object;
+  /** Asks a process of the function publish that gets no other requests; it is not counted. */
+  publish(event: object): Promise<void>;
+  /** Does work that is not counted. */
+  unmeasured(work: () => Promise<void>): Promise<void>;
+  /** Drops all work that waits. */
+  purge(): void;
+  /**
+   * Delivers what waits, in batches of that size, and answers for the endpoints.
+   *
+   * @param batches at most
+   * @returns whether there was anything
+   */
+  deliver(size: number, batches?: number): Promise<boolean>;
+  /** Takes what has happened since the last time. */
+  take(): readonly Happening[];
+  close(): Promise<void>;
+}
+
+const fedQueues = ['short', 'long'] as const;
+
+/** The requests that the event source mapping makes for a batch, on the account's bill. */
+const aroundBatch: readonly Use[] = [
+  { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
+  { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
+  { by: 'queue', what: 'DeleteMessageBatch', unit: 'sqsRequest', amount: 1 },
+];
+
+const copy = z.object({
+  publish: z.custom<Parameters<typeof toFunction>[1]>((value) => typeof value === 'function'),
+  workflows: z.custom<Parameters<typeof toFunction>[1]>((value) => typeof value === 'function'),
+  dynamodb: z.custom<DynamoDBClient>((value) => typeof value === 'object'),
+  sqs: z.custom<SQSClient>((value) => typeof value === 'object'),
+});
+
+/** An answer of the third party to a step. */
+const thirdPartyAnswer = JSON.stringify({ accepted: true, reference: 'pay_2f81c07ab4', amount: 184.35 });
+
+/** The headers by which every endpoint of the client tells of itself. The service looks at it at the first delivery. */
+const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
+
+export async function startRunStage(world: World): Promise<RunStage> {
+  const { meter, standIns, receiver, deliver } = world;
+  setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
+  const token = await world.makeAccount({
+    type: 'paid',
+    max_global_parallelism: 100_000,
+    max_requests_per_second: 100_000,
+  });
+  let happenings: Happening[] = [];
+  let last: object = {};
+  let isMeasuring = true;
+
+  const file = pathToFileURL(compileChild('api')).href;
+  const idle = new Map<string, LambdaFunction[]>();
+  for (const name of functionNames) {
+    const all: LambdaFunction[] = [];
+    for (let number = 0; number < processes[name]; number += 1) {
+      const { dynamodb, sqs, ...handlers } = copy.parse(await import(`${file}?copy=${name}${number}`));
+      meter.watch({ dynamodb, sqs });
+      all.push(toFunction(name, handlers[name], options));
+    }
+    idle.set(name, all);
+  }
+
+  const apart = idle.get('publish')?.pop();
+
+  const note = (
+    kind: Happening['kind'],
+    measured: readonly (Use & { readonly call: number })[],
+    rule: readonly Use[],
+    bytes = 0,
+  ): void => {
+    const uses = measured.filter(isCounted);
+    happenings.push({
+      kind,
+      calls: new Set(uses.map(({ call }) => call)).size,
+      uses: [...rule, ...uses],
+      bytes,
+    });
+  };
+
+  /** One request at a time: the meter measures one thing at a time. The process that has been idle for longest takes it. */
+  let before: Promise<unknown> = Promise.resolve();
+  const measured = (name: Measured): LambdaFunction => ({
+    name,
+    invoke: (event) => {
+      const invoked = before.then(() => invoke(name, event));
+      before = invoked.catch(() => undefined);
+      return invoked;
+    },
+  });
+  const functions = { publish: measured('publish'), workflows: measured('workflows') };
+  async function invoke(name: Measured, event: unknown): Promise<unknown> {
+    const all = idle.get(name) ?? [];
+    const process = all.shift();
+    if (process === undefined) throw new Error(`All processes of ${name} are busy.`);
+    if (name === 'publish' && typeof event === 'object' && event !== null) last = event;
+    try {
+      let answer: unknown;
+      const work = async (): Promise<void> => {
+        answer = await process.invoke(event);
+        checkAnswer(answer);
+      };
+      if (!isMeasuring) {
+        await work();
+        return answer;
+      }
+      const uses = await meter.measure(name, work);
+      note(name, uses, [
+        { by: 'gateway', what: 'a request', unit: 'apiRequest', amount: 1 },
+        { by: name, what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
+      ]);
+      return answer;
+    } finally {
+      all.push(process);
+    }
+  }
+
+  const failures: unknown[] = [];
+  const gateway = await startGateway({
+    port: 0,
+    routes: gatewayRoutes,
+    functions: new Map<ApiFunction, LambdaFunction>(functionNames.map((name) => [name, functions[name]])),
+    ready: Promise.resolve(),
+    report: (error) => failures.push(error),
+  });
+  const qstash = new Qstash({ baseUrl: gateway.url, token, enableTelemetry: false, retry: false });
+
+  const handlers = new Map<string, (request: Request) => Promise<Response>>();
+  // It answers at once, and works on what it got when the batch is over: so nothing else is counted in the meantime.
+  const endpoint = receiver.inbox((_delivery, response) => response.writeHead(200, endpointHeaders).end());
+  const thirdParty = receiver.inbox((_delivery, response) => {
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(thirdPartyAnswer);
+  });
+  let answered = 0;
+
+  async function answerFor({ target, headerPairs, body }: Delivery): Promise<void> {
+    const handler = handlers.get(target);
+    if (handler === undefined) throw new Error(`There is no endpoint ${target}.`);
+    const headers = new Headers();
+    for (const [name, value] of headerPairs) if (name !== 'connection') headers.append(name, value);
+    const request = new Request(new URL(target, receiver.origin), {
+      method: 'POST',
+      headers,
+      body: new Uint8Array(body),
+    });
+    const response = await handler(request);
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`The endpoint answered ${response.status}: ${text}`);
+    if (failures.length > 0) throw new Error('A function failed.', { cause: failures[0] });
+  }
+
+  const clock = takeOverClock();
+  const { queues } = standIns.sqs;
+  /** Lets the time pass until the next work is due. */
+  function untilDue(): boolean {
+    const due = fedQueues.flatMap((name) => queues.nextDue(name) ?? []);
+    if (due.length === 0) return false;
+    clock.moveTo(Math.min(...due));
+    queues.wake();
+    return true;
+  }
+  const waiting = (): number => fedQueues.reduce((sum, name) => sum + queues.unsettled(name).length, 0);
+
+  return {
+    client: new Client({ baseUrl: gateway.url, token, enableTelemetry: false, retry: false }),
+    thirdParty: `${thirdParty.url}/v1/payments`,
+    serve: (route) => {
+      const workflowId = `flow${handlers.size}`;
+      // As long as a real one: it stands in the run's rows, which are billed by their size.
+      const url = `${endpoint.url}/api/workflows/orders/${workflowId}`;
+      const { handler } = serve(route, {
+        qstashClient: qstash,
+        receiver: undefined,
+        env: {},
+        disableTelemetry: true,
+      });
+      handlers.set(new URL(url).pathname, handler);
+      return { url, workflowId };
+    },
+    lastRequest: () => last,
+    publish: async (event) => {
+      checkAnswer(await apart?.invoke(event));
+    },
+    unmeasured: async (work) => {
+      isMeasuring = false;
+      try {
+        await work();
+      } finally {
+        isMeasuring = true;
+      }
+    },
+    purge: () => {
+      for (const name of fedQueues) queues.purge(name);
+    },
+    deliver: async (size, batches = Infinity) => {
+      if (waiting() === 0 && !untilDue()) return false;
+      let made = 0;
+      for (let count = waiting(); count > 0 && made < batches; count = waiting()) {
+        made += 1;
+        const event = queueEvent(await world.takeAttempts(Math.min(size, count)));
+        const work = async (): Promise<void> => {
+          checkAnswer(await deliver.invoke(event));
+        };
+        const uses = isMeasuring ? await meter.measure('deliver', work) : [];
+        if (!isMeasuring) await work();
+        const arrived = endpoint.deliveries.slice(answered);
+        answered = endpoint.deliveries.length;
+        const bytes = arrived.reduce((sum, { body }) => sum + body.length, 0);
+        note('deliver', uses, aroundBatch, bytes);
+        for (const delivery of arrived) await answerFor(delivery);
+      }
+      return true;
+    },
+    take: () => {
+      const taken = happenings;
+      happenings = [];
+      return taken;
+    },
+    close: async () => {
+      clock.release();
+      await gateway.stop(AbortSignal.abort());
+    },
+  };
+}

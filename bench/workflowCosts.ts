@@ -1,0 +1,321 @@
+/** Counts what AWS bills for a run of a workflow, while the published client makes its steps. */
+import { randomBytes } from 'node:crypto';
+import * as z from 'zod/mini';
+import { batchSizes, type BatchSize, type Bill, type BillLine } from './count.ts';
+import { jsonBody } from './events.ts';
+import type { Use } from './meter.ts';
+import { dollarsPerMillion } from './prices.ts';
+import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
+import type { World } from './world.ts';
+
+/** The calls and units of one run, on average. */
+export interface RunSums {
+  readonly requests: number;
+  readonly deliveries: number;
+  readonly calls: number;
+  readonly writeUnits: number;
+  readonly readUnits: number;
+}
+
+export interface RunCost {
+  readonly bill: Bill;
+  /** Of a delivery alone. */
+  readonly sums: RunSums;
+}
+
+/** The output of a step, as a step that books something has it. */
+const output = { orderId: 'ord_8f3a91c27d', booked: true, reference: 'pay_2f81c07ab4', amount: 184.35 };
+
+export const sequentialSteps = 5;
+const parallelSteps = 10;
+
+const sequence: Route = async (context) => {
+  for (let number = 1; number <= sequentialSteps; number += 1)
+    await context.run(`step-${number}`, () => output);
+  return output;
+};
+/** The client refuses a run without a step. */
+const single: Route = (context) => context.run('step-1', () => output);
+const parallel: Route = async (context) => {
+  const names = Array.from({ length: parallelSteps }, (_, index) => `step-${index + 1}`);
+  await Promise.all(names.map((name) => context.run(name, () => output)));
+  return output;
+};
+const calling =
+  (url: string): Route =>
+  async (context) => {
+    await context.call('pay', { url, method: 'POST', body: JSON.stringify(output) });
+    return output;
+  };
+const invoking =
+  (workflowId: string): Route =>
+  async (context) => {
+    const workflow = { routeFunction: single, options: {}, workflowId };
+    await context.invoke('ask', { workflow, body: output });
+    return output;
+  };
+
+/** Each run has an event of its own, of its id. */
+const waiting: Route = async (context) => {
+  await context.waitForEvent('approved', context.workflowRunId, { timeout: '7d' });
+  return output;
+};
+
+/**
+ * Counts the runs of one endpoint in batches of each size.
+ *
+ * @param wake brings what the runs wait for; absent where they need nothing from outside
+ */
+async function countRuns(
+  stage: RunStage,
+  url: string,
+  wake?: (runId: string) => Promise<unknown>,
+): Promise<ReadonlyMap<BatchSize, readonly Happening[]>> {
+  const counted = new Map<BatchSize, readonly Happening[]>();
+  for (const size of batchSizes) {
+    stage.take();
+    // As many runs side by side as fill the batches.
+    const runIds: string[] = [];
+    for (let run = 0; run < size; run += 1) {
+      runIds.push((await stage.client.trigger({ url, body: jsonBody.toString() })).workflowRunId);
+    }
+    while (await stage.deliver(size));
+    if (wake !== undefined) {
+      for (const runId of runIds) await wake(runId);
+      while (await stage.deliver(size));
+    }
+    counted.set(size, stage.take());
+  }
+  return counted;
+}
+
+type Counted = Awaited<ReturnType<typeof countRuns>>;
+
+const usesOf = (counted: Counted, size: BatchSize): readonly Use[] =>
+  (counted.get(size) ?? []).flatMap(({ uses }) => uses);
+
+const isSame = (one: Use, other: Use): boolean =>
+  one.by === other.by && one.what === other.what && one.unit === other.unit;
+
+/** Units of a kind for one run. */
+const amountOf = (counted: Counted, of: Use, size: BatchSize): number =>
+  usesOf(counted, size)
+    .filter((use) => isSame(use, of))
+    .reduce((sum, { amount }) => sum + amount, 0) / size;
+
+const sumsOf = (counted: Counted): RunSums => {
+  const one = counted.get(1) ?? [];
+  const units = (unit: Use['unit']): number =>
+    usesOf(counted, 1)
+      .filter((use) => use.unit === unit)
+      .reduce((sum, { amount }) => sum + amount, 0);
+  return {
+    requests: one.filter(({ kind }) => kind !== 'deliver').length,
+    deliveries: one.filter(({ kind }) => kind === 'deliver').length,
+    calls: one.reduce((sum, { calls }) => sum + calls, 0),
+    writeUnits: units('dynamoWrite'),
+    readUnits: units('dynamoRead'),
+  };
+};
+
+/** Some runs, or parts of them, that are to be added to others, or taken from them. */
+interface Term {
+  readonly of: Counted;
+  readonly times: number;
+}
+
+/** Amounts are whole units, or fractions of them with small denominators: less is an error of arithmetic. */
+const least = 1e-6;
+
+/** Makes the bill of a part that no run consists of alone: a sum of runs that cancel out everything else. */
+function sumOf(body: string, terms: readonly Term[]): RunCost {
+  const kinds: Use[] = [];
+  for (const use of terms.flatMap(({ of }) => batchSizes.flatMap((size) => usesOf(of, size)))) {
+    if (!kinds.some((kind) => isSame(kind, use))) kinds.push(use);
+  }
+  const sum = (valueOf: (of: Counted) => number): number =>
+    terms.reduce((total, { of, times }) => total + times * valueOf(of), 0);
+  const amount = (use: Use, size: BatchSize): number => sum((of) => amountOf(of, use, size));
+  const lines = kinds
+    .map(({ by, what, unit }): BillLine => {
+      const use = { by, what, unit, amount: 0 };
+      return { by, what, unit, amounts: { 1: amount(use, 1), 10: amount(use, 10) } };
+    })
+    .filter(({ amounts }) => batchSizes.some((size) => Math.abs(amounts[size]) > least));
+  const of = (name: keyof RunSums): number => sum((counted) => sumsOf(counted)[name]);
+  return {
+    bill: { body, lines },
+    sums: {
+      requests: of('requests'),
+      deliveries: of('deliveries'),
+      calls: of('calls'),
+      writeUnits: of('writeUnits'),
+      readUnits: of('readUnits'),
+    },
+  };
+}
+
+/** One step of a long run: its delivery, which shows all before it, and what its endpoint then submits. */
+export interface StepCost {
+  readonly step: number;
+  readonly publishCalls: number;
+  readonly publishWriteUnits: number;
+  readonly publishReadUnits: number;
+  readonly deliverCalls: number;
+  readonly deliverWriteUnits: number;
+  readonly deliverReadUnits: number;
+  readonly objectsWritten: number;
+  readonly objectsRead: number;
+  /** Of the endpoint reading a list that is too large for its delivery. */
+  readonly workflowsCalls: number;
+  readonly workflowsReadUnits: number;
+  readonly deliveredBytes: number;
+  /** For a million of this step. */
+  readonly dollars: number;
+}
+
+function stepCost(step: number, happened: readonly Happening[]): StepCost {
+  const some = (kind: Happening['kind']) => happened.filter((one) => one.kind === kind);
+  const calls = (kind: Happening['kind']): number => some(kind).reduce((sum, one) => sum + one.calls, 0);
+  const amount = (uses: readonly Use[], unit: Use['unit']): number =>
+    uses.filter((use) => use.unit === unit).reduce((sum, use) => sum + use.amount, 0);
+  const units = (kind: Happening['kind'], unit: Use['unit']): number =>
+    amount(
+      some(kind).flatMap(({ uses }) => uses),
+      unit,
+    );
+  const all = happened.flatMap(({ uses }) => uses);
+  return {
+    step,
+    publishCalls: calls('publish'),
+    publishWriteUnits: units('publish', 'dynamoWrite'),
+    publishReadUnits: units('publish', 'dynamoRead'),
+    deliverCalls: calls('deliver'),
+    deliverWriteUnits: units('deliver', 'dynamoWrite'),
+    deliverReadUnits: units('deliver', 'dynamoRead'),
+    objectsWritten: amount(all, 's3Put'),
+    objectsRead: amount(all, 's3Get'),
+    workflowsCalls: calls('workflows'),
+    workflowsReadUnits: units('workflows', 'dynamoRead'),
+    deliveredBytes: some('deliver').reduce((sum, { bytes }) => sum + bytes, 0),
+    dollars: all.reduce((sum, use) => sum + dollarsPerMillion(use.unit, use.amount), 0),
+  };
+}
+
+export interface WorkflowCosts {
+  /** A whole run of steps in sequence. */
+  readonly run: RunCost;
+  /** Its parts, and what else a run may do. */
+  readonly parts: readonly RunCost[];
+  readonly long: readonly StepCost[];
+  readonly large: readonly StepCost[];
+}
+
+const longSteps = [10, 100, 1_000];
+
+/** A batch of the client with one step, as the function publish gets it. */
+const stepEvent = z.looseObject({ body: z.string() });
+const stepBatch = z.array(z.looseObject({ body: z.string() }));
+const stepBody = z.looseObject({ stepId: z.number(), stepName: z.string() });
+
+/** Makes the same request for another step. */
+function withStep(event: object, stepId: number): object {
+  const { body, ...others } = stepEvent.parse(event);
+  const items = stepBatch.parse(JSON.parse(Buffer.from(body, 'base64').toString()));
+  const changed = items.map((item) => {
+    const step = stepBody.parse(JSON.parse(item.body));
+    return { ...item, body: JSON.stringify({ ...step, stepId, stepName: `step-${stepId}` }) };
+  });
+  return { ...others, body: Buffer.from(JSON.stringify(changed)).toString('base64') };
+}
+
+/**
+ * Counts some steps of one run. Those between are submitted without the deliveries before them, of which each would show all that
+ * was submitted until then.
+ */
+async function countLong(stage: RunStage): Promise<readonly StepCost[]> {
+  const { url } = stage.serve(async (context) => {
+    for (let number = 1; ; number += 1) await context.run(`step-${number}`, () => output);
+  });
+  await stage.client.trigger({ url, body: jsonBody.toString() });
+  await stage.deliver(1, 1);
+  const template = stage.lastRequest();
+  const costs: StepCost[] = [];
+  let submitted = 1;
+  for (const step of longSteps) {
+    while (submitted < step - 1) {
+      stage.purge();
+      submitted += 1;
+      await stage.publish(withStep(template, submitted));
+    }
+    stage.take();
+    await stage.deliver(1, 1);
+    submitted += 1;
+    costs.push(stepCost(step, stage.take()));
+  }
+  stage.purge();
+  return costs;
+}
+
+const largeSteps = 8;
+const bytesOfLarge = 500_000;
+
+/** Counts the steps of a run whose outputs are large. */
+async function countLarge(stage: RunStage): Promise<readonly StepCost[]> {
+  const { url } = stage.serve(async (context) => {
+    for (let number = 1; number <= largeSteps; number += 1) {
+      await context.run(`step-${number}`, () => randomBytes((bytesOfLarge / 4) * 3).toString('base64'));
+    }
+  });
+  await stage.client.trigger({ url, body: jsonBody.toString() });
+  const costs: StepCost[] = [];
+  stage.take();
+  for (let step = 1; step <= largeSteps; step += 1) {
+    await stage.deliver(1, 1);
+    costs.push(stepCost(step, stage.take()));
+  }
+  stage.purge();
+  return costs;
+}
+
+export async function countWorkflows(world: World): Promise<WorkflowCosts> {
+  const stage = await startRunStage(world);
+  try {
+    const count = (route: Route, wake?: (runId: string) => Promise<unknown>): Promise<Counted> =>
+      countRuns(stage, stage.serve(route).url, wake);
+    const notify = (runId: string) => stage.client.notify({ eventId: runId, eventData: output });
+    // Every process is warm: it has read its secret, the usage of the day and the hosts of the APIs.
+    await stage.unmeasured(async () => {
+      for (let turn = 0; turn < 2; turn += 1) await count(single);
+    });
+    const one = await count(single);
+    const all = await count(sequence);
+    const more = sequentialSteps - 1;
+    // A step is what the longer run has more; start and end are what the shorter has besides its one step.
+    const startAndEnd: readonly Term[] = [
+      { of: one, times: 1 + 1 / more },
+      { of: all, times: -1 / more },
+    ];
+    const without = startAndEnd.map(({ of, times }) => ({ of, times: -times }));
+    const besides = async (body: string, ...way: Parameters<typeof count>): Promise<RunCost> =>
+      sumOf(body, [{ of: await count(...way), times: 1 }, ...without]);
+    const { workflowId } = stage.serve(single);
+    const costs = {
+      run: sumOf(`A run of ${sequentialSteps} steps`, [{ of: all, times: 1 }]),
+      parts: [
+        sumOf('The start and the end of a run', startAndEnd),
+        sumOf('A step in sequence', [
+          { of: all, times: 1 / more },
+          { of: one, times: -1 / more },
+        ]),
+        await besides(`A parallel group of ${parallelSteps} steps`, parallel),
+        await besides('A call to a third party', calling(stage.thirdParty)),
+        await besides('A wait with its event', waiting, notify),
+        await besides('An invoke, with a run of one step', invoking(workflowId)),
+      ],
+    };
+    return { ...costs, long: await countLong(stage), large: await countLarge(stage) };
+  } finally {
+    await stage.close();
+  }
+}

@@ -1,0 +1,252 @@
+/** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
+import type { Header } from '../domain/headers.ts';
+import * as z from 'zod/mini';
+import { badRequest, quote } from '../domain/httpError.ts';
+import { parseShape } from '../domain/json.ts';
+import { shownUrl } from '../domain/delivery/urlCredentials.ts';
+import { failureFunctionStates, type FailureFunctionState } from '../domain/workflow/failureStates.ts';
+import type { Run } from '../domain/workflow/run.ts';
+
+/** The fields of an entry that filters can look at. */
+export interface Filterable {
+  readonly url: string;
+  readonly messageId?: string | undefined;
+  readonly topicName?: string | undefined;
+  readonly queueName?: string | undefined;
+  readonly scheduleId?: string | undefined;
+  readonly callerIp?: string | undefined;
+  readonly flowControlKey?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly responseStatus?: number | undefined;
+  readonly state?: string | undefined;
+  /** The workflow's run that failed. */
+  readonly run?: (Run & { readonly failureState?: FailureFunctionState | undefined }) | undefined;
+}
+
+/** The filters, each with the values that it looks at in an entry. */
+const fields = {
+  url: (entry) => [shownUrl(entry.url)],
+  host: (entry) => [new URL(entry.url).host],
+  path: (entry) => [new URL(entry.url).pathname],
+  messageId: (entry) => [entry.messageId],
+  topicName: (entry) => [entry.topicName],
+  queueName: (entry) => [entry.queueName],
+  scheduleId: (entry) => [entry.scheduleId],
+  callerIp: (entry) => [entry.callerIp],
+  flowControlKey: (entry) => [entry.flowControlKey],
+  label: (entry) => entry.labels ?? [],
+  responseStatus: (entry) => [entry.responseStatus === undefined ? undefined : String(entry.responseStatus)],
+  state: (entry) => [entry.state],
+  workflowUrl: ({ run }) => [run && shownUrl(run.url)],
+  workflowRunId: ({ run }) => [run?.runId],
+  workflowCreatedAt: ({ run }) => [run && String(run.createdAt)],
+  failureFunctionState: ({ run }) => [run?.failureState],
+} as const satisfies Record<string, (entry: Filterable) => readonly (string | undefined)[]>;
+
+export type Field = keyof typeof fields;
+
+/** The filters that every list has. */
+const common = [
+  'topicName',
+  'queueName',
+  'url',
+  'host',
+  'path',
+  'label',
+  'flowControlKey',
+  'scheduleId',
+  'callerIp',
+] as const satisfies readonly Field[];
+
+/** The filters of each list. */
+export const known = {
+  messages: common,
+  dlq: [...common, 'messageId', 'responseStatus'],
+  deadRuns: [
+    'workflowUrl',
+    'workflowRunId',
+    'workflowCreatedAt',
+    'failureFunctionState',
+    'label',
+    'callerIp',
+    'flowControlKey',
+    // Of older clients.
+    'url',
+    'responseStatus',
+  ],
+  logs: [...common, 'messageId', 'state'],
+} as const satisfies Record<string, readonly Field[]>;
+
+export type List = keyof typeof known;
+
+/** The names of the filters that take ids, and make every other filter ignored. */
+export const idFilters = {
+  messages: 'messageIds',
+  dlq: 'dlqIds',
+  deadRuns: 'dlqIds',
+  logs: 'messageIds',
+} as const satisfies Record<List, string>;
+
+export const logStates = [
+  'CREATED',
+  'ACTIVE',
+  'RETRY',
+  'ERROR',
+  'DELIVERED',
+  'FAILED',
+  'CANCEL_REQUESTED',
+  'CANCELED',
+] as const;
+export type LogState = (typeof logStates)[number];
+
+/** The values of the filter `state`, each with the states it stands for. */
+export const stateFilters: Readonly<Record<string, readonly LogState[]>> = {
+  ...Object.fromEntries(logStates.map((state) => [state, [state]])),
+  IN_PROGRESS: ['ACTIVE', 'RETRY', 'ERROR'],
+  CANCELLED: ['CANCELED'],
+};
+
+export interface Filter {
+  /** When set, all other filters are ignored. */
+  readonly ids: readonly string[] | undefined;
+  /** Unix milliseconds, inclusive. */
+  readonly fromDate: number | undefined;
+  /** Unix milliseconds, inclusive. */
+  readonly toDate: number | undefined;
+  readonly count: number | undefined;
+  readonly cursor: string | undefined;
+  /** The values that each field may have. */
+  readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
+}
+
+export const longestPage = 100;
+/** The largest `count` of a list or a bulk operation. */
+export const mostAtOnce: Readonly<Record<List, number>> = {
+  messages: 500,
+  dlq: longestPage,
+  // Of a bulk operation; a page of the list is not longer than others.
+  deadRuns: 10_000,
+  logs: longestPage,
+};
+export const mostIds = 1_000;
+
+/** Older spellings of the same filters. */
+export const aliases: Readonly<Record<string, Field>> = {
+  callerIP: 'callerIp',
+  topic: 'topicName',
+  urlGroup: 'topicName',
+};
+
+/** Parameters whose value is one, and no list. */
+const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl']);
+const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
+
+/**
+ * Reads the query of a list or of a bulk operation.
+ *
+ * @param most the largest `count`
+ * @throws HttpError 400 for an unknown filter, an empty one, or a value that its filter cannot have
+ */
+export function parseFilter(list: List, query: readonly Header[], most = mostAtOnce[list]): Filter {
+  const names: readonly string[] = known[list];
+  const given = new Map<string, string[]>();
+  for (const [written, value] of query) {
+    const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
+    const values = mayHaveCommas.has(name) ? [value] : value.split(',').map((part) => part.trim());
+    if (values.some((part) => part === '')) {
+      throw badRequest(`${written} is empty; a filter that is given must have a value.`);
+    }
+    given.set(name, [...(given.get(name) ?? []), ...values]);
+  }
+  const take = (name: string): string[] | undefined => {
+    const values = given.get(name);
+    given.delete(name);
+    return values;
+  };
+  const single = (name: string): string | undefined => {
+    const values = take(name);
+    if (values !== undefined && values.length > 1)
+      throw badRequest(`${name} is given ${values.length} times.`);
+    return values?.[0];
+  };
+  const whole = (name: string, least: number, most: number): number | undefined => {
+    const text = single(name);
+    if (text === undefined) return undefined;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (!(value >= least && value <= most)) {
+      throw badRequest(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };
+
+  const ids = take(idFilters[list]);
+  if (ids !== undefined && ids.length > mostIds) {
+    throw badRequest(`${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
+  }
+  const filter = {
+    ids,
+    count: whole('count', 1, most),
+    cursor: single('cursor'),
+    fromDate: whole('fromDate', 0, Number.MAX_SAFE_INTEGER),
+    toDate: whole('toDate', 0, Number.MAX_SAFE_INTEGER),
+  };
+  const values = new Map<Field, ReadonlySet<string>>();
+  for (const [name, wanted] of given) {
+    const field = known[list].find((one) => one === name);
+    if (field === undefined) {
+      const all = [...names, 'fromDate', 'toDate', 'count', 'cursor', idFilters[list]];
+      throw badRequest(`${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
+    }
+    if (field === 'state') values.set(field, new Set(wanted.flatMap(statesOf)));
+    else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
+    else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
+  }
+  return { ...filter, values };
+}
+
+function statesOf(text: string): readonly LogState[] {
+  const name = text.toUpperCase();
+  const states = Object.hasOwn(stateFilters, name) ? stateFilters[name] : undefined;
+  if (states === undefined) {
+    throw badRequest(`state is ${quote(text)}; allowed are ${Object.keys(stateFilters).join(', ')}.`);
+  }
+  return states;
+}
+
+function failureStateOf(text: string): string {
+  const state = failureFunctionStates.find((known) => known === text.toUpperCase());
+  if (state === undefined) {
+    throw badRequest(
+      `failureFunctionState is ${quote(text)}; allowed are ${failureFunctionStates.join(', ')}.`,
+    );
+  }
+  return state;
+}
+
+const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
+
+/** The JSON bodies that name ids: those of bulk operations. */
+export const idBodies = {
+  messages: z.strictObject({ [idFilters.messages]: ids }),
+  dlq: z.strictObject({ [idFilters.dlq]: ids }),
+} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
+
+/**
+ * The ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
+ *
+ * @throws HttpError 400
+ */
+export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
+  if (body.length === 0) return [];
+  const name = idFilters[list];
+  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
+  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
+  return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
+}
+
+/** Tells whether an entry has a wanted value in every field that is filtered by. Dates are checked by the lists themselves. */
+export function matches(filter: Filter, entry: Filterable): boolean {
+  return [...filter.values].every(([field, wanted]) =>
+    fields[field](entry).some((value) => value !== undefined && wanted.has(value)),
+  );
+}

@@ -1,0 +1,65 @@
+/** The entries of the log, made of a message and of what was recorded of it. */
+import type * as answers from './answers.ts';
+import type { Answer } from './answers.ts';
+import type { Filterable, LogState } from './filters.ts';
+import { shownHeaders } from '../domain/headers.ts';
+import { logSubjectOf, type LogSubject } from '../domain/log/logSubject.ts';
+import type { Attempt, Message } from '../domain/message/message.ts';
+import { settingsRecord } from './records.ts';
+
+export type LogEntry = Answer<typeof answers.logEntry>;
+
+function entry(subject: LogSubject, state: LogState, time: number, more: Partial<LogEntry> = {}): LogEntry {
+  const { labels, callerIp, ...rest } = subject;
+  return {
+    time,
+    state,
+    ...rest,
+    label: labels[0],
+    labels: labels.length === 0 ? undefined : labels,
+    callerIP: callerIp,
+    callerIp,
+    ...more,
+  };
+}
+
+/** @param time Unix milliseconds at which the message's id was made: its place in the log */
+export const createdEntry = (message: Message, time: number): LogEntry =>
+  entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore, ...settingsRecord(message) });
+
+/** A withdrawn message's entries, newest first. */
+export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [
+  entry(subject, 'CANCELED', at),
+  entry(subject, 'CANCEL_REQUESTED', at),
+];
+
+/**
+ * Makes the log entries of an attempt from its record, newest first: one row tells that the attempt was made, and its
+ * outcome.
+ */
+export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
+  const { response, recordedAt, nextDeliveryAt, number } = attempt;
+  const retried = { retried: number };
+  const active = entry(subject, 'ACTIVE', attempt.startedAt, retried);
+  if (attempt.state === 'DELIVERED') {
+    return [entry(subject, 'DELIVERED', recordedAt, { ...retried, responseStatus: response.status }), active];
+  }
+  const failure = {
+    ...retried,
+    responseStatus: response.status,
+    responseHeaders: shownHeaders(response.headers),
+    responseBody: response.body.length === 0 ? undefined : Buffer.from(response.body).toString('base64'),
+    error: response.error,
+    nextDeliveryTime: nextDeliveryAt,
+  };
+  const failed = [entry(subject, 'ERROR', recordedAt, failure), active];
+  // The cancellation has entries of its own.
+  if (attempt.state === 'CANCELED') return failed;
+  return [
+    entry(subject, attempt.state, recordedAt, { ...retried, nextDeliveryTime: nextDeliveryAt }),
+    ...failed,
+  ];
+}
+
+/** The fields of a message that filters look at. */
+export const filterable = (message: Message): Filterable => logSubjectOf(message);

@@ -1,0 +1,53 @@
+/** The JSON bodies that clients send, as they are checked and as the API's description shows them. */
+import * as z from 'zod/mini';
+import { headersIn, optionalField } from '../domain/json.ts';
+
+export const longestBatch = 1_000;
+
+/** One message of a batch. */
+export const batchItem = z.strictObject({
+  destination: z.string().check(z.describe('A URL, or the name of a URL group.')),
+  body: optionalField(z.string()),
+  headers: optionalField(
+    headersIn('What a publish takes as headers: `Svc-Retries`, `Content-Type` and so on.'),
+  ),
+  queue: optionalField(z.string().check(z.describe('The name of a queue, as for an enqueue.'))),
+});
+
+export const queueSettings = z.strictObject({
+  queueName: z.string().check(z.describe('The queue’s name: letters, digits, `.`, `_` and `-`.')),
+  parallelism: optionalField(
+    z
+      .int()
+      .check(
+        z.minimum(1),
+        z.describe('Messages that may be on their way at once; by default what it was, or else 1.'),
+      ),
+  ),
+  paused: optionalField(
+    z.boolean().check(z.describe('Whether its messages are held back; by default what it was, or else not.')),
+  ),
+});
+
+const endpointName = z
+  .string()
+  .check(
+    z.minLength(1),
+    z.maxLength(128),
+    z.describe('Names the endpoint within its group: letters, digits, `.`, `_` and `-`.'),
+  );
+
+export const addedEndpoints = z.object({
+  endpoints: z.array(z.object({ url: z.string(), name: optionalField(endpointName) })).check(z.minLength(1)),
+});
+
+/** Each endpoint is named by its URL, its name, or both. */
+export const removedEndpoints = z.object({
+  endpoints: z
+    .array(z.object({ url: optionalField(z.string()), name: optionalField(endpointName) }))
+    .check(z.minLength(1)),
+});
+
+export const groupDefaults = z.object({
+  headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),
+});

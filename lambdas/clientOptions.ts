@@ -1,0 +1,61 @@
+/**
+ * The options of the AWS clients: how long a client waits for an answer, and how often it asks. Every client is made with these
+ * options; a test refuses a client without them. Without `throwOnRequestTimeout` the SDK only warns about a request that takes
+ * too long, and goes on waiting.
+ */
+
+interface Patience {
+  /** The longest time without a byte of the answer: before its first byte, and then between any two of its body. */
+  readonly silenceMs: number;
+  /** The times that a request is sent in all. It is sent again after too long a silence, or when AWS had too many requests. */
+  readonly tries: number;
+}
+
+/**
+ * A function behind an API ends after 28 s, and two calls without an answer, one after the other, must fit into that. A call is
+ * given up after 12 s and up to 1 s of pauses between its tries. (A throttled call pauses for longer, but each of its tries is
+ * answered at once.) A worker has 60 s or more.
+ */
+const patience = {
+  /** Calls of tables, queues, secrets and schedules. They are answered in milliseconds; seconds mean a lost connection. */
+  quick: { silenceMs: 3_000, tries: 4 },
+  /** Bodies in the bucket. 4 MiB, the largest, are on their way for a second at most. */
+  bodies: { silenceMs: 4_000, tries: 3 },
+} as const satisfies Record<string, Patience>;
+
+/** The longest time to connect. A host within AWS answers in milliseconds; waiting for a free socket counts as connecting. */
+const connectionMs = 2_000;
+
+/** The most requests of one client at once. With fewer, bulk operations would wait for sockets until they are given up. */
+const maxSockets = 100;
+
+export type Calls = keyof typeof patience;
+
+/**
+ * Reads from the environment how many times longer than on AWS a call may take. Stand-ins on a busy machine are slow, not away.
+ *
+ * @throws Error when it is not a number of at least 1
+ */
+function timesLonger(): number {
+  const times = Number(process.env['CLIENT_PATIENCE'] ?? 1);
+  if (!(times >= 1)) throw new Error('CLIENT_PATIENCE must be a number of at least 1.');
+  return times;
+}
+
+/** The options of a client, by the calls that it makes; to be spread into the client's own. */
+export function clientOptions(calls: Calls) {
+  const { tries } = patience[calls];
+  const times = timesLonger();
+  const silenceMs = times * patience[calls].silenceMs;
+  return {
+    maxAttempts: tries,
+    requestHandler: {
+      connectionTimeout: times * connectionMs,
+      requestTimeout: silenceMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: silenceMs,
+      httpAgent: { maxSockets },
+      httpsAgent: { maxSockets },
+    },
+  };
+}

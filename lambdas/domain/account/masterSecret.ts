@@ -1,0 +1,51 @@
+/**
+ * The deployment's master secret as Secrets Manager keeps it: one text; or, once it has been rotated, the current one, the
+ * one before during the overlap, and the marks of all that came earlier.
+ */
+import * as z from 'zod/mini';
+import { secretMark, type MasterSecret } from './credentials.ts';
+
+const key = z.string().check(z.minLength(32));
+const shape = z.object({
+  current: key,
+  previous: z.optional(key),
+  retired: z._default(z.array(z.string()), []),
+});
+
+/** Reads the JSON of a secret; undefined where it is none. No error may quote a secret, as JSON.parse's would. */
+export function parseSecretJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws Error that does not quote the text */
+export function parseMasterSecret(text: string): MasterSecret {
+  const read = shape.safeParse(/^\{\s*"/.test(text) ? parseSecretJson(text) : { current: text });
+  if (read.success) return read.data;
+  throw new Error(
+    'The master secret must be a text of at least 32 characters, or {"current", "previous", "retired"} of such texts.',
+  );
+}
+
+/**
+ * Begins a rotation with an overlap, in which the old master secret is good as well.
+ *
+ * @throws Error when the overlap of the rotation before has not ended
+ */
+export function begin({ current, previous, retired }: MasterSecret, next: string): MasterSecret {
+  if (previous !== undefined) throw new Error('The overlap before is not over yet; end it first.');
+  return { current: next, previous: current, retired };
+}
+
+/**
+ * Ends the overlap: tokens that were derived from the old master secret are refused from now on.
+ *
+ * @throws Error when there is none
+ */
+export function end({ current, previous, retired = [] }: MasterSecret): MasterSecret {
+  if (previous === undefined) throw new Error('There is no overlap to end; begin one first.');
+  return { current, retired: [...retired, secretMark(previous)] };
+}

@@ -1,0 +1,10 @@
+/** Bounds of single values, apart from the table of all configuration: bundles do not load that for their sake. */
+
+/** Names of URL groups, queues and schedules. */
+export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
+export const mostLabels = 10;
+export const longestLabel = 100;
+export const longestDeduplicationId = 1_024;
+export const longestFlowControlKey = 256;
+/** Of a retry-delay expression: enough for any sensible formula, and reading and evaluating it take microseconds. */
+export const longestExpression = 500;

@@ -1,0 +1,138 @@
+import ipaddr from 'ipaddr.js';
+import { isIP } from 'node:net';
+
+/** The form of a name for comparisons: in lower case, without the dot that may end it. */
+export const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, '');
+
+/** Destinations that a deployment allows besides public addresses. */
+export interface AllowedDestinations {
+  readonly hosts: ReadonlySet<string>;
+  readonly networks: readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
+}
+
+/**
+ * Reads a setting such as `localhost`, `10.0.0.0/8` or `192.168.1.7`.
+ *
+ * @throws Error for a network that cannot be read
+ */
+export function parseAllowedDestinations(items: readonly string[]): AllowedDestinations {
+  const hosts = new Set<string>();
+  const networks: [ipaddr.IPv4 | ipaddr.IPv6, number][] = [];
+  for (const item of items) {
+    if (item.includes('/')) networks.push(ipaddr.parseCIDR(item));
+    else if (isIP(item) === 4) networks.push([ipaddr.parse(item), 32]);
+    else if (isIP(item) === 6) networks.push([ipaddr.parse(item), 128]);
+    else hosts.add(plainName(item));
+  }
+  return { hosts, networks };
+}
+
+/**
+ * Parses an address; an IPv4-mapped one as the IPv4 address in it. Without the leading zero, the library would take the
+ * IPv4-compatible `::1.2.3.4` for a mapped address, which it is not.
+ */
+const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
+  ipaddr.process(address.replace(/^::(?=\d+\.)/, '0::'));
+
+/** All global unicast addresses of IANA (RFC 4291). Addresses outside are special, or not in use yet. */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** Ranges of it without web servers, from IANA's registry of special-purpose IPv6 addresses. */
+const specialUnicast = [
+  // Protocols of the IETF: Teredo, benchmarks, ORCHID. The few reachable ones are anycast services.
+  '2001::/23',
+  // Documentation.
+  '2001:db8::/32',
+  '3fff::/20',
+  // 6to4, which hides an IPv4 address; RFC 7526 retires its relays.
+  '2002::/16',
+  // AS112, which answers DNS queries for private addresses; its IPv4 ranges are refused as well.
+  '2620:4f:8000::/48',
+].map((range) => ipaddr.IPv6.parseCIDR(range));
+
+/** NAT64 (RFC 6052): a packet goes to the IPv4 address in the last four bytes. */
+const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+
+function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  // The library knows all special IPv4 ranges of IANA's registry, those of anycast services included.
+  if (address instanceof ipaddr.IPv4) return address.range() === 'unicast';
+  if (address.match(nat64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(12)));
+  return address.match(globalUnicast) && !specialUnicast.some((range) => address.match(range));
+}
+
+/**
+ * Tells whether a delivery may connect to an address: a public unicast one, or one that the deployment allows. An IPv4-mapped
+ * IPv6 address counts as the IPv4 address in it.
+ */
+export function isReachable(address: string, allowed: AllowedDestinations): boolean {
+  const parsed = parse(address);
+  if (isPublic(parsed)) return true;
+  return allowed.networks.some(
+    ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits),
+  );
+}
+
+/** Tells whether an address is this machine's: loopback, or the unspecified address, which systems treat as loopback. */
+const isThisMachine = (address: string): boolean =>
+  ['loopback', 'unspecified'].includes(parse(address).range());
+
+/** Tells whether a name always means this machine (RFC 6761): `localhost`, and all names below it. */
+export const isLocalName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
+
+/**
+ * The IP address in a URL's host, without brackets; undefined for a name.
+ *
+ * @param hostname as `URL` gives it: it writes `127.0.0.1` for each other spelling of an IPv4 address
+ */
+export function addressOfHost(hostname: string): string | undefined {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return isIP(bare) === 0 ? undefined : bare;
+}
+
+/** The hosts of the service's own APIs, which are no destinations: a {@link hostKey}, and `:port` except for 80 and 443. */
+export type OwnHosts = ReadonlySet<string>;
+
+/**
+ * One key for all names of a host: in any case, with or without the dot at the end. All loopback names and addresses have the
+ * same key. So have all hosts of one API of API Gateway, such as that of a VPC endpoint (`<api>-vpce-….execute-api.<region>.…`)
+ * or one for IPv6, which differ in what stands behind the region.
+ */
+function hostKey(hostname: string): string {
+  const name = plainName(hostname);
+  const address = addressOfHost(name);
+  if (address === undefined ? isLocalName(name) : isThisMachine(address)) return 'localhost';
+  const api = /^([a-z0-9]+)(?:-vpce-[a-z0-9]+)?\.execute-api\.([a-z0-9-]+)\./.exec(name);
+  return api === null ? name : `${api[1] ?? ''}.execute-api.${api[2] ?? ''}`;
+}
+
+/** Parses `host` or `host:port`, an IPv6 address in brackets. */
+export function parseOwnHosts(items: readonly string[]): OwnHosts {
+  return new Set(
+    items.map((item) => {
+      const [, host = item, port = ''] = /^(\[.*\]|[^:]*)(:\d+)?$/.exec(item) ?? [];
+      return hostKey(host) + port;
+    }),
+  );
+}
+
+/** @param host a name or an address */
+export function isOwnHost(host: string, port: number, own: OwnHosts): boolean {
+  const key = hostKey(host);
+  return own.has(`${key}:${port}`) || ((port === 80 || port === 443) && own.has(key));
+}
+
+/**
+ * Tells whether API Gateway can have given a host to an API: a name of several labels without a port, and not this machine's.
+ *
+ * @param name a {@link plainName}
+ */
+export const isGatewayHost = (name: string): boolean =>
+  name.length <= 253 && /^([a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62}$/.test(name) && !isLocalName(name);
+
+/** The network of a client, from which it may choose addresses: an IPv4 address, or the first half of an IPv6 address. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toString()}/64`).toString();
+}

@@ -1,0 +1,3 @@
+/** The HTTP methods of deliveries. */
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type Method = (typeof methods)[number];

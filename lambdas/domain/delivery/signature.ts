@@ -1,0 +1,46 @@
+import { type Header, headerName } from '../headers.ts';
+import { createHash, createHmac } from 'node:crypto';
+import { SignJWT } from 'jose';
+import type { SigningKeys } from '../account/credentials.ts';
+import { shownUrl } from './urlCredentials.ts';
+
+/** A receiver may accept a delivery for so long after it was signed. */
+const validSeconds = 300;
+
+export interface Signed {
+  readonly messageId: string;
+  /** The receiver knows it without `user:password`, and compares it with the claim `sub`. */
+  readonly url: string;
+  readonly body: Uint8Array;
+  /** The prefix of the message's headers, and the JWT's issuer. */
+  readonly prefix: string;
+  /** Unix milliseconds. */
+  readonly signedAt: number;
+}
+
+/** The signature headers of a delivery: the JWT, and those of the Standard Webhooks specification. */
+export async function signatureHeaders(keys: SigningKeys, signed: Signed): Promise<readonly Header[]> {
+  const seconds = Math.floor(signed.signedAt / 1000);
+  const jwt = await new SignJWT({ body: createHash('sha256').update(signed.body).digest('base64url') })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setIssuer(signed.prefix)
+    .setSubject(shownUrl(signed.url))
+    .setIssuedAt(seconds)
+    .setNotBefore(seconds)
+    .setExpirationTime(seconds + validSeconds)
+    .setJti(`jwt_${signed.messageId}_${seconds}`)
+    .sign(new TextEncoder().encode(keys.current));
+
+  const webhookSignature = (key: string): string =>
+    `v1,${createHmac('sha256', Buffer.from(key.replace(/^whsec_/, ''), 'base64'))
+      .update(`${signed.messageId}.${seconds}.`)
+      .update(signed.body)
+      .digest('base64')}`;
+
+  return [
+    [headerName(signed.prefix, 'signature'), jwt],
+    ['webhook-id', signed.messageId],
+    ['webhook-timestamp', String(seconds)],
+    ['webhook-signature', `${webhookSignature(keys.current)} ${webhookSignature(keys.next)}`],
+  ];
+}

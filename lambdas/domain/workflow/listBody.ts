@@ -1,0 +1,66 @@
+/**
+ * The body of a delivery: its entries as a JSON array of `{"messageId","body","callType"}`, bodies in base64. It is written
+ * exactly as `JSON.stringify` writes it, because frameworks parse and rewrite a body before its signature is checked.
+ */
+import type { Entry } from './entry.ts';
+import type { Features } from './features.ts';
+
+/** An entry as far as the length of a list needs it: its body may not be loaded yet. */
+type Sized = Omit<Entry, 'body'> & { readonly body: Pick<Uint8Array, 'length'> };
+
+/** The text around an entry's body in base64, which has no character that JSON escapes. */
+const frameOf = ({ messageId, callType }: Sized): readonly [before: string, after: string] => [
+  `{"messageId":${JSON.stringify(messageId)},"body":"`,
+  `","callType":${JSON.stringify(callType)}}`,
+];
+
+const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
+
+/** Counts the bytes of a list without making it. */
+export function listBytes(entries: readonly Sized[]): number {
+  const separators = Math.max(0, entries.length - 1);
+  return entries.reduce((total, entry) => {
+    const [before, after] = frameOf(entry);
+    return total + Buffer.byteLength(before) + base64Length(entry.body.length) + Buffer.byteLength(after);
+  }, '[]'.length + separators);
+}
+
+/** Bytes that are encoded at a time: a multiple of three, so that padding comes at the end only. */
+const sliceBytes = 48 * 1_024;
+
+/**
+ * Writes the list. Each body is encoded in slices, straight into the result: beside it there is no second copy of a large one.
+ */
+export function listBody(entries: readonly Entry[]): Buffer {
+  const list = Buffer.allocUnsafe(listBytes(entries));
+  let end = list.write('[');
+  for (const [index, entry] of entries.entries()) {
+    const [before, after] = frameOf(entry);
+    const body = Buffer.from(entry.body.buffer, entry.body.byteOffset, entry.body.length);
+    end += list.write(index === 0 ? before : `,${before}`, end);
+    for (let start = 0; start < body.length; start += sliceBytes) {
+      end += list.write(
+        body.toString('base64', start, Math.min(start + sliceBytes, body.length)),
+        end,
+        'latin1',
+      );
+    }
+    end += list.write(after, end);
+  }
+  list.write(']', end);
+  return list;
+}
+
+/** From here on the client is to read the list itself, in bytes of JSON. */
+const lazyFromBytes = 3 * 1_024 * 1_024;
+
+/**
+ * Whether a list delivery has an empty body, upon which the client reads the list from the service. A client of unknown version
+ * can do so when it can be used at all. Results of calls and failure requests are never empty: the client reads them first.
+ *
+ * @param bytes of the list
+ */
+export const isLazy = (
+  bytes: number,
+  run: { readonly features: Features; readonly isUnknownClient: boolean },
+): boolean => bytes > lazyFromBytes && (run.isUnknownClient || run.features.has('LazyFetch'));

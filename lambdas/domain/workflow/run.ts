@@ -1,0 +1,54 @@
+/** A run of a workflow: one execution of the user's function, over many deliveries. */
+
+/** The states in the order in which they are passed; one of the last three is the end. */
+export const runStates = ['RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'] as const;
+export type RunState = (typeof runStates)[number];
+
+export const hasEnded = (state: RunState): boolean => state !== 'RUN_STARTED';
+
+/** Characters of the longest id of a run. */
+export const longestRunId = 256;
+/** It stands in paths as it is. */
+const runIdForm = /^[\x21-\x7e\x80-\xff]+$/;
+const reservedInPaths = /[/?#%\\]/;
+
+/** Tells whether a text can be the id of a run. No other text is looked up: it may be no key at all. */
+export const isRunId = (text: string): boolean =>
+  text.length <= longestRunId && runIdForm.test(text) && !reservedInPaths.test(text);
+
+/** A run by what tells it from every other: an id may be used again when its run has ended. */
+export interface RunIdentity {
+  readonly runId: string;
+  /** Unix milliseconds at which the start was accepted. */
+  readonly createdAt: number;
+}
+
+/** A run as its deliveries need it. */
+export interface Run extends RunIdentity {
+  /** The URL that it was started with. */
+  readonly url: string;
+}
+
+/**
+ * Decides what a request to end a run does. The endpoint may send it twice, when the first answer is lost, and would fail at
+ * an error; whoever cancels a run that is over another way is told that there is none.
+ *
+ * @param state undefined for a run that is not known
+ * @param cancel the query parameter: `false` when the function has returned
+ * @returns the state that the run gets, or the status of an answer that changes nothing
+ */
+export function endingOf(
+  state: RunState | undefined,
+  cancel: boolean,
+): { readonly ends: RunState } | { readonly status: 200 | 404 } {
+  if (state === 'RUN_STARTED') return { ends: cancel ? 'RUN_CANCELED' : 'RUN_SUCCESS' };
+  return { status: !cancel || state === 'RUN_CANCELED' ? 200 : 404 };
+}
+
+/** Retries of a run whose start names none: the client leaves the header out when it means three. */
+const clientsRetries = 3;
+
+export const defaultRunRetries = (maxRetries: number): number => Math.min(clientsRetries, maxRetries);
+
+/** Runs that invoke one another may go so deep. */
+export const deepestInvoke = 100;

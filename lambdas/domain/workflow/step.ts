@@ -1,0 +1,131 @@
+/** A step as the workflow client writes it in JSON: the plan of one, or its result. */
+import * as z from 'zod/mini';
+import { optionalField, parseJson, problemOf } from '../json.ts';
+import { HttpError } from '../httpError.ts';
+import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
+
+export const stepTypes = [
+  'Initial',
+  'Run',
+  'SleepFor',
+  'SleepUntil',
+  'Call',
+  'Wait',
+  'Notify',
+  'Invoke',
+  'CreateWebhook',
+  'WaitForWebhook',
+] as const;
+export type StepType = (typeof stepTypes)[number];
+
+/** The facts that name a step. */
+export interface StepIdentity {
+  /** The place among all steps, counted from 1; each branch of a parallel group counts. */
+  readonly stepId: number;
+  readonly stepName: string;
+  readonly stepType: StepType;
+  /** 1, or the number of branches in its parallel group. */
+  readonly concurrent: number;
+}
+
+interface StepSettings {
+  /** Seconds, or a duration such as `10m`. */
+  readonly sleepFor?: number | string | undefined;
+  /** Unix seconds, possibly with a fraction. */
+  readonly sleepUntil?: number | undefined;
+  readonly waitEventId?: string | undefined;
+  readonly timeout?: number | string | undefined;
+}
+
+/** Announces a branch of a parallel group. Its delivery executes the branch. */
+export interface PlanStep extends StepIdentity, StepSettings {
+  readonly kind: 'plan';
+}
+
+/** The end of a step. */
+export interface ResultStep extends StepIdentity, StepSettings {
+  readonly kind: 'result';
+  /** The result as the client wrote it; absent when it is undefined. */
+  readonly out?: string | undefined;
+  /** Whether a wait ended without its event. */
+  readonly waitTimeout?: boolean | undefined;
+}
+
+export type Step = PlanStep | ResultStep;
+
+const stepId = z.int().check(z.minimum(0));
+const identity = {
+  stepId,
+  stepName: z.string().check(z.minLength(1)),
+  // The initial payload is the first entry, and never a step of its own.
+  stepType: z.enum(stepTypes.filter((type) => type !== 'Initial')),
+  concurrent: z.int().check(z.minimum(1)),
+};
+
+const identityShape = z.object(identity);
+
+const stepShape = z.object({
+  ...identity,
+  // The client throws at anything else here, `null` included.
+  out: z.optional(z.string()),
+  targetStep: optionalField(stepId),
+  sleepFor: optionalField(z.union([z.number(), z.string()])),
+  sleepUntil: optionalField(z.number()),
+  waitEventId: optionalField(z.string()),
+  timeout: optionalField(z.union([z.number(), z.string()])),
+  waitTimeout: optionalField(z.boolean()),
+});
+
+/**
+ * Reads JSON of a shape from a submission.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 412
+ */
+export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodMiniType<T>): T {
+  let json: unknown;
+  try {
+    json = parseJson(field, body);
+  } catch (error) {
+    throw error instanceof HttpError ? asSubmissionRefusal(error) : error;
+  }
+  const read = shape.safeParse(json);
+  if (read.success) return read.data;
+  throw refusedSubmission(`${problemOf(read.error, field)}.`);
+}
+
+/**
+ * Reads the body of a submission.
+ *
+ * @throws HttpError 412
+ */
+export function parseStep(body: Uint8Array): Step {
+  const { targetStep = 0, out, waitTimeout, ...step } = parseSubmitted('The step', body, stepShape);
+  if (targetStep > 0) {
+    if (step.stepId !== 0) {
+      throw refusedSubmission(`The step has both stepId ${step.stepId} and targetStep ${targetStep}.`);
+    }
+    return { kind: 'plan', ...step, stepId: targetStep };
+  }
+  // The client would take it for a second initial payload.
+  if (step.stepId === 0) throw refusedSubmission('The step has neither a stepId nor a targetStep.');
+  return { kind: 'result', ...step, out, waitTimeout };
+}
+
+/** The identity of a step within the body of a wait or an invoke, where it is a result that is still to come. */
+export const pendingStep = z
+  .pipe(
+    identityShape,
+    z.transform((step): StepIdentity => ({ ...step })),
+  )
+  .check(z.refine(({ stepId }) => stepId > 0, 'its stepId is 0'));
+
+/**
+ * Names what a run records once only. An endpoint runs at least once for each delivery, and submits the same again; the
+ * second time the first one's id is answered. A call, a wait or an invoke is recorded when it begins, and its result
+ * again; the result of a wait has one key whether it was woken or timed out, so that the first of the two wins.
+ */
+export const onceKey = (
+  kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
+  { stepId }: Pick<StepIdentity, 'stepId'>,
+): string => `${kind}/${stepId}`;

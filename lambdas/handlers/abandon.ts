@@ -1,4 +1,0 @@
-import { pointers } from '../http/queue.ts';
-import { abandon } from '../services/deliver.ts';
-
-export const handler = pointers(abandon);

@@ -1,4 +1,0 @@
-import { records } from '../http/queue.ts';
-import { followAccount } from '../services/accountChange.ts';
-
-export const handler = records((record) => followAccount(record.body));

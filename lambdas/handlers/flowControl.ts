@@ -1,0 +1,48 @@
+import { ok } from '../http/handler.ts';
+import { listAnswer } from '../http/lists.ts';
+import { api } from '../http/messagingApi.ts';
+import { readQuery } from '../http/query.ts';
+import { variable } from '../http/request.ts';
+import { flowControlRoutes } from '../http/routeTable.ts';
+import {
+  getFlowControl,
+  getGlobalParallelism,
+  listFlowControl,
+  pauseFlowControl,
+  pinFlowControl,
+  resetFlowControlRate,
+  resumeFlowControl,
+  unpinFlowControl,
+} from '../services/lane/flowControl.ts';
+
+export const handler = api<'flowControl'>(flowControlRoutes, {
+  'GET /v2/flowControl': async (call) => {
+    const { search, cursor } = readQuery(call, ['search', 'cursor']);
+    return listAnswer(call, await listFlowControl(call.caller.account, search, cursor));
+  },
+  'GET /v2/flowControl/{key}': async (call) =>
+    ok(await getFlowControl(call.caller.account, variable(call, 'key'))),
+  'POST /v2/flowControl/{key}/pause': async (call) => {
+    await pauseFlowControl(call.caller.account, variable(call, 'key'));
+    return ok({});
+  },
+  'POST /v2/flowControl/{key}/resume': async (call) => {
+    await resumeFlowControl(call.caller.account, variable(call, 'key'));
+    return ok({});
+  },
+  'POST /v2/flowControl/{key}/pin': async (call) => {
+    const pins = readQuery(call, ['parallelism', 'rate', 'period']);
+    await pinFlowControl(call.caller.account, variable(call, 'key'), pins);
+    return ok({});
+  },
+  'POST /v2/flowControl/{key}/unpin': async (call) => {
+    const pins = readQuery(call, ['parallelism', 'rate']);
+    await unpinFlowControl(call.caller.account, variable(call, 'key'), pins);
+    return ok({});
+  },
+  'POST /v2/flowControl/{key}/resetRate': async (call) => {
+    await resetFlowControlRate(call.caller.account, variable(call, 'key'));
+    return ok({});
+  },
+  'GET /v2/globalParallelism': async (call) => ok(await getGlobalParallelism(call.caller.account)),
+});

@@ -1,0 +1,34 @@
+import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
+import { HttpError } from '../domain/httpError.ts';
+import { authenticateManager } from '../services/account/authenticateManager.ts';
+
+/** @param sentence goes into the refusal that API Gateway answers */
+const verdict = (
+  effect: 'Allow' | 'Deny',
+  resource: string,
+  sentence?: string,
+): APIGatewayAuthorizerResult => ({
+  principalId: 'operator',
+  policyDocument: {
+    Version: '2012-10-17',
+    Statement: [{ Action: 'execute-api:Invoke', Effect: effect, Resource: resource }],
+  },
+  ...(sentence !== undefined && { context: { sentence } }),
+});
+
+/**
+ * Authorizes requests to the management API on AWS. It is there because API Gateway renames the header `WWW-Authenticate`
+ * of a function's answer, but not that of its own refusals. It refuses with 401 only: the function behind it checks the
+ * credentials again, and answers the rest, such as 429.
+ */
+export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> {
+  const { headers, methodArn, requestContext } = event;
+  const authorization = Object.entries(headers ?? {}).find(([name]) => /^authorization$/i.test(name))?.[1];
+  try {
+    await authenticateManager(authorization, requestContext.identity.sourceIp);
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    if (error.status === 401) return verdict('Deny', methodArn, error.message);
+  }
+  return verdict('Allow', methodArn);
+}

@@ -1,0 +1,41 @@
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { cursorOf, listAnswer } from '../http/lists.ts';
+import { api } from '../http/messagingApi.ts';
+import { variable } from '../http/request.ts';
+import { urlGroupsRoutes } from '../http/routeTable.ts';
+import {
+  addEndpoints,
+  deleteGroup,
+  getGroup,
+  listGroups,
+  removeEndpoints,
+  setDefaults,
+  type GroupRequest,
+} from '../services/urlGroup/urlGroups.ts';
+
+const groupRequest = (call: AuthenticatedCall): GroupRequest => ({
+  name: variable(call, 'name'),
+  body: call.request.body,
+  prefix: call.canonical.prefix,
+  host: call.request.host,
+});
+
+export const handler = api<'urlGroups'>(urlGroupsRoutes, {
+  'GET /v2/topics': async (call) =>
+    listAnswer(call, await listGroups(call.caller.account, call.canonical.prefix, cursorOf(call))),
+  'GET /v2/topics/{name}': async (call) =>
+    ok(await getGroup(call.caller.account, variable(call, 'name'), call.canonical.prefix)),
+  'PATCH /v2/topics/{name}': async (call) => ok(await setDefaults(call.caller.account, groupRequest(call))),
+  'DELETE /v2/topics/{name}': async (call) => {
+    await deleteGroup(call.caller.account, variable(call, 'name'));
+    return ok({});
+  },
+  'POST /v2/topics/{name}/endpoints': async (call) => {
+    await addEndpoints(call.caller.account, groupRequest(call));
+    return ok({});
+  },
+  'DELETE /v2/topics/{name}/endpoints': async (call) => {
+    await removeEndpoints(call.caller.account, groupRequest(call));
+    return ok({});
+  },
+});

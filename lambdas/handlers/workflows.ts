@@ -1,0 +1,161 @@
+import { badRequest, quote } from '../domain/httpError.ts';
+import { refusedSubmission } from '../domain/workflow/refusals.ts';
+import type { HookRequest } from '../domain/workflow/waiting.ts';
+import { readWorkflowMessage, type SubmissionMessage } from '../domain/workflow/workflowMessage.ts';
+import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';
+import { api } from '../http/messagingApi.ts';
+import { readQuery } from '../http/query.ts';
+import { segmentsOf, variable } from '../http/request.ts';
+import { workflowsRoutes } from '../http/routeTable.ts';
+import type { RetryRequest } from '../services/deadLetter/retry.ts';
+import { withQuery } from '../services/message/prepare.ts';
+import { cancelRuns } from '../services/workflow/cancelRuns.ts';
+import {
+  deleteRunDeadLetter,
+  deleteRunDeadLetters,
+  getRunDeadLetter,
+  listRunDeadLetters,
+} from '../services/workflow/deadLetters.ts';
+import { endRunByRequest } from '../services/workflow/endRun.ts';
+import { cancelFailureCallback, rerunFailureCallback } from '../services/workflow/failureCallbacks.ts';
+import { callHook } from '../services/workflow/hooks.ts';
+import { listRuns } from '../services/workflow/logs.ts';
+import { notifyAt } from '../services/workflow/notifyAt.ts';
+import { refuseWhenBusy } from '../services/workflow/refuseWhenBusy.ts';
+import { restartRun, restartRuns, resumeRun, resumeRuns } from '../services/workflow/resume.ts';
+import { runEntries } from '../services/workflow/runEntries.ts';
+import { listWaiters } from '../services/workflow/waiters.ts';
+import { wait } from '../services/workflow/waits.ts';
+import { settings } from '../settings.ts';
+
+/** Whether a run is cancelled, which is what a request without the parameter asks for. */
+function isCancel(call: Call): boolean {
+  const { cancel = 'true' } = readQuery(call, ['cancel']);
+  if (cancel !== 'true' && cancel !== 'false') {
+    throw badRequest(`cancel is ${quote(cancel)}; allowed are true and false.`);
+  }
+  return cancel === 'true';
+}
+
+/** The start of the run that is meant, where the client says which of the runs with one id it is; Unix milliseconds. */
+function createdAtOf({ canonical: { config } }: Call): number | undefined {
+  const [text] = config.get('workflow-createdat') ?? [];
+  if (text === undefined) return undefined;
+  if (!/^\d{1,15}$/.test(text)) {
+    throw badRequest(`Workflow-CreatedAt is ${quote(text)}; allowed are Unix milliseconds.`);
+  }
+  return Number(text);
+}
+
+/** The step that a request belongs to, as the headers of every submission say. */
+function submissionOf({ canonical }: Call): SubmissionMessage {
+  const message = readWorkflowMessage(canonical, settings.headerPrefixes);
+  if (message === undefined) {
+    throw badRequest('Workflow-Init is missing; only the endpoint of a run waits for an event.');
+  }
+  if (message.kind !== 'submission') throw refusedSubmission('A wait is a step of a run, and starts none.');
+  return message;
+}
+
+const eventIdOf = (call: Call): string => segmentsOf(call, 'eventId').join('/');
+
+/** A request to a webhook as its sender sent it, with the URL that it was sent to. */
+function hookRequest({ request, canonical }: Call): HookRequest {
+  const { method, headers, body, host, basePath, rawPath } = request;
+  // The last one is the gateway's own.
+  const proto = headers.findLast(([name]) => name === 'x-forwarded-proto')?.[1] === 'http' ? 'http' : 'https';
+  const path = `${basePath}${rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')))}`;
+  // A token that nobody asked for is not kept with the event.
+  const query = request.query.filter(([, value]) => value !== canonical.queryToken);
+  return { method, headers, body, proto, host, url: withQuery(path, query) };
+}
+
+async function hook(call: Call): Promise<ApiResponse> {
+  await refuseWhenBusy(() =>
+    callHook({
+      accountId: variable(call, 'account'),
+      runId: variable(call, 'runId'),
+      eventId: variable(call, 'eventId'),
+      request: hookRequest(call),
+    }),
+  );
+  return ok({});
+}
+
+const overrides = ({ request, canonical }: AuthenticatedCall): RetryRequest => ({
+  ...canonical,
+  host: request.host,
+});
+
+const logs = async ({ canonical, caller }: AuthenticatedCall): Promise<ApiResponse> =>
+  ok(await listRuns(caller.account, canonical.otherQuery));
+
+/** Answers what a change of runs came to. */
+const changed = async (work: () => Promise<unknown>): Promise<ApiResponse> => ok(await refuseWhenBusy(work));
+
+/** Answers that a change of runs is made. */
+const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
+  await refuseWhenBusy(work);
+  return ok({});
+};
+
+export const handler = api<'workflows'>(workflowsRoutes, {
+  'GET /v2/workflows/runs/{runId}': async (call) =>
+    ok(await runEntries(call.caller.account, variable(call, 'runId'))),
+  'DELETE /v2/workflows/runs/{runId}': (call) =>
+    done(() =>
+      endRunByRequest(call.caller.account, {
+        runId: variable(call, 'runId'),
+        createdAt: createdAtOf(call),
+        cancel: isCancel(call),
+        body: call.request.body,
+      }),
+    ),
+  'DELETE /v2/workflows/runs': ({ caller, canonical, request }) =>
+    changed(() => cancelRuns(caller.account, canonical.otherQuery, request.body)),
+
+  'GET /v2/workflows/logs': logs,
+  'GET /v2/workflows/events': logs,
+
+  'POST /v2/wait/{eventId+}': (call) =>
+    changed(() => {
+      const { headers, body, callerIp, host } = call.request;
+      const { prefix } = call.canonical;
+      const message = submissionOf(call);
+      const request = { eventId: eventIdOf(call), message, headers, body, prefix, callerIp, host };
+      return wait(call.caller.account, request);
+    }),
+  'POST /v2/notify/{event+}': (call) =>
+    changed(() => notifyAt(call.caller.account, segmentsOf(call, 'event'), call.request.body)),
+  'GET /v2/waiters/{eventId+}': async (call) => ok(await listWaiters(call.caller.account, eventIdOf(call))),
+
+  'GET /v2/workflows/hooks/{account}/{runId}/{eventId}': hook,
+  'HEAD /v2/workflows/hooks/{account}/{runId}/{eventId}': hook,
+  'POST /v2/workflows/hooks/{account}/{runId}/{eventId}': hook,
+  'PUT /v2/workflows/hooks/{account}/{runId}/{eventId}': hook,
+  'PATCH /v2/workflows/hooks/{account}/{runId}/{eventId}': hook,
+  'DELETE /v2/workflows/hooks/{account}/{runId}/{eventId}': hook,
+
+  'GET /v2/workflows/dlq': async ({ caller, canonical }) =>
+    ok(await listRunDeadLetters(caller.account, canonical.otherQuery)),
+  'DELETE /v2/workflows/dlq': async ({ caller, canonical }) =>
+    ok(await deleteRunDeadLetters(caller.account, canonical.otherQuery)),
+  'GET /v2/workflows/dlq/{dlqId}': async (call) =>
+    ok(await getRunDeadLetter(call.caller.account, variable(call, 'dlqId'))),
+  'DELETE /v2/workflows/dlq/{dlqId}': async (call) => {
+    await deleteRunDeadLetter(call.caller.account, variable(call, 'dlqId'));
+    return ok({ deleted: 1 });
+  },
+  'POST /v2/workflows/dlq/resume': (call) =>
+    changed(() => resumeRuns(call.caller.account, call.canonical.otherQuery, overrides(call))),
+  'POST /v2/workflows/dlq/resume/{dlqId}': (call) =>
+    changed(() => resumeRun(call.caller.account, variable(call, 'dlqId'), overrides(call))),
+  'POST /v2/workflows/dlq/restart': (call) =>
+    changed(() => restartRuns(call.caller.account, call.canonical.otherQuery, overrides(call))),
+  'POST /v2/workflows/dlq/restart/{dlqId}': (call) =>
+    changed(() => restartRun(call.caller.account, variable(call, 'dlqId'), overrides(call))),
+  'POST /v2/workflows/dlq/callback/{dlqId}': (call) =>
+    changed(() => rerunFailureCallback(call.caller.account, variable(call, 'dlqId'))),
+  'DELETE /v2/workflows/dlq/callback/{dlqId}': (call) =>
+    done(() => cancelFailureCallback(call.caller.account, variable(call, 'dlqId'))),
+});

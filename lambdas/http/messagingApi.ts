@@ -1,0 +1,51 @@
+import { bearerToken } from '../domain/account/credentials.ts';
+import { forbidden } from '../domain/httpError.ts';
+import { authenticate } from '../services/account/authenticate.ts';
+import { learnHost, refuseOwnDelivery } from '../services/delivery/loopDetection.ts';
+import { deploymentRules } from '../services/delivery/destinations.ts';
+import { reportUsage, usageHeaders } from '../services/usage/counter.ts';
+import { admitCall } from '../services/usage/rateLimit.ts';
+import { handlerOf, type Call, type Endpoints, type Middleware } from './handler.ts';
+import { finder } from './findRoute.ts';
+import type { MessagingFunction, Route } from './route.ts';
+
+/** Finds the token: in the query, for senders that can set nothing but a URL, or else in the header. */
+function tokenOf({ request, canonical }: Call): string | undefined {
+  return canonical.queryToken ?? bearerToken(request.headers);
+}
+
+const token: Middleware = {
+  before: async ({ context }) => {
+    const { call } = context;
+    if (call === undefined || call.route.access === 'open') return;
+    // The rules for destinations are read at the same time as the account, so that a publish does not wait for them later.
+    const [caller] = await Promise.all([authenticate(tokenOf(call)), deploymentRules()]);
+    context.caller = caller;
+    await learnHost('messaging', call.request.host);
+    await refuseOwnDelivery(call.canonical, call.request.rawPath);
+    await admitCall(caller.account, call.request.body.length);
+    if (call.route.access === 'write' && caller.access === 'read') {
+      throw forbidden('The token is read-only; this operation changes something and takes the full token.');
+    }
+  },
+};
+
+/** Adds up what a request used once it is answered, be it with an error; and warns in the answer's headers. */
+const usage: Middleware = {
+  after: async (request) => {
+    const { caller, call } = request.context;
+    if (caller === undefined || call === undefined || request.response === null) return;
+    await reportUsage(caller.account);
+    const headers = usageHeaders(caller.account, call.canonical.prefix);
+    request.response = { ...request.response, headers: { ...request.response.headers, ...headers } };
+  },
+  onError: async ({ context: { caller } }) => {
+    if (caller !== undefined) await reportUsage(caller.account);
+  },
+};
+
+/** Makes the Lambda handler of one function of the messaging API. */
+export const api = <F extends MessagingFunction>(
+  own: readonly (Route & { readonly function: F })[],
+  endpoints: Endpoints<F>,
+) => handlerOf(endpoints, finder(own), [token, usage]);

@@ -1,0 +1,146 @@
+import { cursorHeaders, goesOn } from '../arrays.ts';
+import { flowControl as shown } from '../examples.ts';
+import type { Operation, Operations } from '../operation.ts';
+import { variables } from '../parameters.ts';
+
+const key = { key: variables.flowControlKey };
+const noSuchKey = 'There is no flow-control key "unknown".';
+const busy = 'It is being changed by many at once; send the change again.';
+
+/** A change of a key that is there. */
+const change = (
+  own: Pick<Operation, 'id' | 'summary' | 'description' | 'query' | 'errors'>,
+): Operation<'key'> => ({
+  ...own,
+  tag: 'Flow control',
+  variables: key,
+  answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
+  errors: { 404: [noSuchKey], 503: [busy], ...own.errors },
+});
+
+const flag = (what: string) => ({
+  description: `Whether to unpin ${what}. Default: \`false\`.`,
+  schema: { type: 'boolean' } as const,
+  example: true,
+});
+
+export const flowControl: Operations<'flowControl'> = {
+  'GET /v2/flowControl': {
+    id: 'listFlowControl',
+    tag: 'Flow control',
+    summary: 'List the flow-control keys',
+    description:
+      'A key is there from the moment when its first message is due. One that nobody has used for 30 days is forgotten, unless it is paused or pinned.',
+    variables: {},
+    query: {
+      search: {
+        description: 'A part of the keys that are wanted, upper and lower case told apart.',
+        schema: { type: 'string', minLength: 1 },
+        example: 'tenant-',
+      },
+      ...goesOn.query,
+    },
+    answers: {
+      200: {
+        description: 'All of them, or as many as an answer has room for, by name.',
+        headers: cursorHeaders,
+        schema: 'FlowControls',
+        example: [shown],
+      },
+    },
+    errors: {
+      400: [
+        ...(goesOn.errors?.[400] ?? []),
+        'search is empty; a parameter that is given must have a value.',
+        '"prefix" is not a parameter here; allowed are search, cursor.',
+      ],
+    },
+  },
+  'GET /v2/flowControl/{key}': {
+    id: 'getFlowControl',
+    tag: 'Flow control',
+    summary: 'Get a flow-control key',
+    variables: key,
+    answers: {
+      200: { description: 'Its limits, and what they hold back.', schema: 'FlowControl', example: shown },
+    },
+    errors: { 404: [noSuchKey] },
+  },
+  'POST /v2/flowControl/{key}/pause': change({
+    id: 'pauseFlowControl',
+    summary: 'Pause a flow-control key',
+    description:
+      'No delivery with the key starts until it is resumed; those that are due wait in its line. A delivery in flight goes on.',
+  }),
+  'POST /v2/flowControl/{key}/resume': change({
+    id: 'resumeFlowControl',
+    summary: 'Let a flow-control key go on',
+    description: 'Those that wait start in the order in which they came, as the limits allow.',
+  }),
+  'POST /v2/flowControl/{key}/pin': change({
+    id: 'pinFlowControl',
+    summary: 'Pin the limits of a flow-control key',
+    description:
+      'Sets limits that stay, whatever values the key’s messages have. What is not given stays as it is, pinned or not.',
+    query: {
+      parallelism: {
+        description: 'Deliveries that may be in flight at once; at most the account’s `max_parallelism`.',
+        schema: { type: 'integer', minimum: 1 },
+        example: 3,
+      },
+      rate: {
+        description: 'Deliveries that may start in one period.',
+        schema: { type: 'integer', minimum: 1 },
+        example: 10,
+      },
+      period: {
+        description:
+          'The period of the rate, up to a week: seconds, or a duration such as `1m`. Only with a rate. Default: 1 second.',
+        schema: { type: 'string' },
+        example: '60',
+      },
+    },
+    errors: {
+      400: [
+        'parallelism and rate are missing; allowed is at least one of them, and a period with the rate.',
+        'rate is "0"; allowed is a whole number from 1 to 1000000000.',
+        'period is "8d"; allowed is 1 second to 604800 seconds, a week.',
+        'period is given without rate; allowed is a period with it.',
+      ],
+      412: ["parallelism is 200, but the account's limit max_parallelism is 100."],
+    },
+  }),
+  'POST /v2/flowControl/{key}/unpin': change({
+    id: 'unpinFlowControl',
+    summary: 'Unpin the limits of a flow-control key',
+    description: 'The limits stay as they are until the key’s next message brings others.',
+    query: { parallelism: flag('the parallelism'), rate: flag('the rate and its period') },
+    errors: {
+      400: [
+        'parallelism and rate are missing; allowed is true for what is to be unpinned.',
+        'rate is "yes"; allowed are true and false.',
+      ],
+    },
+  }),
+  'POST /v2/flowControl/{key}/resetRate': change({
+    id: 'resetFlowControlRate',
+    summary: 'Begin a new period of a flow-control key',
+    description:
+      'The deliveries that have started do not count any more: as many as its rate may start at once.',
+  }),
+  'GET /v2/globalParallelism': {
+    id: 'getGlobalParallelism',
+    tag: 'Flow control',
+    summary: 'Get the account’s deliveries in flight',
+    description:
+      'All deliveries of an account together are held to its `max_global_parallelism`; those that are too many wait for their turn.',
+    variables: {},
+    answers: {
+      200: {
+        description: 'How many are in flight, and how many may be.',
+        schema: 'GlobalParallelism',
+        example: { parallelismMax: 100, parallelismCount: 12 },
+      },
+    },
+  },
+};

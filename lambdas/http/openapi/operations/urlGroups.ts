@@ -1,0 +1,108 @@
+import { urlGroup } from '../examples.ts';
+import { cursorHeaders, goesOn } from '../arrays.ts';
+import type { Operations } from '../operation.ts';
+import { variables } from '../parameters.ts';
+
+const name = variables.groupName;
+
+const noSuchGroup = 'There is no URL group "orders".';
+const contended = 'The URL group "orders" is being changed by many at once; send the change again.';
+
+export const urlGroups: Operations<'urlGroups'> = {
+  'GET /v2/topics': {
+    id: 'listUrlGroups',
+    tag: 'URL groups',
+    summary: 'List the URL groups',
+    variables: {},
+    ...goesOn,
+    answers: {
+      200: {
+        description: 'All of them, or as many as an answer has room for, by name.',
+        headers: cursorHeaders,
+        schema: 'UrlGroups',
+        example: [urlGroup],
+      },
+    },
+  },
+  'GET /v2/topics/{name}': {
+    id: 'getUrlGroup',
+    tag: 'URL groups',
+    summary: 'Get a URL group',
+    variables: { name },
+    answers: { 200: { description: 'The group.', schema: 'UrlGroup', example: urlGroup } },
+    errors: { 404: [noSuchGroup] },
+  },
+  'PATCH /v2/topics/{name}': {
+    id: 'setUrlGroupDefaults',
+    tag: 'URL groups',
+    summary: 'Set the default headers of a URL group',
+    description: 'They replace those that were set before. A request’s own headers win over them.',
+    variables: { name },
+    body: {
+      required: true,
+      schema: 'GroupDefaults',
+      example: { headers: { 'Svc-Retries': '3', 'Svc-Header-Forward': ['true'] } },
+    },
+    answers: { 200: { description: 'The group as it is now.', schema: 'UrlGroup', example: urlGroup } },
+    errors: {
+      400: [
+        'headers.x-tenant is not a header of the service; allowed are those, such as Svc-Retries and Svc-Forward-*.',
+      ],
+      403: ['Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
+      404: [noSuchGroup],
+      412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+      503: [contended],
+    },
+  },
+  'DELETE /v2/topics/{name}': {
+    id: 'deleteUrlGroup',
+    tag: 'URL groups',
+    summary: 'Delete a URL group',
+    variables: { name },
+    answers: { 200: { description: 'It is deleted.', schema: 'Nothing', example: {} } },
+    errors: { 503: [contended] },
+  },
+  'POST /v2/topics/{name}/endpoints': {
+    id: 'addEndpoints',
+    tag: 'URL groups',
+    summary: 'Add endpoints to a URL group',
+    description:
+      'Makes the group when there is none. An endpoint that is there already, by its name or else by its URL, is updated. All are added, or none.',
+    variables: { name },
+    body: {
+      required: true,
+      schema: 'AddedEndpoints',
+      example: { endpoints: [{ url: 'https://example.com/orders', name: 'billing' }] },
+    },
+    answers: { 200: { description: 'They are added.', schema: 'Nothing', example: {} } },
+    errors: {
+      400: [
+        'endpoints.0.url is "example.com": it has another form. Allowed is a URL that starts with http:// or https://.',
+      ],
+      403: [
+        'endpoints.0.url is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+      ],
+      412: [
+        'The URL group "orders" would be number 101, but the account\'s limit max_topics is 100.',
+        'The URL group "orders" would have 101 endpoints, but the account\'s limit max_endpoints_per_topic is 100.',
+      ],
+      503: [contended],
+    },
+  },
+  'DELETE /v2/topics/{name}/endpoints': {
+    id: 'removeEndpoints',
+    tag: 'URL groups',
+    summary: 'Remove endpoints from a URL group',
+    description: 'Each is named by its URL, its name, or both. With the last one the group ends.',
+    variables: { name },
+    body: { required: true, schema: 'RemovedEndpoints', example: { endpoints: [{ name: 'billing' }] } },
+    answers: { 200: { description: 'They are removed.', schema: 'Nothing', example: {} } },
+    errors: {
+      400: [
+        'endpoints.0 has neither url nor name; allowed is {"endpoints": [{"url"?, "name"?}]} with at least one endpoint.',
+      ],
+      404: [noSuchGroup, 'The URL group "orders" has no endpoint "missing".'],
+      503: [contended],
+    },
+  },
+};

@@ -1,0 +1,162 @@
+import type { Errors } from '../errors.ts';
+import { dlqId } from '../examples.ts';
+import type { Operation, OperationsAt } from '../operation.ts';
+import { variables } from '../parameters.ts';
+import { anewRun, anewRuns, runDeadLetter, runDeadLetterPage } from '../runExamples.ts';
+import { ofDeadLetters, ofManyDeadLetters } from '../runParameters.ts';
+import { busy } from './workflowRuns.ts';
+
+const tag = 'Workflow dead letters';
+const noSuchEntry = `There is no dead letter "${dlqId}".`;
+const emptyFilter = 'label is empty; a filter that is given must have a value.';
+const badFilter = 'count is "500"; allowed is a whole number from 1 to 100.';
+
+const overrides =
+  'Headers of the request change what the failed run was configured with, for all that remains. The new run has an id of its own; the dead letter leaves the queue once the run is there, so repeating the request makes no second one.';
+const badOverride: Errors = {
+  400: ['Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+  403: [
+    'Svc-Failure-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+  ],
+  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+};
+
+const goesOn = 'The new run has all steps that the failed one recorded, and goes on where that failed.';
+const beginsAnew = 'The new run has the payload of the failed one, and begins with its first step.';
+const many =
+  'Those with the given ids, or else all that match the filters. It goes on for 20 seconds and then answers with a cursor; an empty one says that all are done.';
+
+/** Makes new runs of many dead letters. */
+const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>): Operation<never> => ({
+  ...own,
+  tag,
+  variables: {},
+  configuration: 'resume',
+  shared: ofManyDeadLetters,
+  isHeldToUsage: true,
+  answers: { 200: { description: 'The new runs.', schema: 'AnewRuns', example: anewRuns } },
+  errors: { ...badOverride, 400: [emptyFilter, ...(badOverride[400] ?? [])] },
+});
+
+/** Makes a new run of one dead letter. */
+const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>): Operation<'dlqId'> => ({
+  ...own,
+  tag,
+  variables: { dlqId: variables.dlqId },
+  configuration: 'resume',
+  isHeldToUsage: true,
+  answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: anewRun } },
+  errors: {
+    ...badOverride,
+    404: [noSuchEntry],
+    503: [`The run of "${dlqId}" could not be started again; it is still there.`],
+  },
+});
+
+export const deadLettersOfRuns: OperationsAt<
+  | `${'GET' | 'DELETE'} /v2/workflows/dlq`
+  | `${'GET' | 'DELETE'} /v2/workflows/dlq/{dlqId}`
+  | `POST /v2/workflows/dlq/${'resume' | 'restart'}`
+  | `POST /v2/workflows/dlq/${'resume' | 'restart'}/{dlqId}`
+  | `${'POST' | 'DELETE'} /v2/workflows/dlq/callback/{dlqId}`
+> = {
+  'GET /v2/workflows/dlq': {
+    id: 'listRunDeadLetters',
+    tag,
+    summary: 'List the runs that have failed',
+    description: 'Newest first, without their payloads. Filters are ANDed, the values of one are ORed.',
+    variables: {},
+    shared: ofDeadLetters,
+    answers: {
+      200: { description: 'A page of them.', schema: 'RunDeadLetterPage', example: runDeadLetterPage },
+    },
+    errors: { 400: [badFilter] },
+  },
+  'DELETE /v2/workflows/dlq': {
+    id: 'deleteRunDeadLetters',
+    tag,
+    summary: 'Delete the dead letters of many runs',
+    description: 'Those with the given ids, or else all that match the filters. Safe to repeat.',
+    variables: {},
+    shared: ofManyDeadLetters,
+    answers: {
+      200: {
+        description: 'They are deleted; with a cursor where some are left.',
+        schema: 'Deleted',
+        example: { deleted: 42 },
+      },
+    },
+    errors: { 400: [emptyFilter] },
+  },
+  'GET /v2/workflows/dlq/{dlqId}': {
+    id: 'getRunDeadLetter',
+    tag,
+    summary: 'Get the dead letter of a run',
+    variables: { dlqId: variables.dlqId },
+    answers: {
+      200: {
+        description: 'How the run was started, and the last answer to the delivery that failed.',
+        schema: 'RunDeadLetter',
+        example: runDeadLetter,
+      },
+    },
+    errors: { 404: [noSuchEntry] },
+  },
+  'DELETE /v2/workflows/dlq/{dlqId}': {
+    id: 'deleteRunDeadLetter',
+    tag,
+    summary: 'Delete the dead letter of a run',
+    variables: { dlqId: variables.dlqId },
+    answers: { 200: { description: 'It is deleted.', schema: 'Deleted', example: { deleted: 1 } } },
+    errors: { 404: [noSuchEntry] },
+  },
+  'POST /v2/workflows/dlq/resume': anewMany({
+    id: 'resumeRuns',
+    summary: 'Resume many runs that have failed',
+    description: `${many} ${goesOn} ${overrides}`,
+  }),
+  'POST /v2/workflows/dlq/resume/{dlqId}': anewOne({
+    id: 'resumeRun',
+    summary: 'Resume a run that has failed',
+    description: `${goesOn} ${overrides}`,
+  }),
+  'POST /v2/workflows/dlq/restart': anewMany({
+    id: 'restartRuns',
+    summary: 'Restart many runs that have failed',
+    description: `${many} ${beginsAnew} ${overrides}`,
+  }),
+  'POST /v2/workflows/dlq/restart/{dlqId}': anewOne({
+    id: 'restartRun',
+    summary: 'Restart a run that has failed',
+    description: `${beginsAnew} ${overrides}`,
+  }),
+  'POST /v2/workflows/dlq/callback/{dlqId}': {
+    id: 'rerunFailureFunction',
+    tag,
+    summary: 'Run the failure function of a run again',
+    description: 'Where it has failed. The dead letter stays.',
+    variables: { dlqId: variables.dlqId },
+    isHeldToUsage: true,
+    answers: { 200: { description: 'The run that has failed.', schema: 'AnewRun', example: anewRun } },
+    errors: {
+      400: ['The failure function is CALLBACK_SUCCESS; it is run again only where it is CALLBACK_FAIL.'],
+      404: [noSuchEntry],
+      503: [busy],
+    },
+  },
+  'DELETE /v2/workflows/dlq/callback/{dlqId}': {
+    id: 'cancelFailureFunction',
+    tag,
+    summary: 'Cancel the failure function of a run',
+    description: 'While it is in progress. A delivery in flight may still arrive, nothing after it.',
+    variables: { dlqId: variables.dlqId },
+    answers: { 200: { description: 'It is cancelled.', schema: 'Nothing', example: {} } },
+    errors: {
+      400: [
+        'The failure function is CALLBACK_SUCCESS; it is cancelled only while it is CALLBACK_INPROGRESS.',
+      ],
+      404: [noSuchEntry],
+      503: [busy],
+    },
+  },
+};

@@ -1,0 +1,101 @@
+import { messageId, runId } from '../examples.ts';
+import type { Operation, OperationsAt } from '../operation.ts';
+import { variables } from '../parameters.ts';
+import { notified, waiter } from '../runExamples.ts';
+import { badPath, busy } from './workflowRuns.ts';
+
+const tag = 'Workflow events';
+
+const ended = `can not append to a cancelled workflow: run "${runId}" has ended or is not known.`;
+const tooMany = `The run "${runId}" keeps 100 events that it has not waited for; no more are kept.`;
+
+type HookVariable = 'account' | 'runId' | 'eventId';
+const webhookUrl =
+  'The URL is what `context.createWebhook` made; whoever knows it may call it, with any method. The run’s next wait for it gets the request: method, headers, body and URL. One that comes before the run waits is kept for it, up to 100 of them.';
+
+/** A request to a webhook, which each method makes alike. */
+const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}): Operation<HookVariable> => ({
+  id: `${method.toLowerCase()}Webhook`,
+  tag,
+  summary: `Call a webhook of a run with ${method}`,
+  description: method === 'HEAD' ? `${webhookUrl} The answer has no body.` : webhookUrl,
+  variables: {
+    account: variables.accountId,
+    runId: variables.runId,
+    eventId: { ...variables.eventId, description: 'The webhook’s id.', example: 'evt_4Tq8Zk0mJx7p2Yw' },
+  },
+  ...more,
+  answers: { 200: { description: 'The run has it, or will.', schema: 'Nothing', example: {} } },
+  errors: { 404: [`There is no run "${runId}" that is active.`], 412: [tooMany], 503: [busy] },
+});
+const anything = { body: { bytes: 'Anything.' } } as const;
+
+export const events: OperationsAt<
+  | 'POST /v2/wait/{eventId+}'
+  | 'POST /v2/notify/{event+}'
+  | 'GET /v2/waiters/{eventId+}'
+  | `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /v2/workflows/hooks/{account}/{runId}/{eventId}`
+> = {
+  'POST /v2/wait/{eventId+}': {
+    id: 'waitForEvent',
+    tag,
+    summary: 'Let a run wait for an event',
+    description:
+      'A step of a run, which endpoints submit; the headers `Svc-Workflow-…` say of which run. It goes on with the event, or without it when the time is over. Where the run was notified of the event before, it goes on at once. Safe to repeat.',
+    variables: { eventId: variables.eventId },
+    body: {
+      required: true,
+      schema: 'Wait',
+      example: {
+        url: waiter.url,
+        timeout: '7d',
+        timeoutUrl: waiter.url,
+        timeoutHeaders: { 'Svc-Workflow-RunId': [runId] },
+        step: { stepId: 2, stepName: 'paid', stepType: 'Wait', concurrent: 1 },
+      },
+    },
+    answers: { 200: { description: 'It waits.', schema: 'Published', example: { messageId } } },
+    errors: {
+      400: [...badPath, 'Workflow-Init is missing; only the endpoint of a run waits for an event.', ended],
+      412: ['The wait: step.stepType is Run; allowed are Wait and WaitForWebhook.'],
+      503: [busy],
+    },
+  },
+  'POST /v2/notify/{event+}': {
+    id: 'notify',
+    tag,
+    summary: 'Tell runs of an event',
+    description:
+      'All runs of the account that wait for it go on, and none is kept for those that come later. With a run’s id before the event’s, it is for that run alone: its oldest wait for the event ends, or else the event is kept for its next one, up to 100 of them.',
+    variables: { event: variables.event },
+    isHeldToUsage: true,
+    body: { bytes: 'The event’s data.' },
+    answers: {
+      200: { description: 'Who was woken; empty where nobody waits.', schema: 'Notified', example: notified },
+    },
+    errors: {
+      400: badPath,
+      404: [`There is no run "${runId}" that is active.`],
+      412: [tooMany],
+      413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+      503: [busy],
+    },
+  },
+  'GET /v2/waiters/{eventId+}': {
+    id: 'listWaiters',
+    tag,
+    summary: 'List who waits for an event',
+    description: 'In the order in which they began.',
+    variables: { eventId: variables.eventId },
+    answers: {
+      200: { description: 'Those who wait; empty where nobody does.', schema: 'Waiters', example: [waiter] },
+    },
+    errors: { 400: badPath },
+  },
+  'GET /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('GET'),
+  'HEAD /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('HEAD'),
+  'POST /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('POST', anything),
+  'PUT /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('PUT', anything),
+  'PATCH /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('PATCH', anything),
+  'DELETE /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('DELETE'),
+};

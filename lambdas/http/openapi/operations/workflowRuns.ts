@@ -1,0 +1,171 @@
+import type { Errors } from '../errors.ts';
+import { runId } from '../examples.ts';
+import type { Operation, OperationsAt } from '../operation.ts';
+import { variables } from '../parameters.ts';
+import { runEntries, runPage, startedRun } from '../runExamples.ts';
+import { ofCancelledRuns, ofLogs } from '../runParameters.ts';
+
+/** Of a request that changes runs. */
+export const busy = 'The run is being changed by many at once; send the request again.';
+
+/** Of paths whose rest is decoded. */
+export const badPath = [
+  'The path has "50%", which is percent-encoded, but not correctly.',
+  'The path has two slashes in a row, and nothing between them.',
+];
+
+const tag = 'Workflow runs';
+
+const startErrors: Errors = {
+  400: [
+    'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
+    'A message of a workflow goes to a URL, and not to a URL group.',
+  ],
+  403: ['The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
+  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+  413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+  503: [busy],
+};
+
+const withoutClient =
+  'For callers without a workflow client; clients start runs with a publish or a batch. Headers that are forwarded are those of every delivery of the run, and its retries and flow control hold for each of them. The endpoint must be served by a workflow client of version 1 or newer, else the run fails.';
+
+/** Triggers are served by the function that publishes: see the route table. */
+export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v2/batch/trigger'> = {
+  'POST /v2/trigger/{destination+}': {
+    id: 'triggerRun',
+    tag,
+    summary: 'Start a run of a workflow',
+    description: `The body is the run’s initial payload. ${withoutClient}`,
+    variables: { destination: variables.workflowUrl },
+    configuration: 'trigger',
+    isHeldToUsage: true,
+    body: { bytes: 'The initial payload.' },
+    answers: {
+      200: {
+        description: 'It is started, or was before.',
+        schema: 'StartedRun',
+        example: startedRun,
+      },
+    },
+    errors: startErrors,
+  },
+  'POST /v2/batch/trigger': {
+    id: 'triggerRuns',
+    tag,
+    summary: 'Start many runs of workflows',
+    description: `Each item is configured by its own \`headers\`, as a start that comes alone. All are started or none. ${withoutClient}`,
+    variables: {},
+    isHeldToUsage: true,
+    body: {
+      required: true,
+      schema: 'TriggerRequest',
+      example: [
+        {
+          destination: 'https://example.com/workflows/orders',
+          body: '{"order":4711}',
+          headers: { 'Svc-Retries': '3', 'Svc-Workflow-RunId': runId },
+        },
+      ],
+    },
+    answers: {
+      200: { description: 'A run for each item, in order.', schema: 'StartedRuns', example: [startedRun] },
+    },
+    errors: {
+      ...startErrors,
+      400: [
+        'The body is not a list; allowed is a JSON array of messages.',
+        'The body is not JSON.',
+        ...(startErrors[400] ?? []),
+      ],
+    },
+  },
+};
+
+const filterErrors = ['count is "500"; allowed is a whole number from 1 to 100.'];
+
+const log: Omit<Operation<never>, 'id' | 'summary' | 'description'> = {
+  tag,
+  variables: {},
+  shared: ofLogs,
+  answers: { 200: { description: 'A page of runs.', schema: 'RunPage', example: runPage } },
+  errors: {
+    400: [
+      ...filterErrors,
+      'cursor is not one that this list handed out; send it back exactly as it was answered.',
+    ],
+  },
+};
+
+export const runs: OperationsAt<
+  | 'GET /v2/workflows/runs/{runId}'
+  | 'DELETE /v2/workflows/runs/{runId}'
+  | 'DELETE /v2/workflows/runs'
+  | 'GET /v2/workflows/logs'
+  | 'GET /v2/workflows/events'
+> = {
+  'GET /v2/workflows/runs/{runId}': {
+    id: 'getRunEntries',
+    tag,
+    summary: 'Get what a run has recorded',
+    description:
+      'Only while the run is active. Endpoints ask for it when a delivery comes without its body, because the list is too large to be sent with each of them.',
+    variables: { runId: variables.runId },
+    answers: {
+      200: { description: 'The whole list, in order.', schema: 'RunEntries', example: runEntries },
+    },
+    errors: { 404: [`There is no run "${runId}" that is active.`] },
+  },
+  'DELETE /v2/workflows/runs/{runId}': {
+    id: 'endRun',
+    tag,
+    summary: 'Cancel a run, or end it with a result',
+    description:
+      'Nothing of it is delivered any more: waits, calls and steps that are still to come are dropped, and a delivery in flight may go on, but what it submits is refused. A run that invoked this one is told. Endpoints end their runs so. Safe to repeat.',
+    variables: { runId: variables.runId },
+    query: {
+      cancel: {
+        description:
+          '`false` where the run’s function has returned: the run is a success then. Default: `true`.',
+        schema: { type: 'boolean' },
+        example: false,
+      },
+    },
+    body: { bytes: 'With `cancel=false`: what the function returned, as JSON.' },
+    answers: {
+      200: { description: 'It has ended, now or before.', schema: 'Nothing', example: {} },
+    },
+    errors: {
+      400: ['cancel is "maybe"; allowed are true and false.'],
+      404: [`There is no run "${runId}" that is active.`],
+      503: [busy],
+    },
+  },
+  'DELETE /v2/workflows/runs': {
+    id: 'cancelRuns',
+    tag,
+    summary: 'Cancel many runs',
+    description:
+      'Those with the given ids, or else all active ones that match the filters, whose ids and beginning of the URL may also stand in the body. There is no cursor: repeat it until it has cancelled none.',
+    variables: {},
+    shared: ofCancelledRuns,
+    body: { required: false, schema: 'RunsToCancel', example: { workflowRunIds: [runId] } },
+    answers: {
+      200: { description: 'How many were cancelled.', schema: 'CancelledRuns', example: { cancelled: 42 } },
+    },
+    errors: { 400: ['count is "1000"; allowed is a whole number from 1 to 500.'], 503: [busy] },
+  },
+  'GET /v2/workflows/logs': {
+    id: 'listRuns',
+    summary: 'List the runs, with their steps',
+    description:
+      'Newest first. Filters are ANDed, the values of one are ORed. A page may have fewer than asked for, and still a cursor.',
+    ...log,
+  },
+  'GET /v2/workflows/events': {
+    id: 'listRunsAsEvents',
+    summary: 'List the runs, as clients ask for them',
+    description: 'As `GET /v2/workflows/logs`.',
+    ...log,
+  },
+};

@@ -1,0 +1,6 @@
+import type { Operations } from '../operation.ts';
+import { deadLettersOfRuns } from './workflowDeadLetters.ts';
+import { events } from './workflowEvents.ts';
+import { runs } from './workflowRuns.ts';
+
+export const workflows: Operations<'workflows'> = { ...runs, ...events, ...deadLettersOfRuns };

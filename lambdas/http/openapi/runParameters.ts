@@ -1,0 +1,173 @@
+/** The parameters of operations on runs of workflows: filters and paging. */
+import { longestPage, mostAtOnce, mostIds } from '../../api/filters.ts';
+import { failureFunctionStates } from '../../domain/workflow/failureStates.ts';
+import { stepStates } from '../../domain/workflow/log/shownStep.ts';
+import { runStates } from '../../domain/workflow/run.ts';
+import { dlqId, messageId, runId } from './examples.ts';
+import { pagingOf, several, type NamedParameters, type Parameter } from './parameters.ts';
+
+type Filter = Pick<Parameter, 'description' | 'schema' | 'example'>;
+
+const text = (description: string, example: string): Filter => ({
+  description: `${description} ${several}`,
+  schema: { type: 'array', items: { type: 'string' } },
+  example: [example],
+});
+const moment = (description: string): Filter => ({
+  description: `${description} Unix milliseconds.`,
+  schema: { type: 'integer', format: 'int64', minimum: 0 },
+  example: 1_767_225_600_000,
+});
+
+const url = 'https://example.com/workflows/orders';
+
+const filters = {
+  workflowUrl: text('The URL that the run was started with, exactly.', url),
+  workflowRunId: {
+    description: 'The run’s id.',
+    schema: { type: 'string' },
+    example: runId,
+  },
+  workflowCreatedAt: moment('When the run was started: it tells runs with one id apart.'),
+  label: text('One of the run’s labels.', 'nightly'),
+  callerIp: text('The address that the run was started from.', '203.0.113.7'),
+  flowControlKey: text('The run’s flow-control key.', 'tenant-7'),
+  host: text('The host of the run’s URL, with its port where the URL has one.', 'example.com'),
+  path: text('The path of the run’s URL.', '/workflows/orders'),
+  failureFunctionState: {
+    description:
+      'The state of the failure function: in progress, successful, failed, or cancelled by hand. ' + several,
+    schema: { type: 'array', items: { type: 'string', enum: failureFunctionStates } },
+    example: ['CALLBACK_FAIL'],
+  },
+} as const satisfies Record<string, Filter>;
+
+const named = (among: readonly (keyof typeof filters)[]): NamedParameters =>
+  Object.fromEntries(
+    among.map((name) => [`run.${name}`, { name, in: 'query' as const, ...filters[name] }] as const),
+  );
+
+const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedParameters =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, one]) => [
+      `${kind}.${name}`,
+      { name, in: 'query' as const, ...one },
+    ]),
+  );
+
+/** Of a list of dead letters, and of all that can be done to many. */
+export const ofDeadLetters: NamedParameters = {
+  ...own(
+    {
+      url: text('The URL of the delivery that failed, exactly, as older clients ask for it.', url),
+      responseStatus: {
+        description: `The status of the last answer; 0 where there was none. ${several}`,
+        schema: { type: 'array', items: { type: 'integer', minimum: 0 } },
+        example: [500],
+      },
+    },
+    'failed',
+  ),
+  ...named([
+    'workflowUrl',
+    'workflowRunId',
+    'workflowCreatedAt',
+    'label',
+    'failureFunctionState',
+    'callerIp',
+    'flowControlKey',
+  ]),
+  ...pagingOf('deadRuns'),
+};
+
+/** Of bulk operations on dead letters. */
+export const ofManyDeadLetters: NamedParameters = {
+  ...ofDeadLetters,
+  ...own(
+    {
+      dlqIds: {
+        description: `Up to ${mostIds} ids of dead letters, repeated or separated by commas. Given these, all other filters are ignored.`,
+        schema: { type: 'array', items: { type: 'string' } },
+        example: [dlqId],
+      },
+    },
+    'filter',
+  ),
+};
+
+/** Of the log. */
+export const ofLogs: NamedParameters = {
+  ...named([
+    'workflowUrl',
+    'workflowRunId',
+    'workflowCreatedAt',
+    'label',
+    'callerIp',
+    'flowControlKey',
+    'host',
+    'path',
+  ]),
+  ...own(
+    {
+      state: {
+        description: 'The state of the run, or of one of its steps.',
+        schema: { type: 'string', enum: [...runStates, ...stepStates] },
+        example: 'RUN_FAILED',
+      },
+      messageId: {
+        description: 'The id of one of the run’s messages.',
+        schema: { type: 'string' },
+        example: messageId,
+      },
+      workflowRuns: {
+        description:
+          'Runs, each as its id, `@` and its start in Unix milliseconds. Given these, all other filters are ignored. ' +
+          several,
+        schema: { type: 'array', items: { type: 'string' } },
+        example: [`${runId}@1767225600000`],
+      },
+      trimBody: {
+        description: 'Bytes that are shown of each body; −1 shows none. Default: all.',
+        schema: { type: 'integer', minimum: -1 },
+        example: 1_024,
+      },
+      groupBy: {
+        description: '`workflowRunId`, which clients say, and which the answer is grouped by anyway.',
+        schema: { type: 'string', enum: ['workflowRunId'] },
+        example: 'workflowRunId',
+      },
+    },
+    'runs',
+  ),
+  ...pagingOf('logs'),
+};
+
+const { 'page.fromDate': fromDate, 'page.toDate': toDate } = pagingOf('logs');
+
+/** Of the runs that a request cancels. */
+export const ofCancelledRuns: NamedParameters = {
+  ...own(
+    {
+      workflowRunIds: {
+        description: `Up to ${mostIds} ids of runs, repeated or separated by commas. Given these, all other filters are ignored; runs that have ended are passed over.`,
+        schema: { type: 'array', items: { type: 'string' } },
+        example: [runId],
+      },
+      workflowUrl: text('What the URL that the run was started with begins with.', 'https://example.com/'),
+      workflowUrlExactMatch: {
+        description: 'Whether `workflowUrl` is the whole URL. Default: `false`.',
+        schema: { type: 'boolean' },
+        example: true,
+      },
+      count: {
+        description: `The most runs that one request cancels, by default ${longestPage}.`,
+        schema: { type: 'integer', minimum: 1, maximum: mostAtOnce.messages },
+        example: 20,
+      },
+    },
+    'cancel',
+  ),
+  ...named(['host', 'path', 'label', 'flowControlKey', 'callerIp']),
+  ...(fromDate && { 'page.fromDate': fromDate }),
+  ...(toDate && { 'page.toDate': toDate }),
+};

@@ -1,0 +1,29 @@
+/** Each function is one Lambda, and one file of the same name in `handlers/`. */
+export type MessagingFunction =
+  | 'publish'
+  | 'messages'
+  | 'logs'
+  | 'urlGroups'
+  | 'queues'
+  | 'flowControl'
+  | 'dlq'
+  | 'schedules'
+  | 'workflows'
+  | 'keys'
+  | 'description';
+export type ManagementFunction = 'accounts';
+export type ApiFunction = MessagingFunction | ManagementFunction;
+
+/**
+ * The credentials that a route needs: `write` the account's token, `read` that or the read-only token, `management` those of
+ * the management API, `open` none.
+ */
+export type Access = 'write' | 'read' | 'management' | 'open';
+
+export interface Route {
+  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** `{name}` is one segment; `{name+}`, always last, is the whole rest of the path, slashes included. */
+  readonly path: string;
+  readonly function: ApiFunction;
+  readonly access: Access;
+}

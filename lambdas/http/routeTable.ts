@@ -1,0 +1,158 @@
+/**
+ * The routes of each function. A function's bundle has its own routes and no others: the whole table is 7 KB, and a cold start
+ * makes a regular expression of each path. `routes.ts` puts them together.
+ */
+import type { Route } from './route.ts';
+
+export const publishRoutes = [
+  { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
+  { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
+  { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
+  // A run is started by a publish or a batch of a workflow client as well, so it takes the same rights and the same room.
+  { method: 'POST', path: '/v2/trigger/{destination+}', function: 'publish', access: 'write' },
+  { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const messagesRoutes = [
+  { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
+  { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
+  { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const logsRoutes = [
+  { method: 'GET', path: '/v2/logs', function: 'logs', access: 'read' },
+  { method: 'GET', path: '/v2/events', function: 'logs', access: 'read' },
+] as const satisfies readonly Route[];
+
+export const urlGroupsRoutes = [
+  { method: 'GET', path: '/v2/topics', function: 'urlGroups', access: 'read' },
+  { method: 'GET', path: '/v2/topics/{name}', function: 'urlGroups', access: 'read' },
+  { method: 'PATCH', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}', function: 'urlGroups', access: 'write' },
+  { method: 'POST', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
+  { method: 'DELETE', path: '/v2/topics/{name}/endpoints', function: 'urlGroups', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const queuesRoutes = [
+  { method: 'POST', path: '/v2/queues', function: 'queues', access: 'write' },
+  { method: 'GET', path: '/v2/queues', function: 'queues', access: 'read' },
+  { method: 'GET', path: '/v2/queues/{name}', function: 'queues', access: 'read' },
+  { method: 'DELETE', path: '/v2/queues/{name}', function: 'queues', access: 'write' },
+  { method: 'POST', path: '/v2/queues/{name}/pause', function: 'queues', access: 'write' },
+  { method: 'POST', path: '/v2/queues/{name}/resume', function: 'queues', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const flowControlRoutes = [
+  { method: 'GET', path: '/v2/flowControl', function: 'flowControl', access: 'read' },
+  { method: 'GET', path: '/v2/flowControl/{key}', function: 'flowControl', access: 'read' },
+  { method: 'POST', path: '/v2/flowControl/{key}/pause', function: 'flowControl', access: 'write' },
+  { method: 'POST', path: '/v2/flowControl/{key}/resume', function: 'flowControl', access: 'write' },
+  { method: 'POST', path: '/v2/flowControl/{key}/pin', function: 'flowControl', access: 'write' },
+  { method: 'POST', path: '/v2/flowControl/{key}/unpin', function: 'flowControl', access: 'write' },
+  { method: 'POST', path: '/v2/flowControl/{key}/resetRate', function: 'flowControl', access: 'write' },
+  { method: 'GET', path: '/v2/globalParallelism', function: 'flowControl', access: 'read' },
+] as const satisfies readonly Route[];
+
+export const dlqRoutes = [
+  { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
+  { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
+  { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
+  { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
+  { method: 'GET', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'read' },
+  { method: 'DELETE', path: '/v2/dlq/{dlqId}', function: 'dlq', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const schedulesRoutes = [
+  { method: 'POST', path: '/v2/schedules/{schedule+}', function: 'schedules', access: 'write' },
+  { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
+  { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
+  { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const workflowsRoutes = [
+  { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'read' },
+  { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
+  { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
+  { method: 'GET', path: '/v2/workflows/logs', function: 'workflows', access: 'read' },
+  { method: 'GET', path: '/v2/workflows/events', function: 'workflows', access: 'read' },
+  // An event's id may have slashes, which the published client does not encode.
+  { method: 'POST', path: '/v2/wait/{eventId+}', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write' },
+  { method: 'GET', path: '/v2/waiters/{eventId+}', function: 'workflows', access: 'read' },
+  // Whoever knows the URL of a webhook may call it, with any method.
+  {
+    method: 'GET',
+    path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
+    function: 'workflows',
+    access: 'open',
+  },
+  {
+    method: 'HEAD',
+    path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
+    function: 'workflows',
+    access: 'open',
+  },
+  {
+    method: 'POST',
+    path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
+    function: 'workflows',
+    access: 'open',
+  },
+  {
+    method: 'PUT',
+    path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
+    function: 'workflows',
+    access: 'open',
+  },
+  {
+    method: 'PATCH',
+    path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
+    function: 'workflows',
+    access: 'open',
+  },
+  {
+    method: 'DELETE',
+    path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
+    function: 'workflows',
+    access: 'open',
+  },
+  { method: 'GET', path: '/v2/workflows/dlq', function: 'workflows', access: 'read' },
+  { method: 'DELETE', path: '/v2/workflows/dlq', function: 'workflows', access: 'write' },
+  { method: 'GET', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'read' },
+  { method: 'DELETE', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/workflows/dlq/resume', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/workflows/dlq/resume/{dlqId}', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/workflows/dlq/restart', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/workflows/dlq/restart/{dlqId}', function: 'workflows', access: 'write' },
+  { method: 'POST', path: '/v2/workflows/dlq/callback/{dlqId}', function: 'workflows', access: 'write' },
+  { method: 'DELETE', path: '/v2/workflows/dlq/callback/{dlqId}', function: 'workflows', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const keysRoutes = [
+  { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
+  { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const descriptionRoutes = [
+  { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
+  { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
+] as const satisfies readonly Route[];
+
+/**
+ * The management API: one for a deployment, under a host of its own. `brand` is `svc`, or what another dialect has in its
+ * place.
+ */
+export const accountsRoutes = [
+  { method: 'GET', path: '/v2/{brand}/users', function: 'accounts', access: 'management' },
+  { method: 'POST', path: '/v2/{brand}/users', function: 'accounts', access: 'management' },
+  { method: 'GET', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
+  { method: 'PATCH', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
+  { method: 'DELETE', path: '/v2/{brand}/users/{id}', function: 'accounts', access: 'management' },
+  { method: 'POST', path: '/v2/{brand}/rotate-token/{id}', function: 'accounts', access: 'management' },
+  { method: 'GET', path: '/v2/{brand}/stats/{id}', function: 'accounts', access: 'management' },
+  { method: 'GET', path: '/v2/{brand}/openapi.json', function: 'accounts', access: 'open' },
+] as const satisfies readonly Route[];

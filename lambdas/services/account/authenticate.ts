@@ -1,0 +1,47 @@
+import { isServed, type Account } from '../../domain/account/account.ts';
+import { readToken, verifyToken, type Access, type MasterSecret } from '../../domain/account/credentials.ts';
+import { HttpError } from '../../domain/httpError.ts';
+import { loadAccount } from '../../stores/account/accounts.ts';
+import { masterSecret, renewedMasterSecret } from '../../stores/account/secrets.ts';
+import { settings } from '../../settings.ts';
+
+export interface Caller {
+  readonly account: Account;
+  /** The access that its token gives. */
+  readonly access: Access;
+}
+
+const unauthorized = (message: string): HttpError =>
+  new HttpError(401, message, { 'www-authenticate': 'Bearer' });
+
+/**
+ * Finds the account that sends a request, by its token. The account is read for each request, strongly consistent, so that
+ * tokens that were replaced are refused from the next request on.
+ *
+ * @throws HttpError 401
+ */
+export async function authenticate(token: string | undefined): Promise<Caller> {
+  if (token === undefined || token === '') {
+    throw unauthorized(
+      'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
+    );
+  }
+  const parts = readToken(token);
+  if (parts === undefined) throw unauthorized('The token is malformed; use it exactly as it was issued.');
+
+  const [account, secret] = await Promise.all([loadAccount(parts.accountId, true), masterSecret()]);
+  const access = account && (await verify(account, secret, parts.password));
+  if (account === undefined || access === undefined) throw unauthorized('The token is not valid.');
+  if (account.region !== settings.region) {
+    throw unauthorized(`The token belongs to the region ${account.region}; this is ${settings.region}.`);
+  }
+  if (!isServed(account)) throw unauthorized('The account is not active.');
+  return { account, access };
+}
+
+/** Verifies a token; where that fails, once more with the master secret read again: a new one may have followed. */
+async function verify(account: Account, secret: MasterSecret, password: string): Promise<Access | undefined> {
+  const access = verifyToken(secret, account, password);
+  if (access !== undefined) return access;
+  return verifyToken(await renewedMasterSecret(), account, password);
+}

@@ -1,0 +1,178 @@
+import type * as answers from '../../api/answers.ts';
+import type { Answer } from '../../api/answers.ts';
+import { fitting, type ShownAs } from '../../api/answerSize.ts';
+import { longestPage, matches, type Filter, type Filterable } from '../../api/filters.ts';
+import { bodyRecord, messageRecord, responseRecord } from '../../api/records.ts';
+import type { Account } from '../../domain/account/account.ts';
+import { now } from '../../domain/clock.ts';
+import { notFound, quote } from '../../domain/httpError.ts';
+import { logSubjectOf } from '../../domain/log/logSubject.ts';
+import {
+  listDeadLetters as listStored,
+  loadDeadLetter,
+  type DeadLetter,
+  type DeadRun,
+  type ListedDeadLetter,
+} from '../../stores/deadLetter/deadLetters.ts';
+import { loadBody } from '../../stores/message/bodies.ts';
+import { loadMessage } from '../../stores/message/history.ts';
+import { isNewer, shardsOf } from '../../stores/shards.ts';
+import { listBudgetMs } from '../log/logs.ts';
+import { idRows, loadedRows, merged, onEach, pageOf, rangeOf, show } from '../pages.ts';
+import { removeDeadLetters } from './size.ts';
+
+export const noSuchDeadLetter = (dlqId: string): Error =>
+  notFound(`There is no dead letter ${quote(dlqId)}.`);
+
+/**
+ * Makes the record of a dead letter as lists show it: without the message's body.
+ *
+ * @param responseBody as much of the last answer's body as was read
+ */
+const deadLetterRecord = (
+  { dlqId, message, responseStatus, responseHeaders, error, retried }: DeadLetter,
+  responseBody: Uint8Array = new Uint8Array(),
+  bodies: ShownAs = 'text',
+): Answer<typeof answers.listedDeadLetter> => ({
+  ...messageRecord(message),
+  dlqId,
+  retried,
+  ...responseRecord({ status: responseStatus, headers: responseHeaders, body: responseBody, error }, bodies),
+});
+
+const filterableOf = ({ message, responseStatus, workflow }: DeadLetter): Filterable => ({
+  ...logSubjectOf(message),
+  responseStatus,
+  run: workflow,
+});
+
+/** A dead letter of a workflow's run. */
+export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
+
+/** A dead letter of an ordinary message. */
+export type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
+
+/** The two kinds are listed and worked on apart: what failed a run is no message that its owner sent. */
+export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>
+  deadLetter.workflow === undefined;
+export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =>
+  deadLetter.workflow !== undefined;
+
+/** Dead letters that are loaded at once where their ids are given. */
+const loadedAtOnce = 10;
+
+/**
+ * Begins to read the dead letters of one kind that a filter selects.
+ *
+ * @returns the rows among which they are, newest first or in the order of the filter's ids; and `selected`, which gives a
+ * row's dead letter, or undefined where the filter does not select it
+ */
+export async function selection<D extends DeadLetter>(
+  account: Account,
+  filter: Filter,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is D,
+) {
+  const time = now();
+  const scope = `${account.id}/dlq`;
+  const range = await rangeOf(scope, filter);
+  const rows: AsyncIterable<ListedDeadLetter> =
+    filter.ids === undefined
+      ? merged(
+          shardsOf(account.id).map((shard) => listStored(shard, range, time)),
+          isNewer,
+        )
+      : loadedRows(idRows(filter.ids, range.behind), loadedAtOnce, async (row) => ({
+          ...row,
+          deadLetter: await loadDeadLetter(account.id, row.id, time),
+        }));
+  const selected = ({ deadLetter }: ListedDeadLetter): D | undefined =>
+    deadLetter !== undefined &&
+    isWanted(deadLetter) &&
+    (filter.ids !== undefined || matches(filter, filterableOf(deadLetter)))
+      ? deadLetter
+      : undefined;
+  return { scope, range, rows, selected };
+}
+
+/** The most dead letters of a bulk operation. Where ids are given, no other filter counts: then it is all of them. */
+export const mostOf = ({ ids, count }: Filter): number =>
+  ids === undefined ? (count ?? Infinity) : Infinity;
+
+export async function listDeadLetters(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.deadLetterPage>> {
+  const { scope, range, rows, selected } = await selection(account, filter, isOfMessage);
+  const limits = {
+    count: filter.ids === undefined ? (filter.count ?? longestPage) : Infinity,
+    budgetMs: listBudgetMs,
+  };
+  const page = await pageOf(rows, range, limits, (row) => [selected(row) ?? []].flat());
+  const { records, cursor } = await show(scope, page.entries, page.next, (deadLetter) =>
+    deadLetterRecord(deadLetter, deadLetter.responseBody),
+  );
+  return { messages: records, cursor };
+}
+
+/**
+ * Reads one dead letter of a kind.
+ *
+ * @throws HttpError 404
+ */
+export async function deadLetterOf<D extends DeadLetter>(
+  account: Account,
+  dlqId: string,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is D,
+): Promise<D> {
+  const deadLetter = await loadDeadLetter(account.id, dlqId, now());
+  if (deadLetter === undefined || !isWanted(deadLetter)) throw noSuchDeadLetter(dlqId);
+  return deadLetter;
+}
+
+/** @throws HttpError 404 */
+export async function getDeadLetter(
+  account: Account,
+  dlqId: string,
+): Promise<Answer<typeof answers.deadLetter>> {
+  const deadLetter = await deadLetterOf(account, dlqId, isOfMessage);
+  const history = await loadMessage(deadLetter.message);
+  if (history === undefined) throw noSuchDeadLetter(dlqId);
+  const { message } = deadLetter;
+  const last = history.attempts.find(({ number }) => number === deadLetter.retried);
+  const body = await loadBody(message.messageId, history.body);
+  return fitting((bodies) => ({
+    ...deadLetterRecord(deadLetter, last?.response.body ?? deadLetter.responseBody, bodies),
+    ...bodyRecord(body, message.redaction, bodies),
+  }));
+}
+
+/** @throws HttpError 404 */
+export async function deleteDeadLetter(
+  account: Account,
+  dlqId: string,
+  isWanted: (deadLetter: DeadLetter) => boolean = isOfMessage,
+): Promise<void> {
+  const deadLetter = await loadDeadLetter(account.id, dlqId, now());
+  const isDeleted =
+    deadLetter !== undefined &&
+    isWanted(deadLetter) &&
+    (await removeDeadLetters(account.id, [deadLetter], 'deleted')).size > 0;
+  if (!isDeleted) throw noSuchDeadLetter(dlqId);
+}
+
+/** Dead letters that one step of a bulk deletion takes. */
+const deletedAtOnce = 20;
+
+export async function deleteDeadLetters(
+  account: Account,
+  filter: Filter,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is DeadLetter = isOfMessage,
+): Promise<Answer<typeof answers.deleted>> {
+  const { scope, rows, selected } = await selection(account, filter, isWanted);
+  let deleted = 0;
+  const limits = { count: mostOf(filter), atOnce: deletedAtOnce };
+  const cursor = await onEach(scope, rows, limits, selected, async (some) => {
+    deleted += (await removeDeadLetters(account.id, some, 'deleted')).size;
+  });
+  return { deleted, cursor };
+}

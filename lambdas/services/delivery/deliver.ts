@@ -1,0 +1,159 @@
+/**
+ * Delivery of one message, one attempt at a time.
+ *
+ * An attempt passes its lanes, is made, the messages that need its whole response are stored, it is recorded, and what follows
+ * from the record is released: the next attempt, callbacks, the dead letter, the next in its lanes. The record is a conditional
+ * write, and all that comes after it can be done again from it. So whenever a worker dies, its work is redelivered and finds
+ * either no record, and makes the attempt again, or a record, and continues from it. Nothing is lost; the request may be made
+ * twice.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { isServed, type Account } from '../../domain/account/account.ts';
+import { now, secondMs } from '../../domain/clock.ts';
+import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
+import { timeOfId } from '../../domain/ids.ts';
+import { isOver } from '../../domain/message/isOver.ts';
+import type { Message } from '../../domain/message/message.ts';
+import { attemptWork, type AttemptWork } from '../../domain/work/work.ts';
+import { log } from '../../log.ts';
+import { loadBody } from '../../stores/message/bodies.ts';
+import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
+import { endMessage } from '../../stores/message/messages.ts';
+import { sendWork } from '../../transport/work.ts';
+import type { Passage } from '../lane/passage.ts';
+import type { OpenedDelivery } from '../workflow/openDelivery.ts';
+import { callDestination } from './callDestination.ts';
+import { continueAgain } from './continuations.ts';
+import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
+import { dueTimeOf, recordOf } from './history.ts';
+import { declineLanes, leaveEndedLanes, passLanes, waitForAccount } from './lanes.ts';
+import { leaveAsCallback } from '../lane/queueSlot.ts';
+import { ownerOf } from './owner.ts';
+
+/**
+ * Makes an attempt that is due and was not made yet.
+ *
+ * @param isAgain whether the work has been handed out before: the attempt may be under way, or in a waiting line
+ * @throws when the work must be done again: nothing was decided yet
+ */
+export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void> {
+  const history = (await loadMessage(work)) ?? (await loadSoon(work));
+  if (history === undefined) {
+    await waitForRow(work);
+    return;
+  }
+  const recorded = recordOf(history, work.attempt);
+  if (recorded !== undefined) {
+    // Otherwise the worker that recorded it goes on, or the redelivery of its work does.
+    if (isAgain || work.isFollowUp === true) await continueAgain(history, recorded);
+    else if (isOver(history)) await leaveAsCallback(history.message);
+    await declineLanes(work, isOver(history) ? 'over' : 'goesOn');
+    return;
+  }
+  if (work.isFollowUp === true) return;
+  if (history.end !== undefined) {
+    await leaveEndedLanes(history.message, work, isAgain);
+    return;
+  }
+
+  const dueAt = dueTimeOf(history, work.attempt);
+  if (now() < dueAt) {
+    await sendWork(attemptWork(history.message, work.attempt), dueAt);
+    return;
+  }
+  const [account, body] = await Promise.all([
+    ownerOf(history.message),
+    loadBody(work.messageId, history.body),
+  ]);
+  if (account === undefined) return;
+  if (!isServed(account)) {
+    await waitForAccount(history, account, work, isAgain);
+    return;
+  }
+  const ready = await readyToSend({ history, account, body });
+  if (ready === undefined) {
+    await followUpRun(history.message, account);
+    await endMessage(history.message, 'CANCELED', now());
+    await leaveEndedLanes(history.message, work, isAgain);
+    return;
+  }
+  const passage = await passLanes(history, account, work, isAgain);
+  if (passage !== undefined) await makeAttempt(ready, work.attempt, passage);
+}
+
+/** Does what follows the end of a message's run: whoever ended it may have died before it did, and this is the last that looks. */
+async function followUpRun({ workflow }: Message, account: Account): Promise<void> {
+  if (workflow === undefined) return;
+  const { followUpEnd } = await import('../workflow/forWorkers.ts');
+  await followUpEnd(account, workflow);
+}
+
+/** A message with the request that delivers it. */
+interface ReadyMessage extends LoadedMessage {
+  readonly request: OpenedDelivery;
+}
+
+/** @returns undefined for a message of a run that has ended */
+async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage | undefined> {
+  const { message } = loaded.history;
+  if (message.workflow === undefined) {
+    return { ...loaded, request: { message, body: loaded.body, errorOf: () => undefined } };
+  }
+  // Few messages are of runs, and what they need is loaded when the first comes.
+  const { openDelivery } = await import('../workflow/forWorkers.ts');
+  const request = await openDelivery(message, message.workflow, loaded.body);
+  return request && { ...loaded, request };
+}
+
+const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptWork): boolean =>
+  now() - madeAt < rowPatienceMs;
+
+/** Work mostly overtakes its row by a few milliseconds. */
+const soonMs = [10, 30, 90];
+
+/** Looks a few times more for the message of young work. */
+async function loadSoon(work: AttemptWork): Promise<MessageHistory | undefined> {
+  if (!isYoung(work)) return undefined;
+  for (const pauseMs of soonMs) {
+    await setTimeout(pauseMs);
+    const history = await loadMessage(work);
+    if (history !== undefined) return history;
+  }
+  return undefined;
+}
+
+/** A request to the API ends after 29 s: a row that is not there by then will not come. */
+const rowPatienceMs = 30 * secondMs;
+
+/** Work may overtake the row that is written beside it: young work is sent again, the row of old work is lost. */
+async function waitForRow(work: AttemptWork): Promise<void> {
+  if (isYoung(work)) {
+    await sendWork(work, now() + secondMs);
+    return;
+  }
+  await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);
+  log.warn('An attempt of no message was dropped', { messageId: work.messageId });
+}
+
+/** Makes an attempt, and leaves its lanes once it is recorded. */
+async function makeAttempt(
+  { request, ...loaded }: ReadyMessage,
+  number: number,
+  passage: Passage,
+): Promise<void> {
+  const startedAt = now();
+  try {
+    const answer = await callDestination(request.message, number, loaded.account, request.body);
+    const recordedAt = now();
+    const error = request.errorOf(answer);
+    const response = error === undefined ? answer : { ...answer, error };
+    const outcome: Outcome =
+      error === undefined
+        ? await outcomeOf(request.message, number, response, recordedAt)
+        : { state: 'FAILED' };
+    const result = { number, startedAt, recordedAt, response, outcome };
+    await finishAttempt(loaded, result, { release: passage.release });
+  } finally {
+    await passage.release();
+  }
+}

@@ -1,0 +1,96 @@
+import { limitsOf, type Account } from '../../domain/account/account.ts';
+import { beginningOf } from '../../domain/bytes.ts';
+import type { DestinationResponse, Outcome } from '../../domain/delivery/outcome.ts';
+import type { Attempt, Message } from '../../domain/message/message.ts';
+import { TransientError } from '../../domain/work/fault.ts';
+import { log, urlForLog } from '../../log.ts';
+import { isEnded, type MessageHistory } from '../../stores/message/history.ts';
+import { recordAttempt } from '../../stores/message/messages.ts';
+import { countFollowing } from '../usage/counter.ts';
+import type { Store } from './continuation.ts';
+import { callbackIdsOf } from './callbacks.ts';
+import { continueFrom, messagesToStore } from './continuations.ts';
+
+/** A message with all that its attempt needs. */
+export interface LoadedMessage {
+  readonly history: MessageHistory;
+  readonly account: Account;
+  /** The message's body. */
+  readonly body: Uint8Array;
+}
+
+/** The response to an attempt, and the outcome that was decided from it. */
+export interface AttemptResult {
+  /** 0 for the first delivery. */
+  readonly number: number;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Unix milliseconds at which the outcome was decided. */
+  readonly recordedAt: number;
+  readonly response: DestinationResponse;
+  readonly outcome: Outcome;
+}
+
+/**
+ * Stores what needs the whole response, records the attempt, and continues from the record.
+ *
+ * @param storeMessage how a message is stored, or done without
+ * @param release called once the attempt is recorded, beside all else that follows
+ * @throws when the attempt's work must be done again
+ */
+export async function finishAttempt(
+  { history, account, body }: LoadedMessage,
+  { number, startedAt, recordedAt, response, outcome: decided }: AttemptResult,
+  {
+    storeMessage = (store) => store(),
+    release,
+  }: {
+    readonly storeMessage?: (store: Store) => Promise<void>;
+    readonly release?: () => Promise<void>;
+  } = {},
+): Promise<void> {
+  const { message } = history;
+  const outcome = await unlessCancelled(message, decided);
+  const keptBody = beginningOf(response.body, limitsOf(account).max_events_size);
+  const attempt: Attempt = {
+    number,
+    startedAt,
+    recordedAt,
+    ...outcome,
+    response: { ...response, body: keptBody },
+  };
+  const messages = messagesToStore({ history, account, attempt, body, response });
+  await Promise.all(messages.map(storeMessage));
+
+  const isFirst = await recordAttempt(message, attempt);
+  logAttempt(message, attempt, isFirst);
+  // Another worker has recorded it and continues. Should that one die before it does, the redelivery of this work continues.
+  if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
+  await Promise.all([
+    continueFrom({ history, account, attempt }),
+    countFollowing(account, callbackIdsOf({ history, account, attempt }).length),
+    release?.(),
+  ]);
+}
+
+/** Nothing follows an attempt that failed after its message was cancelled. Only failures cost this read. */
+async function unlessCancelled(
+  message: Message,
+  outcome: Outcome,
+): Promise<Outcome | { readonly state: 'CANCELED' }> {
+  if (outcome.state === 'DELIVERED' || !(await isEnded(message))) return outcome;
+  return { state: 'CANCELED' };
+}
+
+function logAttempt({ messageId, url }: Message, attempt: Attempt, isFirst: boolean): void {
+  log[attempt.state === 'DELIVERED' ? 'info' : 'warn']('attempt', {
+    messageId,
+    attempt: attempt.number,
+    url: urlForLog(url),
+    status: attempt.response.status,
+    error: attempt.response.error,
+    durationMs: attempt.recordedAt - attempt.startedAt,
+    outcome: attempt.state,
+    ...(isFirst ? {} : { repeated: true }),
+  });
+}

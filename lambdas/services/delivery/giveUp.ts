@@ -1,0 +1,106 @@
+import { isServed } from '../../domain/account/account.ts';
+import { now } from '../../domain/clock.ts';
+import type { Message } from '../../domain/message/message.ts';
+import { isFault } from '../../domain/work/fault.ts';
+import { mostFaults, type GiveUpReason } from '../../domain/work/redelivery.ts';
+import type { AttemptWork } from '../../domain/work/work.ts';
+import { log } from '../../log.ts';
+import { loadBody } from '../../stores/message/bodies.ts';
+import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
+import { continueAgain } from './continuations.ts';
+import { finishAttempt } from './finishAttempt.ts';
+import { recordOf } from './history.ts';
+import { declineLanes, leaveEndedLanes, leaveLanesAgain, waitForAccount } from './lanes.ts';
+import { leaveAsCallback } from '../lane/queueSlot.ts';
+import { ownerOf } from './owner.ts';
+
+/** The errors with which a message that is given up fails. */
+const errors: Readonly<Record<GiveUpReason, string>> = {
+  deaths:
+    'The delivery worker died each time it was to make this attempt, at last with nothing else to do; see its log.',
+  faults: `The service itself failed ${mostFaults} times with this attempt, which the destination may have got; the log of the delivery workers has the errors under the message's id.`,
+};
+
+/**
+ * Ends a message that kills its worker, or that the service itself fails with: it fails, visibly, in the dead letter queue. The
+ * reason may be its body, a callback, or what follows from a recorded attempt; each is done without where it fails again.
+ *
+ * @throws when this has to be done again
+ */
+export async function giveUpAttempt(work: AttemptWork, why: GiveUpReason): Promise<void> {
+  const history = await loadMessage(work);
+  if (history === undefined) {
+    await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);
+    return;
+  }
+  const number = await attemptToFail(history, work.attempt);
+  if (number === undefined) return;
+  if (history.end !== undefined) {
+    await leaveEndedLanes(history.message, work, true);
+    return;
+  }
+  const { message } = history;
+  const account = await ownerOf(message);
+  if (account === undefined) return;
+  if (!isServed(account)) {
+    await waitForAccount(history, account, work, true);
+    return;
+  }
+  const body = await bodyForCallbacks(history);
+  const time = now();
+  const response = { status: 0, error: errors[why], headers: [], body: new Uint8Array() };
+  const result = {
+    number,
+    startedAt: time,
+    recordedAt: time,
+    response,
+    outcome: { state: 'FAILED' },
+  } as const;
+  await finishAttempt({ history, account, body }, result, {
+    storeMessage: (store) => unlessFault(message, store),
+    release: () => leaveLanesAgain(message, number),
+  });
+  await declineLanes(work, 'over');
+}
+
+/** @returns undefined where nothing is left to fail: the attempt is recorded, and all that follows from it is done */
+async function attemptToFail(history: MessageHistory, number: number): Promise<number | undefined> {
+  const recorded = recordOf(history, number);
+  if (recorded === undefined) return number;
+  try {
+    await continueAgain(history, recorded);
+    return undefined;
+  } catch (error) {
+    // A record stays as it is: only the next attempt can fail in its place.
+    if (recorded.state !== 'RETRY' || !isFault(error)) throw error;
+    logFault(history.message, error);
+  }
+  return recordOf(history, number + 1) === undefined ? number + 1 : undefined;
+}
+
+/** @returns the message's body, empty where no callback asks for it or it cannot be had */
+async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint8Array> {
+  let loaded: Uint8Array = new Uint8Array();
+  if (message.callback === undefined && message.failureCallback === undefined) return loaded;
+  await unlessFault(message, async () => {
+    loaded = await loadBody(message.messageId, body);
+  });
+  return loaded;
+}
+
+/** Does work that a message which is given up can go without. */
+async function unlessFault(message: Message, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    logFault(message, error);
+  }
+}
+
+function logFault({ messageId }: Message, error: unknown): void {
+  log.error('A message that is given up goes without what the service fails with', {
+    messageId,
+    error: error instanceof Error ? error : String(error),
+  });
+}

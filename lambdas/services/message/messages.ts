@@ -1,0 +1,134 @@
+import { filterable } from '../../api/logEntries.ts';
+import type { Account } from '../../domain/account/account.ts';
+import type * as answers from '../../api/answers.ts';
+import type { Answer } from '../../api/answers.ts';
+import { fitting } from '../../api/answerSize.ts';
+import { now } from '../../domain/clock.ts';
+import { longestPage, matches, type Filter } from '../../api/filters.ts';
+import { badRequest, notFound, quote } from '../../domain/httpError.ts';
+import { eachOf } from '../../domain/lists.ts';
+import { isOver } from '../../domain/message/isOver.ts';
+import type { Message } from '../../domain/message/message.ts';
+import { bodyRecord, messageRecord } from '../../api/records.ts';
+import { loadBody } from '../../stores/message/bodies.ts';
+import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
+import { listMessages, type ListedMessage } from '../../stores/message/list.ts';
+import { endMessage } from '../../stores/message/messages.ts';
+import type { LastAttempt } from '../../stores/message/rows.ts';
+import { isNewer, shardsOf } from '../../stores/shards.ts';
+import { isFarFrom, withdrawFar } from '../../transport/work.ts';
+import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
+import { idRows, merged, onEach, placeAt, rangeOf } from '../pages.ts';
+
+const noSuchMessage = (messageId: string): Error =>
+  notFound(`There is no message ${quote(messageId)} that waits for its delivery.`);
+
+async function loadWaiting(account: Account, messageId: string): Promise<MessageHistory> {
+  const history = await loadMessage({ accountId: account.id, messageId });
+  if (history === undefined || isOver(history)) throw noSuchMessage(messageId);
+  return history;
+}
+
+/** @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled */
+export async function getMessage(
+  account: Account,
+  messageId: string,
+): Promise<Answer<typeof answers.message>> {
+  const history = await loadWaiting(account, messageId);
+  const { message, attempts } = history;
+  const body = await loadBody(messageId, history.body);
+  return fitting((bodies) => ({
+    ...messageRecord(message),
+    ...bodyRecord(body, message.redaction, bodies),
+    retried: attempts.length,
+    nextDeliveryTime: attempts.at(-1)?.nextDeliveryAt ?? message.notBefore,
+  }));
+}
+
+/**
+ * Withdraws a message: no attempt starts after this. One that is in flight may still arrive.
+ *
+ * @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled; 400 for one of a workflow's run, which
+ * would wait for it for ever
+ */
+export async function cancelMessage(account: Account, messageId: string): Promise<void> {
+  const { message, attempts } = await loadWaiting(account, messageId);
+  if (message.workflow !== undefined) {
+    throw badRequest(
+      `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; cancel the run.`,
+    );
+  }
+  if (!(await withdraw(message, attempts.at(-1)))) throw noSuchMessage(messageId);
+}
+
+/**
+ * Ends a message, and takes back its next attempt where Scheduler keeps it. The worker of an attempt that is not taken back
+ * finds the end.
+ *
+ * @returns whether it had not ended before
+ */
+export async function withdraw(message: Message, last: LastAttempt | undefined): Promise<boolean> {
+  const isFirst = await endMessage(message, 'CANCELED', now());
+  const sentAt = last?.recordedAt ?? message.createdAt;
+  const dueAt = last?.nextDeliveryAt ?? message.notBefore;
+  if (isFirst) await withdrawFromLanes(message, last);
+  if (isFirst && isFarFrom(sentAt, dueAt)) {
+    await withdrawFar(message.messageId, last === undefined ? 0 : last.number + 1);
+  }
+  return isFirst;
+}
+
+/** Entries that a bulk operation works on at once. */
+export const bulkAtOnce = 10;
+
+/**
+ * Withdraws messages by their ids, or all that match a filter. Safe to repeat.
+ *
+ * @returns the number of messages withdrawn, and a cursor when the time did not suffice for all
+ */
+export async function cancelMessages(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.cancelled>> {
+  const scope = `${account.id}/messages`;
+  let cancelled = 0;
+  if (filter.ids !== undefined) {
+    const ids = idRows(filter.ids, await placeAt(scope, filter.cursor));
+    const limits = { count: Infinity, atOnce: bulkAtOnce };
+    const cursor = await onEach(
+      scope,
+      ids,
+      limits,
+      ({ id }) => id,
+      (some) =>
+        eachOf(some, bulkAtOnce, async (messageId) => {
+          const history = await loadMessage({ accountId: account.id, messageId });
+          if (history === undefined || isOver(history) || history.message.workflow !== undefined) return;
+          if (await withdraw(history.message, history.attempts.at(-1))) cancelled += 1;
+        }),
+    );
+    return { cancelled, cursor };
+  }
+
+  const range = await rangeOf(scope, filter);
+  const rows = merged(
+    shardsOf(account.id).map((shard) => listMessages(shard, range)),
+    isNewer,
+  );
+  // Those of runs are cancelled with their run.
+  const isWanted = ({ isOver: hasEnded, message }: ListedMessage): boolean =>
+    !hasEnded && message.workflow === undefined;
+  // The published clients send a count of 100, the length of a page, where they mean all.
+  const count = filter.count === undefined || filter.count === longestPage ? Infinity : filter.count;
+  const cursor = await onEach(
+    scope,
+    rows,
+    { count, atOnce: bulkAtOnce },
+    (row) => (isWanted(row) && matches(filter, filterable(row.message)) ? row : undefined),
+    (some) =>
+      eachOf(some, bulkAtOnce, async ({ message, last }) => {
+        if (await withdraw(message, last)) cancelled += 1;
+      }),
+  );
+  return { cancelled, cursor };
+}

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type * as answers from '../../api/answers.ts';
+import type { Answer } from '../../api/answers.ts';
+import { ConfigReader } from '../../api/dialect.ts';
+import { configWithKnownCredentials, parsePublishOptions } from '../../api/publishOptions.ts';
+import { formatScheduleSettings, scheduleSettings } from '../../api/scheduleSettings.ts';
+import { limitsOf, type Account } from '../../domain/account/account.ts';
+import { now } from '../../domain/clock.ts';
+import { parseDestination } from '../../domain/delivery/destination.ts';
+import { withKnownCredentials } from '../../domain/delivery/urlCredentials.ts';
+import type { Header } from '../../domain/headers.ts';
+import { badRequest, overLimit, quote } from '../../domain/httpError.ts';
+import { newId } from '../../domain/ids.ts';
+import { passedOn } from '../../domain/message/forwarding.ts';
+import { parseName } from '../../domain/names.ts';
+import { parseCron, type Cron } from '../../domain/schedule/cron.ts';
+import type { Schedule } from '../../domain/schedule/schedule.ts';
+import { storeBody } from '../../stores/message/bodies.ts';
+import {
+  deleteSchedule as deleteStored,
+  listSchedules as listStored,
+  loadSchedule,
+  saveSchedule,
+  setPaused,
+  type StoredSchedule,
+} from '../../stores/schedule/schedules.ts';
+import { destinationRules } from '../delivery/destinations.ts';
+import { ensureQueue } from '../lane/queues.ts';
+import { prepare, withQuery, type PublishRequest } from '../message/prepare.ts';
+import { retryOnConflict } from '../retryOnConflict.ts';
+import { startFiring, stopFiring } from './firing.ts';
+import { noSuchSchedule } from './shownSchedules.ts';
+
+/** A request for a schedule: a publish that says when, with a cron expression. */
+export type ScheduleRequest = PublishRequest;
+
+function readCron(reader: ConfigReader): Cron {
+  const cron = reader.read('cron', parseCron);
+  if (cron === undefined) {
+    throw badRequest(
+      `${reader.field('cron')} is missing; allowed is a cron expression such as "*/5 * * * *".`,
+    );
+  }
+  return cron;
+}
+
+/** @throws HttpError 412 when the account has as many schedules as it may */
+async function checkRoom(account: Account): Promise<void> {
+  const { max_schedules: most } = limitsOf(account);
+  const schedules = await listStored(account.id);
+  if (schedules.length >= most) {
+    throw overLimit(
+      `The schedule would be number ${schedules.length + 1}, but the account's limit max_schedules is ${most}.`,
+    );
+  }
+}
+
+/**
+ * Creates a schedule, or replaces the one with the same id.
+ *
+ * Each save has an id of its own, and is made in this order: Scheduler fires it, its body is stored, its row is written.
+ * It counts from its row on: a fire of any other save publishes nothing, and ends what is left of that save. So wherever
+ * this fails, either the old schedule or the new one is there, whole, and nothing of the other outlives its next fire.
+ *
+ * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
+ */
+export async function createSchedule(
+  account: Account,
+  request: ScheduleRequest,
+): Promise<Answer<typeof answers.scheduled>> {
+  const { prefix, config, callerIp, body, queueName } = request;
+  const reader = new ConfigReader(prefix, config);
+  const cron = readCron(reader);
+  const scheduleId = reader.read('schedule-id', parseName) ?? newId('scd', now());
+  // A request that could not be published is not scheduled either.
+  await prepare(account, request);
+  const view = await settingsOf(account, request);
+
+  const refusal = `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`;
+  return retryOnConflict(refusal, async () => {
+    const before = await loadSchedule(account.id, scheduleId);
+    if (before === undefined) await checkRoom(account);
+    await ensureQueue(account, queueName);
+    const saveId = newId('scd', now());
+    const kept = { accountId: account.id, messageId: saveId, expiresAt: Infinity };
+    const unstored: Schedule = {
+      accountId: account.id,
+      scheduleId,
+      saveId,
+      seed: before?.seed ?? randomUUID(),
+      cron: cron.text,
+      ...destinationOf(request, before?.destination),
+      prefix,
+      config: configWithKnownCredentials(config, before?.config),
+      otherHeaders: headersToKeep(request),
+      queueName,
+      view,
+      callerIp,
+      createdAt: before?.createdAt ?? now(),
+      isPaused: before?.isPaused ?? false,
+      lastFire: before?.lastFire,
+    };
+    await startFiring(unstored, cron);
+    const schedule = { ...unstored, body: await storeBody(kept, body, now()) };
+    const isOurs = await isSaved(schedule, before?.saveId);
+    const leftOver = isOurs ? before : schedule;
+    if (leftOver !== undefined) await stopFiring(leftOver);
+    return isOurs ? { scheduleId } : undefined;
+  });
+}
+
+/** The settings of a request, as the schedule's row keeps them. */
+async function settingsOf(account: Account, request: ScheduleRequest): Promise<string> {
+  const time = now();
+  const options = parsePublishOptions(request, account, await destinationRules(request.host), time);
+  return formatScheduleSettings(scheduleSettings(options, time, request));
+}
+
+/**
+ * The destination to which a schedule publishes. Query parameters that are not the service's belong to a URL; a group's are
+ * kept, and go to its endpoints.
+ *
+ * @param before the destination of the schedule that is replaced
+ */
+function destinationOf(
+  { destination, otherQuery }: ScheduleRequest,
+  before: string | undefined,
+): Pick<Schedule, 'destination' | 'otherQuery'> {
+  const parsed = parseDestination(destination);
+  if (parsed.kind === 'group') return { destination: parsed.name, otherQuery };
+  return { destination: withKnownCredentials(withQuery(parsed.url, otherQuery), before), otherQuery: [] };
+}
+
+/**
+ * The request's headers that a schedule keeps: those that may be forwarded, never the token. A URL group may say in its
+ * default headers that they are forwarded, and what it says counts at each fire: so for a group they are kept in any case.
+ */
+function headersToKeep({ prefix, config, destination, otherHeaders }: ScheduleRequest): readonly Header[] {
+  const said = new ConfigReader(prefix, config).single('header-forward');
+  const mayForward =
+    said === undefined ? parseDestination(destination).kind === 'group' : /^true$/i.test(said);
+  return mayForward ? passedOn(otherHeaders) : otherHeaders.filter(([name]) => name === 'content-type');
+}
+
+/**
+ * Writes a schedule's row in the place of what was read.
+ *
+ * @returns false when somebody else was faster. A row of this very save is this call's own: the SDK sends a write again
+ * when its answer is lost, and the second one is refused.
+ */
+const isSaved = async (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> =>
+  (await saveSchedule(schedule, readSaveId)) ||
+  (await loadSchedule(schedule.accountId, schedule.scheduleId))?.saveId === schedule.saveId;
+
+/** @throws HttpError 404 */
+export async function deleteSchedule(account: Account, scheduleId: string): Promise<void> {
+  const deleted = await deleteStored(account.id, scheduleId);
+  if (deleted === undefined) throw noSuchSchedule(scheduleId);
+  await stopFiring(deleted);
+}
+
+/**
+ * Pauses a schedule, or resumes it. Fires of a paused schedule publish nothing, and are not made up for later.
+ *
+ * @throws HttpError 404
+ */
+export async function pauseSchedule(account: Account, scheduleId: string, isPaused: boolean): Promise<void> {
+  if (!(await setPaused(account.id, scheduleId, isPaused))) throw noSuchSchedule(scheduleId);
+}

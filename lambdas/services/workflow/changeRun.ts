@@ -1,0 +1,63 @@
+/** Changes of runs: each is one record behind the last one of the run's journal. */
+import { setTimeout } from 'node:timers/promises';
+import { now, secondMs } from '../../domain/clock.ts';
+import { TransientError } from '../../domain/work/fault.ts';
+import { headAfter, type Head, type JournalRecord } from '../../domain/workflow/journal.ts';
+import { appendRecord, loadHead, type RunKey } from '../../stores/workflow/journals.ts';
+
+/** The change of a run that was decided on, as it is now. */
+export interface Decision<T> {
+  /** Absent where nothing is to be written. */
+  readonly record?: JournalRecord | undefined;
+  /** Unix milliseconds until which all records of the run are needed, as far as this one tells. */
+  readonly keptUntil?: number | undefined;
+  readonly result: T;
+}
+
+export interface Change<T> {
+  readonly result: T;
+  /** True of the run now; undefined for an id that has no run. */
+  readonly head: Head | undefined;
+  /** The record that was written. */
+  readonly record: JournalRecord | undefined;
+}
+
+/** So many others wrote the same journal in the meantime that this process gives up for now. */
+export class RunBusy extends TransientError {
+  override readonly name = 'RunBusy';
+}
+
+/** Others had their turn for so long. A request to the API ends after 28 s, and has more to do than this. */
+const patienceMs = 10 * secondMs;
+/** A pause is at most so many times as long as a write takes: so about as many others have their turn meanwhile. */
+const longestPauseInTurns = 64;
+const longestPauseMs = secondMs;
+
+/**
+ * Changes a run: `decide` is called with what is true of it, and again where another process was faster.
+ *
+ * @throws RunBusy when others were faster for 10 s; nothing is changed then
+ */
+export async function changeRun<T>(
+  key: RunKey,
+  decide: (head: Head | undefined) => Decision<T> | Promise<Decision<T>>,
+): Promise<Change<T>> {
+  const until = now() + patienceMs;
+  let head = await loadHead(key);
+  for (let tries = 0; ; tries += 1) {
+    const { record, keptUntil, result } = await decide(head);
+    if (record === undefined) return { result, head, record };
+    const after = headAfter(head, record, keptUntil);
+    const sentAt = now();
+    const found = await appendRecord(key, { record, head: after });
+    if (found === undefined) return { result, head: after, record };
+    if (now() > until) throw new RunBusy(`The run ${key.runId} is written by too many at once.`);
+    if (tries > 0) {
+      const turnMs = 2 * Math.max(1, now() - sentAt);
+      const pauseMs = Math.min(longestPauseMs, turnMs * Math.min(longestPauseInTurns, 2 ** tries));
+      await setTimeout(Math.ceil(Math.random() * pauseMs));
+    }
+    // The first time that is what the other has written; later more may have followed.
+    head = tries === 0 ? found : await loadHead(key);
+  }
+}

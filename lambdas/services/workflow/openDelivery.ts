@@ -1,0 +1,110 @@
+/** A message of a run as it is delivered: its headers, and the body of a list, are made of the run's journal at that moment. */
+import type { DestinationResponse } from '../../domain/delivery/outcome.ts';
+import type { Message } from '../../domain/message/message.ts';
+import type { WorkflowPart } from '../../domain/message/workflowPart.ts';
+import {
+  callResultHeaders,
+  failureHeaders,
+  listHeaders,
+  type DeliveringRun,
+} from '../../domain/workflow/deliveryHeaders.ts';
+import { wrongDestination } from '../../domain/workflow/endpointAnswer.ts';
+import type { Head, ListedEntry, RunStart } from '../../domain/workflow/journal.ts';
+import { isLazy, listBody, listBytes } from '../../domain/workflow/listBody.ts';
+import { hasEnded } from '../../domain/workflow/run.ts';
+import { settings } from '../../settings.ts';
+import { loadHead, type RunKey } from '../../stores/workflow/journals.ts';
+import { factsOf } from './facts.ts';
+import { loadRun, type LoadedRun } from './loadRun.ts';
+import { fitsIntoAnswer, loadEntryBodies, sizeOf } from './runEntries.ts';
+
+/** A message that is ready to be sent. */
+export interface OpenedDelivery {
+  /** With all headers that its run gives it. */
+  readonly message: Message;
+  readonly body: Uint8Array;
+  /** Finds out from a successful answer that the run cannot go on: its error; undefined when all is well. */
+  readonly errorOf: (response: DestinationResponse) => string | undefined;
+}
+
+const allIsWell = (): undefined => undefined;
+
+const { headerPrefixes } = settings;
+
+const deliveringRun = (
+  { runId }: RunKey,
+  { createdAt }: Pick<Head, 'createdAt'>,
+  start: RunStart,
+): DeliveringRun => ({
+  runId,
+  createdAt,
+  url: start.url,
+  prefix: start.prefix,
+  forwarded: start.forwarded,
+  sdkVersion: start.sdkVersion,
+  isUnknownClient: start.isUnknownClient,
+});
+
+/**
+ * Makes a message of a run ready to be sent.
+ *
+ * @param body the message's own
+ * @returns undefined where the run has ended, and the message is to be dropped
+ */
+export async function openDelivery(
+  message: Message,
+  part: WorkflowPart,
+  body: Uint8Array,
+): Promise<OpenedDelivery | undefined> {
+  const key = { accountId: message.accountId, runId: part.runId };
+  if (part.role === 'list') return openList(message, key, part);
+  const head = await loadHead(key);
+  const isOfRun = head?.startSeq === part.startSeq;
+  if (part.role === 'failureRequest') {
+    // It is delivered after the end; and after the start of another run with the same id, which its facts do not concern.
+    const run = isOfRun ? undefined : await loadRun(key, part.startSeq);
+    const start = isOfRun ? await factsOf(key, head) : run?.start;
+    if (start === undefined) return undefined;
+    const headers = failureHeaders(deliveringRun(key, part, start), message.headers, headerPrefixes);
+    return { message: { ...message, headers }, body, errorOf: allIsWell };
+  }
+  if (!isOfRun || hasEnded(head.state)) return undefined;
+  if (part.role === 'call') return { message, body, errorOf: allIsWell };
+  const start = await factsOf(key, head);
+  const headers = callResultHeaders(deliveringRun(key, head, start), message.headers, headerPrefixes);
+  return { message: { ...message, headers }, body, errorOf: allIsWell };
+}
+
+/** The entries that a delivery shows: all before the one it delivers, and that one. */
+function entriesFor({ entries, upgrades }: LoadedRun, messageId: string): readonly ListedEntry[] {
+  const index = upgrades.includes(messageId)
+    ? 0
+    : entries.findIndex((entry) => entry.messageId === messageId);
+  return entries.slice(0, index + 1);
+}
+
+async function openList(
+  message: Message,
+  key: RunKey,
+  { startSeq }: WorkflowPart,
+): Promise<OpenedDelivery | undefined> {
+  const run = await loadRun(key, startSeq);
+  if (run === undefined || hasEnded(run.head.state)) return undefined;
+  const entries = entriesFor(run, message.messageId);
+  const delivered = entries.at(-1);
+  if (delivered === undefined) throw new Error(`The entry of ${message.messageId} is not in its run.`);
+  const { head, start } = run;
+  const features = new Set(start.features);
+  const bytes = listBytes(entries.map(sizeOf));
+  // The client reads the whole list, and not only as far as this delivery shows it.
+  const isEmpty =
+    isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && fitsIntoAnswer(run.entries);
+  const own = delivered.forwarded ?? [];
+  const headers = listHeaders(deliveringRun(key, head, start), own, headerPrefixes);
+  return {
+    message: { ...message, headers },
+    body: isEmpty ? new Uint8Array() : listBody(await loadEntryBodies(entries)),
+    errorOf:
+      entries.length > 1 ? allIsWell : (response) => wrongDestination({ ...start, features }, response),
+  };
+}

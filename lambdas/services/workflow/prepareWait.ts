@@ -1,0 +1,82 @@
+/** Reads a request to wait for an event. Nothing is stored here. */
+import { checkBodySize } from '../../domain/message/bodySize.ts';
+import { canonicalize } from '../../api/dialect.ts';
+import { parsePublishOptions, type PublishOptions } from '../../api/publishOptions.ts';
+import { limitsOf, type Account } from '../../domain/account/account.ts';
+import { now, secondMs } from '../../domain/clock.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { readHeaders, type Header } from '../../domain/headers.ts';
+import { HttpError, overLimit } from '../../domain/httpError.ts';
+import { passedOn } from '../../domain/message/forwarding.ts';
+import { checkEventId } from '../../domain/workflow/events.ts';
+import { ordinaryConfig } from '../../domain/workflow/ordinaryConfig.ts';
+import { parseWait, type Wait } from '../../domain/workflow/waiting.ts';
+import type { SubmissionMessage } from '../../domain/workflow/workflowMessage.ts';
+import { settings } from '../../settings.ts';
+import { destinationRules } from '../delivery/destinations.ts';
+import { urlOf } from '../message/prepare.ts';
+import { refusalOf } from './prepare.ts';
+
+/** A request to wait for an event. */
+export interface WaitRequest {
+  readonly eventId: string;
+  readonly message: SubmissionMessage;
+  /** All of the request; names in lower case. */
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array;
+  readonly prefix: string;
+  readonly callerIp: string;
+  /** The host of the service that the request was sent to. */
+  readonly host: string;
+}
+
+export interface PreparedWait extends Wait {
+  /** Headers of the request that may be shown. */
+  readonly headers: readonly Header[];
+  readonly options: PublishOptions;
+  /** Headers for the delivery of the time-out. */
+  readonly timeoutForwarded: readonly Header[];
+}
+
+/**
+ * Reads a request to wait.
+ *
+ * @throws HttpError 400 where its run has ended or is not known, 412 for what can never be accepted
+ */
+export async function prepareWait(account: Account, request: WaitRequest): Promise<PreparedWait> {
+  try {
+    return await read(account, request);
+  } catch (error) {
+    throw error instanceof HttpError ? await refusalOf(account, request.message, error) : error;
+  }
+}
+
+async function read(account: Account, request: WaitRequest): Promise<PreparedWait> {
+  const limits = limitsOf(account);
+  const { body, prefix } = request;
+  checkBodySize(account, body);
+  checkEventId(request.eventId);
+  const wait = parseWait(body);
+  if (wait.timeoutMs > limits.max_delay * secondMs) {
+    throw overLimit(
+      `timeout is ${formatDuration(wait.timeoutMs)}, but the account's limit max_delay is ${limits.max_delay} seconds.`,
+    );
+  }
+  const rules = await destinationRules(request.host);
+  const optionsOf = (headers: readonly Header[]): PublishOptions => {
+    const { config } = canonicalize(headers, [], settings.headerPrefixes);
+    const ordinary = ordinaryConfig(config, false, settings.headerPrefixes);
+    return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
+  };
+  const timeoutHeaders = readHeaders('timeoutHeaders', wait.timeoutHeaders);
+  return {
+    ...wait,
+    url: urlOf({ url: wait.url }, [], rules),
+    timeoutUrl: urlOf({ url: wait.timeoutUrl }, [], rules),
+    // A token of the service is nothing to show.
+    timeoutHeaders: passedOn(timeoutHeaders),
+    headers: passedOn(request.headers),
+    options: optionsOf(request.headers),
+    timeoutForwarded: optionsOf(timeoutHeaders).headers,
+  };
+}

@@ -1,0 +1,181 @@
+/** Publishes requests of workflow clients: all of one request, or none. */
+import type { Account } from '../../domain/account/account.ts';
+import { now } from '../../domain/clock.ts';
+import { badRequest, HttpError } from '../../domain/httpError.ts';
+import { derivedId, newId } from '../../domain/ids.ts';
+import { eachOf } from '../../domain/lists.ts';
+import {
+  readWorkflowMessage,
+  type StartMessage,
+  type SubmissionMessage,
+} from '../../domain/workflow/workflowMessage.ts';
+import { settings } from '../../settings.ts';
+import type { PublishRequest } from '../message/prepare.ts';
+import { withAdmission } from '../usage/admission.ts';
+import { submitCall } from './call.ts';
+import { submitInvoke } from './invoke.ts';
+import {
+  preparePart,
+  refusalOf,
+  refusalOfRequest,
+  type PreparedPart,
+  type WorkflowRequest,
+} from './prepare.ts';
+import { refuseWhenBusy } from './refuseWhenBusy.ts';
+import { startOf, startRun, type StartDraft, type Started } from './start.ts';
+import { submitSteps, type Submitted } from './submit.ts';
+
+/** The answer to a part of a request. One that started a run tells its id. */
+export interface WorkflowAnswer {
+  readonly messageId: string;
+  readonly deduplicated?: true;
+  readonly workflowRunId?: string;
+  /** Unix milliseconds. */
+  readonly workflowCreatedAt?: number;
+}
+
+const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
+  messageId,
+  ...(isDuplicate && { deduplicated: true }),
+  workflowRunId: runId,
+  workflowCreatedAt: createdAt,
+});
+
+const submittedAnswer = ({ messageId, isDuplicate }: Submitted): WorkflowAnswer => ({
+  messageId,
+  ...(isDuplicate && { deduplicated: true }),
+});
+
+/**
+ * Publishes requests that a workflow client sent in one.
+ *
+ * @throws HttpError as {@link publishParts} does; 400 for a malformed start
+ */
+export async function publishRequests(
+  account: Account,
+  requests: readonly PublishRequest[],
+): Promise<readonly WorkflowAnswer[]> {
+  return publishParts(account, await readParts(account, requests));
+}
+
+async function readParts(
+  account: Account,
+  requests: readonly PublishRequest[],
+): Promise<readonly WorkflowRequest[]> {
+  try {
+    return requests.map((request) => {
+      const message = readWorkflowMessage(request, settings.headerPrefixes);
+      if (message === undefined)
+        throw badRequest('Messages of workflows and others cannot be in one request.');
+      return { request, message };
+    });
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    const configs = requests.map(({ config }) => config);
+    throw await refusalOfRequest(account, configs, error);
+  }
+}
+
+/** Parts of a request that are worked on at once. */
+const atOnce = 20;
+
+/**
+ * Publishes the parts of one request. All are read before the first is accepted.
+ *
+ * @returns an answer for each, in their order
+ * @throws HttpError as a publish does; for submissions 400 where the run has ended or is not known, else 412
+ */
+export async function publishParts(
+  account: Account,
+  parts: readonly WorkflowRequest[],
+): Promise<readonly WorkflowAnswer[]> {
+  const prepared: PreparedPart[] = [];
+  await eachOf(parts, atOnce, async (part, index) => {
+    prepared[index] = await preparePart(account, part);
+  });
+  return withAdmission(account, prepared.length, async (admission) => {
+    const refusal = admission.admit(prepared.length);
+    const [first] = prepared;
+    if (refusal !== undefined && first !== undefined) throw await refusalOf(account, first.message, refusal);
+    const answers = await refuseWhenBusy(() => acceptParts(account, prepared));
+    admission.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
+    return answers;
+  });
+}
+
+const isSubmission = (part: PreparedPart): part is PreparedPart<SubmissionMessage> =>
+  part.message.kind === 'submission';
+
+async function acceptParts(
+  account: Account,
+  prepared: readonly PreparedPart[],
+): Promise<readonly WorkflowAnswer[]> {
+  const answers = new Map<PreparedPart, WorkflowAnswer>();
+  // The steps of a parallel group come together.
+  for (const group of groupedByRun(prepared.filter(isSubmission))) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const submitted = await submitSteps(account, first.message, group);
+    for (const [index, part] of group.entries()) {
+      const one = submitted[index];
+      if (one !== undefined) answers.set(part, submittedAnswer(one));
+    }
+  }
+  await eachOf(
+    prepared.filter((part) => !isSubmission(part)),
+    atOnce,
+    async (part) => {
+      answers.set(part, await acceptOther(account, part));
+    },
+  );
+  return prepared.flatMap((part) => answers.get(part) ?? []);
+}
+
+function groupedByRun<T extends PreparedPart<SubmissionMessage>>(
+  parts: readonly T[],
+): readonly (readonly T[])[] {
+  const groups = new Map<string, T[]>();
+  for (const part of parts) {
+    const group = groups.get(part.message.runId) ?? [];
+    group.push(part);
+    groups.set(part.message.runId, group);
+  }
+  return [...groups.values()];
+}
+
+async function acceptOther(account: Account, { message, ...part }: PreparedPart): Promise<WorkflowAnswer> {
+  switch (message.kind) {
+    case 'start':
+      return startAnswer(await startRun(account, draftOf(account, { ...part, message })));
+    case 'invoke':
+      return startAnswer(await submitInvoke(account, { ...part, message }));
+    case 'call':
+      return submittedAnswer(await submitCall(account, { ...part, message }));
+    case 'submission':
+    case 'callResult':
+    case 'failureRequest':
+      throw new Error(`A ${message.kind} was not refused when it was read, or not accepted as what it is.`);
+  }
+}
+
+/** The start of a run. One that a schedule fires is the same each time the fire is handled. */
+function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
+  const { message, request, options } = part;
+  const { fire } = request;
+  return {
+    runId: message.runId ?? idFor(request),
+    start: startOf(account, part),
+    payload: request.body,
+    notBefore: options.notBefore,
+    isUpgrade: message.isUpgrade,
+    fixed: fire && {
+      messageId: derivedId('msg', fire.time, JSON.stringify([fire, request.destination])),
+      createdAt: fire.time,
+    },
+  };
+}
+
+const idFor = ({ fire, destination }: PublishRequest): string =>
+  fire === undefined
+    ? newId('wfr', now())
+    : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));

@@ -1,0 +1,92 @@
+/** The messages that deliver a run's entries. They have no body of their own: it is made of the journal as they are delivered. */
+import { limitsOf, type Account } from '../../domain/account/account.ts';
+import { now } from '../../domain/clock.ts';
+import { expiryOf, type Message } from '../../domain/message/message.ts';
+import { attemptWork } from '../../domain/work/work.ts';
+import type { Head, ListedEntry, RunStart } from '../../domain/workflow/journal.ts';
+import type { StoredBody } from '../../domain/message/storedBody.ts';
+import { storedMessages } from '../../stores/message/list.ts';
+import { putMessages } from '../../stores/message/messages.ts';
+import type { RunKey } from '../../stores/workflow/journals.ts';
+import { sendAll } from '../../transport/work.ts';
+
+/** A run as its messages need it. */
+export interface OpenRun {
+  readonly key: RunKey;
+  readonly head: Pick<Head, 'createdAt' | 'startSeq'>;
+  readonly start: RunStart;
+}
+
+const empty: StoredBody = { at: 'here', bytes: new Uint8Array(), deflated: false };
+
+/** Makes the message that delivers the list up to an entry. */
+export function listMessage({ key, head, start }: OpenRun, account: Account, entry: ListedEntry): Message {
+  const { accountId, runId } = key;
+  const { createdAt, startSeq } = head;
+  const settings = { ...start.settings, ...entry.settings };
+  const { messageId, notBefore } = entry;
+  return {
+    ...settings,
+    url: entry.url,
+    method: 'POST',
+    // They are made as it is delivered, as its body is.
+    headers: [],
+    scheduleId: start.scheduleId,
+    messageId,
+    accountId,
+    prefix: start.prefix,
+    createdAt: entry.createdAt,
+    notBefore,
+    callerIp: start.callerIp,
+    workflow: { role: 'list', runId, createdAt, startSeq },
+    expiresAt: expiryOf({ ...settings, notBefore }, limitsOf(account).max_dlq_retention_time_milis),
+  };
+}
+
+/**
+ * Stores and sends the messages that deliver entries.
+ *
+ * @param isAgain as {@link sendMessages} takes it
+ * @throws when that has to be done again
+ */
+export const deliverEntries = (
+  run: OpenRun,
+  account: Account,
+  entries: readonly ListedEntry[],
+  isAgain: boolean,
+): Promise<void> =>
+  sendLists(
+    entries.map((entry) => listMessage(run, account, entry)),
+    isAgain,
+  );
+
+/** Stores and sends messages that deliver entries, of whatever runs. */
+export const sendLists = (messages: readonly Message[], isAgain: boolean): Promise<void> =>
+  sendMessages(
+    messages.map((message) => ({ message, stored: empty })),
+    isAgain,
+  );
+
+interface StoredMessage {
+  readonly message: Message;
+  readonly stored: StoredBody;
+}
+
+/**
+ * Sends the first attempts of messages of runs, and stores the messages. In this order: a message whose row is there has been
+ * sent, so whoever does this again leaves it alone, and no attempt is made beside one that is in flight.
+ *
+ * @param isAgain whether this may have been done before, by a process that died while it did
+ * @throws when that has to be done again
+ */
+export async function sendMessages(messages: readonly StoredMessage[], isAgain: boolean): Promise<void> {
+  const stored = isAgain ? await storedMessages(messages.map(({ message }) => message)) : new Set<string>();
+  const left = messages.filter(({ message }) => !stored.has(message.messageId));
+  // A worker waits for the row of a message that is new, or whose work is.
+  const madeAt = isAgain ? now() : undefined;
+  await sendAll(left, ({ message }) => ({
+    work: { ...attemptWork(message, 0), madeAt },
+    dueAt: message.notBefore,
+  }));
+  await putMessages(left);
+}

@@ -1,0 +1,77 @@
+/** Starts runs for those who have no workflow client: they name the endpoint, and its client is found out from its answer. */
+import type { Account } from '../../domain/account/account.ts';
+import { scoped, type Config } from '../../domain/config.ts';
+import { features } from '../../domain/workflow/features.ts';
+import { readWorkflowMessage } from '../../domain/workflow/workflowMessage.ts';
+import { badRequest, HttpError } from '../../domain/httpError.ts';
+import { settings } from '../../settings.ts';
+import { readItems, type BatchRequest } from '../message/batch.ts';
+import { withQuery, type PublishRequest } from '../message/prepare.ts';
+import type { WorkflowRequest } from './prepare.ts';
+import { publishParts, type WorkflowAnswer } from './publish.ts';
+
+/** A run that was started. */
+export interface Triggered {
+  readonly workflowRunId: string;
+  /** Unix milliseconds. */
+  readonly workflowCreatedAt: number;
+  readonly deduplicated?: true;
+}
+
+/** The dialect of the published client, which is the only one that endpoints have. */
+const clientsPrefix = 'Upstash';
+
+/**
+ * A failed run tells its own endpoint where nothing else is asked for, with the headers that its deliveries have: they may be
+ * what the endpoint knows its callers by.
+ */
+function withFailureCallback(config: Config, url: string): Config {
+  if (config.has('failure-callback')) return config;
+  const forwarded = [...scoped(config, 'forward')].map(
+    ([name, values]) => [`failure-callback-forward-${name}`, values] as const,
+  );
+  return new Map([...config, ['failure-callback', [url]], ...forwarded]);
+}
+
+/** Headers of a trigger say what is wanted of the run; what a client says of itself has no place in it. */
+const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
+
+/** @throws HttpError 400 */
+function readTrigger(request: PublishRequest): WorkflowRequest {
+  const { headerPrefixes } = settings;
+  const given = [...request.config].filter(([name]) => !ofClients.test(name));
+  const started: Config = new Map([...given, ['workflow-init', ['true']]]);
+  const prefix = headerPrefixes.includes(clientsPrefix) ? clientsPrefix : request.prefix;
+  const url = withQuery(request.destination, request.otherQuery);
+  const asked = { ...request, prefix, config: withFailureCallback(started, url) };
+  const message = readWorkflowMessage(asked, headerPrefixes);
+  if (message?.kind !== 'start') throw badRequest('The request starts no run.');
+  // Every client that can be triggered so has all of these.
+  const able = new Set(features.filter((feature) => feature !== 'WF_NoDelete'));
+  return { request: asked, message: { ...message, features: able, isUnknownClient: true } };
+}
+
+function answerOf({ workflowRunId, workflowCreatedAt, deduplicated }: WorkflowAnswer): Triggered {
+  if (workflowRunId === undefined || workflowCreatedAt === undefined) throw new Error('No run was started.');
+  return { workflowRunId, workflowCreatedAt, ...(deduplicated && { deduplicated }) };
+}
+
+/** @throws HttpError as a publish does */
+export async function trigger(account: Account, request: PublishRequest): Promise<Triggered> {
+  const [answer] = await publishParts(account, [readTrigger(request)]);
+  if (answer === undefined) throw new Error('A trigger has no answer.');
+  return answerOf(answer);
+}
+
+/**
+ * Starts many runs: all or none.
+ *
+ * @throws HttpError as a publish does
+ */
+export async function triggerBatch(account: Account, request: BatchRequest): Promise<readonly Triggered[]> {
+  const parts = readItems(request).map((item) => {
+    if (item instanceof HttpError) throw item;
+    return readTrigger(item);
+  });
+  return (await publishParts(account, parts)).map(answerOf);
+}

@@ -1,0 +1,137 @@
+/**
+ * The accounts' table, of which every region has a replica. An account's row is written in its own region only, on the
+ * condition that it is as it was read there, so that no two regions write the same row. Where the latest state matters, it is
+ * read there too.
+ */
+import {
+  GetItemCommand,
+  PutItemCommand,
+  ScanCommand,
+  type ScanCommandInput,
+  type ScanCommandOutput,
+} from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod/mini';
+import type { Account } from '../../domain/account/account.ts';
+import { dayMs } from '../../domain/clock.ts';
+import { eachLimit, plans } from '../../domain/account/limits.ts';
+import { epochSeconds } from '../../domain/message/message.ts';
+import { settings } from '../../settings.ts';
+import { dynamodbIn, toItem, unlessRefused, type Row } from '../dynamodb.ts';
+
+const accountRow = z.object({
+  id: z.string(),
+  customerId: z.optional(z.string()),
+  createdBy: z.optional(z.string()),
+  plan: z.enum(plans),
+  region: z.string(),
+  active: z.boolean(),
+  state: z.string(),
+  stateChangedAt: z.optional(z.number()),
+  tokenGeneration: z.number(),
+  signingGeneration: z.number(),
+  signingSecret: z.optional(z.string()),
+  createdAt: z.number(),
+  planUpgradedAt: z.optional(z.number()),
+  deletedAt: z.optional(z.number()),
+  limits: z.object(eachLimit(() => z.optional(z.number()))),
+  budget: z._default(z.number(), 0),
+  reservedType: z.optional(z.string()),
+  reservedPrice: z.optional(z.number()),
+  prodPack: z._default(z.boolean(), false),
+  prometheus: z._default(z.boolean(), false),
+  enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  version: z._default(z.number(), 1),
+});
+
+const accountOf = (row: Row): Account => accountRow.parse(row);
+
+/** Another region may take so long to answer a read: where it is away, there must be time left to answer the request. */
+const patienceMs = 5_000;
+
+/**
+ * Reads an account.
+ *
+ * @param consistent whether a change of a moment ago must be seen, as when a token is checked; such a read costs twice
+ * @param region the region whose replica is read
+ * @returns undefined when there is no such account
+ */
+export async function loadAccount(
+  id: string,
+  consistent: boolean,
+  region: string = settings.region,
+): Promise<Account | undefined> {
+  // An id comes from a stranger's token; the rows of the APIs' hosts, whose keys have a `#`, are no accounts.
+  if (id.includes('#')) return undefined;
+  const { Item } = await dynamodbIn(region).send(
+    new GetItemCommand({
+      TableName: settings.accountsTable,
+      Key: { id: { S: id } },
+      ConsistentRead: consistent,
+    }),
+    region === settings.region ? {} : { abortSignal: AbortSignal.timeout(patienceMs) },
+  );
+  return Item && accountOf(unmarshall(Item));
+}
+
+/** A deleted account is shown for so long; then its row expires. */
+const deletedShownMs = 90 * dayMs;
+
+/**
+ * Writes an account in the place of what was read of it in its own region.
+ *
+ * @param read undefined when there was none
+ * @returns false when somebody else changed it meanwhile; nothing is written then
+ */
+export function saveAccount(account: Account, read: Account | undefined): Promise<boolean> {
+  const region = read?.region ?? account.region;
+  const expiresAt =
+    account.deletedAt === undefined ? undefined : epochSeconds(account.deletedAt + deletedShownMs);
+  const condition =
+    read === undefined
+      ? { ConditionExpression: 'attribute_not_exists(id)' }
+      : {
+          ConditionExpression:
+            '#region = :region AND (#version = :version OR attribute_not_exists(#version))',
+          ExpressionAttributeNames: { '#region': 'region', '#version': 'version' },
+          ExpressionAttributeValues: { ':region': { S: region }, ':version': { N: String(read.version) } },
+        };
+  return unlessRefused(
+    dynamodbIn(region).send(
+      new PutItemCommand({
+        TableName: settings.accountsTable,
+        Item: toItem({ ...account, expiresAt }),
+        ...condition,
+      }),
+    ),
+  );
+}
+
+/**
+ * Reads the accounts that a region serves, in an order that follows from the hash of their ids.
+ *
+ * @param replica the region whose replica is read; another than the accounts' own may lack their latest changes
+ */
+export async function* accountsOf(
+  region: string,
+  replica: string,
+  afterId: string | undefined,
+): AsyncGenerator<Account> {
+  const input: ScanCommandInput = {
+    TableName: settings.accountsTable,
+    ConsistentRead: true,
+    FilterExpression: '#region = :region',
+    ExpressionAttributeNames: { '#region': 'region' },
+    ExpressionAttributeValues: { ':region': { S: region } },
+  };
+  let from: ScanCommandOutput['LastEvaluatedKey'] =
+    afterId === undefined ? undefined : { id: { S: afterId } };
+  do {
+    const page: ScanCommandOutput = await dynamodbIn(replica).send(
+      new ScanCommand({ ...input, ExclusiveStartKey: from }),
+      { abortSignal: AbortSignal.timeout(patienceMs) },
+    );
+    for (const item of page.Items ?? []) yield accountOf(unmarshall(item));
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+}

@@ -1,0 +1,43 @@
+/** The worker that brings a region in line with an account that was changed. */
+import type { Stack } from 'aws-cdk-lib';
+import type { SharedProps, SvcFunction } from './function.ts';
+import type { Queues } from './queues.ts';
+import type { Rights } from './rights.ts';
+import { makeWorker } from './worker.ts';
+
+interface AccountsProps {
+  readonly shared: SharedProps;
+  readonly rights: Rights;
+  readonly queues: Queues;
+}
+
+/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+export class Accounts {
+  readonly follow: SvcFunction;
+
+  constructor(stack: Stack, { shared, rights, queues }: AccountsProps) {
+    this.follow = makeWorker(stack, 'FollowAccount', {
+      ...shared,
+      queues,
+      source: 'accountChanges',
+      handler: 'followAccount',
+      description: 'Brings a region in line with an account that was changed',
+      may: [
+        rights.on('accounts', 'GetItem'),
+        // It lets attempts go that waited for their account, or removes all that a deleted account has here.
+        ...rights.changeLanes(),
+        rights.on('lanes', 'DeleteItem'),
+        // The bodies of schedules.
+        rights.on('messages', 'DeleteItem'),
+        rights.queryIndex('lanes', 'names'),
+        rights.on('schedules', 'Query', 'DeleteItem'),
+        rights.on('groups', 'Query', 'DeleteItem'),
+        // The bodies of schedules: the shorter ones are rows.
+        rights.on('messages', 'DeleteItem'),
+        rights.onBodies('DeleteObject'),
+        rights.endSchedules(),
+        rights.tellRegions(),
+      ],
+    });
+  }
+}

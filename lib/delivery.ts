@@ -1,0 +1,73 @@
+/** The workers that attempt deliveries. */
+import type { Stack } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { aloneConcurrency } from '../lambdas/resources.ts';
+import type { SharedProps, SvcFunction } from './function.ts';
+import type { Queues } from './queues.ts';
+import type { Rights } from './rights.ts';
+import { makeWorker } from './worker.ts';
+
+interface DeliveryProps {
+  readonly shared: SharedProps;
+  readonly rights: Rights;
+  readonly queues: Queues;
+}
+
+/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+export class Delivery {
+  /** Delivers messages that wait at most 30 s for their answer. */
+  readonly short: SvcFunction;
+  /** Delivers all other messages. */
+  readonly long: SvcFunction;
+  /** Delivers one message at a time: those that no worker came back from. */
+  readonly alone: SvcFunction;
+
+  constructor(stack: Stack, { shared, rights, queues }: DeliveryProps) {
+    const { deliveryConcurrency } = shared.settings;
+    const may = rightsOfDelivery(rights);
+    this.short = makeWorker(stack, 'DeliverShort', {
+      ...shared,
+      queues,
+      source: 'short',
+      maxConcurrency: deliveryConcurrency,
+      handler: 'deliver',
+      description: 'Attempts deliveries that may take up to 30 s',
+      may,
+    });
+    this.long = makeWorker(stack, 'DeliverLong', {
+      ...shared,
+      queues,
+      source: 'long',
+      maxConcurrency: deliveryConcurrency,
+      handler: 'deliver',
+      description: 'Attempts deliveries that may take up to 14 minutes',
+      may,
+    });
+    this.alone = makeWorker(stack, 'DeliverAlone', {
+      ...shared,
+      queues,
+      source: 'dead',
+      maxConcurrency: Math.min(deliveryConcurrency, aloneConcurrency),
+      handler: 'deliverAlone',
+      description: 'Attempts alone what no worker came back from, and fails what kills its worker',
+      // A message that meets an outage is sent anew to the queue it came from; the others may send to theirs anyway.
+      may: [...may, rights.send('dead')],
+    });
+  }
+}
+
+const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
+  ...rights.authenticate(),
+  rights.knowHosts(),
+  rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
+  rights.on('dlq', 'PutItem', 'UpdateItem'),
+  rights.queryIndex('dlq', 'present'),
+  rights.endRuns(),
+  // The end of a wait that an event has ended before its time.
+  rights.endSchedules(),
+  ...rights.changeLanes(),
+  // The lane of a queue that was deleted.
+  rights.on('lanes', 'DeleteItem'),
+  rights.onBodies('GetObject', 'PutObject'),
+  rights.seeMissingBodies(),
+];

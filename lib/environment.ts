@@ -1,0 +1,63 @@
+/** The environment of the functions. Its names are those that `lambdas/settings.ts` reads. */
+import type { Stack } from 'aws-cdk-lib';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import type { Environment } from '../lambdas/settings.ts';
+import { namesOf, queueUrls } from './names.ts';
+import type { Queues } from './queues.ts';
+import type { ScheduleGroup } from './scheduleGroup.ts';
+import type { Settings } from './settings.ts';
+import type { Tables } from './tables.ts';
+
+/** Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default. */
+export type FunctionEnvironment = Readonly<Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS'>>;
+
+interface EnvironmentProps {
+  readonly settings: Settings;
+  readonly tables: Tables;
+  readonly bodies: IBucket;
+  readonly queues: Queues;
+  readonly scheduleGroup: ScheduleGroup;
+  /** The generated host of the region's API. */
+  readonly apiHost: string;
+}
+
+/**
+ * Makes the environment that all functions of a region have. Every function gets the same variables: what it may touch is
+ * decided by its role.
+ */
+export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEnvironment {
+  const { settings, tables, queues, scheduleGroup } = props;
+  const names = namesOf(settings);
+  return {
+    MESSAGES_TABLE: tables.messages.tableName,
+    DLQ_TABLE: tables.dlq.tableName,
+    GROUPS_TABLE: tables.groups.tableName,
+    LANES_TABLE: tables.lanes.tableName,
+    WORKFLOWS_TABLE: tables.workflows.tableName,
+    SCHEDULES_TABLE: tables.schedules.tableName,
+    DEDUPLICATION_TABLE: tables.deduplication.tableName,
+    ACCOUNTS_TABLE: tables.accounts.tableName,
+    USAGE_TABLE: tables.usage.tableName,
+    BODIES_BUCKET: props.bodies.bucketName,
+    SHORT_QUEUE_URL: queues.short.queueUrl,
+    LONG_QUEUE_URL: queues.long.queueUrl,
+    DEAD_QUEUE_URL: queues.dead.queueUrl,
+    FIRE_QUEUE_URL: queues.fire.queueUrl,
+    UNDELIVERED_FIRES_QUEUE_URL: queues.undeliveredFires.queueUrl,
+    SHORT_QUEUE_ARN: queues.short.queueArn,
+    LONG_QUEUE_ARN: queues.long.queueArn,
+    DEAD_QUEUE_ARN: queues.dead.queueArn,
+    FIRE_QUEUE_ARN: queues.fire.queueArn,
+    SCHEDULER_DLQ_ARN: queues.undeliveredFires.queueArn,
+    SCHEDULER_ROLE_ARN: scheduleGroup.role.roleArn,
+    SCHEDULE_GROUP: scheduleGroup.groupName,
+    MASTER_SECRET_ID: names.masterSecret,
+    MANAGEMENT_SECRET_ID: names.managementSecret,
+    ACCOUNT_CHANGES_QUEUES: stack.toJsonString(queueUrls(stack, names.accountChangesQueue, settings.regions)),
+    PRICE_PER_MESSAGE: settings.pricePerMessage.toString(),
+    HEADER_PREFIXES: settings.headerPrefixes.join(','),
+    ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
+    // Deliveries back into the API would go round for ever. The hosts of other APIs are learned as those are called.
+    OWN_HOSTS: [props.apiHost, ...settings.ownHosts].join(','),
+  };
+}

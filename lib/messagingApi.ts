@@ -1,0 +1,109 @@
+/** The messaging API of a region: a function for each family of routes, with what it may do. */
+import type { Stack } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { type MessagingFunction, routes } from '../lambdas/http/routes.ts';
+import { addRoutes, answerTimeout, type MadeApi } from './api.ts';
+import { type SharedProps, SvcFunction } from './function.ts';
+import type { Rights } from './rights.ts';
+
+interface MessagingApiProps {
+  readonly shared: SharedProps;
+  readonly rights: Rights;
+  readonly made: MadeApi;
+}
+
+/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+export class MessagingApi {
+  readonly api: RestApi;
+  /** The base URL, without a slash at its end. */
+  readonly url: string;
+  readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
+
+  constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
+    this.api = made.api;
+    this.url = made.url;
+    const may = rightsOfFunctions(rights);
+    const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
+      new SvcFunction(stack, id, {
+        ...shared,
+        handler,
+        description,
+        timeout: answerTimeout,
+        may: may[handler],
+        reservedConcurrency: handler === 'publish' ? shared.settings.publishConcurrency : undefined,
+      });
+    this.functions = {
+      publish: serve('Publish', 'publish', 'Accepts messages: stores them, and sends their first attempts'),
+      messages: serve('MessagesApi', 'messages', 'Shows and cancels messages that wait'),
+      logs: serve('Logs', 'logs', 'Shows what became of messages'),
+      urlGroups: serve('UrlGroups', 'urlGroups', 'Keeps URL groups'),
+      queues: serve('QueuesApi', 'queues', 'Keeps queues'),
+      flowControl: serve('FlowControl', 'flowControl', 'Shows and changes flow-control keys'),
+      dlq: serve('DlqApi', 'dlq', 'Shows, removes and retries dead letters'),
+      schedules: serve('Schedules', 'schedules', 'Keeps schedules'),
+      workflows: serve('Workflows', 'workflows', 'Shows, wakes, ends and resumes runs of workflows'),
+      keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
+      description: serve('Description', 'description', 'Says how the service is and what it offers'),
+    };
+    addRoutes(this.api, { routes, functions: this.functions });
+  }
+}
+
+function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, readonly PolicyStatement[]>> {
+  const answer = rights.answerRequests();
+  return {
+    publish: [
+      ...answer,
+      rights.on('groups', 'GetItem'),
+      ...rights.ensureQueues(),
+      rights.on('deduplication', 'PutItem', 'UpdateItem', 'DeleteItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),
+      rights.onBodies('GetObject', 'PutObject'),
+      rights.changeRuns(),
+    ],
+    messages: [
+      ...answer,
+      rights.on('messages', 'Query', 'GetItem', 'PutItem'),
+      rights.onBodies('GetObject'),
+      ...rights.changeLanes(),
+      rights.endSchedules(),
+    ],
+    logs: [...answer, rights.on('messages', 'Query', 'BatchGetItem'), rights.queryIndex('messages', 'log')],
+    urlGroups: [...answer, rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem')],
+    queues: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
+    flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes()],
+    dlq: [
+      ...answer,
+      rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
+      // Clients of workflows list the dead letters of runs there too, with what these began with.
+      rights.on('workflows', 'Query', 'GetItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchWriteItem'),
+      rights.on('workflows', 'Query', 'GetItem'),
+      rights.onBodies('GetObject', 'PutObject'),
+      ...rights.changeLanes(),
+    ],
+    schedules: [
+      ...answer,
+      rights.on('schedules', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
+      rights.on('groups', 'GetItem'),
+      ...rights.ensureQueues(),
+      rights.on('messages', 'Query', 'GetItem', 'BatchWriteItem', 'DeleteItem'),
+      rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
+      rights.endSchedules(),
+    ],
+    workflows: [
+      ...answer,
+      rights.endRuns(),
+      // Waits that are woken together are read together.
+      rights.on('workflows', 'BatchGetItem'),
+      rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem'),
+      rights.onBodies('GetObject', 'PutObject'),
+      ...rights.changeLanes(),
+      rights.endSchedules(),
+    ],
+    keys: [...answer, rights.on('accounts', 'PutItem')],
+    description: [],
+  };
+}

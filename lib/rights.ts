@@ -1,0 +1,167 @@
+/**
+ * Rights of the functions of a region, in the words of the service. The parts of the service put the roles of their functions
+ * together from them. A test holds each role against what the code of its function can do.
+ */
+import type { Stack } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import type { QueueName, TableName, tables } from '../lambdas/resources.ts';
+import { namesOf, queueArn, secretArn } from './names.ts';
+import type { Queues } from './queues.ts';
+import type { ScheduleGroup } from './scheduleGroup.ts';
+import type { Settings } from './settings.ts';
+import { allow, noteApiHost, readApiHosts } from './statements.ts';
+import type { Tables } from './tables.ts';
+
+type TableAction =
+  | 'GetItem'
+  | 'PutItem'
+  | 'UpdateItem'
+  | 'DeleteItem'
+  | 'Query'
+  | 'BatchGetItem'
+  | 'BatchWriteItem';
+type BodyAction = 'GetObject' | 'PutObject' | 'DeleteObject';
+
+interface Resources {
+  readonly settings: Settings;
+  readonly tables: Tables;
+  readonly bodies: IBucket;
+  readonly queues: Queues;
+  readonly scheduleGroup: ScheduleGroup;
+}
+
+export class Rights {
+  readonly #stack: Stack;
+  readonly #resources: Resources;
+
+  constructor(stack: Stack, resources: Resources) {
+    this.#stack = stack;
+    this.#resources = resources;
+  }
+
+  /** Allows actions on the rows of a table. */
+  on(table: TableName, ...actions: TableAction[]): PolicyStatement {
+    return allow(
+      actions.map((action) => `dynamodb:${action}`),
+      this.#resources.tables[table].tableArn,
+    );
+  }
+
+  /** Allows queries of an index of a table. */
+  queryIndex<T extends TableName>(
+    table: T,
+    index: (typeof tables)[T]['indexes'][number]['name'],
+  ): PolicyStatement {
+    return allow(['dynamodb:Query'], `${this.#resources.tables[table].tableArn}/index/${index}`);
+  }
+
+  /** Allows actions on the bodies that are in the bucket. */
+  onBodies(...actions: BodyAction[]): PolicyStatement {
+    return allow(
+      actions.map((action) => `s3:${action}`),
+      this.#resources.bodies.arnForObjects('*'),
+    );
+  }
+
+  /**
+   * Lets a worker see that a body is not there. Without this right S3 answers 403, which is an outage: the work would come
+   * back again and again until somebody allows it, instead of failing.
+   */
+  seeMissingBodies(): PolicyStatement {
+    return allow(['s3:ListBucket'], this.#resources.bodies.bucketArn);
+  }
+
+  /** Allows to send to queues, one message at a time. */
+  send(...names: QueueName[]): PolicyStatement {
+    return allow(['sqs:SendMessage'], ...names.map((name) => this.#resources.queues[name].queueArn));
+  }
+
+  /** Allows to send work to the delivery queues, one at a time and in batches. */
+  sendWorkInBatches(): PolicyStatement {
+    const { short, long } = this.#resources.queues;
+    // AWS judges a batch as SendMessage. It does not know the second name, which emulators of AWS ask for.
+    return allow(['sqs:SendMessage', 'sqs:SendMessageBatch'], short.queueArn, long.queueArn);
+  }
+
+  /** Allows to make schedules, which send with the role of the group. */
+  makeSchedules(): PolicyStatement[] {
+    const { scheduleArns, role } = this.#resources.scheduleGroup;
+    return [allow(['scheduler:CreateSchedule'], scheduleArns), allow(['iam:PassRole'], role.roleArn)];
+  }
+
+  /** Allows to end schedules before their time. */
+  endSchedules(): PolicyStatement {
+    return allow(['scheduler:DeleteSchedule'], this.#resources.scheduleGroup.scheduleArns);
+  }
+
+  /** Allows to count what accounts use, and to read what they have used. */
+  countUsage(): PolicyStatement {
+    return this.on('usage', 'UpdateItem', 'Query');
+  }
+
+  /** Allows to derive tokens and signing keys, and to read the account and its usage: who is it, and may it do this? */
+  authenticate(): PolicyStatement[] {
+    const { masterSecret } = namesOf(this.#resources.settings);
+    return [
+      allow(['secretsmanager:GetSecretValue'], secretArn(this.#stack, masterSecret)),
+      this.on('accounts', 'GetItem'),
+      this.countUsage(),
+    ];
+  }
+
+  /** Allows to know the hosts of all APIs of the deployment, which are refused as destinations. */
+  knowHosts(): PolicyStatement {
+    const { tables: all, settings } = this.#resources;
+    return readApiHosts(all.accounts.tableArn, settings.regions);
+  }
+
+  /** All that every function behind the messaging API needs, except one whose routes are open to everybody. */
+  answerRequests(): PolicyStatement[] {
+    const accountsArn = this.#resources.tables.accounts.tableArn;
+    return [
+      ...this.authenticate(),
+      this.knowHosts(),
+      noteApiHost(accountsArn, this.#stack.region, 'messaging'),
+    ];
+  }
+
+  /** Allows to change lanes, to send the work of those who are admitted by that, and to ask for pumps. */
+  changeLanes(): PolicyStatement[] {
+    return [
+      this.on('lanes', 'GetItem', 'PutItem', 'BatchWriteItem'),
+      this.sendWorkInBatches(),
+      ...this.makeSchedules(),
+    ];
+  }
+
+  /** Allows to list lanes by their names. */
+  listLanes(): PolicyStatement[] {
+    return [this.queryIndex('lanes', 'names'), this.on('lanes', 'BatchGetItem')];
+  }
+
+  /** Allows to make a queue that a message names for the first time, and to join its line. */
+  ensureQueues(): PolicyStatement[] {
+    return [...this.changeLanes(), this.queryIndex('lanes', 'names')];
+  }
+
+  /** Allows to start runs of workflows, and to write what happens to them. */
+  changeRuns(): PolicyStatement {
+    return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem');
+  }
+
+  /** The same, and to end them, which is written over what the list has of them. */
+  endRuns(): PolicyStatement {
+    return this.on('workflows', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem');
+  }
+
+  /** Allows to tell every region that an account was changed. */
+  tellRegions(): PolicyStatement {
+    const { settings } = this.#resources;
+    const { accountChangesQueue } = namesOf(settings);
+    return allow(
+      ['sqs:SendMessage'],
+      ...settings.regions.map((region) => queueArn(this.#stack, accountChangesQueue, region)),
+    );
+  }
+}

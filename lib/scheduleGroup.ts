@@ -1,0 +1,51 @@
+/** The service's group of schedules in EventBridge Scheduler, and the role that its schedules send with. */
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
+import { Aws, Stack } from 'aws-cdk-lib';
+import { Construct } from 'constructs';
+import type { Queues } from './queues.ts';
+import { allow } from './statements.ts';
+
+export class ScheduleGroup extends Construct {
+  /** As Scheduler knows it. */
+  readonly groupName: string;
+  /** Schedules send to queues with this role. */
+  readonly role: Role;
+  /** All schedules of the group. */
+  readonly scheduleArns: string;
+
+  /** @param props `groupName` may be `default`: the group that every AWS account has, and that is not made here */
+  constructor(
+    scope: Construct,
+    id: string,
+    { groupName, queues }: { readonly groupName: string; readonly queues: Queues },
+  ) {
+    super(scope, id);
+    this.groupName =
+      groupName === 'default' ? groupName : new CfnScheduleGroup(this, 'Group', { name: groupName }).ref;
+    const groupArn = Stack.of(this).formatArn({
+      service: 'scheduler',
+      resource: 'schedule-group',
+      resourceName: groupName,
+    });
+    this.scheduleArns = Stack.of(this).formatArn({
+      service: 'scheduler',
+      resource: 'schedule',
+      resourceName: `${groupName}/*`,
+    });
+    this.role = new Role(this, 'Role', {
+      // Without these conditions, a schedule of another group or account could send as this role.
+      assumedBy: new ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID, 'aws:SourceArn': groupArn } },
+      }),
+    });
+    // `dead` and `undeliveredFires` get what Scheduler cannot send to the others.
+    const { short, long, dead, fire, undeliveredFires } = queues;
+    this.role.addToPolicy(
+      allow(
+        ['sqs:SendMessage'],
+        ...[short, long, dead, fire, undeliveredFires].map((queue) => queue.queueArn),
+      ),
+    );
+  }
+}

@@ -1,0 +1,28 @@
+/** Statements of policies, as all stacks make them. */
+import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { type ApiName, apiHostsKey, apiNames } from '../lambdas/resources.ts';
+
+/** Allows actions on resources. Each is named one by one: a test refuses patterns. */
+export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {
+  return new PolicyStatement({ actions: [...actions], resources: [...resources] });
+}
+
+/** Allows actions on those rows of a table that have one of these keys, and on no others. */
+function allowRows(actions: readonly string[], tableArn: string, keys: readonly string[]): PolicyStatement {
+  const statement = allow(actions, tableArn);
+  // The condition also holds for a request without keys, but requests with these actions always have keys.
+  statement.addCondition('ForAllValues:StringEquals', { 'dynamodb:LeadingKeys': [...keys] });
+  return statement;
+}
+
+/** Allows a function that refuses destinations to read the hosts of all APIs of the deployment, and no account. */
+export const readApiHosts = (accountsArn: string, regions: readonly string[]): PolicyStatement =>
+  allowRows(
+    ['dynamodb:BatchGetItem'],
+    accountsArn,
+    regions.flatMap((region) => apiNames.map((api) => apiHostsKey(region, api))),
+  );
+
+/** Allows a function behind an API to note the hosts of that API, and to write no account. */
+export const noteApiHost = (accountsArn: string, region: string, api: ApiName): PolicyStatement =>
+  allowRows(['dynamodb:UpdateItem'], accountsArn, [apiHostsKey(region, api)]);

@@ -1,0 +1,70 @@
+/** The tables: how they are made, and how functions know them. */
+import { RemovalPolicy } from 'aws-cdk-lib';
+import {
+  AttributeType,
+  Billing,
+  ProjectionType,
+  TableEncryptionV2,
+  type TablePropsV2,
+  TableV2,
+} from 'aws-cdk-lib/aws-dynamodb';
+import type { Construct } from 'constructs';
+import type { TableName, TableShape } from '../lambdas/resources.ts';
+import { namesOf, tableArn } from './names.ts';
+import type { Settings } from './settings.ts';
+
+/** The tables that are known beyond their stack by a fixed name. The others belong to one region's stack of state. */
+export type SharedTable = 'accounts' | 'usage';
+export type OwnTables = Readonly<Record<Exclude<TableName, SharedTable>, TableV2>>;
+
+/** All tables as the functions of a region know them. */
+export type Tables = Readonly<Record<TableName, { readonly tableName: string; readonly tableArn: string }>>;
+
+/** @returns a region's own tables, and those with a fixed name, for which no export of another stack is needed */
+export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): Tables {
+  const { accountsTable, usageTable } = namesOf(settings);
+  const byName = (tableName: string) => ({ tableName, tableArn: tableArn(scope, tableName) });
+  return { ...own, accounts: byName(accountsTable), usage: byName(usageTable) };
+}
+
+interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas'> {
+  /** Whether it outlives its stack, is protected from deletion and can be restored. Replicas are protected alike. */
+  readonly retain: boolean;
+}
+
+/** Makes a table of a shape. */
+export function makeTable(
+  scope: Construct,
+  id: string,
+  shape: TableShape,
+  { retain, ...shared }: TableOptions,
+): TableV2 {
+  const text = (attribute: string) => ({ name: attribute, type: AttributeType.STRING });
+  return new TableV2(scope, id, {
+    partitionKey: text(shape.partitionKey),
+    ...(shape.sortKey === undefined ? {} : { sortKey: text(shape.sortKey) }),
+    ...(shape.ttl === undefined ? {} : { timeToLiveAttribute: shape.ttl }),
+    globalSecondaryIndexes: shape.indexes.map((index) => ({
+      indexName: index.name,
+      partitionKey: text(index.partitionKey),
+      sortKey: {
+        name: index.sortKey,
+        type: index.sortsBy === 'number' ? AttributeType.NUMBER : AttributeType.STRING,
+      },
+      ...projectionOf(index.includes),
+    })),
+    billing: Billing.onDemand(),
+    // Tables are always encrypted. DynamoDB's own key is the one whose use is not billed.
+    encryption: TableEncryptionV2.dynamoOwnedKey(),
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: retain },
+    deletionProtection: retain,
+    removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
+    ...shared,
+  });
+}
+
+function projectionOf(includes: readonly string[] | undefined) {
+  if (includes === undefined) return {};
+  if (includes.length === 0) return { projectionType: ProjectionType.KEYS_ONLY };
+  return { projectionType: ProjectionType.INCLUDE, nonKeyAttributes: [...includes] };
+}

@@ -1,0 +1,38 @@
+/** A worker: a function that a queue invokes. */
+import type { Stack } from 'aws-cdk-lib';
+import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { SvcFunction, type SvcFunctionProps } from './function.ts';
+import { type QueueName, type Queues, timing } from './queues.ts';
+import { allow } from './statements.ts';
+
+interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
+  readonly queues: Queues;
+  /** The queue that invokes it, and by which it is timed. */
+  readonly source: QueueName;
+  /** The most executions at once; without it, as many as Lambda has room for. */
+  readonly maxConcurrency?: number;
+}
+
+/** Makes a worker, with the right to take messages off its queue. */
+export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFunction {
+  const { queues, source, maxConcurrency, ...own } = props;
+  const { queueArn } = queues[source];
+  // A worker sends to the queue that invokes it: a retry, a callback, a message that comes back after an outage.
+  const worker = new SvcFunction(stack, id, {
+    ...own,
+    timeout: timing[source].timeout,
+    mayInvokeItself: true,
+  });
+  worker.addToRolePolicy(
+    allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], queueArn),
+  );
+  new EventSourceMapping(stack, `${id}Source`, {
+    target: worker,
+    eventSourceArn: queueArn,
+    batchSize: timing[source].batchSize,
+    // A message that is not done comes again. The rest of its batch does not.
+    reportBatchItemFailures: true,
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+  });
+  return worker;
+}

@@ -1,0 +1,182 @@
+/** API Gateway for the local stage: a REST API whose every route is a Lambda proxy with binary bodies. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { ApiFunction, Route } from '../../lambdas/http/routes.ts';
+import { answerJson, listen, readBody } from '../http.ts';
+import type { LambdaFunction } from '../lambda/lambda.ts';
+import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
+import { createRouter, type Router } from './router.ts';
+
+export interface Gateway {
+  readonly port: number;
+  readonly url: string;
+  /** Takes no more requests; resolves when those that were taken have been answered, or `signal` aborts. */
+  stop(signal: AbortSignal): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
+  /** Resolves when the functions are loaded; requests that come before wait for it. */
+  readonly ready: Promise<void>;
+  readonly report: (error: unknown) => void;
+  /** The time for a function; 29 s when absent, API Gateway's "Integration timeout" for a REST API. */
+  readonly timeoutMs?: number;
+}
+
+/** The sentences of the deployed gateway for a function that fails, and for one that is too slow. */
+export const couldNotAnswer =
+  'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
+export const tooLateToAnswer =
+  'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.';
+
+/** API Gateway's "Payload size" of a REST API: 10 MiB. */
+const maxBodyBytes = 10_485_760;
+/** API Gateway's "Total combined size of request line and header values": 10 KiB. */
+const maxHeadBytes = 10_240;
+/** Lambda's "Invocation payload", 6 MiB, in which the body is base64: so it is the limit of bodies in practice. */
+const maxEventBytes = 6_291_456;
+
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
+  const { functions, ready, report, timeoutMs = 29_000 } = options;
+  const route = createRouter(options.routes);
+  const { server, port, url } = await listen(
+    (request, response) => {
+      const requestId = randomUUID();
+      response.setHeader('x-amzn-RequestId', requestId);
+      // A connection that is kept alive would hold up a stop.
+      response.once('close', () => {
+        if (!server.listening) server.closeIdleConnections();
+      });
+      answer(request, response, { route, functions, ready, timeoutMs, requestId }).catch((error: unknown) => {
+        if (request.errored !== null) return;
+        report(error);
+        if (response.headersSent) response.destroy();
+        else refuse(response, 502, couldNotAnswer);
+      });
+    },
+    options.port,
+    // Larger than the gateway's limit, so that the gateway answers and not Node.
+    { maxHeaderSize: 65_536 },
+  );
+  server.on('clientError', refuseUnreadable);
+  return {
+    port,
+    url,
+    stop: (signal) => drain(server, signal),
+  };
+}
+
+/** Answers bytes that are not HTTP, such as a path with a space or a bare `ü`. Node has no request object for them. */
+function refuseUnreadable(_error: Error, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const text = JSON.stringify({
+    error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
+  });
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
+  );
+}
+
+async function drain(server: Server, signal: AbortSignal): Promise<void> {
+  if (!server.listening) return;
+  const giveUp = (): void => {
+    server.closeAllConnections();
+  };
+  signal.addEventListener('abort', giveUp);
+  await new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeIdleConnections();
+    if (signal.aborted) giveUp();
+  });
+  signal.removeEventListener('abort', giveUp);
+}
+
+interface Proxy {
+  readonly route: Router;
+  readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
+  readonly ready: Promise<void>;
+  readonly timeoutMs: number;
+  readonly requestId: string;
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
+  const receivedAt = Date.now();
+  const body = await readBody(request, maxBodyBytes);
+  const { path, query } = splitUrl(request.url ?? '/');
+  const method = request.method ?? 'GET';
+  const routed = proxy.route(method, path);
+  if (headBytes(request) > maxHeadBytes) {
+    refuse(response, 431, `The request line and headers together exceed ${maxHeadBytes} bytes.`);
+  } else if (routed.kind === 'none') {
+    refuse(response, 404, `There is nothing at ${path}.`);
+  } else if (routed.kind === 'method') {
+    const allowed = routed.allowed.join(', ');
+    refuse(response, 405, `${method} is not possible at ${path}; allowed: ${allowed}.`, { allow: allowed });
+  } else if (body === undefined) {
+    refuse(response, 413, `The body exceeds ${maxBodyBytes} bytes.`);
+  } else {
+    const { requestId } = proxy;
+    const { route, pathParameters } = routed;
+    const event = toProxyEvent({
+      ...{ request, path, query, body, pathParameters, requestId, receivedAt },
+      resource: route.path,
+    });
+    if (body.length > maxEventBytes / 2 && JSON.stringify(event).length > maxEventBytes) {
+      refuse(response, 413, `The request, its body in base64, exceeds ${maxEventBytes} bytes.`);
+      return;
+    }
+    await proxy.ready;
+    const called = proxy.functions.get(route.function);
+    if (called === undefined) throw new Error(`The function ${route.function} is not there.`);
+    const returned = await within(proxy.timeoutMs, called.invoke(event));
+    if (returned === tooLate) refuse(response, 504, tooLateToAnswer);
+    else applyProxyResult(response, returned);
+  }
+}
+
+/** The raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has them percent-encoded. */
+function splitUrl(url: string): { path: string; query: string } {
+  const ascii = url.replace(
+    /[\u0080-\u00ff]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const mark = ascii.indexOf('?');
+  return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
+}
+
+function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length, method.length + url.length);
+}
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  error: string,
+  headers: Record<string, string> = {},
+): void {
+  answerJson(response, status, 'application/json', { error }, headers);
+}
+
+const tooLate = Symbol('too late');
+
+async function within(timeoutMs: number, work: Promise<unknown>): Promise<unknown> {
+  let timeout: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timeout = setTimeout(() => {
+      resolve(tooLate);
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timeout);
+  }
+}

@@ -1,0 +1,196 @@
+/** The Lambda proxy integration of a REST API: makes an event of a request, and an answer of a handler's result. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { decodedOrAsIs } from './router.ts';
+import { accountId } from '../aws/arns.ts';
+
+const stage = 'local';
+
+export interface ProxyRequest {
+  readonly request: IncomingMessage;
+  /** The path as it came, undecoded, without the query. */
+  readonly path: string;
+  /** The query as it came, without its question mark. */
+  readonly query: string;
+  readonly body: Buffer;
+  readonly resource: string;
+  readonly pathParameters: Record<string, string> | null;
+  readonly requestId: string;
+  /** Epoch milliseconds. */
+  readonly receivedAt: number;
+}
+
+export function toProxyEvent(proxied: ProxyRequest): APIGatewayProxyEvent {
+  const { request, path, query, body, resource, pathParameters } = proxied;
+  const multiValueHeaders = headersOf(request);
+  const multiValueQueryStringParameters = queryOf(query);
+  return {
+    resource,
+    path,
+    httpMethod: request.method ?? 'GET',
+    headers: lastOfEach(multiValueHeaders),
+    multiValueHeaders,
+    queryStringParameters: multiValueQueryStringParameters && lastOfEach(multiValueQueryStringParameters),
+    multiValueQueryStringParameters,
+    pathParameters,
+    stageVariables: null,
+    requestContext: requestContextOf(proxied),
+    body: body.length === 0 ? null : body.toString('base64'),
+    isBase64Encoded: body.length > 0,
+  };
+}
+
+function requestContextOf({
+  request,
+  path,
+  resource,
+  requestId,
+  receivedAt,
+}: ProxyRequest): APIGatewayEventRequestContextWithAuthorizer<undefined> {
+  const host = request.headers.host ?? '';
+  return {
+    accountId,
+    apiId: 'local',
+    authorizer: undefined,
+    domainName: host,
+    domainPrefix: host.split('.')[0],
+    extendedRequestId: requestId,
+    httpMethod: request.method ?? 'GET',
+    identity: {
+      accessKey: null,
+      accountId: null,
+      apiKey: null,
+      apiKeyId: null,
+      caller: null,
+      clientCert: null,
+      cognitoAuthenticationProvider: null,
+      cognitoAuthenticationType: null,
+      cognitoIdentityId: null,
+      cognitoIdentityPoolId: null,
+      principalOrgId: null,
+      sourceIp: sourceIpOf(request),
+      user: null,
+      userAgent: request.headers['user-agent'] ?? null,
+      userArn: null,
+    },
+    // As under a custom domain, whose paths do not begin with the API's stage.
+    path,
+    protocol: `HTTP/${request.httpVersion}`,
+    requestId,
+    requestTime: requestTime(receivedAt),
+    requestTimeEpoch: receivedAt,
+    resourceId: 'local',
+    resourcePath: resource,
+    stage,
+  };
+}
+
+function sourceIpOf(request: IncomingMessage): string {
+  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+}
+
+/** `09/Apr/2015:12:34:56 +0000` */
+function requestTime(receivedAt: number): string {
+  const [, day = '', month = '', year = '', time = ''] = new Date(receivedAt).toUTCString().split(' ');
+  return `${day}/${month}/${year}:${time} +0000`;
+}
+
+/** Headers about a connection and not about the request: the gateway does not pass them on. */
+const hopByHop = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** All headers with all their values, and those that AWS adds. A name is spelled as the client spelled it first. */
+function headersOf(request: IncomingMessage): Record<string, string[]> {
+  const added = [
+    'X-Forwarded-For',
+    sourceIpOf(request),
+    'X-Forwarded-Proto',
+    'http',
+    'X-Forwarded-Port',
+    String(request.socket.localPort),
+    'X-Amzn-Trace-Id',
+    traceId(),
+  ];
+  const raw = [...request.rawHeaders, ...added];
+  const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const spelling = raw[at] ?? '';
+    const name = spelling.toLowerCase();
+    if (hopByHop.has(name)) continue;
+    const header = headers.get(name) ?? { spelling, values: [] };
+    header.values.push(raw[at + 1] ?? '');
+    headers.set(name, header);
+  }
+  return Object.fromEntries([...headers.values()].map(({ spelling, values }) => [spelling, values]));
+}
+
+/** `Root=1-<epoch seconds>-<96 random bits>`, both in hexadecimal. */
+function traceId(): string {
+  const seconds = Math.floor(Date.now() / 1000);
+  return `Root=1-${seconds.toString(16)}-${randomBytes(12).toString('hex')}`;
+}
+
+/** The decoded names of the query, each with its decoded values in their order; null without a query. */
+function queryOf(query: string): Record<string, string[]> | null {
+  const parameters = new Map<string, string[]>();
+  for (const pair of query.split('&').filter((text) => text !== '')) {
+    const equals = pair.indexOf('=');
+    const name = formDecoded(equals < 0 ? pair : pair.slice(0, equals));
+    const values = parameters.get(name) ?? [];
+    values.push(equals < 0 ? '' : formDecoded(pair.slice(equals + 1)));
+    parameters.set(name, values);
+  }
+  return parameters.size > 0 ? Object.fromEntries(parameters) : null;
+}
+
+function formDecoded(text: string): string {
+  return decodedOrAsIs(text.replaceAll('+', ' '));
+}
+
+function lastOfEach(values: Record<string, string[]>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, all]) => [name, all.at(-1) ?? '']));
+}
+
+const headerValue = z.union([z.string(), z.number(), z.boolean()]);
+const proxyResult = z.object({
+  statusCode: z.int().check(z.gte(100), z.lte(599)),
+  headers: z.optional(z.record(z.string(), headerValue)),
+  multiValueHeaders: z.optional(z.record(z.string(), z.array(headerValue))),
+  body: z.optional(z.string()),
+  isBase64Encoded: z.optional(z.boolean()),
+});
+
+/**
+ * Answers with a handler's result.
+ *
+ * @throws Error when the result does not have the form that API Gateway demands
+ */
+export function applyProxyResult(response: ServerResponse, returned: unknown): void {
+  const parsed = proxyResult.safeParse(returned);
+  if (!parsed.success) throw new Error(`Malformed Lambda proxy response:\n${z.prettifyError(parsed.error)}`);
+  const {
+    statusCode,
+    headers = {},
+    multiValueHeaders = {},
+    body = '',
+    isBase64Encoded = false,
+  } = parsed.data;
+  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  response.statusCode = statusCode;
+  response.setHeader('Content-Type', 'application/json');
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, String(value));
+  for (const [name, values] of Object.entries(multiValueHeaders))
+    response.setHeader(name, values.map(String));
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}

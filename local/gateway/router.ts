@@ -1,0 +1,84 @@
+/** Finds the route of a request as API Gateway does: first the most specific resource, then its method. */
+import type { Route } from '../../lambdas/http/routes.ts';
+
+export type Routed =
+  | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Record<string, string> | null }
+  /** The resource exists, but not with this method. */
+  | { readonly kind: 'method'; readonly allowed: readonly string[] }
+  | { readonly kind: 'none' };
+
+export type Router = (method: string, path: string) => Routed;
+
+/** The order of resources by their segments, the most specific first. */
+const ranks = { literal: 0, parameter: 1, rest: 2 } as const;
+
+interface Segment {
+  readonly kind: keyof typeof ranks;
+  /** The text of a literal, or the parameter's name. */
+  readonly name: string;
+}
+
+export function createRouter(routes: readonly Route[]): Router {
+  const resources = [...new Set(routes.map((route) => route.path))]
+    .map((path) => ({ segments: segmentsOf(path), routes: routes.filter((route) => route.path === path) }))
+    .sort((a, b) => bySpecificity(a.segments, b.segments));
+
+  return (method, path) => {
+    for (const resource of resources) {
+      const pathParameters = match(resource.segments, path);
+      if (pathParameters === undefined) continue;
+      const route = resource.routes.find((candidate) => candidate.method === method);
+      if (route === undefined)
+        return { kind: 'method', allowed: resource.routes.map((other) => other.method) };
+      return {
+        kind: 'route',
+        route,
+        pathParameters: Object.keys(pathParameters).length > 0 ? pathParameters : null,
+      };
+    }
+    return { kind: 'none' };
+  };
+}
+
+function segmentsOf(path: string): Segment[] {
+  return path
+    .slice(1)
+    .split('/')
+    .map((text) => {
+      const [, name, rest] = /^\{([^}+]+)(\+?)\}$/.exec(text) ?? [];
+      if (name === undefined) return { kind: 'literal', name: text };
+      return { kind: rest === '' ? 'parameter' : 'rest', name };
+    });
+}
+
+function bySpecificity(a: readonly Segment[], b: readonly Segment[]): number {
+  const rankAt = (segments: readonly Segment[], index: number): number =>
+    ranks[segments[index]?.kind ?? 'literal'];
+  const differs = a.findIndex((_, index) => rankAt(a, index) !== rankAt(b, index));
+  return differs < 0 ? b.length - a.length : rankAt(a, differs) - rankAt(b, differs);
+}
+
+/** @returns the decoded parameters; undefined when the path does not match */
+function match(segments: readonly Segment[], path: string): Record<string, string> | undefined {
+  const texts = path.slice(1).split('/');
+  const parameters: Record<string, string> = {};
+  for (const [index, { kind, name }] of segments.entries()) {
+    // AWS makes one slash of several in a captured rest.
+    const text = kind === 'rest' ? texts.slice(index).join('/').replace(/\/+/g, '/') : texts[index];
+    if (text === undefined || text === '') return undefined;
+    if (kind === 'literal' && text !== name) return undefined;
+    if (kind !== 'literal') parameters[name] = decodedOrAsIs(text);
+    if (kind === 'rest') return parameters;
+  }
+  return texts.length === segments.length ? parameters : undefined;
+}
+
+/** Percent-decodes a text; a text that is not well encoded is returned as it is. */
+export function decodedOrAsIs(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return text;
+    throw error;
+  }
+}

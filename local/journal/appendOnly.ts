@@ -1,0 +1,127 @@
+/**
+ * Append-only files of JSON lines. A line is written before the request that caused it is answered. It is not flushed to the
+ * disk: the operating system writes it even when the process is killed, but it may be lost when the machine loses power.
+ */
+import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import type * as z from 'zod/mini';
+import { jsonOrUndefined } from '../json.ts';
+import { StageError } from '../stage/stageError.ts';
+
+export interface AppendOnly<Entry> {
+  append(entries: readonly Entry[]): void;
+  /** True when the file has many more entries than the `live` ones that a rewrite would keep. */
+  isLong(live: number): boolean;
+  /** Replaces all entries of the file by these. */
+  rewrite(entries: Iterable<Entry>): void;
+  close(): void;
+}
+
+/** For a stage that keeps nothing. */
+export const nowhere: AppendOnly<unknown> = {
+  append: () => undefined,
+  isLong: () => false,
+  rewrite: () => undefined,
+  close: () => undefined,
+};
+
+/** The words for a file in the error that says it is damaged. */
+export interface Described {
+  /** Such as "The queues' journal". */
+  readonly name: string;
+  /** The data that is lost with it, such as "what is queued". */
+  readonly holds: string;
+}
+
+/**
+ * Reads all entries, in their order. A last line without its end is dropped: the process was killed while it wrote it. A
+ * missing file has no entries.
+ *
+ * @throws StageError when the file is damaged elsewhere
+ */
+export function readEntries<Schema extends z.ZodMiniType>(
+  path: string,
+  schema: Schema,
+  { name, holds }: Described,
+): z.infer<Schema>[] {
+  if (!existsSync(path)) return [];
+  const text = readFileSync(path, 'utf8');
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  return whole
+    .split('\n')
+    .slice(0, -1)
+    .map((line, index) => {
+      const parsed = schema.safeParse(jsonOrUndefined(line));
+      if (parsed.success) return parsed.data;
+      throw new StageError(
+        `${name} is damaged at line ${index + 1} of ${path}: restore the file, or remove it to lose ${holds}.`,
+      );
+    });
+}
+
+/** Opens the file, with these entries in place of its own. */
+export function openAppendOnly<Entry>(path: string, entries: Iterable<Entry>): AppendOnly<Entry> {
+  const file = new AppendOnlyFile<Entry>(path);
+  file.rewrite(entries);
+  return file;
+}
+
+/**
+ * The file may have this many entries, and four for each live one, before it is rewritten. So a rewrite is rare however few
+ * messages are live, and its time is small beside that of the entries before it.
+ */
+const slack = 20_000;
+
+class AppendOnlyFile<Entry> implements AppendOnly<Entry> {
+  readonly #path: string;
+  #file = -1;
+  #bytes = 0;
+  #entries = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  append(entries: readonly Entry[]): void {
+    const bytes = Buffer.from(lines(entries));
+    try {
+      writeAll(this.#file, bytes);
+    } catch (error) {
+      // On a full disk the request fails. The half of a line that was written is cut off, so that the file can be read.
+      ftruncateSync(this.#file, this.#bytes);
+      throw error;
+    }
+    this.#bytes += bytes.length;
+    this.#entries += entries.length;
+  }
+
+  isLong(live: number): boolean {
+    return this.#entries > slack + 4 * live;
+  }
+
+  rewrite(entries: Iterable<Entry>): void {
+    const all = [...entries];
+    const bytes = Buffer.from(lines(all));
+    const temporary = `${this.#path}.new`;
+    const file = openSync(temporary, 'w', 0o600);
+    writeAll(file, bytes);
+    closeSync(file);
+    renameSync(temporary, this.#path);
+    this.close();
+    this.#file = openSync(this.#path, 'a');
+    this.#bytes = bytes.length;
+    this.#entries = all.length;
+  }
+
+  close(): void {
+    if (this.#file >= 0) closeSync(this.#file);
+    this.#file = -1;
+  }
+}
+
+function lines(entries: readonly unknown[]): string {
+  return entries.map((item) => `${JSON.stringify(item)}\n`).join('');
+}
+
+function writeAll(file: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
+}

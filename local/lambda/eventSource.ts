@@ -1,0 +1,156 @@
+/**
+ * Lambda's event source mapping for SQS: long polls, batches, a limit of concurrent invocations, and partial batch
+ * failures. In AWS this is Lambda's own work and none of the service's, so it takes the queues themselves: SQS over HTTP
+ * would cost as much as a handler does.
+ */
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { leastConcurrency, mostConcurrency } from '../../lambdas/resources.ts';
+import { queueArn } from '../aws/arns.ts';
+import { md5 } from '../sqs/operations.ts';
+import type { Queues, Received } from '../sqs/queues.ts';
+import { formatReceipt } from '../sqs/receipt.ts';
+import { systemAttributes } from '../sqs/systemAttributes.ts';
+import type { LambdaFunction } from './lambda.ts';
+
+export interface EventSource {
+  /** Ends the polling; resolves when the invocations in flight have ended, or `signal` aborts. */
+  stop(signal: AbortSignal): Promise<void>;
+}
+
+export interface EventSourceOptions {
+  readonly queues: Pick<Queues, 'receive' | 'delete'>;
+  readonly queue: string;
+  readonly region: string;
+  readonly function: LambdaFunction;
+  /** Messages of an invocation at most; 10, Lambda's default, when absent. */
+  readonly batchSize?: number;
+  /** Invocations at the same time at most, 2 to 1,000; 1,000 when absent. */
+  readonly maximumConcurrency?: number | undefined;
+  readonly report: (error: unknown) => void;
+  /**
+   * Is told the ids of the messages that an invocation has not done. They are visible again when their visibility timeout
+   * ends.
+   */
+  readonly onLeft?: (messageIds: readonly string[]) => void;
+}
+
+/** As long as a long poll of SQS lasts at most. */
+const pollMs = 20_000;
+/**
+ * The time from the receive to the invocation, which takes milliseconds in AWS too. The service stores a message and sends
+ * its attempt at the same moment: without this pause the worker would often be the first, and look again a second later.
+ */
+const handoverMs = 5;
+/** The pause after a poll that failed: the disk was full, say. */
+const retryAfterMs = 1000;
+
+/** @throws Error when Lambda would refuse the maximum concurrency */
+export function startEventSource(options: EventSourceOptions): EventSource {
+  const { maximumConcurrency = mostConcurrency, report } = options;
+  if (maximumConcurrency < leastConcurrency || maximumConcurrency > mostConcurrency) {
+    throw new Error(
+      `The maximum concurrency is ${maximumConcurrency}; Lambda takes ${leastConcurrency} to ${mostConcurrency}.`,
+    );
+  }
+  const stopping = new AbortController();
+  const isStopping = (): boolean => stopping.signal.aborted;
+  const invocations = new Set<Promise<void>>();
+  let onEnd: (() => void) | undefined;
+
+  const start = (messages: readonly Received[]): void => {
+    const invocation = handle(options, messages)
+      .catch((error: unknown) => {
+        options.onLeft?.(messages.map(({ id }) => id));
+        report(error);
+      })
+      .finally(() => {
+        invocations.delete(invocation);
+        onEnd?.();
+      });
+    invocations.add(invocation);
+  };
+  const oneEnds = (): Promise<void> =>
+    new Promise((resolve) => {
+      onEnd = resolve;
+    });
+  const poll = async (): Promise<void> => {
+    while (!isStopping()) {
+      try {
+        const messages = await receive(options, stopping.signal);
+        if (messages.length > 0) {
+          await setTimeout(handoverMs);
+          start(messages);
+        }
+        if (invocations.size >= maximumConcurrency) await oneEnds();
+      } catch (error) {
+        report(error);
+        await setTimeout(retryAfterMs);
+      }
+    }
+  };
+
+  const polling = poll();
+  return {
+    stop: async (signal) => {
+      stopping.abort();
+      onEnd?.();
+      await polling;
+      await Promise.race([Promise.all(invocations), aborted(signal)]);
+    },
+  };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
+
+function receive(
+  { queues, queue, batchSize = 10 }: EventSourceOptions,
+  signal: AbortSignal,
+): Promise<Received[]> {
+  return queues.receive(queue, { max: batchSize, waitMs: pollMs, signal });
+}
+
+const batchResponse = z.nullish(
+  z.object({ batchItemFailures: z.nullish(z.array(z.object({ itemIdentifier: z.string() }))) }),
+);
+
+/** Invokes the function, and deletes the messages that it did not report as failed. */
+async function handle(options: EventSourceOptions, messages: readonly Received[]): Promise<void> {
+  const event: SQSEvent = { Records: messages.map((message) => toRecord(options, message)) };
+  const failed = failuresIn(await options.function.invoke(event), messages);
+  options.queues.delete(messages.filter(({ id }) => !failed.has(id)).map(({ receipt }) => receipt));
+  if (failed.size > 0) options.onLeft?.([...failed]);
+}
+
+/**
+ * The ids of the messages that failed. By Lambda's rules no answer or an empty list is success; an answer that cannot be
+ * read, or that names a message which is not in the batch, fails the whole batch.
+ */
+function failuresIn(returned: unknown, messages: readonly Received[]): ReadonlySet<string> {
+  const parsed = batchResponse.safeParse(returned);
+  if (!parsed.success) throw new Error(`Malformed batch response:\n${z.prettifyError(parsed.error)}`);
+  const failures: SQSBatchResponse['batchItemFailures'] = parsed.data?.batchItemFailures ?? [];
+  const ids = new Set(messages.map(({ id }) => id));
+  const unknown = failures.find(({ itemIdentifier }) => !ids.has(itemIdentifier));
+  if (unknown)
+    throw new Error(`The batch response names ${unknown.itemIdentifier}, which the batch has not.`);
+  return new Set(failures.map(({ itemIdentifier }) => itemIdentifier));
+}
+
+function toRecord({ queue, region }: EventSourceOptions, message: Received): SQSRecord {
+  return {
+    messageId: message.id,
+    receiptHandle: formatReceipt(message.receipt),
+    body: message.body,
+    attributes: systemAttributes(message, region),
+    messageAttributes: {},
+    md5OfBody: md5(message.body),
+    eventSource: 'aws:sqs',
+    eventSourceARN: queueArn(region, queue),
+    awsRegion: region,
+  };
+}

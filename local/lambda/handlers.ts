@@ -1,0 +1,29 @@
+import type { ApiFunction } from '../../lambdas/http/routes.ts';
+import type { queues } from '../../lambdas/resources.ts';
+
+/** The functions that queues feed. */
+export type QueueFunction = Exclude<(typeof queues)[keyof typeof queues]['handler'], undefined>;
+export type FunctionName = ApiFunction | QueueFunction;
+
+/**
+ * The modules of the functions. They are loaded late, since handlers read their settings when they are loaded. The paths are
+ * written out so that a bundler finds them.
+ */
+export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown>>> = {
+  publish: () => import('../../lambdas/handlers/publish.ts'),
+  messages: () => import('../../lambdas/handlers/messages.ts'),
+  logs: () => import('../../lambdas/handlers/logs.ts'),
+  urlGroups: () => import('../../lambdas/handlers/urlGroups.ts'),
+  queues: () => import('../../lambdas/handlers/queues.ts'),
+  flowControl: () => import('../../lambdas/handlers/flowControl.ts'),
+  dlq: () => import('../../lambdas/handlers/dlq.ts'),
+  schedules: () => import('../../lambdas/handlers/schedules.ts'),
+  workflows: () => import('../../lambdas/handlers/workflows.ts'),
+  keys: () => import('../../lambdas/handlers/keys.ts'),
+  description: () => import('../../lambdas/handlers/description.ts'),
+  accounts: () => import('../../lambdas/handlers/accounts.ts'),
+  deliver: () => import('../../lambdas/handlers/deliver.ts'),
+  deliverAlone: () => import('../../lambdas/handlers/deliverAlone.ts'),
+  fire: () => import('../../lambdas/handlers/fire.ts'),
+  followAccount: () => import('../../lambdas/handlers/followAccount.ts'),
+};

@@ -1,0 +1,89 @@
+/** Lambda for the local stage: loads handlers, and invokes them with their context and their limits. */
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { handlerModules, type FunctionName } from './handlers.ts';
+import { functionArn } from '../aws/arns.ts';
+
+/** Lambda's "Invocation payload" of a synchronous response, in bytes of JSON: 6 MiB and 100 bytes. */
+const largestPayload = 6_291_556;
+
+/** A function. Its callers check its event and its result. */
+export interface LambdaFunction {
+  readonly name: string;
+  readonly invoke: (event: unknown) => Promise<unknown>;
+}
+
+/** The context without its three functions for handlers that answer by callback. */
+type HandlerContext = Omit<Context, 'done' | 'fail' | 'succeed'>;
+
+type Handler = (event: unknown, context: HandlerContext) => Promise<unknown>;
+
+const handlerModule = z.object({
+  handler: z.custom<Handler>((value) => typeof value === 'function', 'a handler is a function'),
+});
+
+export interface FunctionOptions {
+  readonly region: string;
+  /**
+   * An invocation that takes longer has failed. It is real time: a jump of the test clock ends no invocation. Lambda would
+   * end its process; here all functions share one, so that its code runs on and its result is ignored.
+   */
+  readonly timeoutMs: number;
+}
+
+/** Loads a handler, which reads its settings from the environment at this moment. */
+export async function loadFunction(name: FunctionName, options: FunctionOptions): Promise<LambdaFunction> {
+  const { handler } = handlerModule.parse(await handlerModules[name]());
+  return toFunction(name, handler, options);
+}
+
+export function toFunction(name: string, handler: Handler, options: FunctionOptions): LambdaFunction {
+  return {
+    name,
+    invoke: async (event) => {
+      const returned = await inTime(handler(event, contextOf(name, options)), options.timeoutMs);
+      // A function that returns nothing returns null.
+      const bytes = Buffer.byteLength(JSON.stringify(returned ?? null));
+      if (bytes > largestPayload) {
+        throw new Error(
+          `Response payload size exceeded maximum allowed payload size (${largestPayload} bytes): it has ${bytes}.`,
+        );
+      }
+      return returned;
+    },
+  };
+}
+
+/** @throws Error in Lambda's words when the time is over */
+async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`));
+    }, timeoutMs);
+    // It must not keep the process of a stopped stage alive.
+    timer.unref();
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function contextOf(functionName: string, { region, timeoutMs }: FunctionOptions): HandlerContext {
+  // `Date.now` may jump while the function runs.
+  const endsAt = performance.now() + timeoutMs;
+  return {
+    awsRequestId: randomUUID(),
+    callbackWaitsForEmptyEventLoop: false,
+    functionName,
+    functionVersion: '$LATEST',
+    invokedFunctionArn: functionArn(region, functionName),
+    logGroupName: `/aws/lambda/${functionName}`,
+    logStreamName: 'local',
+    memoryLimitInMB: '1024',
+    getRemainingTimeInMillis: () => Math.max(0, Math.floor(endsAt - performance.now())),
+  };
+}

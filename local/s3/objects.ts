@@ -1,0 +1,81 @@
+/** The objects of the S3 stand-in, in memory or in a folder. */
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod/mini';
+import { isSystemError } from '../stage/stageError.ts';
+
+export interface StoredObject {
+  readonly body: Buffer;
+  readonly contentType: string;
+  /** Epoch milliseconds. */
+  readonly modifiedAt: number;
+}
+
+export interface Objects {
+  put(key: string, object: StoredObject): Promise<void>;
+  get(key: string): Promise<StoredObject | undefined>;
+  delete(key: string): Promise<void>;
+}
+
+export function objectsInMemory(): Objects {
+  const objects = new Map<string, StoredObject>();
+  return {
+    put: (key, object) => {
+      objects.set(key, object);
+      return Promise.resolve();
+    },
+    get: (key) => Promise.resolve(objects.get(key)),
+    delete: (key) => {
+      objects.delete(key);
+      return Promise.resolve();
+    },
+  };
+}
+
+const head = z.object({ contentType: z.string(), modifiedAt: z.number() });
+
+/**
+ * Keeps each object in a file: a line of JSON about it, then its bytes. A file is written whole or not at all.
+ *
+ * A key begins with the object's age class, `<days>d/`. Objects that are older are deleted when the folder is opened; in AWS
+ * the bucket's lifecycle rules do that.
+ */
+export async function objectsIn(folder: string, now: () => number): Promise<Objects> {
+  await mkdir(folder, { recursive: true });
+  await expire(folder, now());
+  const path = (key: string): string => join(folder, `${encodeURIComponent(key)}${suffix}`);
+  return {
+    put: async (key, { body, ...about }) => {
+      const temporary = join(folder, `${randomUUID()}.new`);
+      await writeFile(temporary, Buffer.concat([Buffer.from(`${JSON.stringify(about)}\n`), body]));
+      await rename(temporary, path(key));
+    },
+    get: async (key) => {
+      const bytes = await readFile(path(key)).catch(orUndefined);
+      if (bytes === undefined) return undefined;
+      const lineEnd = bytes.indexOf('\n');
+      const about: unknown = JSON.parse(bytes.toString('utf8', 0, lineEnd));
+      return { ...head.parse(about), body: bytes.subarray(lineEnd + 1) };
+    },
+    delete: async (key) => {
+      await rm(path(key), { force: true });
+    },
+  };
+}
+
+const suffix = '.object';
+const dayMs = 86_400_000;
+
+async function expire(folder: string, nowMs: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const days = Number(/^(\d+)d%2F/.exec(name)?.[1] ?? Infinity);
+    const { mtimeMs } = await stat(join(folder, name));
+    // A temporary file comes from a write that a kill has interrupted.
+    if (name.endsWith('.new') || mtimeMs < nowMs - days * dayMs) await rm(join(folder, name));
+  }
+}
+
+function orUndefined(error: unknown): undefined {
+  if (!isSystemError(error, 'ENOENT')) throw error;
+}

@@ -1,0 +1,152 @@
+/** Amazon EventBridge Scheduler for the local stage: the operations that the service and its tests use, over REST and JSON. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import * as z from 'zod/mini';
+import { scheduleArn } from '../aws/arns.ts';
+import { AwsError } from '../aws/awsError.ts';
+import { checkedOperations, type Operation } from '../aws/operation.ts';
+import { startAwsServer } from '../aws/server.ts';
+import { answerJson, readBody } from '../http.ts';
+import { jsonOrUndefined } from '../json.ts';
+import type { Sqs } from '../sqs/sqs.ts';
+import type { SchedulerJournal, StoredSchedule } from './schedulerJournal.ts';
+import { Schedules } from './schedules.ts';
+import { createInput, resourceName } from './settings.ts';
+import { invokeTarget } from './target.ts';
+
+export interface Scheduler {
+  readonly url: string;
+  /** The time at which a schedule fires next, in epoch milliseconds. */
+  readonly nextDue: () => number | undefined;
+  /** Looks at the clock again, after it has jumped. */
+  readonly wake: () => void;
+  readonly close: () => Promise<void>;
+}
+
+export interface SchedulerOptions {
+  /** The queues that schedules fire to. */
+  readonly sqs: Pick<Sqs, 'send'>;
+  /** The schedule groups that are there. */
+  readonly groups: readonly string[];
+  readonly region: string;
+  readonly journal: SchedulerJournal;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly report: (error: unknown) => void;
+}
+
+export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
+  const { sqs, groups, region, journal, now, report } = options;
+  const schedules = new Schedules({
+    ...{ groups, journal, now, report },
+    invoke: (invocation) => {
+      invokeTarget({ sqs, report }, invocation);
+    },
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://scheduler');
+    const [, resource = '', name] = pathname.split('/');
+    const operationName = `${request.method ?? ''} /${resource}${name === undefined ? '' : '/{Name}'}`;
+    const operation = operations.get(operationName);
+    if (operation === undefined) {
+      throw new AwsError('ValidationException', `The local stage has no operation ${operationName}.`);
+    }
+    const input = {
+      ...Object.fromEntries(searchParams),
+      ...objectIn(body),
+      ...(name !== undefined && { Name: decodeURIComponent(name) }),
+    };
+    answerJson(response, 200, 'application/json', operation({ schedules, region }, input), headers());
+  }
+
+  const server = await startAwsServer({
+    answer,
+    refuse: (response, { code, message, status }) => {
+      const errorHeaders = { ...headers(), 'x-amzn-errortype': code };
+      answerJson(response, status, 'application/json', { Message: message }, errorHeaders);
+    },
+    failureCode: 'InternalServerException',
+    report,
+  });
+  return {
+    url: server.url,
+    nextDue: () => schedules.nextDue,
+    wake: () => {
+      schedules.wake();
+    },
+    close: async () => {
+      schedules.close();
+      await server.close();
+    },
+  };
+}
+
+const headers = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
+
+const jsonObject = z.record(z.string(), z.unknown());
+
+function objectIn(body: Buffer | undefined): Record<string, unknown> {
+  const parsed = jsonObject.safeParse(jsonOrUndefined(body?.toString('utf8') || '{}'));
+  if (!parsed.success) throw new AwsError('ValidationException', 'The body is no JSON object.');
+  return parsed.data;
+}
+
+interface SchedulerContext {
+  readonly schedules: Schedules;
+  readonly region: string;
+}
+
+const operation = checkedOperations<SchedulerContext>('ValidationException');
+
+/** In the query the group is called `groupName`, in the body `GroupName`, and in the query of a list `ScheduleGroup`. */
+const namedSchedule = z.object({ Name: resourceName, groupName: z._default(resourceName, 'default') });
+const listInput = z.object({
+  ScheduleGroup: z.optional(resourceName),
+  NamePrefix: z._default(resourceName, ''),
+  NextToken: z.optional(z.never('the local stage lists all schedules on one page')),
+});
+
+const operations = new Map<string, Operation<SchedulerContext>>([
+  [
+    'POST /schedules/{Name}',
+    operation(createInput, ({ schedules, region }, { Name, GroupName, ClientToken, ...settings }) => {
+      const id = { group: GroupName, name: Name };
+      schedules.create(id, settings, ClientToken);
+      return { ScheduleArn: scheduleArn(region, id) };
+    }),
+  ],
+  [
+    'GET /schedules/{Name}',
+    operation(namedSchedule, ({ schedules, region }, { Name, groupName }) => {
+      const schedule = schedules.get({ group: groupName, name: Name });
+      return { ...summaryOf(region, schedule), ...schedule.settings };
+    }),
+  ],
+  [
+    'DELETE /schedules/{Name}',
+    operation(namedSchedule, ({ schedules }, { Name, groupName }) => {
+      schedules.delete({ group: groupName, name: Name });
+      return {};
+    }),
+  ],
+  [
+    'GET /schedules',
+    operation(listInput, ({ schedules, region }, { ScheduleGroup, NamePrefix }) => {
+      const found = schedules.list(ScheduleGroup).filter(({ name }) => name.startsWith(NamePrefix));
+      return { Schedules: found.map((schedule) => summaryOf(region, schedule)) };
+    }),
+  ],
+]);
+
+/** The part of a schedule that a list shows too. Dates are in epoch seconds on the wire. */
+function summaryOf(region: string, schedule: StoredSchedule) {
+  return {
+    Arn: scheduleArn(region, schedule),
+    GroupName: schedule.group,
+    Name: schedule.name,
+    CreationDate: schedule.createdAt / 1000,
+    Target: { Arn: schedule.settings.Target.Arn },
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * The settings of a schedule, in the words of Scheduler's API. Those that the service never sends are refused, so that none
+ * is ignored by mistake; the others are checked by the limits of Scheduler's API reference.
+ */
+import * as z from 'zod/mini';
+
+/** `Name` and `GroupName`. */
+export const resourceName = z.string().check(z.regex(/^[0-9a-zA-Z\-_.]{1,64}$/));
+
+const queueArn = z
+  .string()
+  .check(
+    z.regex(
+      /^arn:aws(-[a-z]+)?:sqs:[a-z0-9-]+:\d{12}:[a-zA-Z0-9\-_]+$/,
+      "the local stage's schedules fire to SQS queues",
+    ),
+  );
+
+/** The context attribute of an `Input` that the service uses. */
+export const scheduledTime = '<aws.scheduler.scheduled-time>';
+
+/** `Input`, which a target that is a queue receives as its message: the largest payload of Scheduler's quotas, 256 KiB. */
+const maxInputBytes = 262_144;
+/** `RoleArn`, in characters. */
+const maxRoleLength = 1600;
+/** `MaximumEventAgeInSeconds`: one minute to one day, which is also the default. */
+const minEventAgeSeconds = 60;
+const maxEventAgeSeconds = 86_400;
+/** `MaximumRetryAttempts`, and its default. */
+const maxRetryAttempts = 185;
+/** `ScheduleExpression` and `ScheduleExpressionTimezone`, in characters. */
+const maxExpressionLength = 256;
+const maxTimezoneLength = 50;
+
+/** An object that has no fields but these. */
+function closedObject<Shape extends z.core.$ZodShape>(shape: Shape) {
+  return z.strictObject(shape, {
+    error: ({ code, keys }) =>
+      code === 'unrecognized_keys'
+        ? `the local stage's schedules have no ${z.array(z.string()).parse(keys).join(', ')}`
+        : undefined,
+  });
+}
+
+const target = closedObject({
+  Arn: queueArn,
+  RoleArn: z
+    .string()
+    .check(z.maxLength(maxRoleLength), z.regex(/^arn:aws(-[a-z]+)?:iam::\d{12}:role\/[\w+=,.@/-]+$/)),
+  Input: z.string().check(
+    z.minLength(1),
+    z.refine((text) => Buffer.byteLength(text) <= maxInputBytes, `it exceeds ${maxInputBytes} bytes`),
+    z.refine(
+      (text) => !text.replaceAll(scheduledTime, '').includes('<aws.scheduler.'),
+      `the local stage's schedules have no other context attribute than ${scheduledTime}`,
+    ),
+  ),
+  RetryPolicy: z._default(
+    z.object({
+      MaximumEventAgeInSeconds: z._default(
+        z.int().check(z.gte(minEventAgeSeconds), z.lte(maxEventAgeSeconds)),
+        maxEventAgeSeconds,
+      ),
+      MaximumRetryAttempts: z._default(z.int().check(z.gte(0), z.lte(maxRetryAttempts)), maxRetryAttempts),
+    }),
+    { MaximumEventAgeInSeconds: maxEventAgeSeconds, MaximumRetryAttempts: maxRetryAttempts },
+  ),
+  DeadLetterConfig: z.optional(z.object({ Arn: z.optional(queueArn) })),
+});
+
+const settings = {
+  ScheduleExpression: z.string().check(z.minLength(1), z.maxLength(maxExpressionLength)),
+  ScheduleExpressionTimezone: z._default(
+    z.string().check(z.minLength(1), z.maxLength(maxTimezoneLength)),
+    'UTC',
+  ),
+  FlexibleTimeWindow: closedObject({ Mode: z.literal('OFF') }),
+  ActionAfterCompletion: z._default(z.enum(['NONE', 'DELETE']), 'NONE'),
+  Target: target,
+};
+
+/** As they are kept. */
+export const scheduleSettings = z.object(settings);
+export type ScheduleSettings = z.infer<typeof scheduleSettings>;
+
+/** `CreateSchedule`, its path and its body in one. */
+export const createInput = closedObject({
+  ...settings,
+  Name: resourceName,
+  GroupName: z._default(resourceName, 'default'),
+  ClientToken: z.optional(z.string().check(z.regex(/^[a-zA-Z0-9\-_]{1,64}$/))),
+});

@@ -1,0 +1,52 @@
+/** AWS Secrets Manager for the local stage: secrets are read and replaced. */
+import * as z from 'zod/mini';
+import { AwsError } from '../aws/awsError.ts';
+import { checkedOperations, type Operation } from '../aws/operation.ts';
+import { startJsonServer, type AwsServer } from '../aws/server.ts';
+
+/** The values by their names. */
+type Secrets = Map<string, string>;
+
+export async function startSecretsManager(
+  secrets: Secrets,
+  report: (error: unknown) => void,
+): Promise<AwsServer> {
+  return startJsonServer({
+    version: '1.1',
+    operations,
+    contextOf: () => secrets,
+    unknownCode: 'InvalidRequestException',
+    failureCode: 'InternalServiceError',
+    report,
+  });
+}
+
+const operation = checkedOperations<Secrets>('InvalidRequestException');
+
+const operations = new Map<string, Operation<Secrets>>([
+  [
+    'GetSecretValue',
+    operation(z.object({ SecretId: z.string() }), (secrets, { SecretId }) => {
+      const SecretString = valueOf(secrets, SecretId);
+      return { Name: SecretId, SecretString, VersionStages: ['AWSCURRENT'] };
+    }),
+  ],
+  [
+    'PutSecretValue',
+    operation(
+      z.object({ SecretId: z.string(), SecretString: z.string() }),
+      (secrets, { SecretId, SecretString }) => {
+        valueOf(secrets, SecretId);
+        secrets.set(SecretId, SecretString);
+        return { Name: SecretId };
+      },
+    ),
+  ],
+]);
+
+/** @throws AwsError */
+function valueOf(secrets: Secrets, name: string): string {
+  const value = secrets.get(name);
+  if (value !== undefined) return value;
+  throw new AwsError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
+}

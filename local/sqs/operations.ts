@@ -1,0 +1,165 @@
+/** The operations of SQS that the service and its tests use. */
+import { createHash } from 'node:crypto';
+import { AwsError } from '../aws/awsError.ts';
+import { checkedOperations, type Operation } from '../aws/operation.ts';
+import {
+  changeVisibilityInput,
+  checkBatch,
+  checkSize,
+  deleteBatchInput,
+  deleteInput,
+  purgeInput,
+  receiveInput,
+  sendBatchInput,
+  sendInput,
+  toOutgoing,
+  toReceipt,
+} from './inputs.ts';
+import type { Queues, Received } from './queues.ts';
+import { formatReceipt } from './receipt.ts';
+import { systemAttributes } from './systemAttributes.ts';
+
+export interface SqsContext {
+  readonly queues: Queues;
+  readonly region: string;
+  /** Aborts when the client has hung up. */
+  readonly signal: AbortSignal;
+}
+
+const operation = checkedOperations<SqsContext>('InvalidParameterValue');
+
+export const sqsOperations = new Map<string, Operation<SqsContext>>([
+  [
+    'SendMessage',
+    operation(sendInput, ({ queues }, { QueueUrl, ...message }) => {
+      const name = queueIn(queues, QueueUrl);
+      checkSize([message.MessageBody], 'InvalidParameterValue');
+      const [MessageId] = queues.send(name, [toOutgoing(message)]);
+      return { MessageId, MD5OfMessageBody: md5(message.MessageBody) };
+    }),
+  ],
+  [
+    'SendMessageBatch',
+    operation(sendBatchInput, ({ queues }, { QueueUrl, Entries }) => {
+      const name = queueIn(queues, QueueUrl);
+      checkBatch(Entries);
+      const bodies = Entries.map(({ MessageBody }) => MessageBody);
+      checkSize(bodies, 'BatchRequestTooLong');
+      const { done, Failed } = sift(Entries, toOutgoing);
+      const ids = queues.send(
+        name,
+        done.map(({ value }) => value),
+      );
+      const Successful = done.map(({ entry }, index) => ({
+        Id: entry.Id,
+        MessageId: ids[index],
+        MD5OfMessageBody: md5(entry.MessageBody),
+      }));
+      return { Successful, Failed };
+    }),
+  ],
+  [
+    'ReceiveMessage',
+    operation(receiveInput, async ({ queues, region, signal }, input) => {
+      const { VisibilityTimeout } = input;
+      const received = await queues.receive(queueIn(queues, input.QueueUrl), {
+        max: input.MaxNumberOfMessages,
+        waitMs: 1000 * input.WaitTimeSeconds,
+        ...(VisibilityTimeout !== undefined && { visibilityTimeoutMs: 1000 * VisibilityTimeout }),
+        signal,
+      });
+      const wanted = new Set(input.MessageSystemAttributeNames);
+      return { Messages: received.map((message) => toWire(message, region, wanted)) };
+    }),
+  ],
+  [
+    'DeleteMessage',
+    operation(deleteInput, ({ queues }, { QueueUrl, ReceiptHandle }) => {
+      queueIn(queues, QueueUrl);
+      queues.delete([toReceipt(ReceiptHandle)]);
+      return {};
+    }),
+  ],
+  [
+    'DeleteMessageBatch',
+    operation(deleteBatchInput, ({ queues }, { QueueUrl, Entries }) => {
+      queueIn(queues, QueueUrl);
+      checkBatch(Entries);
+      const { done, Failed } = sift(Entries, ({ ReceiptHandle }) => toReceipt(ReceiptHandle));
+      queues.delete(done.map(({ value }) => value));
+      return { Successful: done.map(({ entry }) => ({ Id: entry.Id })), Failed };
+    }),
+  ],
+  [
+    'ChangeMessageVisibility',
+    operation(changeVisibilityInput, ({ queues }, { QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
+      queueIn(queues, QueueUrl);
+      if (!queues.changeVisibility(toReceipt(ReceiptHandle), 1000 * VisibilityTimeout)) {
+        throw new AwsError(
+          'MessageNotInflight',
+          'The message is not in flight, so its visibility cannot change.',
+        );
+      }
+      return {};
+    }),
+  ],
+  [
+    'PurgeQueue',
+    operation(purgeInput, ({ queues }, { QueueUrl }) => {
+      queues.purge(queueIn(queues, QueueUrl));
+      return {};
+    }),
+  ],
+]);
+
+/** @throws AwsError */
+export function checkQueue(queues: Queues, name: string): void {
+  if (queues.has(name)) return;
+  throw new AwsError('QueueDoesNotExist', 'The specified queue does not exist.');
+}
+
+/**
+ * The name of the queue that a URL ends with, whatever its host.
+ *
+ * @throws AwsError
+ */
+function queueIn(queues: Queues, queueUrl: string): string {
+  const name = queueUrl.slice(queueUrl.lastIndexOf('/') + 1);
+  checkQueue(queues, name);
+  return name;
+}
+
+/** Separates the entries of a batch that are in order from those that are refused one by one. */
+function sift<Entry extends { readonly Id: string }, Value>(
+  entries: readonly Entry[],
+  toValue: (entry: Entry) => Value,
+) {
+  const done: { entry: Entry; value: Value }[] = [];
+  const Failed: { Id: string; Code: string; Message: string; SenderFault: boolean }[] = [];
+  for (const entry of entries) {
+    try {
+      done.push({ entry, value: toValue(entry) });
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      Failed.push({ Id: entry.Id, Code: error.code, Message: error.message, SenderFault: true });
+    }
+  }
+  return { done, Failed };
+}
+
+/** @param wanted names of system attributes, or `All` */
+function toWire(message: Received, region: string, wanted: ReadonlySet<string>) {
+  const attributes = Object.entries(systemAttributes(message, region));
+  return {
+    MessageId: message.id,
+    ReceiptHandle: formatReceipt(message.receipt),
+    Body: message.body,
+    MD5OfBody: md5(message.body),
+    Attributes: Object.fromEntries(attributes.filter(([name]) => wanted.has('All') || wanted.has(name))),
+  };
+}
+
+/** The SDK compares it with its own, and fails where they differ. */
+export function md5(text: string): string {
+  return createHash('md5').update(text).digest('hex');
+}

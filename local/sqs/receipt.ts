@@ -1,0 +1,20 @@
+/** Receipt handles: each names a message and which of its receives it belongs to. */
+
+export interface Receipt {
+  readonly messageId: string;
+  /** Counts from 1. */
+  readonly receive: number;
+}
+
+export function formatReceipt({ messageId, receive }: Receipt): string {
+  return Buffer.from(`${messageId} ${receive}`).toString('base64url');
+}
+
+/** @returns undefined when the text is not a receipt handle */
+export function parseReceipt(text: string): Receipt | undefined {
+  const [messageId = '', receive = ''] = Buffer.from(text, 'base64url').toString('utf8').split(' ');
+  if (messageId.length !== uuidLength || !/^\d+$/.test(receive)) return undefined;
+  return { messageId, receive: Number(receive) };
+}
+
+const uuidLength = 36;

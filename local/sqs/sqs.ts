@@ -1,0 +1,56 @@
+/** Amazon SQS for the local stage: standard queues behind the AWS JSON 1.0 protocol. */
+import { accountId } from '../aws/arns.ts';
+import { startJsonServer } from '../aws/server.ts';
+import { checkSize, toOutgoing } from './inputs.ts';
+import { checkQueue, sqsOperations } from './operations.ts';
+import type { QueueJournal } from './queueJournal.ts';
+import { Queues, type QueueShape } from './queues.ts';
+
+export interface Sqs {
+  readonly url: string;
+  readonly queueUrl: (name: string) => string;
+  /** The queues themselves, for what stands in this process. */
+  readonly queues: Queues;
+  /**
+   * Sends a message as Scheduler does, and has it kept when it returns.
+   *
+   * @throws AwsError when SQS would refuse it
+   */
+  readonly send: (queue: string, body: string) => void;
+  readonly close: () => Promise<void>;
+}
+
+export interface SqsOptions {
+  readonly queues: readonly QueueShape[];
+  readonly region: string;
+  readonly journal: QueueJournal;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly report: (error: unknown) => void;
+}
+
+export async function startSqs({ queues: shapes, region, journal, now, report }: SqsOptions): Promise<Sqs> {
+  const queues = new Queues(shapes, journal, now);
+  const server = await startJsonServer({
+    version: '1.0',
+    operations: sqsOperations,
+    contextOf: (signal) => ({ queues, region, signal }),
+    unknownCode: 'UnsupportedOperation',
+    failureCode: 'InternalFailure',
+    report,
+  });
+  return {
+    url: server.url,
+    queueUrl: (name) => `${server.url}/${accountId}/${name}`,
+    queues,
+    send: (queue, body) => {
+      checkQueue(queues, queue);
+      checkSize([body], 'InvalidParameterValue');
+      queues.send(queue, [toOutgoing({ MessageBody: body })]);
+    },
+    close: async () => {
+      queues.close();
+      await server.close();
+    },
+  };
+}

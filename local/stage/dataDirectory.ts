@@ -1,0 +1,132 @@
+/**
+ * The data directory keeps a stage's data between its runs: the database's file, the journals of the queues and of Scheduler,
+ * the bodies, and the secrets. A lock lets one stage at a time use it. After a stage was killed, the next one waits until its
+ * database has ended too.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { identify, isRunning, processIdentity, type ProcessIdentity } from './processes.ts';
+import { StageError, isSystemError } from './stageError.ts';
+
+export interface DataDirectory {
+  readonly databaseFile: string;
+  readonly journalFile: string;
+  readonly schedulerJournalFile: string;
+  readonly bodiesFolder: string;
+  /** A random text, made on the first call for its name; it is the same in later runs. */
+  secret(name: string): string;
+  /** Writes a file that only its owner may read, whole or not at all. */
+  write(name: string, text: string): void;
+  /** Records the database in the lock: should this stage be killed, the next one waits for its end. */
+  holdFor(databasePid: number): void;
+  readonly release: () => void;
+}
+
+/** @throws StageError when a running stage uses it, or it cannot be written */
+export async function openDataDirectory(path: string): Promise<DataDirectory> {
+  const folder = resolve(path);
+  const inFolder = (name: string): string => join(folder, name);
+  const write = (name: string, text: string): void => {
+    const temporary = inFolder(`${name}.new`);
+    writeFileSync(temporary, text, { mode: 0o600 });
+    chmodSync(temporary, 0o600);
+    renameSync(temporary, inFolder(name));
+  };
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    await lock(inFolder(lockName), folder);
+  } catch (error) {
+    if (error instanceof StageError || !(error instanceof Error)) throw error;
+    throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
+  }
+  return {
+    databaseFile: inFolder('dynamodb.db'),
+    journalFile: inFolder('sqs.journal'),
+    schedulerJournalFile: inFolder('scheduler.journal'),
+    bodiesFolder: inFolder('bodies'),
+    write,
+    secret: (name) => {
+      if (!existsSync(inFolder(name))) write(name, randomSecret());
+      return readFileSync(inFolder(name), 'utf8');
+    },
+    holdFor: (databasePid) => {
+      write(lockName, lockText(databasePid));
+    },
+    release: () => {
+      rmSync(inFolder(lockName), { force: true });
+    },
+  };
+}
+
+/** 256 random bits. */
+export function randomSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+const lockName = 'lock';
+const holders = z.object({ stage: processIdentity, database: z.optional(processIdentity) });
+
+async function lock(file: string, folder: string): Promise<void> {
+  for (;;) {
+    try {
+      writeFileSync(file, lockText(), { flag: 'wx', mode: 0o600 });
+      return;
+    } catch (error) {
+      if (!isSystemError(error, 'EEXIST')) throw error;
+    }
+    await clear(file, folder);
+  }
+}
+
+function lockText(databasePid?: number): string {
+  const database = databasePid === undefined ? undefined : identify(databasePid);
+  return JSON.stringify({ stage: identify(process.pid), database });
+}
+
+/** Removes the lock of a dead stage when its database has ended. */
+async function clear(file: string, folder: string): Promise<void> {
+  const text = readOrUndefined(file);
+  const held = text === undefined ? undefined : holdersIn(text);
+  if (held !== undefined && isRunning(held.stage)) {
+    throw new StageError(
+      `A local stage (process ${held.stage.pid}) already uses ${folder}: stop it, or give this one another --data-dir.`,
+    );
+  }
+  if (held?.database !== undefined) await end(held.database);
+  // Another stage, started at the same time, may hold the lock by now.
+  if (readOrUndefined(file) === text) rmSync(file, { force: true });
+}
+
+function readOrUndefined(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** @returns undefined when the stage died while it wrote the lock */
+function holdersIn(text: string): z.infer<typeof holders> | undefined {
+  try {
+    return holders.safeParse(JSON.parse(text)).data;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The time for a database to end by itself after its stage was killed; then it is killed. */
+const graceMs = 3000;
+const lookAgainAfterMs = 20;
+
+async function end(database: ProcessIdentity): Promise<void> {
+  const deadline = performance.now() + graceMs;
+  while (isRunning(database)) {
+    if (performance.now() > deadline) process.kill(database.pid, 'SIGKILL');
+    await setTimeout(lookAgainAfterMs);
+  }
+}

@@ -1,0 +1,51 @@
+/** The developer's account, created through the management API as an operator creates one. */
+import * as z from 'zod/mini';
+
+/** The same at every start, so that the account is found again. */
+const id = '00000000-0000-4000-8000-000000000001';
+
+const record = z.object({
+  token: z.string(),
+  read_only_token: z.string(),
+  region: z.string(),
+  deletion_time: z.number(),
+});
+const signingKeys = z.object({ current: z.string(), next: z.string() });
+
+export interface Management {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Finds the account `local`, or creates it: a paid account in the stage's region.
+ *
+ * @returns without keys when the account is suspended or deleted, since its token is refused then
+ */
+export async function localAccount({ url, username, password }: Management, region: string) {
+  const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
+  const users = `${url}/v2/svc/users`;
+  const send = async (method: string, path: string, body: object): Promise<z.infer<typeof record>> =>
+    record.parse(
+      await jsonOf(await fetch(`${users}${path}`, { method, headers, body: JSON.stringify(body) })),
+    );
+
+  const found = await fetch(`${users}/${id}`, { headers });
+  let account =
+    found.status === 404
+      ? await send('POST', '', { id, customer_id: 'local', type: 'paid', region })
+      : record.parse(await jsonOf(found));
+  // The data directory comes from a stage of another region.
+  if (account.region !== region && account.deletion_time === 0)
+    account = await send('PATCH', `/${id}`, { region });
+
+  const answer = await fetch(`${url}/v2/keys`, { headers: { authorization: `Bearer ${account.token}` } });
+  return { ...account, keys: answer.status === 401 ? undefined : signingKeys.parse(await jsonOf(answer)) };
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (response.status === 200) return JSON.parse(text);
+  throw new Error(`${response.url} answered ${response.status}: ${text}`);
+}

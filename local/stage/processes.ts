@@ -1,0 +1,51 @@
+/** Identifies processes: a number alone may belong to a later process by now. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import * as z from 'zod/mini';
+import { isSystemError } from './stageError.ts';
+
+export const processIdentity = z.object({
+  pid: z.int().check(z.gte(1)),
+  /** The start time, as the operating system writes it. */
+  startedAt: z.string(),
+});
+export type ProcessIdentity = z.infer<typeof processIdentity>;
+
+/** @returns undefined when no such process runs; a zombie does not run */
+export function identify(pid: number): ProcessIdentity | undefined {
+  const startedAt = process.platform === 'linux' ? startOnLinux(pid) : startElsewhere(pid);
+  return startedAt === undefined ? undefined : { pid, startedAt };
+}
+
+export function isRunning(identity: ProcessIdentity): boolean {
+  return identify(identity.pid)?.startedAt === identity.startedAt;
+}
+
+function startOnLinux(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The second field is the command in parentheses and may contain anything; the third is the state, the 22nd the start.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
+  } catch (error) {
+    // ESRCH: the process ended after the file was opened.
+    if (isSystemError(error, 'ENOENT') || isSystemError(error, 'ESRCH')) return undefined;
+    throw error;
+  }
+}
+
+function startElsewhere(pid: number): string | undefined {
+  const format = ['-o', 'stat=', '-o', 'lstart=', '-p', String(pid)];
+  try {
+    const line = execFileSync('ps', format, {
+      encoding: 'utf8',
+      env: { ...process.env, LC_ALL: 'C' },
+    }).trim();
+    const [state = '', ...start] = line.split(/\s+/);
+    return state.startsWith('Z') ? undefined : start.join(' ');
+  } catch (error) {
+    // `ps` exits with 1 when there is no such process.
+    if (error instanceof Error && 'status' in error && error.status === 1) return undefined;
+    throw error;
+  }
+}

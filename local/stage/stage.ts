@@ -1,0 +1,204 @@
+/** The local stage: the real handlers, with stand-ins for AWS around them, in one process. */
+import { gatewayRoutes, type ApiFunction } from '../../lambdas/http/routes.ts';
+import {
+  aloneConcurrency,
+  apiFunctionTimeoutSeconds,
+  deliveryConcurrency,
+  queues,
+} from '../../lambdas/resources.ts';
+import { openDataDirectory } from './dataDirectory.ts';
+import { isolate, setVariables } from '../lambda/environment.ts';
+import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
+import { startGateway } from '../gateway/gateway.ts';
+import type { QueueFunction } from '../lambda/handlers.ts';
+import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
+import { localAccount, type Management } from './localAccount.ts';
+import type { Options } from './options.ts';
+import type { Queues } from '../sqs/queues.ts';
+import {
+  environmentOf,
+  startStandIns,
+  type Endings,
+  type StandInOptions,
+  type StandIns,
+} from './standIns.ts';
+import { takeOverClock, type TestClock } from './testClock.ts';
+import { startTestControl, type TestControl } from './testControl.ts';
+
+export interface Stage {
+  /** The addresses and credentials that a client needs, by the names of environment variables. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Takes no new requests and messages, finishes those in flight within 10 s, and ends. */
+  readonly stop: () => Promise<void>;
+}
+
+export type StageOptions = Options & StandInOptions;
+
+/** The time for requests and attempts in flight when the stage is stopped. */
+const drainMs = 10_000;
+
+/** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, no database */
+export async function startStage(options: StageOptions): Promise<Stage> {
+  isolate();
+  const endings: Endings = [];
+  const stop = async (): Promise<void> => {
+    for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
+  };
+  try {
+    return { variables: await start(options, endings), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * Starts the parts in this order: the gateway, whose port the handlers must know; the data directory and the stand-ins;
+ * the handlers, which read their settings as they load; the event sources; the developer's account.
+ */
+async function start(options: StageOptions, endings: Endings): Promise<Record<string, string>> {
+  const { report, region } = options;
+  const testClock = options.testControl ? takeOverClock() : undefined;
+  if (testClock !== undefined) endings.push(testClock.release);
+  const functions = new Map<ApiFunction, LambdaFunction>();
+  const loading = pending();
+  const gateway = await startGateway({
+    port: options.port,
+    routes: gatewayRoutes,
+    functions,
+    ready: loading.promise,
+    report,
+  });
+  endings.push(() => gateway.stop(AbortSignal.abort()));
+
+  const data =
+    options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
+  if (data !== undefined) endings.push(data.release);
+  const standIns = await startStandIns(options, data, endings);
+  setVariables({
+    ...environmentOf(region, standIns),
+    ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
+    // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
+    OWN_HOSTS: `localhost:${gateway.port}`,
+    // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
+    LEARN_HOSTS: 'false',
+    PRICE_PER_MESSAGE: String(options.pricePerMessage),
+  });
+
+  for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
+    functions.set(name, await loadFunction(name, { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 }));
+  }
+  await standIns.tablesReady;
+  const testControl =
+    testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
+  const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
+  endings.push(async () => {
+    const signal = AbortSignal.timeout(drainMs);
+    await Promise.all([gateway.stop(signal), ...sources.map((source) => source.stop(signal))]);
+  });
+  loading.resolve();
+  await checkHealth(gateway.url);
+  const variables = {
+    ...(testControl !== undefined && { SVC_TEST_CONTROL_URL: testControl.url }),
+    ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
+  };
+  data?.write('env', toLines(variables));
+  return variables;
+}
+
+async function clientVariables(management: Management, region: string): Promise<Record<string, string>> {
+  const account = await localAccount(management, region);
+  return {
+    SVC_URL: management.url,
+    SVC_TOKEN: account.token,
+    SVC_READ_ONLY_TOKEN: account.read_only_token,
+    SVC_CURRENT_SIGNING_KEY: account.keys?.current ?? '',
+    SVC_NEXT_SIGNING_KEY: account.keys?.next ?? '',
+    SVC_MANAGEMENT_URL: management.url,
+    SVC_MANAGEMENT_USER: management.username,
+    SVC_MANAGEMENT_PASSWORD: management.password,
+  };
+}
+
+interface QueueSettings {
+  /** A queue without a handler is not fed to a function. */
+  readonly handler?: QueueFunction | undefined;
+  /** In seconds. */
+  readonly functionTimeoutSeconds?: number | undefined;
+  readonly batchSize: number;
+}
+
+/** The queues that are fed to a function. */
+const fedQueues = Object.entries<QueueSettings>(queues).flatMap(
+  ([name, { handler, functionTimeoutSeconds, batchSize }]) =>
+    handler === undefined || functionTimeoutSeconds === undefined
+      ? []
+      : [{ name, handler, functionTimeoutSeconds, batchSize }],
+);
+
+/** The maximum concurrency of an event source. The others have Lambda's own maximum. */
+const concurrency: Partial<Record<QueueFunction, number>> = {
+  deliver: deliveryConcurrency,
+  deliverAlone: aloneConcurrency,
+};
+
+/** Connects each queue with its function. */
+async function feed(
+  { region, report }: StageOptions,
+  queues: Queues,
+  onLeft: EventSourceOptions['onLeft'],
+): Promise<EventSource[]> {
+  return Promise.all(
+    fedQueues.map(async ({ name, handler, functionTimeoutSeconds, batchSize }) =>
+      startEventSource({
+        queues,
+        queue: name,
+        region,
+        function: await loadFunction(handler, { region, timeoutMs: functionTimeoutSeconds * 1000 }),
+        maximumConcurrency: concurrency[handler],
+        batchSize,
+        report,
+        ...(onLeft !== undefined && { onLeft }),
+      }),
+    ),
+  );
+}
+
+async function offerTestControl(
+  clock: TestClock,
+  { report }: StageOptions,
+  { sqs, scheduler }: StandIns,
+  endings: Endings,
+): Promise<TestControl> {
+  const names = fedQueues.map(({ name }) => name);
+  const control = await startTestControl({
+    clock,
+    queues: sqs.queues,
+    scheduler,
+    fedQueues: names,
+    report,
+  });
+  endings.push(control.close);
+  return control;
+}
+
+async function checkHealth(url: string): Promise<void> {
+  const response = await fetch(`${url}/v2/health`);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`The stage is not healthy: ${response.status} ${text}`);
+}
+
+/** A line `NAME=value` for each variable, as a shell reads them. */
+export function toLines(variables: Readonly<Record<string, string>>): string {
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+}
+
+function pending(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((resolved) => {
+    resolve = resolved;
+  });
+  return { promise, resolve };
+}

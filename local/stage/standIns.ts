@@ -1,0 +1,172 @@
+/** Starts the stand-ins for AWS that the handlers call over HTTP. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { clientOptions } from '../../lambdas/clientOptions.ts';
+import {
+  defaultHeaderPrefixes,
+  maxReceives,
+  queues,
+  retentionSeconds,
+  tables,
+} from '../../lambdas/resources.ts';
+import { randomSecret, type DataDirectory } from './dataDirectory.ts';
+import { accountId, queueArn } from '../aws/arns.ts';
+import { startDynamodb, waitForTables } from '../dynamodb/dynamodb.ts';
+import { credentials, type Environment } from '../lambda/environment.ts';
+import { objectsIn, objectsInMemory } from '../s3/objects.ts';
+import { noQueueJournal, openQueueJournal } from '../sqs/queueJournal.ts';
+import type { QueueShape } from '../sqs/queues.ts';
+import { startS3 } from '../s3/s3.ts';
+import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
+import { noSchedulerJournal, openSchedulerJournal } from '../scheduler/schedulerJournal.ts';
+import { startSecretsManager } from '../secretsManager/secretsManager.ts';
+import { startSqs, type Sqs } from '../sqs/sqs.ts';
+import { createMissing, endProcessLeases } from '../dynamodb/tables.ts';
+
+const bucket = 'bodies';
+const masterSecretId = 'master-secret';
+const managementSecretId = 'management';
+const managementUser = 'admin';
+/** The regions that may serve an account: those of a deployment, and the stage's own. */
+const regionsOf = (region: string): readonly string[] => [...new Set([region, 'eu-central-1', 'us-east-1'])];
+const scheduleGroup = 'svc';
+
+const queueShapes: readonly QueueShape[] = Object.entries(queues).map(
+  ([name, { visibilitySeconds, redrivesTo }]) => ({
+    name,
+    visibilityTimeoutMs: visibilitySeconds * 1000,
+    retentionMs: retentionSeconds * 1000,
+    ...(redrivesTo !== undefined && { redrive: { deadQueue: redrivesTo, maxReceives } }),
+  }),
+);
+
+/** The functions that end the parts of a stage, in the order in which the parts were started. Run the last one first. */
+export type Endings = (() => Promise<void> | void)[];
+
+export interface StandInOptions {
+  readonly region: string;
+  /** Is told of errors that the stage survives. */
+  readonly report: (error: unknown) => void;
+  /** Is told of an error that ends the stage. */
+  readonly onFatal: (error: Error) => void;
+}
+
+export interface StandIns {
+  readonly dynamodbUrl: string;
+  readonly sqs: Sqs;
+  readonly scheduler: Scheduler;
+  readonly s3Url: string;
+  readonly secretsUrl: string;
+  /** Values by the secrets' names. A change here is a change of the secret. */
+  readonly secretValues: Map<string, string>;
+  /** The credentials of the management API. */
+  readonly management: { readonly username: string; readonly password: string };
+  /** Resolves when the database has all tables; the handlers load meanwhile. */
+  readonly tablesReady: Promise<void>;
+}
+
+/** @param data the data directory; without one everything is in memory */
+export async function startStandIns(
+  { region, report, onFatal }: StandInOptions,
+  data: DataDirectory | undefined,
+  endings: Endings,
+): Promise<StandIns> {
+  const failed = new AbortController();
+  const dynamodb = await startDynamodb({
+    file: data?.databaseFile,
+    onExit: (error) => {
+      failed.abort(error);
+      onFatal(error);
+    },
+  });
+  endings.push(dynamodb.stop);
+  if (dynamodb.pid !== undefined) data?.holdFor(dynamodb.pid);
+  const tablesReady = makeTables(dynamodb.url, region, failed.signal);
+  // It is awaited later; a failure before that is no unhandled rejection.
+  tablesReady.catch(() => undefined);
+
+  const now = (): number => Date.now();
+  const journal = data === undefined ? noQueueJournal : openQueueJournal(data.journalFile);
+  const objects = data === undefined ? objectsInMemory() : await objectsIn(data.bodiesFolder, now);
+  const sqs = await startSqs({ queues: queueShapes, region, journal, now, report });
+  endings.push(sqs.close);
+  const scheduler = await startScheduler({
+    ...{ sqs, region, now, report },
+    groups: [scheduleGroup],
+    journal: data === undefined ? noSchedulerJournal() : openSchedulerJournal(data.schedulerJournalFile),
+  });
+  endings.push(scheduler.close);
+  const s3 = await startS3({ bucket, objects, now, report });
+  endings.push(s3.close);
+  const management = { username: managementUser, password: secretOf(data, 'management-password') };
+  const secretValues = new Map([
+    [masterSecretId, secretOf(data, masterSecretId)],
+    [managementSecretId, JSON.stringify(management)],
+  ]);
+  const secrets = await startSecretsManager(secretValues, report);
+  endings.push(secrets.close);
+  return {
+    dynamodbUrl: dynamodb.url,
+    sqs,
+    scheduler,
+    s3Url: s3.url,
+    secretsUrl: secrets.url,
+    secretValues,
+    management,
+    tablesReady,
+  };
+}
+
+async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
+  const client = new DynamoDBClient({
+    ...clientOptions('quick'),
+    endpoint,
+    region,
+    credentials,
+    maxAttempts: 1,
+  });
+  try {
+    const existing = await waitForTables(client, endpoint, signal);
+    await createMissing(client, tables, existing);
+    if (existing.includes('lanes')) await endProcessLeases(client, 'lanes');
+  } finally {
+    client.destroy();
+  }
+}
+
+function secretOf(data: DataDirectory | undefined, name: string): string {
+  return data?.secret(name) ?? randomSecret();
+}
+
+/** The environment variables that the CDK app gives every handler, with the stand-ins' addresses. */
+export function environmentOf(region: string, standIns: StandIns): Environment {
+  const { dynamodbUrl, sqs, scheduler, s3Url, secretsUrl } = standIns;
+  return {
+    AWS_REGION: region,
+    AWS_ENDPOINT_URL_DYNAMODB: dynamodbUrl,
+    AWS_ENDPOINT_URL_SQS: sqs.url,
+    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
+    AWS_ENDPOINT_URL_S3: s3Url,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsUrl,
+    ...Object.fromEntries(Object.entries(tables).map(([name, { variable }]) => [variable, name])),
+    BODIES_BUCKET: bucket,
+    SHORT_QUEUE_URL: sqs.queueUrl('short'),
+    LONG_QUEUE_URL: sqs.queueUrl('long'),
+    DEAD_QUEUE_URL: sqs.queueUrl('dead'),
+    FIRE_QUEUE_URL: sqs.queueUrl('fire'),
+    UNDELIVERED_FIRES_QUEUE_URL: sqs.queueUrl('undeliveredFires'),
+    SHORT_QUEUE_ARN: queueArn(region, 'short'),
+    LONG_QUEUE_ARN: queueArn(region, 'long'),
+    FIRE_QUEUE_ARN: queueArn(region, 'fire'),
+    DEAD_QUEUE_ARN: queueArn(region, 'dead'),
+    SCHEDULER_DLQ_ARN: queueArn(region, 'undeliveredFires'),
+    SCHEDULE_GROUP: scheduleGroup,
+    SCHEDULER_ROLE_ARN: `arn:aws:iam::${accountId}:role/scheduler`,
+    MASTER_SECRET_ID: masterSecretId,
+    MANAGEMENT_SECRET_ID: managementSecretId,
+    // The stage has one table and one queue for all regions.
+    ACCOUNT_CHANGES_QUEUES: JSON.stringify(
+      Object.fromEntries(regionsOf(region).map((name) => [name, sqs.queueUrl('accountChanges')])),
+    ),
+    HEADER_PREFIXES: defaultHeaderPrefixes.join(','),
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * The control that tests have over a stage: `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass. The clock
+ * jumps from one due moment to the next, and waits at each until the handlers have done the work that is due. So work that a
+ * handler puts off for a minute is done a minute later, and not at the end.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { answerJson, close, listen, readBody } from '../http.ts';
+import { jsonOrUndefined } from '../json.ts';
+import type { Queues, Unsettled } from '../sqs/queues.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { TestClock } from './testClock.ts';
+
+export interface TestControl {
+  readonly url: string;
+  /** To be told the messages that an invocation has not done: the clock no longer waits for them. */
+  readonly leave: (messageIds: readonly string[]) => void;
+  readonly close: () => Promise<void>;
+}
+
+export interface TestControlOptions {
+  readonly clock: TestClock;
+  readonly queues: Pick<Queues, 'nextDue' | 'unsettled' | 'wake'>;
+  readonly scheduler: Pick<Scheduler, 'nextDue' | 'wake'>;
+  /** Names of the queues that are fed to a function. */
+  readonly fedQueues: readonly string[];
+  readonly report: (error: unknown) => void;
+}
+
+const lookAgainAfterMs = 1;
+/**
+ * So often the clock looks whether a function is done, which takes 4 s; a destination that hangs must not hold it. Looks are
+ * counted, and not seconds: on a busy machine this process gets fewer turns, and its functions do, too.
+ */
+const mostLooks = 3_500;
+
+const advanceInput = z.object({ advanceMs: z.int().check(z.gte(0)) });
+
+export async function startTestControl(options: TestControlOptions): Promise<TestControl> {
+  const { report } = options;
+  const { advance, leave } = createAdvance(options);
+  const { server, url } = await listen((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      report(error);
+      response.destroy();
+    });
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readBody(request);
+    if (request.method !== 'POST' || request.url !== '/test/clock') {
+      answerJson(response, 404, 'application/json', { error: 'There is only POST /test/clock.' });
+      return;
+    }
+    const input = advanceInput.safeParse(jsonOrUndefined(body?.toString('utf8') ?? ''));
+    if (!input.success) {
+      answerJson(response, 400, 'application/json', { error: z.prettifyError(input.error) });
+      return;
+    }
+    await advance(input.data.advanceMs);
+    answerJson(response, 200, 'application/json', { now: Date.now() });
+  }
+
+  return { url, leave, close: () => close(server) };
+}
+
+/** Lets time pass, one call after the other; resolves when the work that became due meanwhile is done, or left. */
+function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptions) {
+  /** The receive counts of messages in flight that the clock no longer waits for, by their ids. */
+  const left = new Map<string, number>();
+  let before: Promise<void> = Promise.resolve();
+
+  const unsettled = (): readonly Unsettled[] => fedQueues.flatMap((name) => queues.unsettled(name));
+
+  /** The messages that a function works on, or will at once. */
+  function busyMessages(): readonly Unsettled[] {
+    const all = unsettled();
+    const inFlight = new Set(all.flatMap(({ id, inFlight: is }) => (is ? id : [])));
+    for (const id of left.keys()) if (!inFlight.has(id)) left.delete(id);
+    return all.filter(({ id, receives, inFlight: is }) => !is || left.get(id) !== receives);
+  }
+
+  function leave(messageIds: readonly string[]): void {
+    const ids = new Set(messageIds);
+    for (const { id, receives } of unsettled()) if (ids.has(id)) left.set(id, receives);
+  }
+
+  async function settle(): Promise<void> {
+    for (let looks = 0; looks < mostLooks; looks += 1) {
+      if (busyMessages().length === 0) return;
+      await setTimeout(lookAgainAfterMs);
+    }
+    leave(busyMessages().map(({ id }) => id));
+  }
+
+  async function moveTo(epochMs: number): Promise<void> {
+    clock.moveTo(epochMs);
+    scheduler.wake();
+    queues.wake();
+    await settle();
+  }
+
+  async function advanceTo(end: number): Promise<void> {
+    await settle();
+    for (;;) {
+      const due = [scheduler.nextDue(), ...fedQueues.map((name) => queues.nextDue(name))];
+      const next = Math.min(...due.map((at) => at ?? Infinity));
+      if (next > end) break;
+      await moveTo(next);
+    }
+    await moveTo(end);
+  }
+
+  const advance = async (ms: number): Promise<void> => {
+    before = before.then(() => advanceTo(Date.now() + ms));
+    await before;
+  };
+  return { advance, leave };
+}

@@ -1,0 +1,357 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
+import { api, logged, ok, unique } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { bodiesOf, heldInbox } from '../support/heldInbox.ts';
+import { errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const keyShape = z.strictObject({
+  flowControlKey: z.string(),
+  waitListSize: z.number(),
+  parallelismMax: z.number(),
+  parallelismCount: z.number(),
+  rateMax: z.number(),
+  rateCount: z.number(),
+  ratePeriod: z.number(),
+  ratePeriodStart: z.number(),
+  isPaused: z.boolean(),
+  isPinnedParallelism: z.boolean(),
+  isPinnedRate: z.boolean(),
+});
+type Key = z.infer<typeof keyShape>;
+type Owner = Pick<AccountRecord, 'token'>;
+
+const pathOf = (key: string, operation = ''): string =>
+  `/v2/flowControl/${encodeURIComponent(key)}${operation}`;
+const get = (key: string, { token }: Owner = service): Promise<Answer> => api('GET', pathOf(key), { token });
+const change = (key: string, operation: string, { token }: Owner = service): Promise<Answer> =>
+  api('POST', pathOf(key, `/${operation}`), { token });
+const list = async (query = '', { token }: Owner = service): Promise<readonly Key[]> =>
+  z.array(keyShape).parse(await ok(api('GET', `/v2/flowControl${query}`, { token })));
+const shown = async (key: string, owner?: Owner): Promise<Key> => keyShape.parse(await ok(get(key, owner)));
+const becomes = (key: string, holds: (shownKey: Key) => boolean): Promise<Key> =>
+  eventually(() => shown(key), holds);
+
+const headersOf = (key: string, value: string) => ({
+  'Svc-Flow-Control-Key': key,
+  'Svc-Flow-Control-Value': value,
+});
+const send = async (url: string, key: string, value: string, body = ''): Promise<string> =>
+  messageIdOf(await publish(url, { headers: headersOf(key, value), body }));
+
+/** Makes a key known, by a message that is delivered. */
+async function makeKey(value: string, key = unique('key'), owner: Owner = service): Promise<string> {
+  const inbox = receiver.inbox();
+  messageIdOf(await publishAs(owner, inbox.url, { headers: headersOf(key, value) }));
+  await inbox.received(1);
+  return key;
+}
+
+/** Waits until a message without a key has arrived: what was free to go before it has had its chance. */
+async function probe(): Promise<void> {
+  const inbox = receiver.inbox();
+  messageIdOf(await publish(inbox.url));
+  await inbox.received(1);
+}
+
+const refusal = (answer: Answer) => [answer.status, errorOf(answer)];
+
+describe('a flow-control key', () => {
+  it('shows its limits, what is in flight, what has started, and what waits', async () => {
+    const inbox = heldInbox(receiver);
+    const key = unique('key');
+    const before = Math.floor(Date.now() / 1_000);
+    for (const body of ['1', '2', '3']) await send(inbox.url, key, 'parallelism=2, rate=50, period=1h', body);
+    await inbox.received(2);
+    const found = await becomes(key, ({ waitListSize }) => waitListSize === 1);
+    expect(found).toEqual({
+      flowControlKey: key,
+      waitListSize: 1,
+      parallelismMax: 2,
+      parallelismCount: 2,
+      rateMax: 50,
+      // A start that is held up on its way counts again when it is made.
+      rateCount: found.rateCount,
+      ratePeriod: 3_600,
+      ratePeriodStart: found.ratePeriodStart,
+      isPaused: false,
+      isPinnedParallelism: false,
+      isPinnedRate: false,
+    });
+    expect(found.rateCount).toBeGreaterThanOrEqual(2);
+    expect(found.ratePeriodStart).toBeGreaterThanOrEqual(before);
+    expect(found.ratePeriodStart).toBeLessThanOrEqual(Date.now() / 1_000);
+    inbox.letGo();
+    await inbox.received(3);
+    const after = await becomes(key, ({ parallelismCount }) => parallelismCount === 0);
+    expect(after.waitListSize).toBe(0);
+    expect(after.rateCount).toBeGreaterThanOrEqual(3);
+  });
+
+  it('shows 0 for what is not limited', async () => {
+    const parallel = await makeKey('parallelism=4');
+    expect(await shown(parallel)).toMatchObject({
+      parallelismMax: 4,
+      rateMax: 0,
+      rateCount: 0,
+      ratePeriod: 0,
+      ratePeriodStart: 0,
+    });
+    expect(await shown(await makeKey('rate=4'))).toMatchObject({
+      parallelismMax: 0,
+      rateMax: 4,
+      ratePeriod: 1,
+    });
+  });
+
+  it('is listed with the others of its account by name, and found by a part of it', async () => {
+    const [owner, other] = [await makeAccount(), await makeAccount()];
+    for (const key of ['tenant-b', 'tenant-a', 'Tenant-C', 'other']) await makeKey('rate=9', key, owner);
+    const names = async (query?: string): Promise<readonly string[]> =>
+      (await list(query, owner)).map(({ flowControlKey }) => flowControlKey);
+    expect(await names()).toEqual(['Tenant-C', 'other', 'tenant-a', 'tenant-b']);
+    expect(await names('?search=tenant-')).toEqual(['tenant-a', 'tenant-b']);
+    expect(await names('?search=enant-')).toEqual(['Tenant-C', 'tenant-a', 'tenant-b']);
+    expect(await names('?search=nowhere')).toEqual([]);
+    expect(await list('', other)).toEqual([]);
+    expect((await get('other', other)).status).toBe(404);
+    expect((await change('other', 'pause', other)).status).toBe(404);
+    expect((await shown('other', owner)).isPaused).toBe(false);
+  });
+
+  it.each<[query: string, says: string]>([
+    ['?search=', 'search is empty; a parameter that is given must have a value.'],
+    ['?search=a&search=b', 'search is given twice; allowed is once.'],
+    ['?prefix=a', '"prefix" is not a parameter here; allowed are search, cursor.'],
+    ['?cursor=abc', 'cursor is not one that this list handed out; send it back exactly as it was answered.'],
+  ])('is not looked for with %s', async (query, says) => {
+    expect(refusal(await api('GET', `/v2/flowControl${query}`))).toEqual([400, says]);
+  });
+
+  it.each(['missing', 'x'.repeat(3_000)])('that no message has had is not there: %s', async (key) => {
+    const answers = [await get(key)];
+    for (const operation of ['pause', 'resume', 'pin?rate=1', 'unpin?rate=true', 'resetRate']) {
+      answers.push(await change(key, operation));
+    }
+    for (const answer of answers) {
+      expect(refusal(answer)).toEqual([404, expect.stringMatching(/^There is no flow-control key "/)]);
+    }
+    expect((await get(key)).status).toBe(404);
+  });
+
+  // The emulator's gateway decodes paths before it looks at them, unlike API Gateway.
+  it.runIf(service.target === 'local').each(['a/b', 'a?b#c', '100%', 'a b+c', 'ü\u{1f9fe}', 'two\nlines'])(
+    'may be any text: %j',
+    async (name) => {
+      const key = `${name}${unique('')}`;
+      const inbox = receiver.inbox();
+      const query = new URLSearchParams({ 'svc-flow-control-key': key, 'svc-flow-control-value': 'rate=5' });
+      // As in a form: a plus is a space.
+      messageIdOf(await publish(inbox.url, { query: query.toString().replaceAll('+', '%20') }));
+      await inbox.received(1);
+      await ok(change(key, 'pin?parallelism=2'));
+      expect(await shown(key)).toMatchObject({ flowControlKey: key, parallelismMax: 2, rateMax: 5 });
+      expect((await list(`?search=${encodeURIComponent(key)}`)).map((one) => one.flowControlKey)).toEqual([
+        key,
+      ]);
+    },
+  );
+
+  it('is shown to the read-only token, which changes nothing', async () => {
+    const key = await makeKey('parallelism=3');
+    const reader = { token: service.readOnlyToken };
+    expect((await shown(key, reader)).parallelismMax).toBe(3);
+    expect((await list(`?search=${key}`, reader)).map(({ flowControlKey }) => flowControlKey)).toEqual([key]);
+    for (const operation of ['pause', 'resume', 'pin?parallelism=1', 'unpin?parallelism=true', 'resetRate']) {
+      expect(refusal(await change(key, operation, reader))).toEqual([
+        403,
+        expect.stringMatching(/^The token is read-only/),
+      ]);
+    }
+    expect(await shown(key)).toMatchObject({
+      parallelismMax: 3,
+      isPaused: false,
+      isPinnedParallelism: false,
+    });
+  });
+});
+
+describe('a key that is paused', () => {
+  it('holds its messages until it is resumed, and lets them go in their order', async () => {
+    const inbox = receiver.inbox();
+    const key = await makeKey('parallelism=1');
+    await ok(change(key, 'pause'));
+    for (const [index, body] of ['1', '2', '3'].entries()) {
+      await send(inbox.url, key, 'parallelism=1', body);
+      await becomes(key, ({ waitListSize }) => waitListSize === index + 1);
+    }
+    expect(await shown(key)).toMatchObject({ isPaused: true, parallelismCount: 0 });
+    await probe();
+    expect(inbox.deliveries).toHaveLength(0);
+    await ok(change(key, 'resume'));
+    await inbox.received(3);
+    expect(bodiesOf(inbox)).toEqual(['1', '2', '3']);
+    expect(await becomes(key, ({ waitListSize }) => waitListSize === 0)).toMatchObject({ isPaused: false });
+  });
+
+  it('lets the delivery end that is in flight', async () => {
+    const inbox = heldInbox(receiver);
+    const key = unique('key');
+    const messageId = await send(inbox.url, key, 'parallelism=1', 'first');
+    await inbox.received(1);
+    await ok(change(key, 'pause'));
+    inbox.letGo();
+    await logged({ messageId, state: 'DELIVERED' }, 1);
+    await send(inbox.url, key, 'parallelism=1', 'second');
+    await becomes(key, ({ waitListSize }) => waitListSize === 1);
+    expect(bodiesOf(inbox)).toEqual(['first']);
+    await ok(change(key, 'resume'));
+    await inbox.received(2);
+  });
+});
+
+describe('the limits of a key', () => {
+  it('are those of its newest message, whichever arrives last', async () => {
+    const key = await makeKey('parallelism=5');
+    const inbox = receiver.inbox();
+    const older = { ...headersOf(key, 'parallelism=3'), 'Svc-Delay': '2s' };
+    messageIdOf(await publish(inbox.url, { headers: older }));
+    await makeKey('parallelism=5', key);
+    await inbox.received(1);
+    expect(await shown(key)).toMatchObject({ parallelismMax: 5 });
+    await makeKey('parallelism=2, rate=7, period=30', key);
+    expect(await shown(key)).toMatchObject({ parallelismMax: 2, rateMax: 7, ratePeriod: 30 });
+    await makeKey('rate=8', key);
+    expect(await shown(key)).toMatchObject({ parallelismMax: 0, rateMax: 8, ratePeriod: 1 });
+  });
+
+  it('stay where they are pinned, each for itself, until they are unpinned', async () => {
+    const key = await makeKey('parallelism=5, rate=50');
+    expect(await ok(change(key, 'pin?parallelism=4'))).toEqual({});
+    await makeKey('parallelism=6, rate=60', key);
+    expect(await shown(key)).toMatchObject({
+      ...{ parallelismMax: 4, isPinnedParallelism: true },
+      ...{ rateMax: 60, ratePeriod: 1, isPinnedRate: false },
+    });
+    await ok(change(key, 'pin?rate=70&period=2m'));
+    await makeKey('parallelism=8, rate=80', key);
+    expect(await shown(key)).toMatchObject({
+      ...{ parallelismMax: 4, isPinnedParallelism: true },
+      ...{ rateMax: 70, ratePeriod: 120, isPinnedRate: true },
+    });
+    await ok(change(key, 'unpin?parallelism=true&rate=false'));
+    expect(await shown(key)).toMatchObject({
+      parallelismMax: 4,
+      isPinnedParallelism: false,
+      isPinnedRate: true,
+    });
+    await makeKey('parallelism=9, rate=90', key);
+    expect(await shown(key)).toMatchObject({ parallelismMax: 9, rateMax: 70 });
+    await ok(change(key, 'unpin?rate=true'));
+    await makeKey('rate=95, period=3', key);
+    expect(await shown(key)).toMatchObject({
+      ...{ parallelismMax: 0, rateMax: 95, ratePeriod: 3 },
+      ...{ isPinnedParallelism: false, isPinnedRate: false },
+    });
+  });
+
+  it('hold from when they are pinned on: a wider one lets more go at once', async () => {
+    const inbox = heldInbox(receiver);
+    const key = await makeKey('parallelism=5');
+    await ok(change(key, 'pin?parallelism=1'));
+    for (const body of ['1', '2', '3', '4']) await send(inbox.url, key, 'parallelism=5', body);
+    await becomes(key, ({ waitListSize }) => waitListSize === 3);
+    expect(inbox.deliveries).toHaveLength(1);
+    await ok(change(key, 'pin?parallelism=3'));
+    await inbox.received(3);
+    expect(await becomes(key, ({ waitListSize }) => waitListSize === 1)).toMatchObject({
+      parallelismCount: 3,
+    });
+    inbox.letGo();
+    await inbox.received(4);
+  });
+
+  it('let go as many as the rate, and no more, whenever that is reset', async () => {
+    const inbox = receiver.inbox();
+    const key = unique('key');
+    for (let number = 0; number < 5; number += 1) await send(inbox.url, key, 'rate=2, period=7d');
+    // A start that is held up on its way counts again: fewer may have been made than the rate allows, and none more.
+    await becomes(key, ({ waitListSize }) => waitListSize >= 3);
+    await probe();
+    expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
+    expect(await shown(key)).toMatchObject({ rateMax: 2, ratePeriod: 604_800 });
+    let resets = 0;
+    await eventually(
+      async () => {
+        await ok(change(key, 'resetRate'));
+        resets += 1;
+        return inbox.deliveries.length;
+      },
+      (deliveries) => {
+        expect(deliveries).toBeLessThanOrEqual(2 + 2 * resets);
+        return deliveries === 5;
+      },
+    );
+    await ok(change(key, 'resetRate'));
+    expect(await shown(key)).toMatchObject({ waitListSize: 0, rateCount: 0, ratePeriodStart: 0 });
+  });
+
+  it.each<[operation: string, status: number, says: RegExp]>([
+    ['pin', 400, /^parallelism and rate are missing; allowed is at least one of them/],
+    ['pin?period=5', 400, /^parallelism and rate are missing/],
+    ['pin?parallelism=1&period=5', 400, /^period is given without rate/],
+    ['pin?parallelism=0', 400, /^parallelism is "0"; allowed is a whole number from 1 to 1000000000\.$/],
+    ['pin?parallelism=-1', 400, /^parallelism is "-1"; allowed/],
+    ['pin?parallelism=1.5', 400, /^parallelism is "1\.5"; allowed/],
+    ['pin?parallelism=', 400, /^parallelism is empty/],
+    ['pin?parallelism=1&parallelism=2', 400, /^parallelism is given twice; allowed is once\.$/],
+    ['pin?parallelism=101', 412, /^parallelism is 101, but the account's limit max_parallelism is 100\.$/],
+    ['pin?rate=0', 400, /^rate is "0"; allowed/],
+    ['pin?rate=1000000001', 400, /^rate is "1000000001"; allowed/],
+    ['pin?rate=many', 400, /^rate is "many"; allowed/],
+    ['pin?rate=1&period=0', 400, /^period is "0"; allowed is 1 second to 604800 seconds, a week\.$/],
+    ['pin?rate=1&period=604801', 400, /^period is "604801"; allowed is 1 second/],
+    ['pin?rate=1&period=8d', 400, /^period is "8d"; allowed is 1 second/],
+    ['pin?rate=1&period=soon', 400, /^period is "soon"; allowed is a whole number and a unit/],
+    ['pin?rate=1&speed=2', 400, /^"speed" is not a parameter here; allowed are parallelism, rate, period\.$/],
+    ['unpin', 400, /^parallelism and rate are missing; allowed is true/],
+    ['unpin?rate=yes', 400, /^rate is "yes"; allowed are true and false\.$/],
+    ['unpin?rate=true&rate=true', 400, /^rate is given twice/],
+    ['unpin?period=true', 400, /^"period" is not a parameter here; allowed are parallelism, rate\.$/],
+  ])('are not changed by %s', async (operation, status, says) => {
+    const key = await makeKey('parallelism=3, rate=30');
+    expect(refusal(await change(key, operation))).toEqual([status, expect.stringMatching(says)]);
+    expect(await shown(key)).toMatchObject({
+      ...{ parallelismMax: 3, isPinnedParallelism: false },
+      ...{ rateMax: 30, ratePeriod: 1, isPinnedRate: false },
+    });
+  });
+});
+
+describe('all deliveries of an account', () => {
+  const globalShape = z.strictObject({ parallelismMax: z.number(), parallelismCount: z.number() });
+
+  it('are held to its limit, and counted', async () => {
+    const owner = await makeAccount({ max_global_parallelism: 2 });
+    const counted = async (token = owner.token) =>
+      globalShape.parse(await ok(api('GET', '/v2/globalParallelism', { token })));
+    expect(await counted()).toEqual({ parallelismMax: 2, parallelismCount: 0 });
+    const inbox = heldInbox(receiver);
+    for (let number = 0; number < 3; number += 1) messageIdOf(await publishAs(owner, inbox.url));
+    await inbox.received(2);
+    await probe();
+    expect(inbox.deliveries).toHaveLength(2);
+    expect(await counted(owner.read_only_token)).toEqual({ parallelismMax: 2, parallelismCount: 2 });
+    inbox.letGo();
+    await inbox.received(3);
+    await eventually(counted, ({ parallelismCount }) => parallelismCount === 0);
+  });
+});

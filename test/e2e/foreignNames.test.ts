@@ -1,0 +1,343 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { api, buried, logged, ok, query, unique } from '../support/api.ts';
+import { call, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
+import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+
+/**
+ * Names that come from outside may be those that every JavaScript object has. They are names like any others, wherever
+ * names may be chosen, and are refused with a sentence wherever they may not.
+ */
+const names = Object.getOwnPropertyNames(Object.prototype);
+const lower = names.map((name) => name.toLowerCase());
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** A list of header values by name as pairs: only so `__proto__` is seen like the others. */
+const pairsOf = (headers: unknown): readonly (readonly [string, unknown])[] =>
+  Object.entries(headers ?? {}).map(([name, values]) => [name.toLowerCase(), values]);
+
+const wanted = (value: (name: string) => unknown) => lower.map((name) => [name, value(name)]);
+const prefixed = (prefix: string): [string, string][] =>
+  names.map((name) => [`${prefix}${name}`, `is ${name}`]);
+const original = (name: string): string => `is ${names[lower.indexOf(name)] ?? ''}`;
+
+/** An endpoint that answers with all the names as headers. */
+const inboxWithHeaders = (status: number): Inbox =>
+  receiver.inbox((_delivery, response) => {
+    response.statusCode = status;
+    for (const name of names) response.appendHeader(name, `is ${name}`);
+    response.end('answered');
+  });
+
+/** Publishes with headers as pairs: `fetch` keeps them in an object, and loses one. */
+async function publishWith(
+  destination: string,
+  headers: readonly [string, string][],
+  path = '/v2/publish/',
+): Promise<Answer> {
+  const outgoing = request(`${service.url}${path}${destination}`, { method: 'POST' });
+  outgoing.setHeader('authorization', `Bearer ${service.token}`);
+  outgoing.setHeader('content-type', 'text/plain');
+  for (const [name, value] of headers) outgoing.appendHeader(name, value);
+  outgoing.end('work');
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const json: unknown = JSON.parse(await text(incoming));
+  return { status: incoming.statusCode ?? 0, headers: new Headers(), json };
+}
+
+const objectOf = (pairs: readonly [string, unknown][]): object => Object.fromEntries(pairs);
+
+describe('names that every object has', () => {
+  it('stand in records as the headers of a destination’s answer, after one attempt', async () => {
+    const inbox = inboxWithHeaders(500);
+    const callback = receiver.inbox();
+    const label = unique('names');
+    const headers: [string, string][] = [
+      ['svc-retries', '0'],
+      ['svc-label', label],
+      ['svc-failure-callback', callback.url],
+    ];
+    messageIdOf(await publishWith(inbox.url, headers));
+    const [entry] = await buried({ label }, 1);
+    expect(pairsOf(entry?.['responseHeader'])).toEqual(
+      expect.arrayContaining(wanted((name) => [original(name)])),
+    );
+    const [failed] = await logged({ label, state: 'ERROR' }, 1);
+    expect(pairsOf(failed?.['responseHeaders'])).toEqual(
+      expect.arrayContaining(wanted((name) => [original(name)])),
+    );
+    const [told] = await callback.received(1);
+    const { header } = JSON.parse(told?.body.toString() ?? '') as { header: unknown };
+    expect(pairsOf(header)).toEqual(expect.arrayContaining(wanted((name) => [original(name)])));
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  it.each([
+    ['forwarded by name', prefixed('svc-forward-')],
+    ['forwarded with all others', [['svc-header-forward', 'true'] as [string, string], ...prefixed('')]],
+  ])('are delivered and shown as headers that are %s', async (_how, headers) => {
+    const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const callback = receiver.inbox();
+    const label = unique('names');
+    const common: [string, string][] = [...headers, ['svc-label', label]];
+
+    const waiting = messageIdOf(await publishWith(inbox.url, [...common, ['svc-delay', '10m']]));
+    const { header } = (await ok(api('GET', `/v2/messages/${waiting}`))) as { header: unknown };
+    expect(pairsOf(header)).toEqual(expect.arrayContaining(wanted((name) => [original(name)])));
+
+    const more: [string, string][] = [
+      ['svc-retries', '0'],
+      ['svc-callback', callback.url],
+    ];
+    messageIdOf(await publishWith(inbox.url, [...common, ...more]));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headerPairs).toEqual(expect.arrayContaining(wanted(original)));
+    const [told] = await callback.received(1);
+    const { sourceHeader } = JSON.parse(told?.body.toString() ?? '') as { sourceHeader: unknown };
+    expect(pairsOf(sourceHeader)).toEqual(expect.arrayContaining(wanted(original)));
+    const [entry] = await buried({ label }, 1);
+    expect(pairsOf(entry?.['header'])).toEqual(expect.arrayContaining(wanted((name) => [original(name)])));
+    const [logEntry] = await logged({ label, state: 'FAILED' }, 1);
+    expect(pairsOf(logEntry?.['header'])).toEqual(expect.arrayContaining(wanted((name) => [original(name)])));
+
+    const id = unique('names');
+    const cron: [string, string][] = [
+      ['svc-cron', '0 0 1 1 *'],
+      ['svc-schedule-id', id],
+    ];
+    await ok(publishWith(inbox.url, [...common, ...cron], '/v2/schedules/'));
+    const schedule = (await ok(api('GET', `/v2/schedules/${id}`))) as { header: unknown };
+    expect(pairsOf(schedule.header)).toEqual(expect.arrayContaining(wanted((name) => [original(name)])));
+    await ok(api('GET', '/v2/schedules'));
+    await ok(api('DELETE', `/v2/schedules/${id}`));
+  });
+
+  it('are the destination’s as parameters of the query', async () => {
+    const inbox = receiver.inbox();
+    messageIdOf(await publish(inbox.url, { query: new URLSearchParams(prefixed('')).toString() }));
+    const [delivery] = await inbox.received(1);
+    const given = new URL(delivery?.target ?? '', receiver.origin).searchParams;
+    expect([...given].sort()).toEqual(prefixed('').sort());
+  });
+
+  it('are headers of the messages of a batch', async () => {
+    const inbox = receiver.inbox();
+    const items = [
+      { destination: inbox.url, headers: objectOf(prefixed('svc-forward-')) },
+      { destination: inbox.url, headers: objectOf([['svc-header-forward', 'true'], ...prefixed('')]) },
+      { destination: inbox.url, headers: objectOf(names.map((name) => [name, ['one', 'two']])) },
+    ];
+    const answers = (await ok(api('POST', '/v2/batch', { body: items }))) as object[];
+    expect(answers.every((answer) => 'messageId' in answer)).toBe(true);
+    const deliveries = await inbox.received(3);
+    const carrying = deliveries.filter(({ headerPairs }) =>
+      lower.every((name) => headerPairs.some(([other, value]) => other === name && value === original(name))),
+    );
+    expect(carrying).toHaveLength(2);
+  });
+
+  it('are refused as fields of JSON bodies, each by a sentence that names it', async () => {
+    const inbox = receiver.inbox();
+    for (const name of names) {
+      const foreign = objectOf([[name, 1]]);
+      const item = objectOf([
+        ['destination', inbox.url],
+        [name, 1],
+      ]);
+      expect(await ok(api('POST', '/v2/batch', { body: [item] }))).toMatchObject([
+        { status: 400, error: expect.stringContaining(name) as string },
+      ]);
+      const header = { destination: inbox.url, headers: objectOf([[name, { not: 'text' }]]) };
+      expect(await ok(api('POST', '/v2/batch', { body: [header] }))).toMatchObject([
+        { status: 400, error: expect.stringContaining(name) as string },
+      ]);
+
+      const { management } = service;
+      const basic = Buffer.from(`${management.user}:${management.password}`).toString('base64');
+      const account = await call(
+        '/v2/svc/users',
+        { method: 'POST', headers: { authorization: `Basic ${basic}` }, body: JSON.stringify(foreign) },
+        management.url,
+      );
+      expect({ name, status: account.status, error: errorOf(account) }).toMatchObject({
+        status: 400,
+        error: expect.stringContaining(name) as string,
+      });
+
+      for (const [method, path] of [
+        ['DELETE', '/v2/messages'],
+        ['DELETE', '/v2/dlq'],
+        ['POST', '/v2/queues'],
+      ] as const) {
+        const answer = await api(method, path, { body: objectOf([[name, ['x']]]) });
+        expect({ name, path, status: answer.status }).toEqual({ name, path, status: 400 });
+      }
+    }
+  });
+
+  it('are headers by default of a URL group', async () => {
+    const inbox = receiver.inbox();
+    const group = unique('names');
+    await ok(api('POST', `/v2/topics/${group}/endpoints`, { body: { endpoints: [{ url: inbox.url }] } }));
+    const headers = objectOf(prefixed('Svc-Forward-'));
+    await ok(api('PATCH', `/v2/topics/${group}`, { body: { headers } }));
+    const shown = (await ok(api('GET', `/v2/topics/${group}`))) as { headers: object };
+    expect(pairsOf(shown.headers)).toEqual(lower.map((name) => [`svc-forward-${name}`, [original(name)]]));
+    await ok(publishWith(group, []));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headerPairs).toEqual(expect.arrayContaining(wanted(original)));
+
+    for (const name of names) {
+      const refused = await api('PATCH', `/v2/topics/${group}`, {
+        body: { headers: objectOf([[name, '1']]) },
+      });
+      expect({ status: refused.status, error: errorOf(refused) }).toMatchObject({
+        status: 400,
+        error: expect.stringContaining(`headers.${name.toLowerCase()} `) as string,
+      });
+    }
+    await ok(api('DELETE', `/v2/topics/${group}`));
+  });
+
+  it('configure nothing behind the service’s prefixes', async () => {
+    const inbox = receiver.inbox();
+    const configured = [
+      ...prefixed('svc-'),
+      ...prefixed('svc-callback-'),
+      ...prefixed('svc-failure-callback-'),
+      ...prefixed('upstash-'),
+    ];
+    messageIdOf(await publishWith(inbox.url, configured));
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headerPairs.filter(([name]) => lower.includes(name))).toEqual([]);
+  });
+
+  it('are refused as filters, and as values of filters find nothing', async () => {
+    for (const list of ['/v2/logs', '/v2/dlq']) {
+      for (const name of names) {
+        const unknown = await api('GET', `${list}?${name}=x`);
+        expect({ status: unknown.status, error: errorOf(unknown) }).toMatchObject({
+          status: 400,
+          error: expect.stringContaining(name) as string,
+        });
+      }
+      const fields = ['url', 'host', 'path', 'label', 'topicName', 'queueName', 'callerIp', 'flowControlKey'];
+      const fromDate = Date.now();
+      for (const field of fields) {
+        // Some filters take one value only.
+        for (const name of ['url', 'path'].includes(field)
+          ? ['__proto__', 'constructor']
+          : [names.join(',')]) {
+          const page = await ok(api('GET', `${list}${query({ [field]: name, fromDate })}`));
+          expect(JSON.stringify(page)).not.toContain('"messageId"');
+        }
+      }
+    }
+    for (const name of names) {
+      const { status } = await api('GET', `/v2/logs?state=${name}`);
+      expect({ name, status }).toEqual({ name, status: 400 });
+    }
+  });
+
+  it('name labels, groups, endpoints, queues, schedules, keys and duplicates', async () => {
+    const inbox = receiver.inbox();
+    for (const name of names) {
+      const endpoints = [{ url: inbox.url, name }];
+      await ok(api('POST', `/v2/topics/${name}/endpoints`, { body: { endpoints } }));
+      const group = await ok(api('GET', `/v2/topics/${name}`));
+      expect(group).toMatchObject({ name, endpoints });
+      const settings: [string, string][] = [
+        ['svc-label', name],
+        ['svc-flow-control-key', name],
+        ['svc-flow-control-value', 'parallelism=3'],
+        ['svc-deduplication-id', name],
+      ];
+      expect(await ok(publishWith(name, settings, `/v2/enqueue/${name}/`))).toHaveLength(1);
+      const again = await publishWith(name, settings, `/v2/enqueue/${name}/`);
+      expect({ name, status: again.status }).toEqual({ name, status: 202 });
+      await ok(api('GET', `/v2/queues/${name}`));
+      await ok(api('DELETE', `/v2/queues/${name}`));
+      const cron: [string, string][] = [
+        ['svc-cron', '0 0 1 1 *'],
+        ['svc-schedule-id', name],
+      ];
+      expect(await ok(publishWith(name, cron, '/v2/schedules/'))).toEqual({ scheduleId: name });
+      expect(await ok(api('GET', `/v2/schedules/${name}`))).toMatchObject({ scheduleId: name });
+      await ok(api('DELETE', `/v2/schedules/${name}`));
+      await ok(api('DELETE', `/v2/topics/${name}`));
+      const [entry] = await logged({ label: name, state: 'CREATED' }, 1);
+      expect(entry).toMatchObject({
+        label: name,
+        flowControlKey: name,
+        queueName: name,
+        topicName: name,
+        endpointName: name,
+      });
+    }
+    await inbox.received(names.length);
+  });
+
+  it('are refused in expressions, and redact headers that are so called', async () => {
+    const inbox = receiver.inbox();
+    for (const name of names) {
+      for (const expression of [
+        name,
+        `${name}(1)`,
+        `retried.${name}`,
+        `retried["${name}"]`,
+        `pow.${name}(1, 2)`,
+      ]) {
+        const answer = await publish(inbox.url, { headers: { 'svc-retry-delay': expression } });
+        expect({ expression, status: answer.status }).toEqual({ expression, status: 400 });
+      }
+      const field = await publish(inbox.url, { headers: { 'svc-redact-fields': name } });
+      expect({ name, status: field.status }).toEqual({ name, status: 400 });
+    }
+    const redacted = names.map((name) => `header[${name}]`).join(',');
+    const id = messageIdOf(
+      await publishWith(inbox.url, [
+        ['svc-delay', '10m'],
+        ['svc-redact-fields', redacted],
+        ...prefixed('svc-forward-'),
+      ]),
+    );
+    const { header } = (await ok(api('GET', `/v2/messages/${id}`))) as { header: unknown };
+    const shown = pairsOf(header).filter(([name]) => lower.includes(name));
+    expect(shown).toHaveLength(names.length);
+    for (const [, values] of shown) expect(values).toEqual([expect.stringMatching(/^REDACTED:/)]);
+  });
+
+  it('are nobody’s ids, tokens or accounts', async () => {
+    const { management } = service;
+    const basic = Buffer.from(`${management.user}:${management.password}`).toString('base64');
+    for (const name of names) {
+      for (const path of ['/v2/messages/', '/v2/dlq/', '/v2/schedules/', '/v2/topics/', '/v2/queues/']) {
+        const { status } = await api('GET', `${path}${name}`);
+        expect({ path, name, status }).toEqual({ path, name, status: 404 });
+      }
+      expect(await ok(api('DELETE', '/v2/messages', { body: { messageIds: [name] } }))).toEqual({
+        cancelled: 0,
+      });
+      for (const parts of [
+        { UserID: name, Password: name },
+        objectOf([[name, { UserID: 'local', Password: 'x' }]]),
+      ]) {
+        const token = Buffer.from(JSON.stringify(parts)).toString('base64');
+        expect((await api('GET', '/v2/keys', { token })).status).toBe(401);
+      }
+      const account = await call(
+        `/v2/svc/users/${name}`,
+        { headers: { authorization: `Basic ${basic}` } },
+        management.url,
+      );
+      expect({ name, status: account.status }).toEqual({ name, status: 404 });
+    }
+  });
+});

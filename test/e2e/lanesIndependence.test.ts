@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeAccount } from '../support/accounts.ts';
+import { api, ok, unique } from '../support/api.ts';
+import {
+  enqueue,
+  lagOf,
+  mostOpen,
+  numbersOf,
+  putQueue,
+  send,
+  sendFrom,
+  startGate,
+  underKey,
+  upTo,
+} from '../support/lanes.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/** A lane that is full, or paused, holds back its own messages, and nothing else. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** More than the account may have in flight: were they to wait with slots of the account, nothing else would go. */
+const waiting = 12;
+const accountParallelism = 3;
+
+/** An account of its own, and the ways that its messages can take. */
+async function startAccount() {
+  const { token } = await makeAccount({ max_global_parallelism: accountParallelism });
+  /** Checks that messages go that are not of the full lane. */
+  const expectOthersGo = async (): Promise<void> => {
+    const inbox = receiver.inbox();
+    const headers = underKey(unique('key'), 'parallelism=1,rate=100');
+    const queue = unique('queue');
+    await sendFrom(3, 9, (number) => {
+      const init = { token, body: String(number), headers: number % 2 === 0 ? headers : {} };
+      return number % 3 === 0 ? enqueue(queue, inbox.url, init) : send(inbox.url, init);
+    });
+    expect([...numbersOf(await inbox.received(9))].sort()).toEqual(upTo(9));
+  };
+  return { token, expectOthersGo };
+}
+
+describe('a lane that is full', () => {
+  it('holds back nothing else, if it is a queue', async () => {
+    const { token, expectOthersGo } = await startAccount();
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    const queue = unique('queue');
+    await sendFrom(1, waiting, (number) => enqueue(queue, inbox.url, { token, body: String(number) }));
+    await inbox.received(1);
+    await expectOthersGo();
+    expect(inbox.deliveries).toHaveLength(1);
+    gate.open();
+    expect(numbersOf(await inbox.received(waiting))).toEqual(upTo(waiting));
+  });
+
+  it('holds back nothing else, if it is a key', async () => {
+    const { token, expectOthersGo } = await startAccount();
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    const headers = underKey(unique('key'), 'parallelism=1');
+    await sendFrom(3, waiting, (number) => send(inbox.url, { token, headers, body: String(number) }));
+    await inbox.received(1);
+    await expectOthersGo();
+    expect(inbox.deliveries).toHaveLength(1);
+    gate.open();
+    expect(mostOpen(await inbox.received(waiting))).toBe(1);
+  });
+
+  it('holds back nothing else, if it is a key whose rate is used up', async () => {
+    const { token, expectOthersGo } = await startAccount();
+    const inbox = receiver.inbox();
+    const headers = underKey(unique('key'), 'rate=1,period=1h');
+    await sendFrom(3, waiting, (number) => send(inbox.url, { token, headers, body: String(number) }));
+    await inbox.received(1);
+    await expectOthersGo();
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  it('holds back those of a queue that are under its key, and the others of the queue while there is room', async () => {
+    const { token, expectOthersGo } = await startAccount();
+    const gate = startGate();
+    const held = receiver.inbox(gate.answer);
+    const inbox = receiver.inbox();
+    const queue = unique('queue');
+    await putQueue(queue, { parallelism: 4 }, { token });
+    const headers = underKey(unique('key'), 'parallelism=1');
+    await sendFrom(1, 3, () => enqueue(queue, held.url, { token, headers }));
+    await held.received(1);
+    await sendFrom(2, 8, (number) => enqueue(queue, inbox.url, { token, body: String(number) }));
+    expect(mostOpen(await inbox.received(8))).toBe(1);
+    await expectOthersGo();
+    expect(held.deliveries).toHaveLength(1);
+    gate.open();
+    expect(mostOpen(await held.received(3))).toBe(1);
+  });
+
+  it('holds back no other account, if it is an account', async () => {
+    const full = await startAccount();
+    const other = await startAccount();
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    await sendFrom(3, waiting, () => send(inbox.url, { token: full.token }));
+    await inbox.received(accountParallelism);
+    await other.expectOthersGo();
+    expect(inbox.deliveries).toHaveLength(accountParallelism);
+    gate.open();
+    expect(mostOpen(await inbox.received(waiting))).toBe(accountParallelism);
+    await full.expectOthersGo();
+  });
+});
+
+describe('a queue that is paused', () => {
+  it('holds back its own messages and no others, and drains in order when it is resumed', async () => {
+    const { token, expectOthersGo } = await startAccount();
+    const inbox = receiver.inbox();
+    const queue = unique('queue');
+    await putQueue(queue, { paused: true }, { token });
+    await sendFrom(1, waiting, (number) => enqueue(queue, inbox.url, { token, body: String(number) }));
+    await expectOthersGo();
+    expect([inbox.deliveries.length, await lagOf(queue, token)]).toEqual([0, waiting]);
+    await putQueue(queue, { paused: false }, { token });
+    expect(numbersOf(await inbox.received(waiting))).toEqual(upTo(waiting));
+  });
+
+  it('lets the one that has started go to its end, and the next wait', async () => {
+    const { token, expectOthersGo } = await startAccount();
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    const queue = unique('queue');
+    await sendFrom(1, 3, (number) => enqueue(queue, inbox.url, { token, body: String(number) }));
+    await inbox.received(1);
+    await putQueue(queue, { paused: true }, { token });
+    gate.open();
+    await expectOthersGo();
+    expect(numbersOf(inbox.deliveries)).toEqual([0]);
+    await putQueue(queue, { paused: false }, { token });
+    expect(numbersOf(await inbox.received(3))).toEqual([0, 1, 2]);
+  });
+
+  it('and deleted cancels what waits in it, and one of its name delivers', async () => {
+    const { token } = await startAccount();
+    const inbox = receiver.inbox();
+    const queue = unique('queue');
+    await putQueue(queue, { paused: true }, { token });
+    await sendFrom(1, waiting, () => enqueue(queue, inbox.url, { token, body: '0' }));
+    await ok(api('DELETE', `/v2/queues/${queue}`, { token }));
+    await putQueue(queue, {}, { token });
+    await enqueue(queue, inbox.url, { token, body: '1' });
+    expect(numbersOf(await inbox.received(1))).toEqual([1]);
+  });
+});

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, buried, logged, ok, unique } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import {
+  answerSlowly,
+  enqueue,
+  lagOf,
+  many,
+  mostOpen,
+  numberOf,
+  numbersOf,
+  retriedOf,
+  sendFrom,
+  startGate,
+  upTo,
+} from '../support/lanes.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/** A queue of parallelism 1 delivers strictly first in, first out: the next starts when the one before is over. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** Waits until a queue has nothing left to deliver: no place of its line was lost, or is held by somebody gone. */
+const drained = (queue: string): Promise<number> =>
+  eventually(
+    () => lagOf(queue),
+    (lag) => lag === 0,
+  );
+
+/** Cancels a message. */
+const cancel = (messageId: string): Promise<unknown> => ok(api('DELETE', `/v2/messages/${messageId}`));
+
+describe('the messages of a queue', () => {
+  it('are delivered in the order in which they were accepted, while more arrive', async () => {
+    const inbox = receiver.inbox();
+    const queue = unique('queue');
+    for (const number of upTo(many)) await enqueue(queue, inbox.url, { body: String(number) });
+    const all = await inbox.received(many);
+    expect(numbersOf(all)).toEqual(upTo(many));
+    expect(mostOpen(all)).toBe(1);
+    await drained(queue);
+  });
+
+  it('are delivered in the order of each of their senders', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) => {
+      setTimeout(() => response.writeHead(200).end(), (before * 7) % 20);
+    });
+    const queue = unique('queue');
+    const senders = 5;
+    await sendFrom(senders, many, (number) => enqueue(queue, inbox.url, { body: String(number) }));
+    const numbers = numbersOf(await inbox.received(many));
+    for (const sender of upTo(senders)) {
+      const isOfSender = (number: number): boolean => number % senders === sender;
+      expect(numbers.filter(isOfSender)).toEqual(upTo(many).filter(isOfSender));
+    }
+  });
+
+  it('are delivered in the order in which they stand in a batch', async () => {
+    const inbox = receiver.inbox();
+    const [one, other] = [unique('queue'), unique('queue')];
+    const items = upTo(2 * many).map((number) => ({
+      destination: `${inbox.url}/${number % 2}`,
+      queue: number % 2 === 0 ? one : other,
+      body: String(number),
+    }));
+    await ok(api('POST', '/v2/batch', { body: items }));
+    const all = await inbox.received(2 * many);
+    for (const rest of [0, 1]) {
+      const ofOne = numbersOf(all.filter(({ target }) => target.endsWith(`/${rest}`)));
+      expect(ofOne).toEqual(upTo(many).map((index) => 2 * index + rest));
+    }
+    await drained(one);
+    await drained(other);
+  });
+
+  it('wait for the retries of the one before', async () => {
+    const inbox = receiver.inbox((delivery, response) => {
+      const fails = numberOf(delivery) % 3 === 0 && retriedOf(delivery) < 1;
+      response.writeHead(fails ? 500 : 200).end();
+    });
+    const queue = unique('queue');
+    const headers = { 'Svc-Retries': '2', 'Svc-Retry-Delay': '1' };
+    await sendFrom(1, 10, (number) => enqueue(queue, inbox.url, { body: String(number), headers }));
+    const all = await inbox.received(14);
+    expect(all.map((delivery) => [numberOf(delivery), retriedOf(delivery)])).toEqual(
+      upTo(10).flatMap((number) =>
+        number % 3 === 0
+          ? [
+              [number, 0],
+              [number, 1],
+            ]
+          : [[number, 0]],
+      ),
+    );
+  });
+
+  it('go on when one has failed', async () => {
+    const inbox = receiver.inbox((delivery, response) =>
+      response.writeHead(numberOf(delivery) % 2 === 0 ? 500 : 200).end(),
+    );
+    const queue = unique('queue');
+    const headers = { 'Svc-Retries': '0' };
+    await sendFrom(1, 12, (number) => enqueue(queue, inbox.url, { body: String(number), headers }));
+    expect(numbersOf(await inbox.received(12))).toEqual(upTo(12));
+    expect(await buried({ queueName: queue }, 6)).toHaveLength(6);
+    await drained(queue);
+  });
+
+  it('that are cancelled are skipped, wherever they wait', async () => {
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    const queue = unique('queue');
+    // More than have room at the two ends of a line: some wait in its pages.
+    const count = 40;
+    const ids: string[] = [];
+    for (const number of upTo(count)) ids.push(await enqueue(queue, inbox.url, { body: String(number) }));
+    await inbox.received(1);
+    const isCancelled = (number: number): boolean => number > 0 && number % 4 !== 0;
+    for (const number of upTo(count).filter(isCancelled)) await cancel(ids[number] ?? '');
+    expect(await lagOf(queue)).toBe(count / 4);
+    gate.open();
+    const left = upTo(count).filter((number) => !isCancelled(number));
+    expect(numbersOf(await inbox.received(left.length))).toEqual(left);
+    await drained(queue);
+    expect(inbox.deliveries).toHaveLength(left.length);
+  });
+
+  it('wait for the attempt of one that is cancelled in flight', async () => {
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    const queue = unique('queue');
+    const first = await enqueue(queue, inbox.url, { body: '0' });
+    await inbox.received(1);
+    await enqueue(queue, inbox.url, { body: '1' });
+    await cancel(first);
+    // One that goes another way shows that the next could have come, too.
+    const other = receiver.inbox();
+    await enqueue(unique('queue'), other.url);
+    await other.received(1);
+    expect(inbox.deliveries).toHaveLength(1);
+    gate.open();
+    const all = await inbox.received(2);
+    expect([numbersOf(all), mostOpen(all)]).toEqual([[0, 1], 1]);
+    await drained(queue);
+  });
+
+  it('go on when one is cancelled between two attempts', async () => {
+    const inbox = receiver.inbox((delivery, response) =>
+      response.writeHead(numberOf(delivery) === 0 ? 500 : 200).end(),
+    );
+    const queue = unique('queue');
+    const headers = { 'Svc-Retries': '1', 'Svc-Retry-Delay': '3600000' };
+    const messageId = await enqueue(queue, inbox.url, { body: '0', headers });
+    await enqueue(queue, inbox.url, { body: '1' });
+    await logged({ messageId, state: 'RETRY' }, 1);
+    expect(inbox.deliveries).toHaveLength(1);
+    await cancel(messageId);
+    expect(numbersOf(await inbox.received(2))).toEqual([0, 1]);
+    await drained(queue);
+  });
+
+  it('are cancelled all at once, and the next goes', async () => {
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    const queue = unique('queue');
+    await sendFrom(1, 30, (number) => enqueue(queue, inbox.url, { body: String(number) }));
+    await inbox.received(1);
+    const shape = z.object({ cancelled: z.number() });
+    expect(shape.parse(await ok(api('DELETE', `/v2/messages?queueName=${queue}`)))).toEqual({
+      cancelled: 30,
+    });
+    await enqueue(queue, inbox.url, { body: '30' });
+    gate.open();
+    expect(numbersOf(await inbox.received(2))).toEqual([0, 30]);
+    await drained(queue);
+  });
+
+  it('are cancelled with their queue, save the one that is being delivered', async () => {
+    const gate = startGate();
+    const inbox = receiver.inbox(gate.answer);
+    const queue = unique('queue');
+    await sendFrom(1, 30, (number) => enqueue(queue, inbox.url, { body: String(number) }));
+    await inbox.received(1);
+    await ok(api('DELETE', `/v2/queues/${queue}`));
+    const cancelled = await logged({ queueName: queue, state: 'CANCELED' }, 29);
+    expect(new Set(cancelled.map(({ messageId }) => messageId)).size).toBe(29);
+    gate.open();
+    await logged({ queueName: queue, state: 'DELIVERED' }, 1);
+    expect(numbersOf(inbox.deliveries)).toEqual([0]);
+  });
+
+  it('that are delayed take their place when they are due', async () => {
+    const inbox = receiver.inbox(answerSlowly);
+    const queue = unique('queue');
+    await enqueue(queue, inbox.url, { body: '99', headers: { 'Svc-Delay': '2s' } });
+    await sendFrom(1, 10, (number) => enqueue(queue, inbox.url, { body: String(number) }));
+    const all = await inbox.received(11);
+    expect(numbersOf(all).filter((number) => number !== 99)).toEqual(upTo(10));
+    expect(mostOpen(all)).toBe(1);
+    await drained(queue);
+  });
+});

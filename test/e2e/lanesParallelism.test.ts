@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changeAccount, makeAccount } from '../support/accounts.ts';
+import { unique } from '../support/api.ts';
+import {
+  answerSlowly,
+  answerTogether,
+  enqueue,
+  many,
+  mostOpen,
+  numbersOf,
+  putQueue,
+  send,
+  sendFrom,
+  underKey,
+  upTo,
+} from '../support/lanes.ts';
+import { service } from '../support/publish.ts';
+import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+
+/** Attempts in flight at once, counted at the receiver: as many as a lane allows, and never one more. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** An emulator starts a process for each request that comes beside others. */
+const senders = service.target === 'local' ? 5 : 2;
+
+/** Checks that every message came once, and that as many were in flight at once as may be. */
+function expectAll(deliveries: readonly Delivery[], count: number, parallelism: number): void {
+  expect([...numbersOf(deliveries)].sort((one, other) => one - other)).toEqual(upTo(count));
+  expect(mostOpen(deliveries)).toBe(parallelism);
+}
+
+describe('a queue', () => {
+  it.each([1, 2, 3])('of parallelism %i has so many in flight, and no more', async (parallelism) => {
+    const inbox = receiver.inbox(answerTogether(parallelism));
+    const queue = unique('queue');
+    await putQueue(queue, { parallelism });
+    await sendFrom(senders, many, (number) => enqueue(queue, inbox.url, { body: String(number) }));
+    expectAll(await inbox.received(many), many, parallelism);
+  });
+
+  it('that becomes wider and narrower has no more in flight than it allows then', async () => {
+    const inbox = receiver.inbox(answerSlowly);
+    const queue = unique('queue');
+    const part = Math.floor(many / 3);
+    await putQueue(queue, { parallelism: 3 });
+    await sendFrom(senders, 3 * part, (number) => enqueue(queue, inbox.url, { body: String(number) }));
+    await inbox.received(part);
+    await putQueue(queue, { parallelism: 1 });
+    const narrowFrom = inbox.deliveries.length;
+    await inbox.received(2 * part);
+    const narrowUpTo = inbox.deliveries.length;
+    await putQueue(queue, { parallelism: 2 });
+    const wideFrom = inbox.deliveries.length;
+    const all = await inbox.received(3 * part);
+    expect(mostOpen(all)).toBeLessThanOrEqual(3);
+    // Those that had their slots before it became narrower still come.
+    expect(mostOpen(all.slice(narrowFrom + 3, narrowUpTo))).toBeLessThanOrEqual(1);
+    expect(mostOpen(all.slice(wideFrom + 3))).toBeLessThanOrEqual(2);
+  });
+
+  it('that is changed again and again while it delivers has no more in flight than it ever allowed', async () => {
+    const inbox = receiver.inbox(answerSlowly);
+    const queue = unique('queue');
+    await putQueue(queue, { parallelism: 1 });
+    const sending = sendFrom(senders, many, (number) => enqueue(queue, inbox.url, { body: String(number) }));
+    for (let changes = 0; inbox.deliveries.length < many; changes += 1) {
+      await putQueue(queue, { parallelism: 1 + (changes % 3) });
+    }
+    await sending;
+    const all = await inbox.received(many);
+    expect([...numbersOf(all)].sort((one, other) => one - other)).toEqual(upTo(many));
+    expect(mostOpen(all)).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('a flow-control key', () => {
+  it.each([1, 3])('of parallelism %i has so many in flight, and no more', async (parallelism) => {
+    const inbox = receiver.inbox(answerTogether(parallelism));
+    const headers = underKey(unique('key'), `parallelism=${parallelism}`);
+    await sendFrom(senders, many, (number) => send(inbox.url, { body: String(number), headers }));
+    expectAll(await inbox.received(many), many, parallelism);
+  });
+
+  it.runIf(service.target === 'local')('of parallelism 50 has so many in flight, and no more', async () => {
+    const inbox = receiver.inbox(answerTogether(50));
+    const headers = underKey(unique('key'), 'parallelism=50');
+    await sendFrom(20, 150, (number) => send(inbox.url, { body: String(number), headers }));
+    expectAll(await inbox.received(150), 150, 50);
+  });
+
+  it('holds together what goes to different destinations through different queues', async () => {
+    let open = 0;
+    let most = 0;
+    const inboxes = upTo(3).map(() =>
+      receiver.inbox((_delivery, response, before) => {
+        open += 1;
+        most = Math.max(most, open);
+        setTimeout(
+          () => {
+            open -= 1;
+            response.writeHead(200).end();
+          },
+          20 + ((before * 37) % 80),
+        );
+      }),
+    );
+    const headers = underKey(unique('key'), 'parallelism=2');
+    const queues = [unique('queue'), unique('queue')];
+    for (const queue of queues) await putQueue(queue, { parallelism: 3 });
+    const each = Math.floor(many / 3);
+    await sendFrom(senders, 3 * each, (number) => {
+      const init = { body: String(number), headers };
+      const url = inboxes[number % 3]?.url ?? '';
+      const queue = queues[number % 3];
+      return queue === undefined ? send(url, init) : enqueue(queue, url, init);
+    });
+    await Promise.all(inboxes.map((inbox) => inbox.received(each)));
+    expect(most).toBeLessThanOrEqual(2);
+  });
+
+  it('has the limits of its newest message', async () => {
+    const inbox = receiver.inbox(answerSlowly);
+    const key = unique('key');
+    const part = Math.floor(many / 3);
+    const sendPart = (name: string, parallelism: number): Promise<void> =>
+      sendFrom(senders, part, (number) =>
+        send(inbox.url, { body: `${name}${number}`, headers: underKey(key, `parallelism=${parallelism}`) }),
+      );
+    const isOf = (name: string) => (delivery: Delivery) => delivery.body.toString().startsWith(name);
+    await sendPart('a', 3);
+    await sendPart('b', 1);
+    const half = Math.ceil(part / 2);
+    await inbox.until((all) => all.filter(isOf('b')).length >= half);
+    const narrowUpTo = inbox.deliveries.length;
+    await sendPart('c', 2);
+    const all = await inbox.received(3 * part);
+    expect(mostOpen(all)).toBeLessThanOrEqual(3);
+    // When the first of the second part came, its limit held; those that had their slots before still come.
+    const narrowFrom = all.findIndex(isOf('b')) + 3;
+    expect(mostOpen(all.slice(narrowFrom, narrowUpTo))).toBeLessThanOrEqual(1);
+    const wideFrom = all.findIndex(isOf('c')) + 3;
+    expect(mostOpen(all.slice(wideFrom))).toBeLessThanOrEqual(2);
+  });
+
+  it('whose limits change with each message has no more in flight than the highest', async () => {
+    const inbox = receiver.inbox(answerSlowly);
+    const key = unique('key');
+    await sendFrom(senders, many, (number) => {
+      const headers = underKey(key, `parallelism=${1 + (number % 3)}`);
+      return send(inbox.url, { body: String(number), headers });
+    });
+    const all = await inbox.received(many);
+    expect([...numbersOf(all)].sort((one, other) => one - other)).toEqual(upTo(many));
+    expect(mostOpen(all)).toBeLessThanOrEqual(3);
+  });
+
+  it('frees its slot for the time between two attempts', async () => {
+    const failing = receiver.inbox((_delivery, response, before) =>
+      response.writeHead(before === 0 ? 500 : 200).end(),
+    );
+    const inbox = receiver.inbox();
+    const headers = underKey(unique('key'), 'parallelism=1');
+    const retried = { ...headers, 'Svc-Retries': '1', 'Svc-Retry-Delay': '600000' };
+    await send(failing.url, { headers: retried });
+    await failing.received(1);
+    await send(inbox.url, { headers });
+    await inbox.received(1);
+    expect(failing.deliveries).toHaveLength(1);
+  });
+});
+
+describe('an account', () => {
+  it('has no more in flight than max_global_parallelism, by whatever way they came', async () => {
+    const { token } = await makeAccount({ max_global_parallelism: 3 });
+    const inbox = receiver.inbox(answerTogether(3));
+    const queue = unique('queue');
+    await putQueue(queue, { parallelism: 10 }, { token });
+    const headers = underKey(unique('key'), 'parallelism=10');
+    await sendFrom(senders, many, (number) => {
+      const init = { body: String(number), token };
+      if (number % 3 === 0) return enqueue(queue, inbox.url, init);
+      return send(inbox.url, number % 3 === 1 ? { ...init, headers } : init);
+    });
+    expectAll(await inbox.received(many), many, 3);
+  });
+
+  // Where workers are many, one that still remembers the older limit may hold back what comes to it.
+  it.runIf(service.target === 'local')(
+    'that becomes wider lets more go, though none that went before is over',
+    async () => {
+      const { id, token } = await makeAccount({ max_global_parallelism: 1 });
+      // The destination answers none before two are open.
+      const inbox = receiver.inbox(answerTogether(2));
+      await sendFrom(1, 4, (number) => send(inbox.url, { body: String(number), token }));
+      await inbox.received(1);
+      // Work is handed out in its order: when another account's message is delivered, the others wait in the line.
+      const marker = receiver.inbox();
+      await send(marker.url);
+      await marker.received(1);
+      await changeAccount(id, { max_global_parallelism: 2 });
+      expectAll(await inbox.received(4), 4, 2);
+    },
+  );
+});

@@ -1,0 +1,102 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { resources, synthesizeOne } from './app.ts';
+
+/**
+ * Resources that keep something. If a logical id changes, CloudFormation makes a new resource, and deletes or forgets the old one
+ * with all that it holds: an API's is the URL that clients know, a queue's are the messages on their way.
+ */
+const stateful = [
+  'AWS::ApiGateway::RestApi',
+  'AWS::DynamoDB::GlobalTable',
+  'AWS::Logs::LogGroup',
+  'AWS::S3::Bucket',
+  'AWS::SQS::Queue',
+  'AWS::Scheduler::ScheduleGroup',
+  'AWS::SecretsManager::Secret',
+];
+/** Resources that hold nothing, or are made again as they were. */
+const stateless = [
+  'AWS::ApiGateway::Account',
+  'AWS::ApiGateway::Authorizer',
+  'AWS::ApiGateway::Deployment',
+  'AWS::ApiGateway::GatewayResponse',
+  'AWS::ApiGateway::Method',
+  'AWS::ApiGateway::Resource',
+  'AWS::ApiGateway::Stage',
+  'AWS::IAM::Policy',
+  'AWS::IAM::Role',
+  'AWS::Lambda::EventSourceMapping',
+  'AWS::Lambda::Function',
+  'AWS::Lambda::Permission',
+  'AWS::S3::BucketPolicy',
+  'AWS::SQS::QueuePolicy',
+];
+
+const templates = synthesizeOne();
+
+function idsOf(template: Template): string[] {
+  return [...resources(template)]
+    .filter(([, { Type }]) => stateful.includes(Type))
+    .map(([id, { Type }]) => `${Type} ${id}`)
+    .sort();
+}
+
+describe('the logical ids of what keeps something', () => {
+  it('stay as they are, in every stack', () => {
+    expect(idsOf(templates.state)).toEqual([
+      'AWS::DynamoDB::GlobalTable AccountsBE8A900E',
+      'AWS::DynamoDB::GlobalTable Deduplication2A28A1ED',
+      'AWS::DynamoDB::GlobalTable DlqD1FAA4AD',
+      'AWS::DynamoDB::GlobalTable GroupsDE01CDA8',
+      'AWS::DynamoDB::GlobalTable LanesECC43FAD',
+      'AWS::DynamoDB::GlobalTable Messages804FA4EB',
+      'AWS::DynamoDB::GlobalTable ScheduleTable6DED49F5',
+      'AWS::DynamoDB::GlobalTable Usage04F2BA28',
+      'AWS::DynamoDB::GlobalTable WorkflowsD2A3D03F',
+      'AWS::S3::Bucket Bodies3FF2AA63',
+      'AWS::SecretsManager::Secret ManagementSecret65FBE572',
+      'AWS::SecretsManager::Secret MasterSecretA11BF785',
+    ]);
+    expect(idsOf(templates.service)).toEqual([
+      'AWS::ApiGateway::RestApi ApiF70053CD',
+      'AWS::Logs::LogGroup ApiAccessLog3B08078D',
+      'AWS::Logs::LogGroup DeliverAloneLog2CF1E2C2',
+      'AWS::Logs::LogGroup DeliverLongLog49996435',
+      'AWS::Logs::LogGroup DeliverShortLog23722A9A',
+      'AWS::Logs::LogGroup DescriptionLogE2B3F639',
+      'AWS::Logs::LogGroup DlqApiLog67D84D3E',
+      'AWS::Logs::LogGroup FireLogC03D7BF8',
+      'AWS::Logs::LogGroup FlowControlLogCF7383CA',
+      'AWS::Logs::LogGroup FollowAccountLog34929823',
+      'AWS::Logs::LogGroup KeysLog3631E115',
+      'AWS::Logs::LogGroup LogsLog9363FF58',
+      'AWS::Logs::LogGroup MessagesApiLogE7C20D9F',
+      'AWS::Logs::LogGroup PublishLogC283E3C2',
+      'AWS::Logs::LogGroup QueuesApiLogD8BF6032',
+      'AWS::Logs::LogGroup SchedulesLog0D2C1AF7',
+      'AWS::Logs::LogGroup UrlGroupsLog8359413E',
+      'AWS::Logs::LogGroup WorkflowsLog412B4E45',
+      'AWS::SQS::Queue QueuesAccountChangesBFE824F8',
+      'AWS::SQS::Queue QueuesDeadC0E868EF',
+      'AWS::SQS::Queue QueuesFireEDC1DE07',
+      'AWS::SQS::Queue QueuesLongA2CC1DDD',
+      'AWS::SQS::Queue QueuesShortD3EE16E9',
+      'AWS::SQS::Queue QueuesUndeliveredFiresF2512556',
+      'AWS::Scheduler::ScheduleGroup SchedulingGroupF9AE2582',
+    ]);
+    expect(idsOf(templates.management)).toEqual([
+      'AWS::ApiGateway::RestApi ApiF70053CD',
+      'AWS::Logs::LogGroup AccountsLog2490562F',
+      'AWS::Logs::LogGroup ApiAccessLog3B08078D',
+      'AWS::Logs::LogGroup ManagementAuthorizerLog8014F4CF',
+    ]);
+  });
+
+  it('are known for every type of resource: a new type is told to keep something, or to keep nothing', () => {
+    const types = [templates.state, templates.service, templates.management].flatMap((template) =>
+      [...resources(template).values()].map(({ Type }) => Type),
+    );
+    expect([...new Set(types)].sort()).toEqual([...stateful, ...stateless].sort());
+  });
+});

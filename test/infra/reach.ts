@@ -1,0 +1,177 @@
+/**
+ * Finds in the source of a handler what it can ask of AWS: which operation, of which table, queue, bucket, secret or group of
+ * schedules. It follows names from the handler's file through the files that it imports, one top-level declaration after
+ * another, as a bundler does that leaves out what nobody uses. It does not know which branch is taken: it finds what the code
+ * can do, not what it does each time.
+ */
+import { join } from 'node:path';
+import { declarationsOf, lambdas, type Declaration } from './declarations.ts';
+
+/** The AWS service of each operation that the code may use. Another operation is an error until it is written here. */
+const operationsByService = {
+  dynamodb: [
+    'GetItem',
+    'PutItem',
+    'UpdateItem',
+    'DeleteItem',
+    'Query',
+    'Scan',
+    'BatchGetItem',
+    'BatchWriteItem',
+  ],
+  sqs: ['SendMessage', 'SendMessageBatch'],
+  s3: ['GetObject', 'PutObject', 'DeleteObject'],
+  scheduler: ['CreateSchedule', 'DeleteSchedule'],
+  secretsmanager: ['GetSecretValue'],
+} as const;
+type Service = keyof typeof operationsByService;
+
+/** The settings that name something in AWS, by service, each with the word for it. */
+const resourcesByService: Readonly<Record<Service, Readonly<Record<string, string>>>> = {
+  dynamodb: {
+    messagesTable: 'messages',
+    dlqTable: 'dlq',
+    groupsTable: 'groups',
+    lanesTable: 'lanes',
+    workflowsTable: 'workflows',
+    schedulesTable: 'schedules',
+    deduplicationTable: 'deduplication',
+    accountsTable: 'accounts',
+    usageTable: 'usage',
+  },
+  sqs: {
+    shortQueueUrl: 'short',
+    longQueueUrl: 'long',
+    deadQueueUrl: 'dead',
+    fireQueueUrl: 'fire',
+    undeliveredFiresQueueUrl: 'undeliveredFires',
+    accountChangesQueues: 'accountChanges',
+  },
+  s3: { bodiesBucket: 'bodies' },
+  scheduler: { scheduleGroup: 'schedules' },
+  secretsmanager: { masterSecretId: 'master', managementSecretId: 'management' },
+};
+
+const services: readonly Service[] = ['dynamodb', 'sqs', 's3', 'scheduler', 'secretsmanager'];
+
+/** This function finds the queue that a message came from. Of all queues, that is the one that invokes the handler. */
+const findsSourceQueue = 'urlOfSource';
+export const sourceQueue = 'the queue it came from';
+
+/** An operation or a resource that has not met its counterpart yet. */
+interface Half {
+  readonly service: Service;
+  readonly name: string;
+  /** The function of an object by which the operation is done: it is done only where that is called. */
+  readonly method?: string | undefined;
+}
+
+/** The halves that a declaration leaves open. A declaration that refers to it may have the counterpart. */
+interface Open {
+  readonly operations: readonly Half[];
+  readonly resources: readonly Half[];
+}
+
+function serviceOf(operation: string): Service {
+  const found = services.find((service) => operationsByService[service].some((known) => known === operation));
+  if (found === undefined) throw new Error(`It is not known which service has the operation ${operation}.`);
+  return found;
+}
+
+const resourcesIn = (declaration: Declaration): readonly Half[] => {
+  if (declaration.name === findsSourceQueue) return [{ service: 'sqs', name: sourceQueue }];
+  if (!declaration.identifiers.has('settings')) return [];
+  return services.flatMap((service) =>
+    Object.entries(resourcesByService[service])
+      .filter(([setting]) => declaration.members.has(setting))
+      .map(([, name]) => ({ service, name })),
+  );
+};
+
+const operationsIn = (declaration: Declaration): readonly Half[] =>
+  declaration.operations.map(({ operation, method }) => ({
+    service: serviceOf(operation),
+    name: operation,
+    method,
+  }));
+
+/**
+ * Leaves out the functions of an object that a declaration does not call, if it calls any of them. If it calls none, it passes
+ * the object on.
+ */
+function called(operations: readonly Half[], { members }: Declaration): readonly Half[] {
+  const methods = operations.flatMap(({ method }) => (method === undefined ? [] : [method]));
+  if (!methods.some((method) => members.has(method))) return operations;
+  return operations
+    .filter(({ method }) => method === undefined || members.has(method))
+    .map(({ service, name }) => ({ service, name }));
+}
+
+/** Follows declarations, and collects what they can ask of AWS. */
+class Reach {
+  /** Texts such as `dynamodb:GetItem messages`. */
+  readonly rights = new Set<string>();
+  readonly #known = new Map<Declaration, Open>();
+  readonly #except: (declaration: Declaration) => boolean;
+
+  constructor(except: (declaration: Declaration) => boolean) {
+    this.#except = except;
+  }
+
+  /** Follows a declaration, once. */
+  of(declaration: Declaration): Open {
+    const known = this.#known.get(declaration);
+    if (known !== undefined) return known;
+    // A declaration that refers to itself, by whatever way, leaves nothing open to itself.
+    this.#known.set(declaration, { operations: [], resources: [] });
+    if (this.#except(declaration)) return { operations: [], resources: [] };
+    const below = declaration.refersTo().map((referred) => this.of(referred));
+    const operations = called(
+      [...operationsIn(declaration), ...below.flatMap((open) => open.operations)],
+      declaration,
+    );
+    const resources = [...resourcesIn(declaration), ...below.flatMap((open) => open.resources)];
+    const open = this.#join(operations, resources, declaration);
+    this.#known.set(declaration, open);
+    return open;
+  }
+
+  /** Puts halves of one service together. A half without a counterpart stays open. */
+  #join(operations: readonly Half[], resources: readonly Half[], { index }: Declaration): Open {
+    const isJoined = (half: Half, others: readonly Half[]) =>
+      others.some(({ service }) => service === half.service);
+    for (const { service, name, method } of operations) {
+      // An object of functions, opened on its resource, is passed on until one of them is called.
+      if (method !== undefined) continue;
+      for (const resource of resources.filter((half) => half.service === service)) {
+        const place =
+          name === 'Query' && index !== undefined ? `${resource.name}/index/${index}` : resource.name;
+        this.rights.add(`${service}:${name} ${place}`);
+      }
+    }
+    const passed = operations.filter((half) => half.method !== undefined || !isJoined(half, resources));
+    return {
+      operations: passed,
+      resources: resources.filter((half) => !isJoined(half, operations) || isJoined(half, passed)),
+    };
+  }
+}
+
+/**
+ * @param except declarations that are known not to run
+ * @returns texts such as `dynamodb:GetItem messages`, sorted
+ * @throws Error for an operation of which it is not found what it is done to
+ */
+export function reachOf(
+  handler: string,
+  except: (declaration: Declaration) => boolean = () => false,
+): readonly string[] {
+  const reach = new Reach(except);
+  const file = join(lambdas, 'handlers', `${handler}.ts`);
+  for (const declaration of declarationsOf(file)) {
+    const [open] = reach.of(declaration).operations;
+    if (open !== undefined)
+      throw new Error(`It is not found what ${handler} does ${open.service}:${open.name} to.`);
+  }
+  return [...reach.rights].sort();
+}

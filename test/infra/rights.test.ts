@@ -1,0 +1,62 @@
+import type { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import { managementRoutes, routes } from '../../lambdas/http/routes.ts';
+import type { QueueName } from '../../lambdas/resources.ts';
+import type { Declaration } from './declarations.ts';
+import { synthesizeOne } from './app.ts';
+import { reachOf, sourceQueue } from './reach.ts';
+import { functionsOf, rightsOf } from './roles.ts';
+
+const { service, management } = synthesizeOne();
+
+/** The queues that invoke functions, by the name of the function. */
+const sources: ReadonlyMap<string, QueueName> = new Map([
+  ['DeliverShort', 'short'],
+  ['DeliverLong', 'long'],
+  ['DeliverAlone', 'dead'],
+  ['Fire', 'fire'],
+  ['FollowAccount', 'accountChanges'],
+]);
+
+/** The middlewares that look at a token and count usage pass over a route that is open to everybody. */
+function isPassedOver(handler: string): (declaration: Declaration) => boolean {
+  const own = [...routes, ...managementRoutes].filter((route) => route.function === handler);
+  const isOpen = own.length > 0 && own.every(({ access }) => access === 'open');
+  return ({ file, name }) =>
+    isOpen && file === 'lambdas/http/messagingApi.ts' && (name === 'token' || name === 'usage');
+}
+
+/** The rights that a function's code uses, and those that come with them. */
+function neededBy(name: string, handler: string): string[] {
+  const source = sources.get(name);
+  const needed = reachOf(handler, isPassedOver(handler)).flatMap((right) => {
+    const own = right.replace(sourceQueue, source ?? sourceQueue);
+    // AWS demands the right to send for a batch; emulators demand a right with the operation's name.
+    if (own.startsWith('sqs:SendMessageBatch ')) return [own, own.replace('Batch', '')];
+    // A schedule sends as a role, which is handed to it.
+    if (own.startsWith('scheduler:CreateSchedule')) return [own, 'iam:PassRole scheduler role'];
+    // Without this right S3 answers 403 for an object that is not there: a worker would take a fault for an outage.
+    if (own.startsWith('s3:GetObject') && source !== undefined) return [own, 's3:ListBucket bodies'];
+    return [own];
+  });
+  // Lambda takes messages off the queue with the role of the function that it invokes.
+  const receives =
+    source === undefined
+      ? []
+      : ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'].map((action) => `sqs:${action} ${source}`);
+  return [...new Set([...needed, ...receives])].sort();
+}
+
+const functions = [service, management].flatMap((template) =>
+  functionsOf(template).map(({ name, Code }): [string, string, Template] => [
+    name,
+    Code.ZipFile.replace('// ', ''),
+    template,
+  ]),
+);
+
+describe('the role of each function', () => {
+  it.each(functions)('%s: allows what the code of %s can do, and nothing else', (name, handler, template) => {
+    expect([...new Set(rightsOf(template, name))]).toEqual(neededBy(name, handler));
+  });
+});

@@ -1,0 +1,24 @@
+import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import { vi } from 'vitest';
+
+/**
+ * Takes all notices of changed accounts out of their queue, those that come within two minutes included.
+ *
+ * @returns their texts
+ */
+export async function takeNotices(client: SQSClient, QueueUrl: string): Promise<readonly string[]> {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 120_000 });
+  const texts: string[] = [];
+  for (;;) {
+    const { Messages = [] } = await client.send(
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
+    );
+    if (Messages.length === 0) break;
+    for (const { Body = '', ReceiptHandle } of Messages) {
+      texts.push(Body);
+      await client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+    }
+  }
+  vi.useRealTimers();
+  return texts;
+}

@@ -1,0 +1,199 @@
+/** Runs of workflows that have failed, over the real stores in one process: see {@link openWorld}. */
+import type { ServerResponse } from 'node:http';
+import type { CallbackSettings } from '../../lambdas/domain/message/message.ts';
+import type { ListedEntry, RunStart, StepsRecord } from '../../lambdas/domain/workflow/journal.ts';
+import type { Head } from '../../lambdas/domain/workflow/journal.ts';
+import type { Delivery, Inbox } from './receiver.ts';
+import type { World } from './world.ts';
+
+/** The steps of a run, in the order in which they were recorded: results by their number, plans of a group by theirs. */
+export type RecordedStep =
+  | { readonly result: number; readonly out?: string }
+  | { readonly plans: readonly number[] };
+
+export interface Failing {
+  readonly steps?: readonly RecordedStep[];
+  readonly payload?: string | Uint8Array;
+  readonly start?: Partial<Omit<RunStart, 'settings'>> & {
+    readonly settings?: Partial<RunStart['settings']>;
+  };
+  /** The URL that is told of the failure. */
+  readonly failureUrl?: string | undefined;
+}
+
+/** An entry of a list, as an endpoint reads it. */
+export interface ShownEntry {
+  readonly messageId: string;
+  readonly body: string;
+  readonly callType: string;
+}
+
+/** The list that a delivery shows, with the bodies as text. */
+export function listIn({ body }: Pick<Delivery, 'body'>): readonly ShownEntry[] {
+  const entries = JSON.parse(body.toString()) as readonly ShownEntry[];
+  return entries.map((entry) => ({ ...entry, body: Buffer.from(entry.body, 'base64').toString() }));
+}
+
+const stepOf = (stepId: number, out: string, concurrent = 1) =>
+  ({ stepId, stepName: `step ${stepId}`, stepType: 'Run', out, concurrent }) as const;
+
+/** The body of a step as its endpoint submitted it. */
+export const resultBody = (stepId: number, out = `out ${stepId}`): string =>
+  JSON.stringify(stepOf(stepId, out));
+export const planBody = (targetStep: number, concurrent: number): string =>
+  JSON.stringify({ stepId: 0, stepName: `step ${targetStep}`, stepType: 'Run', concurrent, targetStep });
+
+export async function failedRunsIn(world: World) {
+  const [starting, changing, bodies, keeping, messages, ids, journals, removing, listing] = await Promise.all(
+    [
+      import('../../lambdas/services/workflow/start.ts'),
+      import('../../lambdas/services/workflow/changeRun.ts'),
+      import('../../lambdas/services/workflow/entryBodies.ts'),
+      import('../../lambdas/services/workflow/keepRun.ts'),
+      import('../../lambdas/services/workflow/runMessages.ts'),
+      import('../../lambdas/domain/ids.ts'),
+      import('../../lambdas/stores/workflow/journals.ts'),
+      import('../../lambdas/stores/deadLetter/deadLetters.ts'),
+      import('../../lambdas/services/workflow/deadLetters.ts'),
+    ],
+  );
+  const { account } = world;
+
+  /** An endpoint that fails its deliveries until it is told that all is well, or answers as a test says. */
+  function endpoint(answer?: (delivery: Delivery, response: ServerResponse) => boolean) {
+    const state = { isWell: false };
+    const inbox = world.receiver.inbox((delivery, response) => {
+      if (answer?.(delivery, response) === true) return;
+      response
+        .writeHead(state.isWell ? 200 : 500, { 'content-type': 'application/json' })
+        .end('{"error":"Error","message":"the step failed"}');
+    });
+    return { inbox, state };
+  }
+
+  const startOf = (url: string, { start = {}, failureUrl }: Failing): RunStart => {
+    const { settings, ...facts } = start;
+    const failureCallback: CallbackSettings | undefined =
+      failureUrl === undefined
+        ? undefined
+        : {
+            url: failureUrl,
+            method: 'POST',
+            headers: [['x-told', 'yes']],
+            maxRetries: 0,
+            timeoutMs: 30_000,
+            labels: [],
+            delayMs: 0,
+          };
+    return {
+      url,
+      prefix: 'Upstash',
+      features: ['LazyFetch', 'InitialBody', 'WF_TriggerOnConfig'],
+      sdkVersion: '1',
+      isUnknownClient: false,
+      forwarded: [['x-tenant', 'acme']],
+      invokeDepth: 0,
+      callerIp: '192.0.2.7',
+      failureCallback,
+      ...facts,
+      settings: { maxRetries: 0, labels: ['nightly'], timeoutMs: 30_000, ...settings },
+    };
+  };
+
+  /** Records steps as if the endpoint had submitted them, and delivers the last. */
+  async function record(runId: string, start: RunStart, steps: readonly RecordedStep[]): Promise<void> {
+    const key = { accountId: account.id, runId };
+    let last: readonly ListedEntry[] = [];
+    let head: Head | undefined;
+    const entryOf = async (
+      body: string,
+      step: NonNullable<ListedEntry['step']>,
+      keptUntil: number,
+    ): Promise<ListedEntry> => {
+      const createdAt = Date.now();
+      const messageId = ids.newId('msg', createdAt);
+      const of = { accountId: account.id, messageId, expiresAt: keptUntil };
+      const bytes = Buffer.from(body);
+      return {
+        messageId,
+        url: start.url,
+        createdAt,
+        notBefore: createdAt,
+        body: await bodies.storeEntryBody(of, bytes, createdAt),
+        bodyBytes: bytes.length,
+        step,
+        forwarded: [],
+      };
+    };
+    const keptUntil = keeping.neededUntil(account, start.settings, Date.now()) + keeping.spareMs;
+    for (const step of steps) {
+      if ('result' in step) {
+        const { out: _out, ...facts } = stepOf(step.result, '');
+        const body = resultBody(step.result, step.out);
+        last = [await entryOf(body, { kind: 'result', ...facts }, keptUntil)];
+      } else {
+        const concurrent = step.plans.length;
+        last = await Promise.all(
+          step.plans.map((stepId) =>
+            entryOf(
+              planBody(stepId, concurrent),
+              { kind: 'plan', stepId, stepName: `step ${stepId}`, stepType: 'Run', concurrent },
+              keptUntil,
+            ),
+          ),
+        );
+      }
+      const note: StepsRecord = { kind: 'steps', at: Date.now(), entries: last };
+      ({ head } = await changing.changeRun(key, () => ({ record: note, result: undefined })));
+    }
+    if (head !== undefined) await messages.deliverEntries({ key, head, start }, account, last, false);
+  }
+
+  /** Starts a run, and fails it at its last step. */
+  async function fail(url: string, failing: Failing = {}): Promise<{ readonly runId: string }> {
+    const start = startOf(url, failing);
+    const runId = `wfr_${Math.random().toString(36).slice(2)}`;
+    const { steps = [], payload = 'the payload' } = failing;
+    await starting.startRun(account, {
+      runId,
+      start,
+      payload: Buffer.from(payload),
+      notBefore: Date.now(),
+    });
+    if (steps.length > 0) {
+      // The delivery of the payload is that of a step long done.
+      await world.drain();
+      await record(runId, start, steps);
+    }
+    return { runId };
+  }
+
+  /** The dead letter of each run that was started with a URL, newest first. */
+  async function deadLettersOf(url: string, query: readonly (readonly [string, string])[] = []) {
+    const { messages: found } = await listing.listRunDeadLetters(account, [['workflowUrl', url], ...query]);
+    return found;
+  }
+
+  /** Fails one run, and returns its dead letter. */
+  async function failed(inbox: Inbox, failing: Failing = {}) {
+    const { runId } = await fail(inbox.url, failing);
+    await world.work();
+    const [deadLetter] = await deadLettersOf(inbox.url, [['workflowRunId', runId]]);
+    if (deadLetter === undefined) throw new Error(`The run ${runId} has no dead letter.`);
+    return { runId, dlqId: deadLetter.dlqId, createdAt: deadLetter.workflowCreatedAt };
+  }
+
+  const isThere = async (dlqId: string): Promise<boolean> =>
+    (await removing.loadDeadLetter(account.id, dlqId, Date.now())) !== undefined;
+
+  /** All records of the runs of an id. */
+  async function journalOf(runId: string) {
+    const rows = [];
+    for await (const row of journals.readJournal({ accountId: account.id, runId }, 0)) rows.push(row);
+    return rows;
+  }
+
+  return { endpoint, fail, failed, deadLettersOf, isThere, journalOf, record };
+}
+
+export type FailedRuns = Awaited<ReturnType<typeof failedRunsIn>>;

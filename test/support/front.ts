@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** The faults of a service that is away: it takes a request and says nothing, or begins to answer and stops. */
+export type Fault = 'silent' | 'halting';
+
+/** A TCP server before a stand-in, which passes everything on until it is told otherwise. */
+export interface Front {
+  readonly url: string;
+  /** Resolves when so many connections have been made to it. */
+  readonly connected: (count: number) => Promise<void>;
+  /** Counts the requests that met a fault. */
+  readonly faults: () => number;
+  /** Lets the next requests meet a fault, so many of them; all by default. */
+  readonly fail: (fault: Fault, times?: number) => void;
+  /** Passes everything on again. */
+  readonly mend: () => void;
+  readonly close: () => Promise<void>;
+}
+
+const beginning =
+  'HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 1000\r\n\r\n{';
+
+/** @param target the stand-in's URL */
+export async function startFront(target: string): Promise<Front> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let fault: Fault | undefined;
+  let left = 0;
+  let faults = 0;
+  let connections = 0;
+
+  const keep = (socket: Socket): Socket => {
+    sockets.add(socket);
+    // Either end may go at any time: the other goes with it.
+    return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+  };
+
+  const server = createServer((client) => {
+    connections += 1;
+    const upstream = keep(connect(Number(port), hostname));
+    keep(client);
+    let isLost = false;
+    upstream.on('data', (bytes) => {
+      if (!isLost) client.write(bytes);
+    });
+    client.on('data', (bytes) => {
+      if (isLost) return;
+      if (fault === undefined || left === 0) {
+        upstream.write(bytes);
+        return;
+      }
+      isLost = true;
+      left -= 1;
+      faults += 1;
+      if (fault === 'halting') client.write(beginning);
+    });
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The front has no TCP address.');
+
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    connected: async (count) => {
+      const isMet = (): boolean => connections >= count;
+      while (!isMet()) await once(server, 'connection');
+    },
+    faults: () => faults,
+    fail: (next, times = Infinity) => {
+      fault = next;
+      left = times;
+      faults = 0;
+    },
+    mend: () => {
+      fault = undefined;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
+import { expect } from 'vitest';
+import { isFinal } from '../../lambdas/domain/message/message.ts';
+import type { Account } from '../../lambdas/domain/account/account.ts';
+import { pruned, type Lane, type LaneKey } from '../../lambdas/domain/lane/lane.ts';
+import { lengthOf } from '../../lambdas/domain/lane/line.ts';
+import { startFleet, type Fleet } from './fleet.ts';
+import type { Inbox } from './receiver.ts';
+import { idOf, requestOf, type Fate, type World } from './world.ts';
+
+/**
+ * An account whose messages pass lanes while processes die: requests are made in the test's own process, work is done by a
+ * fleet of others, and hours pass until whatever a death left behind has ended.
+ */
+
+const hourMs = 3_600_000;
+
+/** The services that a scene calls. They are imported before a fleet starts, whose processes have modules of their own. */
+export async function importForScenes() {
+  const [queues, messages, stores, follow] = await Promise.all([
+    import('../../lambdas/services/lane/queues.ts'),
+    import('../../lambdas/services/message/messages.ts'),
+    import('../../lambdas/stores/lane/lanes.ts'),
+    import('../../lambdas/services/account/followAccount.ts'),
+  ]);
+  return { ...queues, ...messages, ...stores, ...follow };
+}
+export type SceneLambdas = Awaited<ReturnType<typeof importForScenes>>;
+
+export type Config = Readonly<Record<string, string>>;
+
+/** Attempts of a scene are short: what died with a worker comes back after a minute, and not after a quarter of an hour. */
+const shortly: Config = { timeout: '20s' };
+
+async function emptyQueues({ settings, sqs }: World): Promise<void> {
+  for (const QueueUrl of [settings.shortQueueUrl, settings.longQueueUrl]) {
+    await sqs.send(new PurgeQueueCommand({ QueueUrl }));
+  }
+}
+
+export class Scene {
+  readonly fleet: Fleet;
+  readonly account: Account;
+  readonly #world: World;
+  readonly #lambdas: SceneLambdas;
+  /** The lanes that messages of the scene pass, besides the account's. */
+  readonly #queues = new Set<string>();
+  readonly #keys = new Set<string>();
+
+  private constructor(world: World, lambdas: SceneLambdas, fleet: Fleet, account: Account) {
+    this.#world = world;
+    this.#lambdas = lambdas;
+    this.fleet = fleet;
+    this.account = account;
+  }
+
+  /** Opens a scene with an account of its own, and nothing in the queues. */
+  static async open(
+    world: World,
+    lambdas: SceneLambdas,
+    id: string,
+    limits: Account['limits'] = {},
+  ): Promise<Scene> {
+    world.reset();
+    await emptyQueues(world);
+    const account: Account = { ...world.account, id, limits: { ...world.account.limits, ...limits } };
+    await world.saveAccount(account, undefined);
+    await world.readUsage(account);
+    return new Scene(world, lambdas, await startFleet(world.standIns), account);
+  }
+
+  emptyQueues(): Promise<void> {
+    return emptyQueues(this.#world);
+  }
+
+  /** Changes the account's state, and tells the region. */
+  async changeState(state: Account['state']): Promise<void> {
+    const current = await this.#world.loadAccount(this.account.id, true);
+    if (current === undefined) throw new Error('The account is not there.');
+    await this.#world.saveAccount({ ...current, state }, current);
+    this.#world.standIns.sqs.send('accountChanges', JSON.stringify({ accountId: this.account.id }));
+  }
+
+  close(): Promise<void> {
+    return this.fleet.close();
+  }
+
+  async send(url: string, config: Config = {}, queueName?: string): Promise<string> {
+    if (queueName !== undefined) this.#queues.add(queueName);
+    const key = config['flow-control-key'];
+    if (key !== undefined) this.#keys.add(key);
+    const request = { ...requestOf(url, { ...shortly, ...config }), queueName };
+    return idOf(await this.#world.publishRequest(this.account, request));
+  }
+
+  /**
+   * Makes a request in a process that dies at one of its calls, and again in one that does not.
+   *
+   * @returns the calls of the first time
+   */
+  async again(fate: Fate | undefined, request: () => Promise<unknown>): Promise<number> {
+    this.#world.reset(fate);
+    const isDone = await request().then(
+      () => true,
+      () => false,
+    );
+    const calls = this.#world.calls();
+    this.#world.reset();
+    if (!isDone) await request();
+    return calls;
+  }
+
+  /** Lets so much time pass that a process reads a lane again which it knows; what is in flight stays there. */
+  forget(): void {
+    this.fleet.jump(1_000);
+  }
+
+  /** The end of a message: the state of its final attempt, or the reason why it was ended before. */
+  async endOf(messageId: string): Promise<string | undefined> {
+    const history = await this.#world.loadMessage({ accountId: this.account.id, messageId });
+    return history?.end ?? history?.attempts.find(isFinal)?.state;
+  }
+
+  async lane(kind: LaneKey['kind'], name = ''): Promise<Lane | undefined> {
+    return this.#lambdas.loadLane({ accountId: this.account.id, kind, name });
+  }
+
+  /**
+   * Lets so much time pass that every lease which has an end has ended. Then nobody waits and nobody has a slot in any lane,
+   * and the next message goes through each of them.
+   */
+  async settle(): Promise<void> {
+    this.#world.reset();
+    await this.fleet.advance(2 * hourMs);
+    await this.#expectIdle();
+    const inbox = this.#world.receiver.inbox();
+    const next = await Promise.all([
+      this.send(inbox.url),
+      ...[...this.#queues].map((queue) => this.send(inbox.url, {}, queue)),
+      ...[...this.#keys].map((key) =>
+        this.send(inbox.url, { 'flow-control-key': key, 'flow-control-value': 'parallelism=1' }),
+      ),
+    ]);
+    await this.fleet.advance(hourMs);
+    expect(idsIn(inbox)).toEqual(new Set(next));
+    await this.#expectIdle();
+  }
+
+  async #expectIdle(): Promise<void> {
+    const lanes = await Promise.all([
+      this.lane('account'),
+      ...[...this.#queues].map((name) => this.lane('queue', name)),
+      ...[...this.#keys].map((name) => this.lane('key', name)),
+    ]);
+    for (const lane of lanes) {
+      if (lane === undefined) continue;
+      const about = `the lane ${lane.kind} ${lane.name}`;
+      expect(lengthOf(lane.line), `those who wait in ${about}`).toBe(0);
+      expect([...pruned(lane, Date.now()).leases], `the leases of ${about}`).toEqual([]);
+    }
+  }
+}
+
+export const idsIn = ({ deliveries }: Inbox): ReadonlySet<string> =>
+  new Set(deliveries.map(({ headers }) => headers['svc-message-id'] ?? ''));

@@ -1,0 +1,305 @@
+import {
+  newLane,
+  processPrefix,
+  type Lane,
+  type LaneKey,
+  type Limits,
+} from '../../lambdas/domain/lane/lane.ts';
+import { leave } from '../../lambdas/domain/lane/leaving.ts';
+import type { Page } from '../../lambdas/domain/lane/line.ts';
+import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/services/lane/lanes.ts';
+import { createPassages, queueEntry, queueLane } from '../../lambdas/services/lane/passage.ts';
+import type { AdmittedTo } from '../../lambdas/domain/work/work.ts';
+import { createProcessSlots } from '../../lambdas/services/lane/processSlots.ts';
+import { Clock, randomOf } from './simulatedClock.ts';
+
+/**
+ * A simulation of workers that deliver through lanes: the real code of lanes, against a table in memory that has
+ * DynamoDB's conditional writes, a queue that has SQS's visibility and at-least-once, and a clock that jumps to whatever
+ * is next. Everything that takes time happens in an order that a seed decides on, and a process dies at a call that the
+ * seed decides on. So a run that failed fails again.
+ */
+
+const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
+
+/** The table of lanes, in memory. */
+export class Table {
+  readonly lanes = new Map<string, Lane>();
+  readonly pages = new Map<string, readonly string[]>();
+  writes = 0;
+  reads = 0;
+}
+
+type Work =
+  | { readonly kind: 'pump'; readonly key: LaneKey }
+  | {
+      readonly kind: 'attempt';
+      readonly id: string;
+      readonly admittedTo?: AdmittedTo;
+      readonly isAgain?: boolean;
+    };
+
+/** Marks work as handed out by SQS once more. */
+const again = (work: Work): Work => (work.kind === 'pump' ? work : { ...work, isAgain: true });
+
+/** A message of the simulation. */
+export interface Sent {
+  readonly id: string;
+  readonly queue: string | undefined;
+  readonly key: string | undefined;
+  readonly limits: Limits;
+  readonly madeAt: number;
+  readonly lastsMs: number;
+  done: boolean;
+}
+
+class Died extends Error {}
+
+/** Whether a process lives, and what ends with it. */
+interface Alive {
+  isDead: boolean;
+  readonly running: Set<() => void>;
+}
+
+export interface Observed {
+  readonly lane: string;
+  readonly id: string;
+  readonly at: number;
+  readonly what: 'start' | 'end';
+}
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** The chance that a process dies at one of its calls. */
+  readonly deaths: number;
+  readonly workers: number;
+  /** The workers belong to so many processes; 3 when absent. */
+  readonly processes?: number;
+  readonly accountParallelism: number;
+  /** How long admitted work takes to come, ms: at least, and at most. */
+  readonly transitMs: readonly [number, number];
+}
+
+export class Simulation {
+  readonly clock = new Clock();
+  readonly table = new Table();
+  readonly messages = new Map<string, Sent>();
+  readonly observed: Observed[] = [];
+  readonly random: () => number;
+  deathsLeft = 40;
+  /** The number of times that a process gave up a lane that others wrote at the same time. */
+  gaveUp = 0;
+  #visible: Work[] = [];
+  #running = 0;
+  readonly #options: SimulationOptions;
+  #process: ReturnType<Simulation['process']>[] = [];
+
+  constructor(options: SimulationOptions) {
+    this.#options = options;
+    this.random = randomOf(options.seed);
+    this.#process = Array.from({ length: options.processes ?? 3 }, () => this.process());
+  }
+
+  /** A call of AWS: it takes a while, and its process may die before it or after it. */
+  async #call<T>(alive: Alive, make: () => T): Promise<T> {
+    const dies = (): boolean => {
+      if (alive.isDead) return true;
+      if (this.deathsLeft <= 0 || this.random() >= this.#options.deaths) return false;
+      this.deathsLeft -= 1;
+      alive.isDead = true;
+      for (const end of alive.running) end();
+      return true;
+    };
+    await this.clock.sleep(1 + Math.floor(this.random() * 8));
+    if (dies()) throw new Died();
+    const result = make();
+    await this.clock.sleep(1 + Math.floor(this.random() * 4));
+    if (dies()) throw new Died();
+    return result;
+  }
+
+  #store(alive: Alive): LaneStore {
+    const { table } = this;
+    return {
+      load: (key) =>
+        this.#call(alive, () => {
+          table.reads += 1;
+          return table.lanes.get(nameOf(key));
+        }),
+      save: (lane) =>
+        this.#call(alive, () => {
+          table.writes += 1;
+          const current = table.lanes.get(nameOf(lane));
+          if ((current?.version ?? 0) !== lane.version) return { current };
+          table.lanes.set(nameOf(lane), { ...lane, version: lane.version + 1 });
+          return undefined;
+        }),
+      loadPage: (key, number) =>
+        this.#call(alive, () => {
+          table.reads += 1;
+          const page = table.pages.get(`${nameOf(key)} ${number}`);
+          if (page === undefined) throw new Error(`There is no page ${number}.`);
+          return page;
+        }),
+      savePages: (key, pages: readonly Page[]) =>
+        this.#call(alive, () => {
+          for (const { number, entries } of pages) {
+            table.writes += 1;
+            table.pages.set(`${nameOf(key)} ${number}`, entries);
+          }
+        }),
+    };
+  }
+
+  /** A process with its own memory of lanes and slots. */
+  process() {
+    const alive: Alive = { isDead: false, running: new Set() };
+    const { clock } = this;
+    const lanes: Lanes = createLanes({
+      store: this.#store(alive),
+      work: {
+        sendAdmitted: (key, admitted) =>
+          this.#call(alive, () => {
+            for (const { messageId, ticket } of admitted) {
+              const admittedTo = { lane: key.kind, name: key.name, ticket, sentAt: clock.now };
+              this.send({ kind: 'attempt', id: messageId, admittedTo }, this.#transitMs());
+            }
+          }),
+        sendPump: (key, dueAt) =>
+          this.#call(alive, () => {
+            this.send({ kind: 'pump', key }, Math.max(0, dueAt - clock.now));
+          }),
+      },
+      now: () => clock.now,
+      sleep: clock.sleep,
+      random: this.random,
+    });
+    const slots = createProcessSlots({
+      lanes,
+      process: `${processPrefix}${Math.floor(this.random() * 1e9)}`,
+      now: () => clock.now,
+      sleep: clock.sleep,
+      report: () => {},
+    });
+    return {
+      alive,
+      lanes,
+      passages: createPassages({ lanes, slots, now: () => clock.now, sleep: clock.sleep }),
+    };
+  }
+
+  #transitMs(): number {
+    const [least, most] = this.#options.transitMs;
+    return least + Math.floor(this.random() * (most - least));
+  }
+
+  send(work: Work, delayMs: number): void {
+    this.clock.at(this.clock.now + delayMs, () => {
+      this.#visible.push(work);
+      this.#next();
+    });
+  }
+
+  /** Lets workers that have nothing to do take work, in any order. */
+  #next(): void {
+    while (this.#running < this.#options.workers && this.#visible.length > 0) {
+      const [work] = this.#visible.splice(Math.floor(this.random() * this.#visible.length), 1);
+      if (work === undefined) return;
+      this.#running += 1;
+      const index = Math.floor(this.random() * this.#process.length);
+      let process = this.#process[index] ?? this.process();
+      if (process.alive.isDead) {
+        process = this.process();
+        this.#process[index] = process;
+      }
+      void this.#perform(process, work)
+        .then((isDone) => {
+          // Now and then SQS hands out again what is done.
+          if (isDone && this.random() < 0.02) this.send(again(work), Math.floor(this.random() * 500));
+        })
+        .catch((error: unknown) => {
+          if (error instanceof LaneBusy) this.gaveUp += 1;
+          // The work is handed out again when its visibility timeout has ended.
+          this.send(again(work), 70_000);
+        })
+        .finally(() => {
+          this.#running -= 1;
+          this.#next();
+        });
+    }
+  }
+
+  async #perform(process: ReturnType<Simulation['process']>, work: Work): Promise<boolean> {
+    const { lanes, passages, alive } = process;
+    if (work.kind === 'pump') {
+      await lanes.update(work.key, (lane) => lane);
+      return true;
+    }
+    const message = this.messages.get(work.id);
+    if (message === undefined) throw new Error('There is no such message.');
+    const queue = message.queue === undefined ? undefined : queueLane('acct', message.queue);
+    const entry = { messageId: message.id, attempt: 0, queue: 'short' } as const;
+    const dueAttempt = {
+      ...entry,
+      accountId: 'acct',
+      queueName: message.queue,
+      flowControl:
+        message.key === undefined
+          ? undefined
+          : { key: message.key, madeAt: message.madeAt, ...message.limits },
+      accountLimits: { parallelism: this.#options.accountParallelism, version: 1 },
+      timeoutMs: 30_000,
+      admittedTo: work.admittedTo,
+      isAgain: work.isAgain === true,
+    };
+    const over = async (): Promise<void> => {
+      if (queue !== undefined) await lanes.update(queue, (lane) => leave(lane, queueEntry(entry)));
+    };
+    if (message.done) {
+      // The message is done already: what follows from that is done again, as the delivery does.
+      const { admittedTo } = work;
+      if (admittedTo !== undefined && !(await passages.decline({ ...dueAttempt, admittedTo }, 'over'))) {
+        this.send(work, 20_000);
+      }
+      await over();
+      return true;
+    }
+    const passage = await passages.enter(dueAttempt);
+    if (passage === 'early') {
+      // Each return waits longer than the one before.
+      this.send(work, Math.max(1_000, this.clock.now - (work.admittedTo?.sentAt ?? 0)));
+      return false;
+    }
+    if (typeof passage === 'string') return true;
+    const tell = (what: Observed['what']): void => {
+      const at = this.clock.now;
+      const { id } = message;
+      this.observed.push({ lane: 'account', id, at, what });
+      if (message.key !== undefined) this.observed.push({ lane: `key ${message.key}`, id, at, what });
+      if (message.queue !== undefined) this.observed.push({ lane: `queue ${message.queue}`, id, at, what });
+    };
+    if (alive.isDead) throw new Died();
+    tell('start');
+    let hasEnded = false;
+    const end = (): void => {
+      if (!hasEnded) tell('end');
+      hasEnded = true;
+    };
+    alive.running.add(end);
+    await this.clock.sleep(message.lastsMs);
+    if (alive.isDead) throw new Died();
+    end();
+    alive.running.delete(end);
+    await this.#call(alive, () => {
+      message.done = true;
+    });
+    await Promise.all([passage.release(), over()]);
+    return true;
+  }
+
+  /** Makes a queue. */
+  makeQueue(name: string, parallelism: number): void {
+    const key = queueLane('acct', name);
+    this.table.lanes.set(nameOf(key), { ...newLane(key, this.clock.now, { parallelism }), version: 1 });
+  }
+}

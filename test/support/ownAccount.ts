@@ -1,0 +1,4 @@
+/** Vitest runs this before each test file, also where files share their modules. */
+import { useOwnAccount } from './service.ts';
+
+await useOwnAccount();

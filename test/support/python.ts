@@ -1,0 +1,59 @@
+/** Packages of PyPI, pinned, each in a virtual environment below `.cache` that is made once. */
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { limitForInstallsMs } from './limits.ts';
+
+/** A package of PyPI. */
+export interface PythonPackage {
+  readonly name: string;
+  readonly version: string;
+}
+
+/**
+ * Makes the virtual environment of a package, unless it is there.
+ *
+ * @param python as {@link findPython} found it
+ * @returns the interpreter that has the package
+ */
+export async function installPackage(python: string, { name, version }: PythonPackage): Promise<string> {
+  const home = resolve(import.meta.dirname, '../../.cache', name, version);
+  const interpreter = join(home, 'bin/python');
+  const ready = join(home, 'installed');
+  if (existsSync(ready)) return interpreter;
+  rmSync(home, { recursive: true, force: true });
+  mkdirSync(home, { recursive: true });
+  await run(python, ['-m', 'venv', home]);
+  await run(interpreter, [
+    ...['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'],
+    `${name}==${version}`,
+  ]);
+  writeFileSync(ready, '');
+  return interpreter;
+}
+
+/** @returns a Python of 3.10 or newer that can make virtual environments; undefined when there is none on the PATH */
+export function findPython(): string | undefined {
+  const names = ['python3', 'python', ...[14, 13, 12, 11, 10].map((minor) => `python3.${minor.toString()}`)];
+  return names.find((name) => {
+    try {
+      execFileSync(name, ['-c', 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'], {
+        stdio: 'ignore',
+      });
+      return true;
+    } catch {
+      // Not there, too old, or without what makes virtual environments: try the next.
+      return false;
+    }
+  });
+}
+
+async function run(command: string, args: readonly string[]): Promise<void> {
+  try {
+    await promisify(execFile)(command, args, { timeout: limitForInstallsMs });
+  } catch (error) {
+    const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+    throw new Error(`${command} ${args.join(' ')} failed\n${output}`, { cause: error });
+  }
+}

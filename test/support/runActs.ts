@@ -1,0 +1,114 @@
+/** Acts of an endpoint and its clients on runs, besides submitting steps; and readers of what the stores have of a run afterwards. */
+import type { JournalRecord } from '../../lambdas/domain/workflow/journal.ts';
+import type { StepIdentity } from '../../lambdas/domain/workflow/step.ts';
+import type { Work } from '../../lambdas/domain/work/work.ts';
+import { endpoint } from './runScene.ts';
+import { Death, requestOf, type Fate, type World } from './world.ts';
+
+const ofClient = { url: endpoint, features: new Set<never>(), invokeDepth: 0, createdAt: undefined };
+
+export const stepOf = (stepId: number, stepType: StepIdentity['stepType'], concurrent = 1): StepIdentity => ({
+  stepId,
+  stepName: `step ${stepId}`,
+  stepType,
+  concurrent,
+});
+
+/** To be called once the world is open. */
+export async function openRunActs(world: World) {
+  const [call, invoke, end, prepare, journals, list, journal, bodies] = await Promise.all([
+    import('../../lambdas/services/workflow/call.ts'),
+    import('../../lambdas/services/workflow/invoke.ts'),
+    import('../../lambdas/services/workflow/endRun.ts'),
+    import('../../lambdas/services/workflow/prepare.ts'),
+    import('../../lambdas/stores/workflow/journals.ts'),
+    import('../../lambdas/stores/workflow/runList.ts'),
+    import('../../lambdas/domain/workflow/journal.ts'),
+    import('../../lambdas/stores/message/bodies.ts'),
+  ]);
+  const { account } = world;
+  const keyOf = (runId: string) => ({ accountId: account.id, runId });
+  return {
+    call: async (
+      runId: string,
+      stepId: number,
+      url: string,
+      { body = 'asked', concurrent = 1, callback = endpoint } = {},
+    ) => {
+      const step = stepOf(stepId, 'Call', concurrent);
+      const request = requestOf(url, { callback, retries: '0' }, body);
+      const message = { kind: 'call', runId, step, ...ofClient } as const;
+      return call.submitCall(account, await prepare.preparePart(account, { request, message }));
+    },
+    invoke: async (invoker: { runId: string; createdAt: number }, stepId: number, runId: string) => {
+      const body = {
+        body: '{"invoked":true}',
+        headers: { 'Upstash-Forward-X-Step': ['mine'] },
+        workflowRunId: invoker.runId,
+        workflowRunCreatedAt: invoker.createdAt,
+        workflowUrl: endpoint,
+        step: stepOf(stepId, 'Invoke'),
+      };
+      const request = requestOf(endpoint, {}, JSON.stringify(body));
+      const message = {
+        kind: 'invoke',
+        runId,
+        sdkVersion: '1',
+        isUpgrade: false,
+        isUnknownClient: false,
+        ...ofClient,
+      } as const;
+      return invoke.submitInvoke(account, await prepare.preparePart(account, { request, message }));
+    },
+    /** Ends a run as its endpoint does when the function returns, or as a user does. */
+    end: (runId: string, { cancel = false, body = '' } = {}): Promise<void> =>
+      end.endRunByRequest(account, { runId, cancel, body: Buffer.from(body) }),
+    /** Removes the bodies of a run from the bucket. */
+    loseBodies: async (runId: string): Promise<void> => {
+      for await (const { record } of journals.readJournal(keyOf(runId), 0)) {
+        for (const { messageId, body } of journal.bodiesOf(record)) await bodies.deleteBody(messageId, body);
+      }
+    },
+    /** All records of an id. */
+    records: async (runId: string): Promise<readonly JournalRecord[]> => {
+      const records: JournalRecord[] = [];
+      for await (const { record } of journals.readJournal(keyOf(runId), 0)) records.push(record);
+      return records;
+    },
+    /** The states of the runs of an id in the list, oldest first. */
+    listed: async (runId: string): Promise<readonly string[]> => {
+      const found: (readonly [at: number, state: string])[] = [];
+      for (const shard of list.runShardsOf(account.id)) {
+        for await (const run of list.listRuns(shard, {})) {
+          if (run.runId === runId) found.push([run.createdAt, run.state]);
+        }
+      }
+      return found.toSorted(([one], [other]) => one - other).map(([, state]) => state);
+    },
+    /**
+     * Does something in a process that dies meanwhile, and then in one that lives, as a client that got no answer.
+     *
+     * @returns what both answered; undefined for the one that died
+     */
+    twice: async <T>(death: Fate, act: () => Promise<T>): Promise<readonly [T | undefined, T]> => {
+      world.reset(death);
+      let first: T | undefined;
+      try {
+        first = await act();
+      } catch (error) {
+        if (!isOfDeath(error)) throw error;
+      }
+      world.reset();
+      return [first, await act()];
+    },
+  };
+}
+export type RunActs = Awaited<ReturnType<typeof openRunActs>>;
+
+const isOfDeath = (error: unknown): boolean =>
+  error instanceof Death || (error instanceof Error && error.cause !== undefined && isOfDeath(error.cause));
+
+/** The messages that work has attempts of, each once, in the order in which it came. */
+export const attemptsIn = (work: readonly Work[]): readonly string[] => [
+  ...new Set(work.flatMap((one) => (one.kind === 'attempt' ? [one.messageId] : []))),
+];

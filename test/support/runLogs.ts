@@ -1,0 +1,34 @@
+/** The log of runs, as tests read it. */
+import type { Header } from '../../lambdas/domain/headers.ts';
+import { newId } from '../../lambdas/domain/ids.ts';
+import type { World } from './world.ts';
+
+/** To be called once the world is open. */
+export async function openRunLogs(world: World) {
+  const { listRuns } = await import('../../lambdas/services/workflow/logs.ts');
+  const page = (...query: readonly Header[]) => listRuns(world.account, query);
+  return {
+    page,
+    /** The one run that an id has. */
+    runOf: async (runId: string, ...query: readonly Header[]) => {
+      const { runs } = await page(['workflowRunId', runId], ...query);
+      const [run] = runs;
+      if (run === undefined || runs.length > 1) throw new Error(`${runs.length} runs have the id ${runId}.`);
+      return run;
+    },
+  };
+}
+export type RunLogs = Awaited<ReturnType<typeof openRunLogs>>;
+export type Run = Awaited<ReturnType<RunLogs['runOf']>>;
+
+/** Each group by its type and the states of its steps. */
+export const outlineOf = (run: Run): readonly string[] =>
+  run.steps.map(({ type, steps }) => [type, ...steps.map(({ state }) => state)].join(' '));
+
+/** All steps that have begun. */
+export const stepsOf = (run: Run) => run.steps.flatMap((group) => (group.type === 'next' ? [] : group.steps));
+
+export const idsOf = (runs: readonly Run[]): readonly string[] =>
+  runs.map(({ workflowRunId }) => workflowRunId);
+
+export const newMessageId = (): string => newId('msg', Date.now());

@@ -1,0 +1,201 @@
+/** Runs of workflows over the real stores, in one process: started, and led on by what an endpoint would submit. */
+import type { Account } from '../../lambdas/domain/account/account.ts';
+import type { Attempt, Message } from '../../lambdas/domain/message/message.ts';
+import type { WorkflowRole } from '../../lambdas/domain/message/workflowPart.ts';
+import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/domain/workflow/journal.ts';
+import type { SubmissionMessage } from '../../lambdas/domain/workflow/workflowMessage.ts';
+import { requestOf, type World } from './world.ts';
+
+/** The URL of the endpoint, where a run does not say another. */
+export const endpoint = 'https://flow.example/orders';
+
+/** Facts of a run as the published client starts it. */
+export const startFacts = (more: Partial<RunStart> = {}): RunStart => ({
+  url: endpoint,
+  prefix: 'Upstash',
+  features: ['LazyFetch', 'InitialBody', 'WF_DetectTrigger', 'WF_TriggerOnConfig'],
+  sdkVersion: '1',
+  isUnknownClient: false,
+  forwarded: [
+    ['upstash-workflow-sdk-version', '1'],
+    ['x-tenant', 'acme'],
+    ['content-type', 'application/json'],
+  ],
+  settings: { maxRetries: 3, labels: [], timeoutMs: 30_000 },
+  invokeDepth: 0,
+  callerIp: '192.0.2.7',
+  ...more,
+});
+
+interface Starting {
+  readonly payload?: string;
+  readonly notBefore?: number;
+  readonly facts?: Partial<RunStart>;
+  readonly account?: Account;
+}
+
+/** A step as the client writes it. */
+export interface WrittenStep {
+  readonly stepId: number;
+  readonly stepName: string;
+  readonly stepType: string;
+  readonly concurrent: number;
+  readonly targetStep?: number;
+  readonly out?: string;
+  readonly sleepFor?: number | string;
+  readonly sleepUntil?: number;
+}
+
+/** A sequential step with its result. */
+export const resultOf = (stepId: number, out = '"done"', more: Partial<WrittenStep> = {}): WrittenStep => ({
+  stepId,
+  stepName: `step ${stepId}`,
+  stepType: 'Run',
+  out,
+  concurrent: 1,
+  ...more,
+});
+
+/** An attempt's answer, and its times. */
+interface Recorded {
+  readonly status?: number;
+  readonly error?: string;
+  readonly headers?: Attempt['response']['headers'];
+  readonly body?: string;
+  readonly recordedAt?: number;
+  readonly nextDeliveryAt?: number;
+}
+
+/** To be called once the world is open. */
+export async function openRunScene(world: World) {
+  const [
+    start,
+    submit,
+    change,
+    prepare,
+    journals,
+    runList,
+    messages,
+    history,
+    bodies,
+    journal,
+    follow,
+    facts,
+  ] = await Promise.all([
+    import('../../lambdas/services/workflow/start.ts'),
+    import('../../lambdas/services/workflow/submit.ts'),
+    import('../../lambdas/services/workflow/changeRun.ts'),
+    import('../../lambdas/services/workflow/prepare.ts'),
+    import('../../lambdas/stores/workflow/journals.ts'),
+    import('../../lambdas/stores/workflow/runList.ts'),
+    import('../../lambdas/stores/message/messages.ts'),
+    import('../../lambdas/stores/message/history.ts'),
+    import('../../lambdas/stores/message/bodies.ts'),
+    import('../../lambdas/services/workflow/runJournal.ts'),
+    import('../../lambdas/services/workflow/follow.ts'),
+    import('../../lambdas/services/workflow/facts.ts'),
+  ]);
+  const keyOf = (runId: string) => ({ accountId: world.account.id, runId });
+  return {
+    keyOf,
+    headOf: async (runId: string) => {
+      const head = await journals.loadHead(keyOf(runId));
+      if (head === undefined) throw new Error(`There is no run ${runId}.`);
+      return head;
+    },
+    start: (runId: string, { payload = '{"n":1}', notBefore, facts, account }: Starting = {}) =>
+      start.startRun(account ?? world.account, {
+        runId,
+        start: startFacts(facts),
+        payload: Buffer.from(payload),
+        notBefore: notBefore ?? Date.now(),
+      }),
+    /** Submits a result, or all plans of a parallel group. */
+    submit: async (
+      runId: string,
+      steps: readonly WrittenStep[],
+      config: Record<string, string> = {},
+      url = endpoint,
+    ) => {
+      const message: SubmissionMessage = {
+        kind: 'submission',
+        runId,
+        createdAt: undefined,
+        url,
+        features: new Set(),
+        invokeDepth: 0,
+      };
+      const parts = await Promise.all(
+        steps.map((step) =>
+          prepare.preparePart(world.account, {
+            request: requestOf(url, config, JSON.stringify(step)),
+            message,
+          }),
+        ),
+      );
+      return submit.submitSteps(world.account, message, parts);
+    },
+    /** Records an attempt of one of a run's messages, the next one in its row. A worker would make it. */
+    attempt: async (messageId: string, state: Attempt['state'], more: Recorded = {}): Promise<void> => {
+      const found = await history.loadMessage({ accountId: world.account.id, messageId });
+      if (found === undefined) throw new Error(`There is no message ${messageId}.`);
+      const { status = state === 'DELIVERED' ? 200 : 500, error, headers = [], body = '' } = more;
+      const recordedAt = more.recordedAt ?? Date.now();
+      await messages.recordAttempt(found.message, {
+        number: found.attempts.length,
+        state,
+        startedAt: recordedAt - 5,
+        recordedAt,
+        nextDeliveryAt: more.nextDeliveryAt,
+        response: { status, error, headers, body: Buffer.from(body) },
+      });
+    },
+    /** Stores a message of a run that delivers no entry of its list. Nothing is sent. */
+    message: async (
+      runId: string,
+      messageId: string,
+      role: WorkflowRole,
+      body: string,
+      more: Partial<Message> = {},
+    ): Promise<Message> => {
+      const head = await journals.loadHead(keyOf(runId));
+      if (head === undefined) throw new Error(`There is no run ${runId}.`);
+      const { createdAt, startSeq, keptUntil } = head;
+      const message: Message = {
+        url: endpoint,
+        method: 'POST',
+        headers: [],
+        maxRetries: 3,
+        timeoutMs: 30_000,
+        labels: [],
+        messageId,
+        accountId: world.account.id,
+        prefix: 'Upstash',
+        createdAt: Date.now(),
+        notBefore: Date.now(),
+        callerIp: '192.0.2.7',
+        workflow: { role, runId, createdAt, startSeq },
+        expiresAt: keptUntil,
+        ...more,
+      };
+      await messages.putMessage(message, await bodies.storeBody(message, Buffer.from(body), Date.now()));
+      return message;
+    },
+    /** Ends a run, and tells the list. */
+    end: async (runId: string, record: Omit<EndRecord, 'kind' | 'at'>): Promise<void> => {
+      const { head } = await change.changeRun(keyOf(runId), () => ({
+        record: { kind: 'end', at: Date.now(), ...record },
+        result: undefined,
+      }));
+      if (head === undefined) return;
+      const key = keyOf(runId);
+      await runList.listEnd(follow.listedRun(key, head, await facts.factsOf(key, head)), head.keptUntil);
+    },
+    journalOf: (runId: string) => journal.loadRunJournal(keyOf(runId), 0),
+    /** Writes a record behind the last one of a run. */
+    append: async (runId: string, record: JournalRecord): Promise<void> => {
+      await change.changeRun(keyOf(runId), () => ({ record, result: undefined }));
+    },
+  };
+}
+export type RunScene = Awaited<ReturnType<typeof openRunScene>>;

@@ -1,0 +1,261 @@
+/** Runs that wait for events, over the real stores in one process: what their endpoints submit, and what becomes of it. */
+import * as z from 'zod/mini';
+import { canonicalize } from '../../lambdas/api/dialect.ts';
+import type { Account } from '../../lambdas/domain/account/account.ts';
+import type { Header } from '../../lambdas/domain/headers.ts';
+import type { Head, JournalRecord, ListedEntry } from '../../lambdas/domain/workflow/journal.ts';
+import { readWorkflowMessage } from '../../lambdas/domain/workflow/workflowMessage.ts';
+import type { Work } from '../../lambdas/domain/work/work.ts';
+import { requestOf, type Fate, type World } from './world.ts';
+
+export const endpoint = 'http://127.0.0.1:9/orders';
+const prefixes = ['Svc', 'Upstash'];
+
+const importServices = async () => {
+  const [start, waits, run, all, list, hooks, look, end, journals, waiters, bodies, submit, prepare] =
+    await Promise.all([
+      import('../../lambdas/services/workflow/start.ts'),
+      import('../../lambdas/services/workflow/waits.ts'),
+      import('../../lambdas/services/workflow/notifyRun.ts'),
+      import('../../lambdas/services/workflow/notify.ts'),
+      import('../../lambdas/services/workflow/waiters.ts'),
+      import('../../lambdas/services/workflow/hooks.ts'),
+      import('../../lambdas/services/workflow/lookAtWait.ts'),
+      import('../../lambdas/services/workflow/endRun.ts'),
+      import('../../lambdas/stores/workflow/journals.ts'),
+      import('../../lambdas/stores/workflow/waiters.ts'),
+      import('../../lambdas/stores/message/bodies.ts'),
+      import('../../lambdas/services/workflow/submit.ts'),
+      import('../../lambdas/services/workflow/prepare.ts'),
+    ]);
+  return {
+    startRun: start.startRun,
+    wait: waits.wait,
+    notifyRun: run.notifyRun,
+    notify: all.notify,
+    listWaiters: list.listWaiters,
+    callHook: hooks.callHook,
+    lookAtWait: look.lookAtWait,
+    endRun: end.endRun,
+    loadHead: journals.loadHead,
+    readJournal: journals.readJournal,
+    waitersOf: waiters.waitersOf,
+    loadBody: bodies.loadBody,
+    submitSteps: submit.submitSteps,
+    preparePart: prepare.preparePart,
+  };
+};
+
+/** The settings of a wait, besides its event. */
+export interface WaitOptions {
+  readonly stepId?: number;
+  readonly stepType?: string;
+  readonly concurrent?: number;
+  readonly timeout?: number | string;
+  readonly url?: string;
+  readonly timeoutUrl?: string;
+  readonly headers?: readonly Header[];
+  readonly timeoutHeaders?: Readonly<Record<string, readonly string[]>>;
+  readonly account?: Account;
+}
+
+interface StartOptions {
+  readonly features?: readonly ('WF_TriggerOnConfig' | 'LazyFetch')[];
+  readonly account?: Account;
+}
+
+/** A result as the endpoint reads it. */
+const resultShape = z.object({
+  stepId: z.number(),
+  waitEventId: z.string(),
+  out: z.optional(z.string()),
+  waitTimeout: z.optional(z.boolean()),
+});
+
+export interface Result {
+  readonly entry: ListedEntry;
+  readonly stepId: number;
+  readonly eventId: string;
+  /** The event; undefined where the time ran out. */
+  readonly event: string | undefined;
+  readonly isTimeout: boolean;
+}
+
+function readMessage(headers: readonly Header[]) {
+  const canonical = canonicalize(headers, [], prefixes);
+  const message = readWorkflowMessage(canonical, prefixes);
+  if (message?.kind !== 'submission') throw new Error('It is no submission.');
+  return { message, prefix: canonical.prefix };
+}
+
+/** To be called once the world is open. */
+export async function openWaitScene(world: World) {
+  const services = await importServices();
+  const { account } = world;
+  const keyOf = (runId: string) => ({ accountId: account.id, runId });
+  let runs = 0;
+
+  const headersOf = (runId: string): readonly Header[] => [
+    ['content-type', 'application/json'],
+    ['authorization', `Bearer ${Buffer.from('{"UserID":"acct","Password":"secret"}').toString('base64')}`],
+    ['upstash-workflow-init', 'false'],
+    ['upstash-workflow-runid', runId],
+    ['upstash-workflow-url', endpoint],
+    ['upstash-workflow-sdk-version', '1'],
+    ['upstash-workflow-calltype', 'step'],
+    ['upstash-feature-set', 'LazyFetch,InitialBody,WF_DetectTrigger,WF_TriggerOnConfig'],
+    ['upstash-forward-upstash-workflow-sdk-version', '1'],
+  ];
+
+  async function recordsOf(runId: string): Promise<readonly { record: JournalRecord; head: Head }[]> {
+    const rows: { record: JournalRecord; head: Head }[] = [];
+    for await (const row of services.readJournal(keyOf(runId), 0)) rows.push(row);
+    return rows;
+  }
+
+  async function headOf(runId: string): Promise<Head> {
+    const head = await services.loadHead(keyOf(runId));
+    if (head === undefined) throw new Error(`There is no run ${runId}.`);
+    return head;
+  }
+
+  return {
+    ...services,
+    keyOf,
+    headOf,
+    recordsOf,
+    /** Starts a run, and returns its id. */
+    start: async ({ features = ['WF_TriggerOnConfig'], account: owner = account }: StartOptions = {}) => {
+      runs += 1;
+      const runId = `wfr_${runs}`;
+      await services.startRun(owner, {
+        runId,
+        payload: Buffer.from('{}'),
+        notBefore: Date.now(),
+        start: {
+          url: endpoint,
+          prefix: 'Upstash',
+          features,
+          sdkVersion: '1',
+          isUnknownClient: false,
+          forwarded: [['upstash-workflow-sdk-version', '1']],
+          settings: { maxRetries: 3, labels: [], timeoutMs: 30_000 },
+          invokeDepth: 0,
+          callerIp: '192.0.2.7',
+        },
+      });
+      return runId;
+    },
+    /** Plans a group of branches that wait, from step 1 on; returns the run's id. */
+    plan: async (runId: string, count: number): Promise<string> => {
+      const message = readMessage(headersOf(runId)).message;
+      const parts = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          services.preparePart(account, {
+            message,
+            request: requestOf(
+              endpoint,
+              {},
+              JSON.stringify({
+                stepId: 0,
+                stepName: `wait ${index + 1}`,
+                stepType: 'Wait',
+                concurrent: count,
+                targetStep: index + 1,
+              }),
+            ),
+          }),
+        ),
+      );
+      await services.submitSteps(account, message, parts);
+      return runId;
+    },
+    /** Waits as an endpoint does. */
+    wait: (runId: string, eventId: string, options: WaitOptions = {}) => {
+      const { stepId = 1, stepType = 'Wait', concurrent = 1, timeout = '1h', headers = [] } = options;
+      const all = [...headersOf(runId), ...headers];
+      const { message, prefix } = readMessage(all);
+      const own = all.flatMap(([name, value]): [string, string[]][] =>
+        name.startsWith('upstash-') ? [[name, [value]]] : [],
+      );
+      return services.wait(options.account ?? account, {
+        eventId,
+        message,
+        headers: all,
+        prefix,
+        callerIp: '192.0.2.7',
+        host: 'api.example.com',
+        body: Buffer.from(
+          JSON.stringify({
+            url: options.url ?? endpoint,
+            timeout,
+            timeoutUrl: options.timeoutUrl ?? options.url ?? endpoint,
+            timeoutHeaders: Object.fromEntries([...own, ...Object.entries(options.timeoutHeaders ?? {})]),
+            step: { stepId, stepName: `wait ${stepId}`, stepType, concurrent },
+          }),
+        ),
+      });
+    },
+    /** The results of a run's waits, in the order in which they were recorded. */
+    resultsOf: async (runId: string): Promise<readonly Result[]> => {
+      const results: Result[] = [];
+      for (const { record } of await recordsOf(runId)) {
+        if (record.kind !== 'steps') continue;
+        for (const entry of record.entries) {
+          const body = Buffer.from(await services.loadBody(entry.messageId, entry.body));
+          const read = resultShape.safeParse(JSON.parse(body.toString()));
+          if (!read.success) continue;
+          const { stepId, waitEventId, out, waitTimeout } = read.data;
+          results.push({
+            entry,
+            stepId,
+            eventId: waitEventId,
+            event: out === undefined ? undefined : Buffer.from(out, 'base64').toString(),
+            isTimeout: waitTimeout === true,
+          });
+        }
+      }
+      return results;
+    },
+    /** Looks at a wait of a run at a moment, as the work does that is sent for it. */
+    look: async (runId: string, seq: number): Promise<void> =>
+      services.lookAtWait({ kind: 'waitTimeout', ...keyOf(runId), seq, dueAt: Date.now() }),
+    /** The places of those who wait for an event, whether they still do or only their rows are left. */
+    rowsOf: async (eventId: string): Promise<readonly string[]> => {
+      const found: string[] = [];
+      for await (const { runId } of services.waitersOf(account.id, eventId)) found.push(runId);
+      return found;
+    },
+    /**
+     * Does something in a process that dies at one of its calls, and again in one that does not.
+     *
+     * @returns the calls of the first time
+     */
+    again: async (fate: Fate | undefined, work: () => Promise<unknown>): Promise<number> => {
+      world.reset(fate);
+      const isDone = await work().then(
+        () => true,
+        () => false,
+      );
+      const calls = world.calls();
+      world.reset();
+      if (!isDone) await work();
+      return calls;
+    },
+    /** Does something in a process that dies, and not again. */
+    once: async (fate: Fate | undefined, work: () => Promise<unknown>): Promise<boolean> => {
+      world.reset(fate);
+      const isDone = await work().then(
+        () => true,
+        () => false,
+      );
+      world.reset();
+      return isDone;
+    },
+  };
+}
+export type WaitScene = Awaited<ReturnType<typeof openWaitScene>>;
+
+/** The messages whose first attempt was sent, each as often as it was. */
+export const attemptsIn = (works: readonly Work[]): readonly string[] =>
+  works.flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));

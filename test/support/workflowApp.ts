@@ -1,0 +1,122 @@
+/**
+ * An application with workflows: endpoints of the published client on a plain Node server, each behind its path, that verify the
+ * signature of every request; and the client that starts runs and looks at them.
+ */
+import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
+import { Client, serve, type WorkflowContext, type WorkflowRunLog } from '@upstash/workflow';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import * as z from 'zod/mini';
+import { makeAccount, type AccountRecord } from './accounts.ts';
+import { eventually } from './eventually.ts';
+import { service } from './service.ts';
+
+export type Route<T = unknown> = (context: WorkflowContext<T>) => Promise<unknown>;
+type ServeOptions<T> = Pick<NonNullable<Parameters<typeof serve<T>>[1]>, 'failureFunction' | 'receiver'>;
+
+/** A request that an endpoint got, and its answer. */
+export interface Got {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+  readonly status: number;
+  readonly answer: string;
+}
+
+async function requestOf(incoming: IncomingMessage, origin: string): Promise<Request> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(z.instanceof(Buffer).parse(chunk));
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(incoming.headersDistinct)) {
+    for (const one of value ?? []) headers.append(name, one);
+  }
+  const method = incoming.method ?? 'GET';
+  const body = Buffer.concat(chunks);
+  return new Request(new URL(incoming.url ?? '/', origin), {
+    method,
+    headers,
+    ...(method === 'GET' || method === 'HEAD' ? {} : { body: new Uint8Array(body) }),
+  });
+}
+
+export async function startWorkflowApp(account?: AccountRecord) {
+  const owner = account ?? (await makeAccount());
+  const { token } = owner;
+  const qstash = new QstashClient({ baseUrl: service.url, token, enableTelemetry: false });
+  const client = new Client({ baseUrl: service.url, token, enableTelemetry: false });
+  const keys = await fetch(`${service.url}/v2/keys`, { headers: { authorization: `Bearer ${token}` } });
+  const { current, next } = z.object({ current: z.string(), next: z.string() }).parse(await keys.json());
+  const handlers = new Map<string, (request: Request) => Promise<Response>>();
+  const got: Got[] = [];
+  let names = 0;
+
+  const server = createServer((incoming, outgoing) => {
+    void (async () => {
+      const request = await requestOf(incoming, origin);
+      const { pathname } = new URL(request.url);
+      const handler = handlers.get(pathname);
+      const body = await request.clone().text();
+      const response = handler === undefined ? new Response('none', { status: 404 }) : await handler(request);
+      const answer = await response.text();
+      got.push({ path: pathname, headers: request.headers, body, status: response.status, answer });
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(answer);
+    })().catch((error: unknown) => {
+      outgoing.writeHead(500).end(String(error));
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  return {
+    account: owner,
+    token,
+    client,
+    qstash,
+    origin,
+    got,
+    /** Sets up an endpoint, and returns its URL. */
+    serve: <T>(route: Route<T>, options: ServeOptions<T> = {}): string => {
+      names += 1;
+      // Its last segment is its id, by which other workflows invoke it.
+      const path = `/flows/flow${names}`;
+      const { handler } = serve<T>(route, {
+        qstashClient: qstash,
+        receiver: new Verifier({ currentSigningKey: current, nextSigningKey: next }),
+        ...options,
+        env: {},
+        disableTelemetry: true,
+      });
+      handlers.set(path, handler);
+      return `${origin}${path}`;
+    },
+    /** Answers plain requests at a path, such as those of a step to a third party. */
+    answer: (handler: (request: Request) => Promise<Response> | Response): string => {
+      names += 1;
+      handlers.set(`/plain${names}`, async (request) => handler(request));
+      return `${origin}/plain${names}`;
+    },
+    /** Requests that an endpoint got. */
+    gotAt: (url: string): readonly Got[] => got.filter(({ path }) => url === `${origin}${path}`),
+    /** Waits until a run is as it should be in the log. */
+    logged: async (
+      workflowRunId: string,
+      holds: (run: WorkflowRunLog) => boolean = (run) => run.workflowState !== 'RUN_STARTED',
+    ): Promise<WorkflowRunLog> => {
+      const run = await eventually(
+        async () => (await client.logs({ filter: { workflowRunId } })).runs[0],
+        (one) => one !== undefined && holds(one),
+      );
+      if (run === undefined) throw new Error('The run is not in the log.');
+      return run;
+    },
+    close: (): Promise<void> =>
+      new Promise((closed) => {
+        server.close(() => {
+          closed();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export type WorkflowApp = Awaited<ReturnType<typeof startWorkflowApp>>;

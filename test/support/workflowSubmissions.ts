@@ -1,0 +1,57 @@
+/** Submissions of workflow clients, as the service reads it. */
+import { canonicalize } from '../../lambdas/api/dialect.ts';
+import { parsePublishOptions, type PublishOptions } from '../../lambdas/api/publishOptions.ts';
+import { newAccount } from '../../lambdas/domain/account/account.ts';
+import { scoped, type Config } from '../../lambdas/domain/config.ts';
+import type { Header } from '../../lambdas/domain/headers.ts';
+import type { Message } from '../../lambdas/domain/message/message.ts';
+import { ordinaryConfig } from '../../lambdas/domain/workflow/ordinaryConfig.ts';
+import { readWorkflowMessage, type WorkflowMessage } from '../../lambdas/domain/workflow/workflowMessage.ts';
+
+export const prefixes = ['Svc', 'Upstash'];
+const account = newAccount({ id: 'account', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
+const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
+
+/** A submission of an endpoint or a client, as the service reads it. */
+export interface Submitted {
+  readonly destination: string;
+  readonly message: WorkflowMessage;
+  readonly config: Config;
+  readonly options: PublishOptions;
+  readonly body: Buffer;
+}
+
+/** Reads headers with the rules of workflows, and then with those of ordinary messages. */
+export function readSubmitted(headers: readonly Header[]): Omit<Submitted, 'destination' | 'body'> {
+  const canonical = canonicalize(
+    headers.map(([name, value]) => [name.toLowerCase(), value]),
+    [],
+    prefixes,
+  );
+  const message = readWorkflowMessage(canonical, prefixes);
+  if (message === undefined) throw new Error('It is no message of a workflow.');
+  const isCall = message.kind === 'call';
+  const ordinary = { ...canonical, config: ordinaryConfig(canonical.config, isCall, prefixes) };
+  const options = parsePublishOptions(ordinary, account, rules, Date.now());
+  return { message, config: canonical.config, options };
+}
+
+/** A delivery as a message of the service. */
+export const messageOf = ({ url, headers }: Pick<Message, 'url' | 'headers'>): Message => ({
+  messageId: 'msg_failed',
+  accountId: 'account',
+  prefix: 'Upstash',
+  url,
+  method: 'POST',
+  headers,
+  maxRetries: 0,
+  timeoutMs: 30_000,
+  labels: [],
+  createdAt: 0,
+  notBefore: 0,
+  callerIp: '192.0.2.1',
+  expiresAt: 0,
+});
+
+export const forwarded = (config: Config): readonly Header[] =>
+  [...scoped(config, 'forward')].flatMap(([name, values]) => values.map((value): Header => [name, value]));

@@ -1,0 +1,90 @@
+import { callbackScopes } from '../../../lambdas/domain/config.ts';
+import { headerName } from '../../../lambdas/domain/headers.ts';
+import { describe, expect, it } from 'vitest';
+import { newAccount } from '../../../lambdas/domain/account/account.ts';
+import { configuration, type ConfigurationEntry } from '../../../lambdas/api/configuration.ts';
+import { HttpError } from '../../../lambdas/domain/httpError.ts';
+import {
+  parseOverrides,
+  parsePublishOptions,
+  type PublishOptions,
+} from '../../../lambdas/api/publishOptions.ts';
+import { checkerOf } from '../../support/contract.ts';
+import * as z from 'zod/mini';
+
+const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
+const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
+/** Unix milliseconds, a little before the times in the table's examples. */
+const now = 1_767_225_000_000;
+
+const callbacks = { callback: 'https://example.com/a', 'failure-callback': 'https://example.com/b' };
+
+const requestWith = (config: Readonly<Record<string, string>>) => ({
+  prefix: 'Svc',
+  config: new Map(Object.entries(config).map(([name, value]) => [name.replace('*', 'x-tenant'), [value]])),
+  otherHeaders: [['x-other', 'header']] as const,
+});
+const options = (config: Readonly<Record<string, string>>): PublishOptions =>
+  parsePublishOptions(requestWith({ ...callbacks, ...config }), account, rules, now);
+
+const entries: readonly (readonly [string, ConfigurationEntry])[] = Object.entries(configuration);
+const examples = new Map(entries.map(([name, { example }]) => [name, example]));
+
+/** The example of a setting, with the settings that it needs beside it. */
+function exampleOf(name: string, scope = ''): Readonly<Record<string, string>> {
+  const names = name.startsWith('flow-control-') ? ['flow-control-key', 'flow-control-value'] : [name];
+  return Object.fromEntries(names.map((one) => [`${scope}${one}`, examples.get(one) ?? '']));
+}
+
+describe('everything in the table of configuration', () => {
+  it.each(entries.filter(([, { scopes }]) => scopes.includes('message')))(
+    'is read from a publish: %s',
+    (name) => {
+      expect(options(exampleOf(name))).not.toEqual(options({}));
+    },
+  );
+
+  it.each(entries.filter(([, { scopes }]) => !scopes.includes('message')))(
+    'is not read from a publish when it is not said to be: %s',
+    (name) => {
+      expect(options(exampleOf(name))).toEqual(options({}));
+    },
+  );
+
+  describe.each(callbackScopes)('behind %s', (scope) => {
+    it.each(entries)('is read where it is said to be, and nowhere else: %s', (name, { scopes }) => {
+      const changed = options(exampleOf(name, `${scope}-`));
+      if (scopes.includes('callback')) expect(changed).not.toEqual(options({}));
+      else expect(changed).toEqual(options({}));
+    });
+  });
+
+  it.each(entries)('changes a retry where it is said to, and only there: %s', (name, { scopes }) => {
+    const changed = parseOverrides(requestWith(exampleOf(name)), account, rules, now);
+    expect(Object.keys(changed).length > 0).toBe(scopes.includes('retry'));
+  });
+});
+
+describe('what the table says of a value', () => {
+  it.each<[name: keyof typeof configuration, bad: readonly unknown[]]>([
+    ['method', ['FETCH', '']],
+    ['timeout', ['30', '1d', 'soon', '']],
+    ['retries', [-1, 1.5, 'many']],
+    ['retry-delay', ['', 'x'.repeat(501)]],
+    ['delay', ['10', 'soon', '']],
+    ['not-before', [-1, 'tomorrow']],
+    ['header-forward', ['yes', 1]],
+    ['callback', ['example', '/path']],
+    ['label', ['']],
+    ['flow-control-key', ['', 'x'.repeat(257)]],
+    ['flow-control-value', ['', 'parallelism', 'rate=1,,']],
+    ['redact-fields', ['']],
+    ['deduplication-id', ['', 'x'.repeat(1_025)]],
+  ])('refuses what the parser refuses: %s', (name, bad) => {
+    for (const value of bad) {
+      const given = { ...exampleOf(name), [name]: String(value) };
+      expect(() => options(given), `${headerName('Svc', name)}: ${String(value)}`).toThrow(HttpError);
+      expect(z.safeParse(checkerOf(configuration[name].schema), value).success, String(value)).toBe(false);
+    }
+  });
+});

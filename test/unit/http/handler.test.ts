@@ -1,0 +1,78 @@
+import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { useStandIns } from '../../support/useStandIns.ts';
+
+useStandIns();
+
+const importHttp = async () => {
+  const [handlers, routes] = await Promise.all([
+    import('../../../lambdas/http/handler.ts'),
+    import('../../../lambdas/http/routes.ts'),
+  ]);
+  return { ...handlers, ...routes };
+};
+let http: Awaited<ReturnType<typeof importHttp>>;
+beforeAll(async () => {
+  http = await importHttp();
+});
+
+const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
+const context = z.custom<Context>((value) => typeof value === 'object');
+const result = z.custom<APIGatewayProxyResult>((value) => typeof value === 'object');
+
+/** Returns the handler's result for the gateway when the endpoint of a request answers so, or throws. */
+async function answerTo(method: string, path: string, answer: () => unknown): Promise<APIGatewayProxyResult> {
+  const endpoint = async () => Promise.resolve({ status: 200, body: answer() });
+  const routes = { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint };
+  const handler = http.handlerOf<'keys'>(routes, http.findRoute, []);
+  const requestContext = { requestId: 'test', path, identity: { sourceIp: '127.0.0.1' } };
+  const request = { httpMethod: method, path, requestContext, body: null, isBase64Encoded: false };
+  return result.parse(await handler(event.parse(request), context.parse({})));
+}
+
+const fail = (): never => {
+  throw new Error('crash');
+};
+
+describe('a request that fails', () => {
+  it.each([
+    ['GET', '/v2/keys', 'The service failed to answer the request. Send it again.'],
+    [
+      'POST',
+      '/v2/keys/rotate',
+      'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.',
+    ],
+  ])('is told no more than is known: %s %s', async (method, path, error) => {
+    const answer = await answerTo(method, path, fail);
+    expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([500, { error }]);
+  });
+});
+
+describe('an answer', () => {
+  const textOf = ({ body, isBase64Encoded = false }: APIGatewayProxyResult): string =>
+    Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8').toString();
+
+  it.each([
+    ['short, is JSON as it is', '"', 10, undefined],
+    ['long, and without much to escape, too', 'x', 5_000_000, undefined],
+    ['long, and with much to escape, is in base64', '"', 2_000_000, true],
+  ])('that is %s', async (_title, text, count, isBase64Encoded) => {
+    const body = text.repeat(count);
+    const answer = await answerTo('GET', '/v2/keys', () => ({ body }));
+    expect(answer.isBase64Encoded).toBe(isBase64Encoded);
+    expect(JSON.parse(textOf(answer))).toEqual({ body });
+    expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThanOrEqual(6_291_556);
+  });
+
+  it('that fits in neither way is an error, and not a failed function', async () => {
+    const answer = await answerTo('GET', '/v2/keys', () => ({ body: '"'.repeat(4_000_000) }));
+    expect(answer.statusCode).toBe(500);
+  });
+
+  it.each(['GET', 'HEAD'])('to %s has a body unless it is HEAD', async (method) => {
+    const answer = await answerTo(method, '/v2/unknown', () => undefined);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.body === '').toBe(method === 'HEAD');
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { readRequest, segmentsOf } from '../../../lambdas/http/request.ts';
+import type { Route } from '../../../lambdas/http/route.ts';
+import * as z from 'zod/mini';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+
+const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
+const route: Route = { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write' };
+
+const segments = (path: string): readonly string[] => {
+  const requestContext = { requestId: 'test', path, identity: { sourceIp: '127.0.0.1' } };
+  const request = readRequest(event.parse({ httpMethod: 'POST', path, requestContext, body: null }));
+  return segmentsOf({ request, route }, 'event');
+};
+
+describe('the segments of the rest of a path', () => {
+  it.each<[path: string, expected: readonly string[]]>([
+    ['/v2/notify/paid', ['paid']],
+    ['/v2/notify/paid/', ['paid']],
+    ['/v2/notify/wfr_1/paid', ['wfr_1', 'paid']],
+    ['/stage/v2/notify/wfr_1/a%2Fb%20c', ['wfr_1', 'a/b c']],
+    ['/v2/notify/__proto__/%E2%82%AC', ['__proto__', '\u20ac']],
+  ])('of %s are decoded, each by itself', (path, expected) => {
+    expect(segments(path)).toEqual(expected);
+  });
+
+  it.each([
+    ['/v2/notify/50%', 'The path has "50%", which is percent-encoded, but not correctly.'],
+    ['/v2/notify/a//b', 'The path has two slashes in a row, and nothing between them.'],
+    ['/v2/notify//', 'The path has two slashes in a row, and nothing between them.'],
+  ])('of %s are refused', (path, sentence) => {
+    expect(() => segments(path)).toThrow(sentence);
+  });
+});

@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+/** Rules on imports between layers, which the linter checks (see `.oxlintrc.json`), and on the making of AWS clients. */
+
+const root = resolve(import.meta.dirname, '../..');
+const linter = join(dirname(createRequire(import.meta.url).resolve('oxlint/package.json')), 'bin/oxlint');
+
+/** Lints files with our rules in a folder of their own, and returns the linter's output. */
+function lint(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-lint-'));
+  try {
+    copyFileSync(join(root, '.oxlintrc.json'), join(folder, '.oxlintrc.json'));
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      writeFileSync(join(folder, name), text);
+    }
+    const { stdout, status } = spawnSync(process.execPath, [linter, '--format=unix'], {
+      cwd: folder,
+      encoding: 'utf8',
+    });
+    expect([0, 1]).toContain(status);
+    return stdout;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const importing = (path: string): string => `import { it } from '${path}';\n\nit();\n`;
+
+const forbidden = [
+  ['lambdas/domain/ids.ts', '../services/pages.ts'],
+  ['lambdas/domain/message/message.ts', '../../services/delivery/deliver.ts'],
+  ['lambdas/domain/schedule/deep/fields.ts', '../../../stores/dynamodb.ts'],
+  ['lambdas/domain/schedule/cron.ts', '../../settings.ts'],
+  ['lambdas/domain/message/message.ts', '../../api/answers.ts'],
+  ['lambdas/domain/message/message.ts', '@aws-sdk/client-sqs'],
+  ['lambdas/api/answers.ts', '../services/pages.ts'],
+  ['lambdas/api/records.ts', '../settings.ts'],
+  ['lambdas/stores/dynamodb.ts', '../transport/queue.ts'],
+  ['lambdas/stores/message/messages.ts', '../../services/delivery/deliver.ts'],
+  ['lambdas/stores/message/messages.ts', '../../api/records.ts'],
+  ['lambdas/transport/queue.ts', '../stores/dynamodb.ts'],
+  ['lambdas/services/pages.ts', '../http/request.ts'],
+  ['lambdas/services/delivery/deliver.ts', '../../handlers/deliver.ts'],
+  ['lambdas/services/delivery/deliver.ts', '@aws-sdk/client-sqs'],
+  ['lambdas/http/request.ts', '../handlers/deliver.ts'],
+  ['lambdas/handlers/deliver.ts', '../stores/dynamodb.ts'],
+  ['lib/api.ts', '../lambdas/services/pages.ts'],
+  ['lib/deep/api.ts', '../../lambdas/domain/message/message.ts'],
+  ['local/json.ts', '../lambdas/services/pages.ts'],
+  ['local/sqs/stage.ts', '../../lib/queues.ts'],
+] as const;
+
+const allowed = [
+  ['lambdas/domain/message/message.ts', '../headers.ts'],
+  ['lambdas/api/records.ts', '../domain/message/message.ts'],
+  ['lambdas/services/delivery/deliver.ts', '../../stores/message/messages.ts'],
+  ['lambdas/handlers/deliver.ts', '../services/delivery/deliver.ts'],
+  ['local/lambda/lambda.ts', '../../lambdas/handlers/deliver.ts'],
+  ['lib/api.ts', '../lambdas/http/routes.ts'],
+] as const;
+
+describe('of all these, linted with one start of the linter,', () => {
+  /** A path of its own for each import, in the folder of the file that is meant. */
+  const sampleOf = (file: string, path: string): string =>
+    file.replace(/[^/]+$/, (name) => `from-${path.replaceAll(/[^a-z]+/gi, '-')}-in-${name}`);
+  let complaints: readonly string[] = [];
+  beforeAll(() => {
+    const samples = [...forbidden, ...allowed].map(
+      ([file, path]) => [sampleOf(file, path), importing(path)] as const,
+    );
+    complaints = lint(Object.fromEntries(samples))
+      .split('\n')
+      .filter((line) => line.includes('no-restricted-imports'));
+  });
+  const isRefused = (file: string, path: string): boolean =>
+    complaints.some((line) => line.includes(sampleOf(file, path)));
+
+  it.each(forbidden)('%s may not import %s', (file, path) => {
+    expect(isRefused(file, path)).toBe(true);
+  });
+
+  it.each(allowed)('%s may import %s', (file, path) => {
+    expect(isRefused(file, path)).toBe(false);
+  });
+});
+
+it('no file imports itself by way of others', () => {
+  const one = `import { two } from './two.ts';\n\nexport const one = (): unknown => two;\n`;
+  const two = `import { one } from './one.ts';\n\nexport const two = (): unknown => one;\n`;
+  expect(lint({ 'lambdas/domain/one.ts': one, 'lambdas/domain/two.ts': two })).toContain('no-cycle');
+});
+
+it('every client of AWS takes the options of clientOptions.ts, without which it waits for ever', () => {
+  const folders = ['bin', 'lambdas', 'local', 'lib', 'bench', 'test/deploy'];
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => join(folder, name)),
+  );
+  const made = files.flatMap((file) =>
+    [
+      ...readFileSync(join(root, file), 'utf8').matchAll(/new \w+Client\((\s*\{\s*\.\.\.clientOptions\()?/g),
+    ].map(([text, options]) => ({ file, text, hasOptions: options !== undefined })),
+  );
+  expect(made.length).toBeGreaterThan(5);
+  expect(made.filter(({ hasOptions }) => !hasOptions)).toEqual([]);
+});

@@ -1,0 +1,372 @@
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { afterEach, describe, expect, test } from 'vitest';
+import * as z from 'zod/mini';
+import { gatewayRefusals } from '../../../../lambdas/http/openapi/errors.ts';
+import type { ApiFunction, Route } from '../../../../lambdas/http/routes.ts';
+import { startGateway, type Gateway, type GatewayOptions } from '../../../../local/gateway/gateway.ts';
+import { createRouter } from '../../../../local/gateway/router.ts';
+import { toFunction, type LambdaFunction } from '../../../../local/lambda/lambda.ts';
+
+const routes: readonly Route[] = [
+  { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
+  { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
+  { method: 'HEAD', path: '/v2/hooks/{id}', function: 'description', access: 'open' },
+];
+
+interface Started extends Gateway {
+  readonly events: APIGatewayProxyEvent[];
+  readonly reported: unknown[];
+}
+
+let gateway: Started | undefined;
+afterEach(async () => {
+  await gateway?.stop(AbortSignal.abort());
+});
+
+const isEvent = z.custom<APIGatewayProxyEvent>(
+  (value) => z.object({ path: z.string() }).safeParse(value).success,
+);
+
+/** The gateway with one function behind all routes. */
+async function start(
+  answer: (event: APIGatewayProxyEvent) => unknown = () => ({ statusCode: 200, body: 'ok' }),
+  options: Partial<GatewayOptions> = {},
+): Promise<Started> {
+  const events: APIGatewayProxyEvent[] = [];
+  const reported: unknown[] = [];
+  const called: LambdaFunction = {
+    name: 'all',
+    invoke: async (input) => {
+      const event = isEvent.parse(input);
+      events.push(event);
+      return Promise.resolve(answer(event));
+    },
+  };
+  const functions = new Map<ApiFunction, LambdaFunction>([
+    ['publish', called],
+    ['description', called],
+  ]);
+  const report = (error: unknown): void => void reported.push(error);
+  const started = await startGateway({
+    port: 0,
+    routes,
+    functions,
+    ready: Promise.resolve(),
+    report,
+    ...options,
+  });
+  gateway = { ...started, events, reported };
+  return gateway;
+}
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Sends the path as it is written: `fetch` would tidy it up. */
+async function send(
+  to: Gateway,
+  method: string,
+  path: string,
+  { headers = [], body = '' }: { headers?: readonly string[]; body?: string | Buffer } = {},
+): Promise<Answer> {
+  const all = ['Host', `127.0.0.1:${to.port}`, 'Content-Length', String(body.length), ...headers];
+  const outgoing = request({ host: '127.0.0.1', port: to.port, method, path, headers: all });
+  outgoing.end(body);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve).once('error', reject);
+  });
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: Buffer.concat(chunks).toString(),
+  };
+}
+
+async function eventOf(...sent: Parameters<typeof send> extends [unknown, ...infer Rest] ? Rest : never) {
+  const started = await start();
+  expect(await send(started, ...sent)).toMatchObject({ status: 200, body: 'ok' });
+  const [event] = started.events;
+  if (event === undefined) throw new Error('no event');
+  return { event, port: started.port };
+}
+
+describe('the event', () => {
+  test('has the path as it came, and the captured rest decoded and collapsed', async () => {
+    const path = '/v2/publish/https://example.com//a%2Fb%3Fc%20d%25/%E2%82%AC;x=1';
+    const { event } = await eventOf('POST', `${path}?q=1`);
+    expect(event.path).toBe(path);
+    expect(event.resource).toBe('/v2/publish/{destination+}');
+    expect(event.pathParameters).toEqual({ destination: 'https:/example.com/a/b?c d%/€;x=1' });
+    // As under a custom domain, where no stage stands in the URL.
+    expect(event.requestContext.path).toBe(path);
+  });
+
+  test('is of a request with HEAD too, whose answer has no body', async () => {
+    const started = await start(() => ({ statusCode: 200, body: 'ok' }));
+    const { status, body } = await send(started, 'HEAD', '/v2/hooks/one');
+    expect(started.events.map(({ httpMethod }) => httpMethod)).toEqual(['HEAD']);
+    expect([status, body]).toEqual([200, '']);
+  });
+
+  test('has a path that is badly encoded as it came', async () => {
+    const { event } = await eventOf('POST', '/v2/publish/http://e.com/%zz%');
+    expect(event.path).toBe('/v2/publish/http://e.com/%zz%');
+  });
+
+  test('has the query decoded, names and values in their order', async () => {
+    const { event } = await eventOf(
+      'POST',
+      '/v2/publish/d?b=2&a=x%20y+z&b=%C3%BC&c&=e&__proto__=p&d=1=2&%zz=%',
+    );
+    const multi = event.multiValueQueryStringParameters ?? {};
+    expect(Object.entries(multi)).toEqual([
+      ['b', ['2', 'ü']],
+      ['a', ['x y z']],
+      ['c', ['']],
+      ['', ['e']],
+      ['__proto__', ['p']],
+      ['d', ['1=2']],
+      ['%zz', ['%']],
+    ]);
+    expect(event.queryStringParameters).toMatchObject({ b: 'ü', a: 'x y z' });
+  });
+
+  test('without a query or a body says so with null', async () => {
+    const { event } = await eventOf('GET', '/v2/health?');
+    expect(event).toMatchObject({
+      queryStringParameters: null,
+      multiValueQueryStringParameters: null,
+      pathParameters: null,
+      body: null,
+      isBase64Encoded: false,
+    });
+  });
+
+  test('has headers as they were spelled, the last and all of each, without those of the connection', async () => {
+    const headers = [
+      'Svc-Label',
+      'a',
+      'svc-label',
+      'b',
+      'constructor',
+      'c',
+      'Connection',
+      'close',
+      'User-Agent',
+      'me',
+    ];
+    const { event, port } = await eventOf('POST', '/v2/publish/d', { headers });
+    expect(event.multiValueHeaders).toEqual({
+      Host: [`127.0.0.1:${port}`],
+      'Content-Length': ['0'],
+      'Svc-Label': ['a', 'b'],
+      constructor: ['c'],
+      'User-Agent': ['me'],
+      'X-Forwarded-For': ['127.0.0.1'],
+      'X-Forwarded-Proto': ['http'],
+      'X-Forwarded-Port': [String(port)],
+      'X-Amzn-Trace-Id': [expect.stringMatching(/^Root=1-[0-9a-f]{8}-[0-9a-f]{24}$/)],
+    });
+    expect(event.headers['Svc-Label']).toBe('b');
+    expect(event.requestContext.identity).toMatchObject({ sourceIp: '127.0.0.1', userAgent: 'me' });
+    expect(event.requestContext.domainName).toBe(`127.0.0.1:${port}`);
+  });
+
+  test('has the body as base64, whatever its bytes', async () => {
+    const body = Buffer.from([0, 255, 128, 13, 10, 200]);
+    const { event } = await eventOf('POST', '/v2/publish/d', { body });
+    expect(event.isBase64Encoded).toBe(true);
+    expect(Buffer.from(event.body ?? '', 'base64')).toEqual(body);
+  });
+});
+
+describe('the answer', () => {
+  test('is the handler’s: status, headers, bytes', async () => {
+    const started = await start(() => ({
+      statusCode: 202,
+      headers: { 'X-One': 1, 'X-Two': 'single' },
+      multiValueHeaders: { 'X-Two': ['a', 'b'] },
+      body: Buffer.from('ü').toString('base64'),
+      isBase64Encoded: true,
+    }));
+    const { status, headers, body } = await send(started, 'GET', '/v2/health');
+    expect({ status, body }).toEqual({ status: 202, body: 'ü' });
+    expect(headers).toMatchObject({ 'x-one': '1', 'x-two': 'a, b', 'content-type': 'application/json' });
+    expect(headers['x-amzn-requestid']).toBe(started.events[0]?.requestContext.requestId);
+  });
+
+  test('waits for functions that are not yet there', async () => {
+    let ready = (): void => undefined;
+    const waiting = new Promise<void>((resolve) => (ready = resolve));
+    const started = await start(undefined, { ready: waiting });
+    const answered = send(started, 'GET', '/v2/health');
+    expect(started.events).toEqual([]);
+    ready();
+    expect((await answered).status).toBe(200);
+  });
+});
+
+const errorOf = z.strictObject({ error: z.string() });
+
+describe('the gateway’s own answer', () => {
+  test('tells what cannot be read as HTTP from what can', async () => {
+    const { port } = await start();
+    const socket = connect(port, '127.0.0.1');
+    socket.end(Buffer.from('GET /v2/health?q=ü HTTP/1.1\r\nHost: x\r\n\r\n'));
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket as AsyncIterable<Buffer>) chunks.push(chunk);
+    const [head = '', body = ''] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(body)).toEqual({
+      error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
+    });
+  });
+
+  const none: readonly string[] = [];
+  test.each([
+    ['GET', '/v2/nothing', none, 0, 404, 'There is nothing at /v2/nothing.'],
+    ['POST', '/v2/publish/', none, 0, 404, 'There is nothing at /v2/publish/.'],
+    ['GET', '/v2/health/x', none, 0, 404, 'There is nothing at /v2/health/x.'],
+    ['POST', '/v2/health', none, 0, 405, 'POST is not possible at /v2/health; allowed: GET.'],
+    ['HEAD', '/v2/health', none, 0, 405, undefined],
+    ['POST', '/v2/publish/d', none, 10_485_761, 413, 'The body exceeds 10485760 bytes.'],
+    [
+      'POST',
+      '/v2/publish/d',
+      none,
+      4_718_592,
+      413,
+      'The request, its body in base64, exceeds 6291456 bytes.',
+    ],
+    [
+      'GET',
+      '/v2/health',
+      ['X', 'x'.repeat(10_240)],
+      0,
+      431,
+      'The request line and headers together exceed 10240 bytes.',
+    ],
+  ])('%s %s is one sentence of JSON (%#)', async (method, path, headers, length, status, error) => {
+    const started = await start();
+    const answer = await send(started, method, path, { headers, body: Buffer.alloc(length) });
+    expect(answer.status).toBe(status);
+    if (error !== undefined) expect(errorOf.parse(JSON.parse(answer.body))).toEqual({ error });
+    if (status === 405) expect(answer.headers.allow).toBe('GET');
+    expect(answer.headers['x-amzn-requestid']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(started.events).toEqual([]);
+  });
+
+  test('to a crash is 502, and the crash is reported', async () => {
+    const started = await start(() => {
+      throw new Error('crash');
+    });
+    const answer = await send(started, 'GET', '/v2/health');
+    expect(answer.status).toBe(502);
+    expect(errorOf.parse(JSON.parse(answer.body)).error).not.toContain('crash');
+    expect(started.reported).toMatchObject([{ message: 'crash' }]);
+  });
+
+  test.each([[undefined], ['text'], [{ body: 'x' }], [{ statusCode: '200' }]])(
+    'to %j is 502',
+    async (returned) => {
+      const started = await start(() => returned);
+      expect((await send(started, 'GET', '/v2/health')).status).toBe(502);
+      expect(started.reported).toHaveLength(1);
+    },
+  );
+
+  /** Finds the sentence of the deployed gateway for a status, as the description has it. */
+  const sentenceOf = (status: number) => gatewayRefusals.find((one) => one.status === status)?.sentences[0];
+  const errorIn = (answer: { readonly body: string }) => errorOf.parse(JSON.parse(answer.body)).error;
+
+  test('to a function that takes too long is 504', async () => {
+    const started = await start(() => new Promise(() => undefined), { timeoutMs: 20 });
+    const answer = await send(started, 'GET', '/v2/health');
+    expect([answer.status, errorIn(answer)]).toEqual([504, sentenceOf(504)]);
+  });
+
+  test('to a function that Lambda cuts off before that is 502, as of any that fails', async () => {
+    const options = { region: 'eu-central-1', timeoutMs: 20 };
+    const slow = toFunction('all', () => new Promise(() => undefined), options);
+    const started = await start((event) => slow.invoke(event));
+    const answer = await send(started, 'GET', '/v2/health');
+    expect([answer.status, errorIn(answer)]).toEqual([502, sentenceOf(502)]);
+    expect(started.reported).toMatchObject([{ message: 'Task timed out after 0.02 seconds' }]);
+  });
+
+  test.each([
+    ['as large as Lambda takes is passed on', 0, 200],
+    ['larger than Lambda takes is 502', 1, 502],
+  ])('%s, its JSON counted', async (_title, more, status) => {
+    // Each quote is escaped once more; around the body stands {"statusCode":200,"body":""}.
+    const body = `${'"'.repeat(1_000_000)}${'x'.repeat(4_291_556 - 28 + more)}`;
+    const functionOf = toFunction('all', () => Promise.resolve({ statusCode: 200, body }), {
+      region: 'eu-central-1',
+      timeoutMs: 1_000,
+    });
+    const started = await start((event) => functionOf.invoke(event));
+    const answer = await send(started, 'GET', '/v2/health');
+    expect(answer.status).toBe(status);
+    if (status === 502) expect(errorIn(answer)).toBe(sentenceOf(502));
+    else expect(answer.body).toBe(body);
+  });
+});
+
+test('a stop waits for the requests that were taken', async () => {
+  let finish = (): void => undefined;
+  let taken = (): void => undefined;
+  const called = new Promise<void>((resolve) => (taken = resolve));
+  const started = await start(async () => {
+    taken();
+    await new Promise<void>((resolve) => (finish = resolve));
+    return { statusCode: 200, body: 'finished' };
+  });
+  const answered = send(started, 'GET', '/v2/health');
+  await called;
+  const stopped = started.stop(new AbortController().signal);
+  await expect(send(started, 'GET', '/v2/health')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  finish();
+  expect((await answered).body).toBe('finished');
+  await stopped;
+});
+
+describe('the router', () => {
+  const router = createRouter(
+    (
+      [
+        ['GET', '/v2/dlq/{id}'],
+        ['POST', '/v2/dlq/retry'],
+        ['POST', '/v2/dlq/retry/{id}'],
+        ['GET', '/v2/dlq'],
+        ['DELETE', '/v2/dlq'],
+        ['POST', '/v2/{rest+}'],
+      ] as const
+    ).map(([method, path]) => ({ method, path, function: 'publish', access: 'read' })),
+  );
+
+  test.each([
+    ['GET', '/v2/dlq', '/v2/dlq', null],
+    ['GET', '/v2/dlq/a%20b', '/v2/dlq/{id}', { id: 'a b' }],
+    ['POST', '/v2/dlq/retry', '/v2/dlq/retry', null],
+    ['POST', '/v2/dlq/retry/x', '/v2/dlq/retry/{id}', { id: 'x' }],
+    ['POST', '/v2/dlq/x/y', '/v2/{rest+}', { rest: 'dlq/x/y' }],
+  ])('finds the most specific resource: %s %s', (method, path, resource, pathParameters) => {
+    expect(router(method, path)).toMatchObject({ kind: 'route', route: { path: resource }, pathParameters });
+  });
+
+  test('looks for the method only there', () => {
+    expect(router('GET', '/v2/dlq/retry')).toEqual({ kind: 'method', allowed: ['POST'] });
+    expect(router('PUT', '/v2/dlq')).toEqual({ kind: 'method', allowed: ['GET', 'DELETE'] });
+  });
+
+  test.each(['/', '', '/v2', '/v2/', '//v2/dlq', '/v1/dlq', '*'])('finds nothing at %j', (path) => {
+    expect(router('GET', path)).toEqual({ kind: 'none' });
+  });
+});

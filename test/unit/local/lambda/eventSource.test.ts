@@ -1,0 +1,238 @@
+import type { SQSEvent } from 'aws-lambda';
+import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod/mini';
+import { startEventSource, type EventSource } from '../../../../local/lambda/eventSource.ts';
+import { toFunction } from '../../../../local/lambda/lambda.ts';
+import { noQueueJournal } from '../../../../local/sqs/queueJournal.ts';
+import { Queues } from '../../../../local/sqs/queues.ts';
+
+const region = 'eu-central-1';
+const endings: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
+});
+
+const isEvent = z.custom<SQSEvent>(
+  (value) => z.object({ Records: z.array(z.unknown()) }).safeParse(value).success,
+);
+
+/** A queue, and a mapping from it to `invoke`. */
+function start(
+  invoke: (event: SQSEvent) => unknown,
+  visibilityTimeoutMs = 70_000,
+  maximumConcurrency?: number,
+  batchSize?: number,
+) {
+  const reported: unknown[] = [];
+  const report = (error: unknown): void => void reported.push(error);
+  const queues = new Queues([{ name: 'work', visibilityTimeoutMs }], noQueueJournal, Date.now);
+  const map = (): EventSource =>
+    startEventSource({
+      queues,
+      queue: 'work',
+      region,
+      function: { name: 'work', invoke: async (event) => Promise.resolve(invoke(isEvent.parse(event))) },
+      maximumConcurrency,
+      ...(batchSize !== undefined && { batchSize }),
+      report,
+    });
+  endings.push(() => {
+    queues.close();
+  });
+  return {
+    reported,
+    map: () => {
+      const source = map();
+      endings.push(() => source.stop(AbortSignal.abort()));
+      return source;
+    },
+    send: (...bodies: readonly string[]) =>
+      queues.send(
+        'work',
+        bodies.map((body) => ({ body, delayMs: 0, groupId: 'g' })),
+      ),
+    counts: () => {
+      const messages = queues.unsettled('work');
+      const inFlight = messages.filter((message) => message.inFlight).length;
+      return { visible: messages.length - inFlight, inFlight };
+    },
+  };
+}
+
+/** A promise, and what settles it from outside. */
+function signal<Value>(): { readonly given: Promise<Value>; readonly give: (value: Value) => void } {
+  let give: (value: Value) => void = () => undefined;
+  const given = new Promise<Value>((resolve) => (give = resolve));
+  return { given, give };
+}
+
+test('the function is given a batch as AWS gives it', async () => {
+  const { given, give } = signal<SQSEvent>();
+  const { send, map } = start(give);
+  send('a', 'b');
+  map();
+  const { Records } = await given;
+  expect(new Set(Records.map(({ body }) => body))).toEqual(new Set(['a', 'b']));
+  expect(Records[0]).toEqual({
+    messageId: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown,
+    receiptHandle: expect.stringMatching(/./) as unknown,
+    body: Records[0]?.body,
+    attributes: {
+      ApproximateReceiveCount: '1',
+      SentTimestamp: expect.stringMatching(/^\d{13}$/) as unknown,
+      SenderId: '000000000000',
+      ApproximateFirstReceiveTimestamp: expect.stringMatching(/^\d{13}$/) as unknown,
+      MessageGroupId: 'g',
+    },
+    messageAttributes: {},
+    md5OfBody: expect.stringMatching(/^[0-9a-f]{32}$/) as unknown,
+    eventSource: 'aws:sqs',
+    eventSourceARN: 'arn:aws:sqs:eu-central-1:000000000000:work',
+    awsRegion: 'eu-central-1',
+  });
+});
+
+test('what failed comes again after the visibility timeout, and only that', async () => {
+  const { given, give } = signal<SQSEvent>();
+  const batches: SQSEvent[] = [];
+  const { send, map, counts } = start((event) => {
+    batches.push(event);
+    if (batches.length === 2) give(event);
+    const failed = event.Records.filter(({ body }) => body === 'bad' && batches.length === 1);
+    return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  }, 100);
+  send('good', 'bad', 'good too');
+  const source = map();
+  const again = await given;
+  expect(again.Records).toMatchObject([{ body: 'bad', attributes: { ApproximateReceiveCount: '2' } }]);
+  await source.stop(new AbortController().signal);
+  expect(counts()).toEqual({ visible: 0, inFlight: 0 });
+});
+
+test.each([
+  ['throws', () => Promise.reject(new Error('crash'))],
+  ['answers in another form', () => ({ batchItemFailures: 'all' })],
+  ['names a message that is not there', () => ({ batchItemFailures: [{ itemIdentifier: 'other' }] })],
+])('all fail when the function %s', async (_, answer) => {
+  const { given, give } = signal<SQSEvent>();
+  let calls = 0;
+  const { send, map, reported } = start((event) => {
+    calls += 1;
+    if (calls === 1) return answer();
+    give(event);
+    return undefined;
+  }, 50);
+  send('a', 'b');
+  map();
+  expect((await given).Records).toHaveLength(2);
+  expect(reported).toHaveLength(1);
+});
+
+test('a batch whose function takes too long comes again, and what the function still does changes nothing', async () => {
+  const { given, give } = signal<SQSEvent>();
+  const finish = signal<undefined>();
+  let calls = 0;
+  const slow = toFunction(
+    'deliver',
+    async (event) => {
+      calls += 1;
+      if (calls === 1) await finish.given;
+      else give(isEvent.parse(event));
+    },
+    { region, timeoutMs: 20 },
+  );
+  const { send, map, reported, counts } = start((event) => slow.invoke(event), 50);
+  send('a', 'b');
+  const source = map();
+  const again = await given;
+  expect(new Set(again.Records.map(({ body }) => body))).toEqual(new Set(['a', 'b']));
+  finish.give(undefined);
+  await source.stop(new AbortController().signal);
+  expect(reported).toMatchObject([{ message: 'Task timed out after 0.02 seconds' }]);
+  expect(counts()).toEqual({ visible: 0, inFlight: 0 });
+});
+
+test('the function is given no more at once than the mapping says', async () => {
+  const done = signal<undefined>();
+  const sizes: number[] = [];
+  const { send, map } = start(
+    ({ Records }) => {
+      sizes.push(Records.length);
+      if (sizes.length === 3) done.give(undefined);
+    },
+    70_000,
+    500,
+    1,
+  );
+  send('a', 'b', 'c');
+  map();
+  await done.given;
+  expect(sizes).toEqual([1, 1, 1]);
+});
+
+test('a slow batch does not hold back the next', async () => {
+  const { given, give } = signal<SQSEvent>();
+  const slow = signal<undefined>();
+  const { send, map } = start((event) => {
+    if (event.Records[0]?.body === 'slow') return slow.given;
+    give(event);
+    return undefined;
+  });
+  map();
+  send('slow');
+  send('quick');
+  expect((await given).Records).toMatchObject([{ body: 'quick' }]);
+  slow.give(undefined);
+});
+
+test('no more invocations run at once than the maximum concurrency, and what waits stays in the queue', async () => {
+  const full = signal<undefined>();
+  const finish = signal<undefined>();
+  const done = signal<undefined>();
+  let running = 0;
+  let most = 0;
+  let handled = 0;
+  const { send, map, counts } = start(
+    async ({ Records }) => {
+      running += 1;
+      most = Math.max(most, running);
+      if (running === 3) full.give(undefined);
+      await finish.given;
+      running -= 1;
+      handled += Records.length;
+      if (handled === 100) done.give(undefined);
+    },
+    70_000,
+    3,
+  );
+  for (let batch = 0; batch < 10; batch++) send(...Array.from({ length: 10 }, () => 'x'));
+  map();
+  await full.given;
+  // Nothing is received for an invocation that may not start: that would count as a try of the message.
+  expect(counts()).toEqual({ visible: 70, inFlight: 30 });
+  finish.give(undefined);
+  await done.given;
+  expect(most).toBe(3);
+});
+
+test.each([1, 1_001])('a maximum concurrency of %d is refused, as Lambda refuses it', (maximum) => {
+  const { map } = start(() => undefined, 70_000, maximum);
+  expect(() => map()).toThrow(`The maximum concurrency is ${maximum}; Lambda takes 2 to 1000.`);
+});
+
+test('a stop waits for the invocations in flight, and what they did is deleted', async () => {
+  const taken = signal<SQSEvent>();
+  const finish = signal<undefined>();
+  const { send, map, counts } = start((event) => {
+    taken.give(event);
+    return finish.given;
+  });
+  const source = map();
+  send('a');
+  await taken.given;
+  const stopped = source.stop(new AbortController().signal);
+  send('after');
+  finish.give(undefined);
+  await stopped;
+  expect(counts()).toEqual({ visible: 1, inFlight: 0 });
+});

@@ -1,0 +1,511 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ConflictException,
+  CreateScheduleCommand,
+  DeleteScheduleCommand,
+  GetScheduleCommand,
+  ListSchedulesCommand,
+  ResourceNotFoundException,
+  SchedulerClient,
+  ValidationException,
+  type CreateScheduleCommandInput,
+  type ListSchedulesCommandInput,
+  type Target,
+} from '@aws-sdk/client-scheduler';
+import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient, type Message } from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startScheduler } from '../../../../local/scheduler/scheduler.ts';
+import {
+  noSchedulerJournal,
+  openSchedulerJournal,
+  type SchedulerJournal,
+} from '../../../../local/scheduler/schedulerJournal.ts';
+import { scheduleSettings } from '../../../../local/scheduler/settings.ts';
+import { Schedules } from '../../../../local/scheduler/schedules.ts';
+import { queueArn } from '../../../../local/aws/arns.ts';
+import { noQueueJournal, openQueueJournal, type QueueJournal } from '../../../../local/sqs/queueJournal.ts';
+import { startSqs } from '../../../../local/sqs/sqs.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+const region = 'eu-central-1';
+const queues = ['fire', 'undelivered'].map((name) => ({ name, visibilityTimeoutMs: 70_000 }));
+const minuteMs = 60_000;
+
+const target: Target = {
+  Arn: queueArn(region, 'fire'),
+  RoleArn: 'arn:aws:iam::000000000000:role/scheduler',
+  Input: 'fired',
+};
+
+let clock = 0;
+let folder = '';
+const endings: (() => Promise<void> | void)[] = [];
+
+beforeEach(() => {
+  // 2027-01-15T08:00:00Z, a Friday.
+  clock = 1_800_000_000_000;
+  folder = mkdtempSync(join(tmpdir(), 'svc-scheduler-'));
+  endings.push(() => {
+    rmSync(folder, { recursive: true });
+  });
+});
+
+afterEach(async () => {
+  for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
+});
+
+interface Journals {
+  readonly journal: SchedulerJournal;
+  readonly sqsJournal: QueueJournal;
+}
+
+/** The stand-in with a clock that only the test moves, and the real clients before it. */
+async function start(journals: Journals = { journal: noSchedulerJournal(), sqsJournal: noQueueJournal }) {
+  const failures: unknown[] = [];
+  const report = (error: unknown): void => void failures.push(error);
+  const now = (): number => clock;
+  const sqs = await startSqs({ queues, region, journal: journals.sqsJournal, now, report });
+  const options = { sqs, groups: ['svc'], region, now, report };
+  const scheduler = await startScheduler({ ...options, journal: journals.journal });
+  const settings = { region, credentials: { accessKeyId: 'any', secretAccessKey: 'any' }, maxAttempts: 1 };
+  const client = new SchedulerClient({ ...settings, endpoint: scheduler.url });
+  const sqsClient = new SQSClient({ ...settings, endpoint: sqs.url });
+  endings.push(async () => {
+    client.destroy();
+    sqsClient.destroy();
+    await scheduler.close();
+    await sqs.close();
+  });
+
+  /** Takes all messages that are there. */
+  const take = async (queue = 'fire'): Promise<Message[]> => {
+    const QueueUrl = sqs.queueUrl(queue);
+    const taken: Message[] = [];
+    for (;;) {
+      const { Messages = [] } = await sqsClient.send(
+        new ReceiveMessageCommand({
+          QueueUrl,
+          MaxNumberOfMessages: 10,
+          MessageSystemAttributeNames: ['All'],
+        }),
+      );
+      if (Messages.length === 0) return taken;
+      for (const message of Messages) {
+        taken.push(message);
+        const { ReceiptHandle } = message;
+        await sqsClient.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }));
+      }
+    }
+  };
+  const input = (changes: Partial<CreateScheduleCommandInput> = {}): CreateScheduleCommandInput => ({
+    Name: 'one',
+    GroupName: 'svc',
+    ScheduleExpression: 'at(2027-01-15T08:16:00)',
+    FlexibleTimeWindow: { Mode: 'OFF' },
+    Target: target,
+    ...changes,
+  });
+  return {
+    client,
+    scheduler,
+    failures,
+    take,
+    create: async (changes?: Partial<CreateScheduleCommandInput>) =>
+      client.send(new CreateScheduleCommand(input(changes))),
+    get: async (Name = 'one') => client.send(new GetScheduleCommand({ Name, GroupName: 'svc' })),
+    remove: async (Name = 'one') => client.send(new DeleteScheduleCommand({ Name, GroupName: 'svc' })),
+    /** Lets time pass, from one due moment to the next. */
+    pass: (ms: number): void => {
+      const end = clock + ms;
+      for (let due = scheduler.nextDue(); due !== undefined && due <= end; due = scheduler.nextDue()) {
+        clock = due;
+        scheduler.wake();
+      }
+      clock = end;
+      scheduler.wake();
+    },
+  };
+}
+
+/** Starts a pair on the files of the pair before, which is never closed. */
+const startAgain = async () =>
+  start({
+    journal: openSchedulerJournal(join(folder, 'scheduler.journal')),
+    sqsJournal: openQueueJournal(join(folder, 'sqs.journal')),
+  });
+
+const bodies = (messages: readonly Message[]): (string | undefined)[] => messages.map(({ Body }) => Body);
+const scheduledTime = '<aws.scheduler.scheduled-time>';
+
+describe('a schedule', () => {
+  test('is read as it was created, with defaults', async () => {
+    const { create, get } = await start();
+    const arn = 'arn:aws:scheduler:eu-central-1:000000000000:schedule/svc/one';
+    const created = await create({ ScheduleExpression: 'cron(0/5 * * * ? *)' });
+    expect(created.ScheduleArn).toBe(arn);
+    clock += 1000;
+    expect(await get()).toMatchObject({
+      Arn: arn,
+      Name: 'one',
+      GroupName: 'svc',
+      ScheduleExpression: 'cron(0/5 * * * ? *)',
+      ScheduleExpressionTimezone: 'UTC',
+      ActionAfterCompletion: 'NONE',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: { ...target, RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 } },
+      CreationDate: new Date(1_800_000_000_000),
+    });
+  });
+
+  test('is there once in a group; a repetition of the same call changes nothing', async () => {
+    const { client, create } = await start();
+    const { ScheduleArn } = await create({ ClientToken: 'first' });
+    expect(await create({ ClientToken: 'first' })).toMatchObject({ ScheduleArn });
+    await expect(create()).rejects.toBeInstanceOf(ConflictException);
+    await expect(create()).rejects.toThrow('Schedule one already exists.');
+    await create({ GroupName: 'default' });
+    await client.send(new GetScheduleCommand({ Name: 'one' }));
+  });
+
+  test('that is not there cannot be read or deleted', async () => {
+    const { get, remove, create } = await start();
+    await expect(get()).rejects.toBeInstanceOf(ResourceNotFoundException);
+    await expect(get()).rejects.toThrow('Schedule one does not exist.');
+    await expect(remove()).rejects.toBeInstanceOf(ResourceNotFoundException);
+    const inNone = create({ GroupName: 'none' });
+    await expect(inNone).rejects.toBeInstanceOf(ResourceNotFoundException);
+    await expect(inNone).rejects.toThrow('Schedule group none does not exist.');
+  });
+
+  test.each<[string, Partial<CreateScheduleCommandInput>]>([
+    ['Name', { Name: 'a/b' }],
+    ['Name', { Name: 'x'.repeat(65) }],
+    ['GroupName', { GroupName: 'a b' }],
+    ['ScheduleExpressionTimezone', { ScheduleExpressionTimezone: '' }],
+    ["no time zone 'Mars/Base'", { ScheduleExpressionTimezone: 'Mars/Base' }],
+    ["no time zone '+01:00'", { ScheduleExpressionTimezone: '+01:00' }],
+    ['Invalid Schedule Expression soon', { ScheduleExpression: 'soon' }],
+    ["'2027-02-30T00:00:00' is no time", { ScheduleExpression: 'at(2027-02-30T00:00:00)' }],
+    ["'2027-02-01T00:00:00Z' is no time", { ScheduleExpression: 'at(2027-02-01T00:00:00Z)' }],
+    ['in the past', { ScheduleExpression: 'at(2027-01-15T07:59:59)' }],
+    ["the local stage's are at", { ScheduleExpression: 'rate(5 minutes)' }],
+    ['6 fields', { ScheduleExpression: 'cron(* * * * *)' }],
+    ['FlexibleTimeWindow', { FlexibleTimeWindow: { Mode: 'FLEXIBLE' } }],
+    ['FlexibleTimeWindow', { FlexibleTimeWindow: { Mode: 'OFF', MaximumWindowInMinutes: 5 } }],
+    ['SQS queues', { Target: { ...target, Arn: 'arn:aws:lambda:eu-central-1:000000000000:function:f' } }],
+    ['RoleArn', { Target: { ...target, RoleArn: 'role' } }],
+    ['MaximumRetryAttempts', { Target: { ...target, RetryPolicy: { MaximumRetryAttempts: 186 } } }],
+    ['262144 bytes', { Target: { ...target, Input: 'x'.repeat(262_145) } }],
+    ['KinesisParameters', { Target: { ...target, KinesisParameters: { PartitionKey: 'k' } } }],
+    ['no other context attribute', { Target: { ...target, Input: '<aws.scheduler.execution-id>' } }],
+    ['Input', { Target: { ...target, Input: undefined } }],
+    ['SqsParameters', { Target: { ...target, SqsParameters: { MessageGroupId: 'g' } } }],
+    ['StartDate', { StartDate: new Date(1_800_000_000_000) }],
+    ['State', { State: 'DISABLED' }],
+  ])('is refused where it is wrong: %s', async (reason, changes) => {
+    const { create, client } = await start();
+    const created = create(changes);
+    await expect(created).rejects.toBeInstanceOf(ValidationException);
+    await expect(created).rejects.toThrow(reason);
+    expect((await client.send(new ListSchedulesCommand())).Schedules).toEqual([]);
+  });
+});
+
+describe('a one-time schedule', () => {
+  test('fires at its second, once', async () => {
+    const { create, pass, take, get } = await start();
+    await create({ ScheduleExpression: 'at(2027-01-15T08:16:01)' });
+    pass(16 * minuteMs + 999);
+    expect(await take()).toEqual([]);
+    pass(1);
+    expect(bodies(await take())).toEqual(['fired']);
+    pass(400 * 24 * 60 * minuteMs);
+    expect(await take()).toEqual([]);
+    expect(await get()).toMatchObject({ Name: 'one' });
+  });
+
+  test('fires by itself', async () => {
+    const { create, take } = await start();
+    await create({ ScheduleExpression: 'at(2027-01-15T08:00:01)' });
+    const timer = setInterval(() => (clock += 10), 10);
+    try {
+      expect(
+        bodies(
+          await eventually(
+            () => take(),
+            (messages) => messages.length > 0,
+          ),
+        ),
+      ).toEqual(['fired']);
+    } finally {
+      clearInterval(timer);
+    }
+  });
+
+  test('reads its time in its zone', async () => {
+    const { create, pass, take } = await start();
+    await create({
+      ScheduleExpression: 'at(2027-01-15T03:05:00)',
+      ScheduleExpressionTimezone: 'America/New_York',
+      Target: { ...target, Input: scheduledTime },
+    });
+    pass(5 * minuteMs);
+    expect(bodies(await take())).toEqual(['2027-01-15T08:05:00Z']);
+  });
+
+  test('is deleted afterwards when it says so', async () => {
+    const { create, pass, take, get } = await start();
+    await create({ ActionAfterCompletion: 'DELETE' });
+    pass(16 * minuteMs);
+    expect(bodies(await take())).toEqual(['fired']);
+    await expect(get()).rejects.toBeInstanceOf(ResourceNotFoundException);
+  });
+
+  test('does not fire when it was deleted', async () => {
+    const { create, remove, pass, take } = await start();
+    await create();
+    await remove();
+    pass(60 * minuteMs);
+    expect(await take()).toEqual([]);
+  });
+
+  test('in the hour that clocks skip fires as much later', async () => {
+    const { create, pass, take } = await start();
+    await create({
+      ScheduleExpression: 'at(2027-03-28T02:30:00)',
+      ScheduleExpressionTimezone: 'Europe/Berlin',
+      Target: { ...target, Input: scheduledTime },
+    });
+    pass(100 * 24 * 60 * minuteMs);
+    expect(bodies(await take())).toEqual(['2027-03-28T01:30:00Z']);
+  });
+});
+
+describe('a recurring schedule', () => {
+  test('fires at each of its times', async () => {
+    const { create, pass, take } = await start();
+    await create({
+      ScheduleExpression: 'cron(0/10 10 ? * 2-6 *)',
+      ScheduleExpressionTimezone: 'Europe/Berlin',
+      Target: { ...target, Input: scheduledTime },
+    });
+    pass(75 * minuteMs);
+    expect(bodies(await take())).toEqual(['2027-01-15T09:00:00Z', '2027-01-15T09:10:00Z']);
+    pass(3 * 24 * 60 * minuteMs - 15 * minuteMs);
+    expect(bodies(await take())).toEqual([
+      '2027-01-15T09:20:00Z',
+      '2027-01-15T09:30:00Z',
+      '2027-01-15T09:40:00Z',
+      '2027-01-15T09:50:00Z',
+      '2027-01-18T09:00:00Z',
+    ]);
+  });
+
+  test('does not make up for what a sleeping machine has missed', async () => {
+    const { create, scheduler, pass, take } = await start();
+    await create({
+      ScheduleExpression: 'cron(* * * * ? *)',
+      Target: { ...target, Input: scheduledTime },
+    });
+    clock += 8 * 60 * minuteMs + 30_000;
+    scheduler.wake();
+    expect(await take()).toEqual([]);
+    pass(30_000);
+    expect(bodies(await take())).toEqual(['2027-01-15T16:01:00Z']);
+  });
+});
+
+describe('a message', () => {
+  test('has the scheduled time where its input names it', async () => {
+    const { create, pass, take } = await start();
+    const Input = `{"time":"${scheduledTime}","again":"${scheduledTime}"}`;
+    await create({ Target: { ...target, Input } });
+    pass(16 * minuteMs);
+    const [message] = await take();
+    expect(JSON.parse(message?.Body ?? '')).toEqual({
+      time: '2027-01-15T08:16:00Z',
+      again: '2027-01-15T08:16:00Z',
+    });
+  });
+
+  test('that its queue refuses goes to the dead letter queue, or is reported', async () => {
+    const { create, pass, take, failures } = await start();
+    const Arn = queueArn(region, 'gone');
+    const DeadLetterConfig = { Arn: queueArn(region, 'undelivered') };
+    await create({ Target: { ...target, Arn, DeadLetterConfig }, ActionAfterCompletion: 'DELETE' });
+    pass(16 * minuteMs);
+    expect(bodies(await take('undelivered'))).toEqual(['fired']);
+    expect(failures).toEqual([]);
+    await create({ ScheduleExpression: 'at(2027-01-15T09:00:00)', Target: { ...target, Arn } });
+    pass(60 * minuteMs);
+    expect(failures).toMatchObject([{ message: expect.stringContaining('does not exist') as string }]);
+  });
+});
+
+test('schedules are listed by group and by the beginning of their names', async () => {
+  const { client, create } = await start();
+  const names = ['a-1', 'a-2', 'b-1'];
+  for (const Name of names) await create({ Name });
+  await create({ Name: 'a-9', GroupName: 'default' });
+  const list = async (input: ListSchedulesCommandInput) => {
+    const { Schedules = [] } = await client.send(new ListSchedulesCommand(input));
+    return Schedules.map(({ Name }) => Name);
+  };
+  expect(await list({})).toEqual(['a-9', ...names]);
+  expect(await list({ GroupName: 'svc', NamePrefix: 'a-' })).toEqual(['a-1', 'a-2']);
+  const [summary] = (await client.send(new ListSchedulesCommand())).Schedules ?? [];
+  expect(summary).toEqual({
+    Arn: 'arn:aws:scheduler:eu-central-1:000000000000:schedule/default/a-9',
+    Name: 'a-9',
+    GroupName: 'default',
+    CreationDate: new Date(clock),
+    Target: { Arn: target.Arn },
+  });
+  await expect(list({ NextToken: 'more' })).rejects.toBeInstanceOf(ValidationException);
+  await expect(list({ GroupName: 'none' })).rejects.toBeInstanceOf(ResourceNotFoundException);
+});
+
+describe('after the process was killed', () => {
+  test('schedules are as they were, and what was deleted is not there', async () => {
+    const before = await startAgain();
+    await before.create();
+    await before.create({ Name: 'two', ScheduleExpression: 'at(2027-01-15T10:00:00)' });
+    await before.create({ Name: 'gone' });
+    await before.remove('gone');
+
+    const after = await startAgain();
+    const { Schedules } = await after.client.send(new ListSchedulesCommand());
+    expect(Schedules?.map(({ Name }) => Name)).toEqual(['one', 'two']);
+    expect(await after.get()).toMatchObject({ Target: target });
+    after.pass(16 * minuteMs);
+    expect(bodies(await after.take())).toEqual(['fired']);
+  });
+
+  test('a journal of an earlier version is read', async () => {
+    const settings = {
+      ScheduleExpression: 'at(2027-01-15T08:16:00)',
+      ScheduleExpressionTimezone: 'UTC',
+      State: 'ENABLED',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      ActionAfterCompletion: 'DELETE',
+      Target: { ...target, RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 } },
+    };
+    const schedule = { group: 'svc', name: 'one', settings, createdAt: 1, modifiedAt: 1, isDone: false };
+    const entries = [
+      { op: 'keepGroup', group: { name: 'svc', createdAt: 1 } },
+      { op: 'keep', schedule },
+    ];
+    writeFileSync(
+      join(folder, 'scheduler.journal'),
+      entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''),
+    );
+    const { pass, take } = await startAgain();
+    pass(16 * minuteMs);
+    expect(bodies(await take())).toEqual(['fired']);
+  });
+
+  test('a one-time schedule that was due meanwhile fires at once, with its time, and only once', async () => {
+    const before = await startAgain();
+    await before.create({ Target: { ...target, Input: scheduledTime } });
+    clock += 24 * 60 * minuteMs;
+
+    const after = await startAgain();
+    expect(bodies(await after.take())).toEqual(['2027-01-15T08:16:00Z']);
+
+    const last = await startAgain();
+    last.pass(24 * 60 * minuteMs);
+    expect(await last.take()).toEqual([]);
+  });
+
+  test('recurring ones go on with their next time', async () => {
+    const before = await startAgain();
+    const Target = { ...target, Input: scheduledTime };
+    await before.create({ ScheduleExpression: 'cron(0 * * * ? *)', Target });
+    clock += 185 * minuteMs;
+
+    const after = await startAgain();
+    expect(await after.take()).toEqual([]);
+    after.pass(60 * minuteMs);
+    expect(bodies(await after.take())).toEqual(['2027-01-15T12:00:00Z']);
+  });
+
+  test('a fire whose record was lost is repeated', async () => {
+    const before = await startAgain();
+    await before.create({ ActionAfterCompletion: 'DELETE' });
+    const file = join(folder, 'scheduler.journal');
+    const recorded = readFileSync(file);
+    before.pass(16 * minuteMs);
+    expect(bodies(await before.take())).toEqual(['fired']);
+    writeFileSync(file, recorded);
+
+    expect(bodies(await (await startAgain()).take())).toEqual(['fired']);
+  });
+});
+
+test('a fire that fails is tried again, holding up no other', () => {
+  const attempts: [string, number][] = [];
+  const failures: unknown[] = [];
+  const schedules = new Schedules({
+    groups: [],
+    journal: openSchedulerJournal(join(folder, 'scheduler.journal')),
+    now: () => clock,
+    invoke: ({ schedule, attempt }) => {
+      attempts.push([schedule.name, attempt]);
+      if (schedule.name === 'one' && attempt < 3) throw new Error('no space left on device');
+    },
+    report: (error) => void failures.push(error),
+  });
+  endings.push(() => {
+    schedules.close();
+  });
+  const settings = (ScheduleExpression: string) =>
+    scheduleSettings.parse({ ScheduleExpression, FlexibleTimeWindow: { Mode: 'OFF' }, Target: target });
+  schedules.create({ group: 'default', name: 'one' }, settings('at(2027-01-15T08:16:00)'));
+  schedules.create({ group: 'default', name: 'two' }, settings('at(2027-01-15T08:16:01)'));
+  clock += 16 * minuteMs;
+  for (let second = 0; second < 10; second += 1) {
+    schedules.wake();
+    clock += 1000;
+  }
+  const ones = attempts.filter(([name]) => name === 'one').map(([, attempt]) => attempt);
+  expect(ones).toEqual([1, 2, 3]);
+  expect(attempts).toContainEqual(['two', 1]);
+  expect(attempts).toHaveLength(4);
+  expect(failures).toHaveLength(2);
+});
+
+test('ten thousand schedules are cheap to make and to fire', () => {
+  const file = join(folder, 'scheduler.journal');
+  const fired: string[] = [];
+  const open = (): Schedules =>
+    new Schedules({
+      groups: [],
+      journal: openSchedulerJournal(file),
+      now: () => clock,
+      invoke: ({ schedule }) => void fired.push(schedule.name),
+      report: (error) => {
+        throw error;
+      },
+    });
+  const before = open();
+  const settings = scheduleSettings.parse({
+    ScheduleExpression: 'at(2027-01-15T08:16:00)',
+    FlexibleTimeWindow: { Mode: 'OFF' },
+    ActionAfterCompletion: 'DELETE',
+    Target: target,
+  });
+  const names = Array.from({ length: 10_000 }, (_, index) => `s-${index}`);
+  for (const name of names) before.create({ group: 'default', name }, settings);
+  before.close();
+
+  const schedules = open();
+  clock += 16 * minuteMs;
+  schedules.wake();
+  expect(new Set(fired)).toEqual(new Set(names));
+  expect(fired).toHaveLength(10_000);
+  expect(schedules.nextDue).toBeUndefined();
+  schedules.close();
+  expect(statSync(file).size).toBeLessThan(10_000_000);
+});

@@ -1,0 +1,367 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ChangeMessageVisibilityCommand,
+  DeleteMessageBatchCommand,
+  DeleteMessageCommand,
+  PurgeQueueCommand,
+  ReceiveMessageCommand,
+  SQSClient,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  type Message,
+} from '@aws-sdk/client-sqs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { noQueueJournal, openQueueJournal, type QueueJournal } from '../../../../local/sqs/queueJournal.ts';
+import { Queues } from '../../../../local/sqs/queues.ts';
+import { startSqs } from '../../../../local/sqs/sqs.ts';
+import { StageError } from '../../../../local/stage/stageError.ts';
+
+const retentionMs = 14 * 86_400_000;
+const queues = [
+  { name: 'work', visibilityTimeoutMs: 70_000, retentionMs, redrive: { deadQueue: 'dead', maxReceives: 3 } },
+  { name: 'dead', visibilityTimeoutMs: 70_000, retentionMs },
+];
+
+let clock = 0;
+let journalFile = '';
+const endings: (() => Promise<void> | void)[] = [];
+
+beforeEach(() => {
+  clock = 1_800_000_000_000;
+  const folder = mkdtempSync(join(tmpdir(), 'svc-sqs-'));
+  journalFile = join(folder, 'sqs.journal');
+  endings.push(() => {
+    rmSync(folder, { recursive: true });
+  });
+});
+
+afterEach(async () => {
+  for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
+});
+
+/** The stand-in with a clock that only the test moves, and the real client before it. */
+async function start(journal: QueueJournal = noQueueJournal) {
+  const failures: unknown[] = [];
+  const report = (error: unknown): void => void failures.push(error);
+  const sqs = await startSqs({ queues, region: 'eu-central-1', journal, now: () => clock, report });
+  const client = new SQSClient({
+    endpoint: sqs.url,
+    region: 'eu-central-1',
+    credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
+    maxAttempts: 1,
+  });
+  endings.push(async () => {
+    client.destroy();
+    await sqs.close();
+    expect(failures).toEqual([]);
+  });
+  const QueueUrl = sqs.queueUrl('work');
+  return {
+    client,
+    QueueUrl,
+    queues: sqs.queues,
+    deadUrl: sqs.queueUrl('dead'),
+    send: async (MessageBody: string, DelaySeconds?: number) =>
+      client.send(new SendMessageCommand({ QueueUrl, MessageBody, DelaySeconds })),
+    receive: async (WaitTimeSeconds = 0, from = QueueUrl): Promise<Message[]> => {
+      const attributes = { MessageSystemAttributeNames: ['All' as const] };
+      const input = { QueueUrl: from, WaitTimeSeconds, MaxNumberOfMessages: 10, ...attributes };
+      return (await client.send(new ReceiveMessageCommand(input))).Messages ?? [];
+    },
+    pass: (ms: number): void => {
+      clock += ms;
+      sqs.queues.wake();
+    },
+  };
+}
+
+const bodies = (messages: readonly Message[]): (string | undefined)[] => messages.map(({ Body }) => Body);
+
+describe('a message', () => {
+  test('arrives as it was sent, with its attributes', async () => {
+    const { client, QueueUrl, receive } = await start();
+    const MessageBody = 'ünï\n"quoted" 🙂';
+    await client.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId: 'local/host' }));
+    clock += 250;
+    const [message] = await receive();
+    expect(message?.Body).toBe(MessageBody);
+    expect(message?.Attributes).toEqual({
+      SenderId: '000000000000',
+      SentTimestamp: '1800000000000',
+      ApproximateReceiveCount: '1',
+      ApproximateFirstReceiveTimestamp: '1800000000250',
+      MessageGroupId: 'local/host',
+    });
+  });
+
+  test('wakes a long poll that waits for it', async () => {
+    const { send, receive } = await start();
+    const polled = receive(20);
+    await send('a');
+    expect(bodies(await polled)).toEqual(['a']);
+  });
+
+  test('with a delay waits for it to the millisecond, a long poll included', async () => {
+    const { send, receive, pass } = await start();
+    await send('later', 900);
+    pass(899_999);
+    expect(await receive()).toEqual([]);
+    const polled = receive(20);
+    pass(1);
+    expect(bodies(await polled)).toEqual(['later']);
+  });
+
+  test('with a short delay comes by itself', async () => {
+    const { send, receive } = await start();
+    const timer = setInterval(() => (clock += 10), 10);
+    endings.push(() => {
+      clearInterval(timer);
+    });
+    await send('soon', 1);
+    expect(bodies(await receive(20))).toEqual(['soon']);
+  });
+
+  test.each([-1, 901])('with a delay of %i s is refused as SQS does it', async (delay) => {
+    const { send, receive } = await start();
+    await expect(send('x', delay)).rejects.toThrow(
+      `Value ${delay} for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.`,
+    );
+    expect(await receive()).toEqual([]);
+  });
+
+  test('longer than 1 MiB is refused', async () => {
+    const { send } = await start();
+    await send('x'.repeat(1_048_576));
+    await expect(send('x'.repeat(1_048_577))).rejects.toThrow('must be shorter than 1048576 bytes');
+  });
+
+  test('to a queue that is not there is refused', async () => {
+    const { client, QueueUrl } = await start();
+    const command = new SendMessageCommand({ QueueUrl: `${QueueUrl}-other`, MessageBody: 'x' });
+    await expect(client.send(command)).rejects.toMatchObject({ name: 'QueueDoesNotExist' });
+  });
+});
+
+describe('a receive', () => {
+  test('hides the message for the visibility timeout and counts', async () => {
+    const { send, receive, pass } = await start();
+    await send('a');
+    await receive();
+    pass(69_999);
+    expect(await receive()).toEqual([]);
+    pass(1);
+    const [again] = await receive();
+    expect(again?.Attributes?.ApproximateReceiveCount).toBe('2');
+  });
+
+  test('makes the receipts before it worthless', async () => {
+    const { client, QueueUrl, send, receive, pass } = await start();
+    const remove = async (message: Message | undefined): Promise<unknown> =>
+      client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: message?.ReceiptHandle }));
+    await send('a');
+    const [first] = await receive();
+    pass(70_000);
+    const [second] = await receive();
+    await remove(first);
+    pass(70_000);
+    const [third] = await receive();
+    expect(third?.Body).toBe('a');
+    await remove(second);
+    await remove(third);
+    pass(70_000);
+    expect(await receive()).toEqual([]);
+  });
+
+  test('can be given back at once', async () => {
+    const { client, QueueUrl, send, receive } = await start();
+    await send('a');
+    const [message] = await receive();
+    const input = { QueueUrl, ReceiptHandle: message?.ReceiptHandle, VisibilityTimeout: 0 };
+    await client.send(new ChangeMessageVisibilityCommand(input));
+    expect(bodies(await receive())).toEqual(['a']);
+    await expect(client.send(new ChangeMessageVisibilityCommand(input))).rejects.toMatchObject({
+      name: 'MessageNotInflight',
+    });
+  });
+
+  test('one too many moves the message to the dead queue', async () => {
+    const { deadUrl, send, receive, pass } = await start();
+    await send('poison');
+    for (let count = 1; count <= 3; count++) {
+      expect(bodies(await receive())).toEqual(['poison']);
+      pass(70_000);
+    }
+    const polled = receive(20, deadUrl);
+    expect(await receive()).toEqual([]);
+    const [dead] = await polled;
+    expect(dead?.Body).toBe('poison');
+    expect(dead?.Attributes?.DeadLetterQueueSourceArn).toBe('arn:aws:sqs:eu-central-1:000000000000:work');
+  });
+
+  test('is kept for as long as its queue says, which a dead queue counts from the same moment', async () => {
+    const { deadUrl, send, receive, pass } = await start();
+    await send('old');
+    await send('dead');
+    pass(retentionMs - 5 * 70_000);
+    for (let count = 1; count <= 4; count++) {
+      await receive();
+      pass(70_000);
+    }
+    expect(bodies(await receive(0, deadUrl)).sort()).toEqual(['dead', 'old']);
+    await send('young');
+    pass(70_000);
+    expect(await receive(0, deadUrl)).toEqual([]);
+    expect(bodies(await receive())).toEqual(['young']);
+    pass(retentionMs);
+    expect(await receive()).toEqual([]);
+  });
+
+  test('whose client has hung up takes nothing', async () => {
+    const work = new Queues(queues, noQueueJournal, () => clock);
+    const hangUp = new AbortController();
+    const polled = work.receive('work', { max: 1, waitMs: 20_000, signal: hangUp.signal });
+    hangUp.abort();
+    expect(await polled).toEqual([]);
+    work.send('work', [{ body: 'a', delayMs: 0, groupId: undefined }]);
+    expect(work.unsettled('work')).toMatchObject([{ receives: 0, inFlight: false }]);
+    work.close();
+  });
+});
+
+describe('a batch', () => {
+  test('is taken entry by entry', async () => {
+    const { client, QueueUrl, receive } = await start();
+    const Entries = [
+      { Id: '0', MessageBody: 'good' },
+      { Id: '1', MessageBody: 'too late', DelaySeconds: 901 },
+      { Id: '2', MessageBody: 'good too', DelaySeconds: 0, MessageGroupId: 'g' },
+    ];
+    const sent = await client.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
+    expect(sent.Successful?.map(({ Id }) => Id)).toEqual(['0', '2']);
+    expect(sent.Failed).toMatchObject([{ Id: '1', Code: 'InvalidParameterValue', SenderFault: true }]);
+    const received = await receive();
+    expect(new Set(bodies(received))).toEqual(new Set(['good', 'good too']));
+    const handles = [received[0]?.ReceiptHandle, 'nonsense', received[1]?.ReceiptHandle];
+    const deleted = await client.send(
+      new DeleteMessageBatchCommand({
+        QueueUrl,
+        Entries: handles.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle })),
+      }),
+    );
+    expect(deleted.Successful?.map(({ Id }) => Id)).toEqual(['0', '2']);
+    expect(deleted.Failed).toMatchObject([{ Id: '1', Code: 'ReceiptHandleIsInvalid' }]);
+  });
+
+  test.each([
+    ['EmptyBatchRequest', []],
+    ['TooManyEntriesInBatchRequest', Array.from({ length: 11 }, (_, index) => String(index))],
+    ['BatchEntryIdsNotDistinct', ['a', 'a']],
+    ['InvalidBatchEntryId', ['a b']],
+  ])('is refused whole: %s', async (name, ids) => {
+    const { client, QueueUrl, receive } = await start();
+    const Entries = ids.map((Id) => ({ Id, MessageBody: 'x' }));
+    const sent = client.send(new SendMessageBatchCommand({ QueueUrl, Entries }));
+    await expect(sent).rejects.toMatchObject({ name });
+    expect(await receive()).toEqual([]);
+  });
+});
+
+describe('a queue', () => {
+  test('can be purged of all messages, whatever their state', async () => {
+    const { client, QueueUrl, queues, send, receive } = await start();
+    await send('in flight');
+    await receive();
+    await send('visible');
+    await send('delayed', 5);
+    expect(queues.unsettled('work').map(({ inFlight }) => inFlight)).toEqual([false, true]);
+    await client.send(new PurgeQueueCommand({ QueueUrl }));
+    clock += 900_000;
+    expect(await receive()).toEqual([]);
+  });
+});
+
+describe('after the process was killed', () => {
+  /** Another stand-in on the file of the first one, which is never closed. */
+  const startAgain = async () => start(openQueueJournal(journalFile));
+
+  test('what was sent is there, each at its time, and what was deleted is not', async () => {
+    const before = await startAgain();
+    await before.send('done');
+    const [done] = await before.receive();
+    await before.client.send(
+      new DeleteMessageCommand({ QueueUrl: before.QueueUrl, ReceiptHandle: done?.ReceiptHandle }),
+    );
+    await before.send('now');
+    await before.send('later', 10);
+
+    const after = await startAgain();
+    expect(bodies(await after.receive())).toEqual(['now']);
+    after.pass(9_999);
+    expect(await after.receive()).toEqual([]);
+    after.pass(1);
+    expect(bodies(await after.receive())).toEqual(['later']);
+  });
+
+  test('what was in flight is visible at once, its receives counted', async () => {
+    const before = await startAgain();
+    await before.send('a');
+    await before.receive();
+    before.pass(70_000);
+    await before.receive();
+
+    const after = await startAgain();
+    const [message] = await after.receive();
+    expect(message?.Attributes?.ApproximateReceiveCount).toBe('3');
+    after.pass(70_000);
+    expect(await after.receive()).toEqual([]);
+    expect(bodies(await after.receive(0, after.deadUrl))).toEqual(['a']);
+
+    const last = await startAgain();
+    expect(await last.receive()).toEqual([]);
+    expect(bodies(await last.receive(0, last.deadUrl))).toEqual(['a']);
+  });
+
+  test('a line that was cut off is dropped, wherever it was cut', async () => {
+    const before = await startAgain();
+    await before.send('whole');
+    const line = readFileSync(journalFile, 'utf8');
+    const torn = line.replace('whole', 'torn').replace(/[0-9a-f]{8}-/, '00000000-');
+    for (const length of [1, 20, torn.length - 2, torn.length - 1]) {
+      writeFileSync(journalFile, line + torn.slice(0, length));
+      const after = await startAgain();
+      expect(bodies(await after.receive())).toEqual(['whole']);
+    }
+  });
+
+  test('a journal that is damaged elsewhere is not touched', () => {
+    appendFileSync(journalFile, '{"op":"keep"}\n{"op":"purge","queue":"work"}\n');
+    expect(() => openQueueJournal(journalFile)).toThrow(StageError);
+    expect(() => openQueueJournal(journalFile)).toThrow(`line 1 of ${journalFile}`);
+    expect(readFileSync(journalFile, 'utf8')).toContain('purge');
+  });
+});
+
+describe('the journal', () => {
+  test('stays short however much goes through it, and loses nothing on the way', async () => {
+    const journal = openQueueJournal(journalFile);
+    const work = new Queues(queues, journal, () => clock);
+    const { signal } = new AbortController();
+    const one = (body: string) => ({ body, delayMs: 0, groupId: undefined });
+    work.send('work', [{ ...one('kept'), delayMs: 1000 }]);
+    for (let round = 0; round < 3_000; round++) {
+      work.send(
+        'work',
+        Array.from({ length: 10 }, () => one('x'.repeat(100))),
+      );
+      const received = await work.receive('work', { max: 10, waitMs: 0, signal });
+      work.delete(received.map(({ receipt }) => receipt));
+    }
+    expect(statSync(journalFile).size).toBeLessThan(6_000_000);
+    work.close();
+    expect([...openQueueJournal(journalFile).kept.values()].map(({ message }) => message.body)).toEqual([
+      'kept',
+    ]);
+  });
+});

@@ -1,0 +1,129 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod/mini';
+import { isRunning, processIdentity } from '../../../../local/stage/processes.ts';
+import { runStage, startCommand, startStage, type Stage } from '../../../support/stage.ts';
+
+// Each test starts processes, on a machine that may be busy.
+
+const endings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
+});
+
+async function start(...options: Parameters<typeof startStage>): Promise<Stage> {
+  const stage = await startStage(...options);
+  endings.push(stage.remove);
+  return stage;
+}
+
+async function health(stage: Stage): Promise<number> {
+  return (await fetch(`${stage.url}/v2/health`)).status;
+}
+
+const lock = z.object({ stage: processIdentity, database: processIdentity });
+const lockOf = (stage: Stage) => lock.parse(JSON.parse(readFileSync(join(stage.dataDir, 'lock'), 'utf8')));
+
+const credentials = ({ token, readOnlyToken, currentSigningKey, nextSigningKey, management }: Stage) => ({
+  token,
+  readOnlyToken,
+  currentSigningKey,
+  nextSigningKey,
+  managementPassword: management.password,
+});
+
+test('a stage is healthy when it says so, and writes what it prints for its owner only', async () => {
+  const stage = await start({ command: startCommand });
+  expect(await health(stage)).toBe(200);
+  const file = join(stage.dataDir, 'env');
+  expect(stage.output()).toContain(readFileSync(file, 'utf8'));
+  for (const name of [
+    'env',
+    'master-secret',
+    'management-password',
+    'sqs.journal',
+    'scheduler.journal',
+    'lock',
+  ]) {
+    expect(statSync(join(stage.dataDir, name)).mode & 0o077, name).toBe(0);
+  }
+});
+
+test('SIGTERM ends it with 0 and its database with it, and a next start has the same credentials', async () => {
+  const first = await start();
+  const { database } = lockOf(first);
+  expect(isRunning(database)).toBe(true);
+  expect(await first.stop()).toBe(0);
+  expect(isRunning(database)).toBe(false);
+  const second = await start({ dataDir: first.dataDir });
+  expect(credentials(second)).toEqual(credentials(first));
+});
+
+test('after kill -9 a next start waits for the old database, and has the same credentials', async () => {
+  const first = await start();
+  const { database } = lockOf(first);
+  await first.kill();
+  const second = await start({ dataDir: first.dataDir });
+  expect(isRunning(database)).toBe(false);
+  expect(credentials(second)).toEqual(credentials(first));
+  expect(await health(second)).toBe(200);
+});
+
+test('a second stage on the same data is refused with one sentence', async () => {
+  const stage = await start();
+  const second = await runStage(['--port', '0', '--data-dir', stage.dataDir]);
+  expect(await second.exited).toBe(2);
+  expect(second.output()).toBe(
+    `A local stage (process ${stage.pid}) already uses ${stage.dataDir}: stop it, or give this one another --data-dir.\n`,
+  );
+  expect(await health(stage)).toBe(200);
+});
+
+test('a taken port is refused with one sentence', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const address = taken.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-port-'));
+  endings.push(() => rm(dataDir, { recursive: true }));
+  const refused = await runStage(['--port', String(port), '--data-dir', dataDir]);
+  expect(await refused.exited).toBe(2);
+  expect(refused.output()).toBe(
+    `Port ${port} is already in use: choose another with --port, or any free one with --port 0.\n`,
+  );
+  taken.close();
+});
+
+test('a wrong flag is refused with one sentence, and --help explains all', async () => {
+  const refused = await runStage(['--port', 'x']);
+  expect(await refused.exited).toBe(2);
+  expect(refused.output().trim().split('\n')).toHaveLength(1);
+  const helped = await runStage(['--help']);
+  expect(await helped.exited).toBe(0);
+  for (const flag of ['--port', '--data-dir', '--region', '--in-memory', '--allowed-destinations']) {
+    expect(helped.output()).toContain(flag);
+  }
+});
+
+test('without a database to be had it says what to do', async () => {
+  const refused = await runStage(['--port', '0', '--in-memory'], undefined, {
+    DYNAMODB_ENDPOINT: 'nonsense',
+  });
+  expect(await refused.exited).toBe(2);
+  expect(refused.output()).toBe('DYNAMODB_ENDPOINT is not a URL: nonsense\n');
+});
+
+test('a stage in memory keeps nothing, and none has a control for tests unless it is asked for', async () => {
+  const stage = await start({ args: ['--in-memory'] });
+  expect(await health(stage)).toBe(200);
+  expect(() => statSync(join(stage.dataDir, 'env'))).toThrow('ENOENT');
+  expect(stage.output()).not.toContain('TEST');
+  await expect(stage.advance(1000)).rejects.toThrow('without testControl');
+  const onGateway = await fetch(`${stage.url}/test/clock`, { method: 'POST', body: '{"advanceMs":1}' });
+  expect(onGateway.status).toBe(404);
+});

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { callbackOf } from '../../../support/callbacks.ts';
+import type { Inbox } from '../../../support/receiver.ts';
+import { deathsAt, idsOf, openWorld, type World } from '../../../support/world.ts';
+
+/** Kills a worker at each of its AWS calls; then its work is redelivered, as SQS does it. */
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+beforeEach(() => {
+  world.reset();
+});
+
+interface Scene {
+  readonly inbox: Inbox;
+  readonly callbacks: Inbox;
+  readonly failures: Inbox;
+  readonly messageId: string;
+}
+
+/** A message that fails twice, with all that can follow from it. */
+async function failingMessage(): Promise<Scene> {
+  const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+  const callbacks = world.receiver.inbox();
+  const failures = world.receiver.inbox();
+  const messageId = await world.send(inbox.url, {
+    retries: '1',
+    'retry-delay': '0',
+    callback: callbacks.url,
+    'failure-callback': failures.url,
+  });
+  return { inbox, callbacks, failures, messageId };
+}
+
+describe('a worker that makes a failing message’s way', () => {
+  it('makes so many AWS calls in all', async () => {
+    const scene = await failingMessage();
+    expect(world.calls()).toBe(2);
+    const made = await world.work({ call: 1_000, when: 'before' });
+    expect(scene.inbox.deliveries).toHaveLength(2);
+    // Two attempts: read, two writes each and what follows; three callbacks: read and write; a lease of slots.
+    expect(made).toBeLessThanOrEqual(26);
+    expect(made).toBeGreaterThan(10);
+  });
+
+  it.each(deathsAt(26))('and dies $when its AWS call $call loses nothing', async (death) => {
+    const { inbox, callbacks, failures, messageId } = await failingMessage();
+    await world.work(death);
+
+    // Only the attempt in flight may have been made twice.
+    const tries = inbox.deliveries.map(({ headers }) => headers['svc-retried']);
+    expect(new Set(tries)).toEqual(new Set(['0', '1']));
+    expect(tries.length).toBeLessThanOrEqual(3);
+
+    // Each callback is one message, delivered at least once, and tells of its own attempt.
+    expect(idsOf(callbacks.deliveries).size).toBe(2);
+    expect(new Set(callbacks.deliveries.map((delivery) => callbackOf(delivery).retried))).toEqual(
+      new Set([0, 1]),
+    );
+    expect(idsOf(failures.deliveries).size).toBe(1);
+    expect(failures.deliveries[0] && callbackOf(failures.deliveries[0])).toMatchObject({
+      sourceMessageId: messageId,
+      retried: 1,
+    });
+    expect(await world.deadLettersOf(messageId)).toBe(1);
+  });
+});
+
+describe('two workers with the same attempt', () => {
+  it('make one record, one callback message and one dead letter', async () => {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const failures = world.receiver.inbox();
+    const messageId = await world.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
+    const { work } = await world.receiveAttempt();
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => world.deliver(work, false)));
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
+    // A worker whose record came second gives its work back; redelivered, the work changes nothing.
+    await world.deliver(work, true);
+    await world.work();
+    expect(idsOf(failures.deliveries).size).toBe(1);
+    expect(await world.deadLettersOf(messageId)).toBe(1);
+  });
+});
+
+describe('a publish', () => {
+  it.each([
+    { call: 1, when: 'before' },
+    { call: 1, when: 'after' },
+    { call: 2, when: 'before' },
+    { call: 2, when: 'after' },
+  ] as const)(
+    'whose storing fails $when call $call is not accepted, and never delivered',
+    async (failure) => {
+      const inbox = world.receiver.inbox();
+      world.reset({ ...failure, survived: true });
+      // The process lives on and has ended the message, so it knows that the message was not accepted.
+      await expect(world.send(inbox.url)).rejects.toThrow('was not accepted');
+      world.reset();
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(0);
+    },
+  );
+});

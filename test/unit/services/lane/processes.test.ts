@@ -1,0 +1,67 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startFleet, type Fleet } from '../../../support/fleet.ts';
+import type { Delivery } from '../../../support/receiver.ts';
+import { openWorld, requestOf, type World } from '../../../support/world.ts';
+
+/** The limits of lanes across processes: each invocation has one of its own, which knows nothing of the others. */
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+let fleet: Fleet;
+beforeEach(async () => {
+  fleet = await startFleet(world.standIns);
+});
+afterEach(() => fleet.close());
+
+const count = 20;
+
+/** An account of its own, with so many deliveries in flight at once. */
+async function accountWith(id: string, parallelism: number) {
+  const account = { ...world.account, id, limits: { max_global_parallelism: parallelism } };
+  await world.saveAccount(account, undefined);
+  await world.readUsage(account);
+  return account;
+}
+
+/** Publishes as many messages as are counted, and returns them as they came. */
+async function deliver(
+  account: World['account'],
+  { queueName, config = {} }: { queueName?: string; config?: Readonly<Record<string, string>> },
+): Promise<readonly Delivery[]> {
+  const inbox = world.receiver.inbox((_delivery, response, before) => {
+    setTimeout(() => response.writeHead(200).end(), 20 + ((before * 37) % 80));
+  });
+  for (let number = 0; number < count; number += 1) {
+    await world.publishRequest(account, { ...requestOf(inbox.url, config, String(number)), queueName });
+  }
+  return inbox.received(count);
+}
+
+const mostOpen = (deliveries: readonly Delivery[]): number => Math.max(...deliveries.map(({ open }) => open));
+const numbersOf = (deliveries: readonly Delivery[]): readonly number[] =>
+  deliveries.map(({ body }) => Number(body.toString()));
+const inOrder = Array.from({ length: count }, (_, number) => number);
+
+describe('many processes', () => {
+  it('deliver a queue one message after the other, in order', async () => {
+    const all = await deliver(await accountWith('queued', 50), { queueName: 'one' });
+    expect([mostOpen(all), numbersOf(all)]).toEqual([1, inOrder]);
+  });
+
+  it.each([3])('have no more than %i in flight under a key', async (parallelism) => {
+    const config = { 'flow-control-key': 'k', 'flow-control-value': `parallelism=${parallelism}` };
+    const all = await deliver(await accountWith(`keyed-${parallelism}`, 50), { config });
+    expect(mostOpen(all)).toBeLessThanOrEqual(parallelism);
+    expect(new Set(numbersOf(all)).size).toBe(count);
+  });
+
+  it.each([2])('have no more than %i in flight for an account', async (parallelism) => {
+    const all = await deliver(await accountWith(`account-${parallelism}`, parallelism), {});
+    expect(mostOpen(all)).toBeLessThanOrEqual(parallelism);
+    expect(new Set(numbersOf(all)).size).toBe(count);
+  });
+});

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import type { Delivery, Inbox } from '../../../support/receiver.ts';
+import { openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { openRunScene, resultOf, type RunScene, type WrittenStep } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import { deathsAt, type World } from '../../../support/world.ts';
+
+/** Deliveries show a run's list up to what they deliver, and lead a run to its end whichever process dies. */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  acts = await openRunActs(world);
+});
+beforeEach(() => world.drain());
+
+const list = z.array(z.object({ messageId: z.string(), body: z.string(), callType: z.literal('step') }));
+const written = z.object({ stepId: z.number(), targetStep: z.optional(z.number()) });
+
+/** The list that a delivery shows: the payload, and each step as `P2` for its plan or `2` for its result. */
+const shownIn = ({ body }: Delivery): readonly string[] =>
+  list.parse(JSON.parse(body.toString('utf8'))).map((entry, index) => {
+    const text = Buffer.from(entry.body, 'base64').toString('utf8');
+    if (index === 0) return text;
+    const { stepId, targetStep } = written.parse(JSON.parse(text));
+    return targetStep === undefined ? String(stepId) : `P${targetStep}`;
+  });
+
+const planOf = (stepId: number): WrittenStep => ({
+  ...{ stepId: 0, targetStep: stepId, stepName: `step ${stepId}`, stepType: 'Run', concurrent: 2 },
+});
+
+/** Plays an endpoint whose function has a step, two at once, and another step: decided by the list, as the client does. */
+async function react(runId: string, url: string, shown: readonly string[]): Promise<void> {
+  const submit = (...steps: readonly WrittenStep[]) => scene.submit(runId, steps, {}, url);
+  const branch = (stepId: number): WrittenStep => resultOf(stepId, '"done"', { concurrent: 2 });
+  const last = shown.at(-1);
+  if (shown.length === 1) await submit(resultOf(1));
+  else if (shown.length === 2) await submit(planOf(2), planOf(3));
+  else if (last === 'P2') await submit(branch(2));
+  else if (last === 'P3') await submit(branch(3));
+  else if (shown.length === 6) await submit(resultOf(4));
+  else if (shown.length === 7) await acts.end(runId, { body: '"over"' });
+}
+
+/** An endpoint that submits to a run as the client does: a submission that fails is a failed attempt. */
+function endpointOf(runId: string): Inbox {
+  const inbox: Inbox = world.receiver.inbox((delivery, response) => {
+    const answer = (status: number) =>
+      response.writeHead(status, { 'upstash-workflow-sdk-version': '1' }).end();
+    react(runId, inbox.url, shownIn(delivery)).then(
+      () => answer(200),
+      () => answer(500),
+    );
+  });
+  return inbox;
+}
+
+const settings = { maxRetries: 5, retryDelay: '0', labels: [], timeoutMs: 30_000 };
+
+describe('a run in one process with its endpoint’s submissions', () => {
+  it.each(deathsAt(80, { ordinary: 8, thorough: 1 }))(
+    'comes to its end with each step once, though the process dies $when its AWS call $call',
+    async (death) => {
+      const runId = `wfr_whole_${death.call}_${death.when}`;
+      const inbox = endpointOf(runId);
+      await scene.start(runId, { facts: { url: inbox.url, settings } });
+      await world.work(death);
+      const head = await scene.headOf(runId);
+      expect(head.state).toBe('RUN_SUCCESS');
+      expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
+      const steps = (await acts.records(runId)).flatMap((record) =>
+        record.kind === 'steps' ? record.entries.map(({ step }) => `${step?.kind} ${step?.stepId}`) : [],
+      );
+      expect(steps.slice(0, 3)).toEqual(['result 1', 'plan 2', 'plan 3']);
+      expect(steps.slice(3, 5).toSorted()).toEqual(['result 2', 'result 3']);
+      expect(steps.slice(5)).toEqual(['result 4']);
+      // Each delivery shows a beginning of one and the same list.
+      const longest =
+        inbox.deliveries.map(shownIn).toSorted((one, other) => other.length - one.length)[0] ?? [];
+      for (const delivery of inbox.deliveries) {
+        const shown = shownIn(delivery);
+        expect(shown).toEqual(longest.slice(0, shown.length));
+      }
+    },
+  );
+});
+
+describe('a delivery', () => {
+  it('shows the list up to its own entry, however much came after it', async () => {
+    const inbox = world.receiver.inbox();
+    await scene.start('wfr_list', { facts: { url: inbox.url, features: [] } });
+    for (const stepId of [1, 2, 3]) await scene.submit('wfr_list', [resultOf(stepId)]);
+    await world.work();
+    const lists = inbox.deliveries.map((delivery) => shownIn(delivery).length);
+    // Three went to the address of the request, which is nowhere.
+    expect(lists).toEqual([1]);
+    const { headers } = inbox.deliveries[0] ?? { headers: {} };
+    expect(headers).toMatchObject({
+      'upstash-workflow-sdk-version': '1',
+      'upstash-workflow-runid': 'wfr_list',
+      'x-tenant': 'acme',
+      'content-type': 'application/json',
+    });
+  });
+
+  it('of a run whose id has another run now is dropped, and touches that one not', async () => {
+    const before = world.receiver.inbox();
+    const after = world.receiver.inbox((_delivery, response) =>
+      response.writeHead(200, { 'upstash-workflow-sdk-version': '1' }).end(),
+    );
+    await scene.start('wfr_reused', { facts: { url: before.url } });
+    await acts.end('wfr_reused', { cancel: true });
+    await scene.start('wfr_reused', { facts: { url: after.url } });
+    await world.work();
+    expect([before.deliveries.length, after.deliveries.length]).toEqual([0, 1]);
+    expect((await scene.headOf('wfr_reused')).state).toBe('RUN_STARTED');
+  });
+
+  it('that is first, and finds no workflow at its destination, fails the run at once', async () => {
+    const inbox = world.receiver.inbox();
+    await scene.start('wfr_wrong', { facts: { url: inbox.url } });
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(1);
+    const [, end] = await acts.records('wfr_wrong');
+    expect(end?.kind === 'end' && end.failure?.response.error).toContain(
+      'detected a non-workflow destination',
+    );
+  });
+});

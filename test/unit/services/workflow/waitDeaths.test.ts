@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { setClockAhead } from '../../../support/clockAhead.ts';
+import { attemptsIn, openWaitScene, type Result, type WaitScene } from '../../../support/waitScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import { deathsAt, type Fate, type World } from '../../../support/world.ts';
+
+/**
+ * Kills the process that waits, notifies or ends a wait at each of its AWS calls. What was answered is never lost; what was not
+ * answered is sent again, or a look at the wait that was sent before does the rest.
+ */
+
+let world: World;
+let scene: WaitScene;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openWaitScene(world);
+});
+
+const hourMs = 3_600_000;
+let events = 0;
+const newEvent = (): string => {
+  events += 1;
+  return `event ${events}`;
+};
+
+/** Does something with each of the deaths that it can meet, and without one to count its calls. */
+function diesAt(calls: number, way: (death: Fate | undefined) => Promise<number>) {
+  it('makes so many AWS calls, or fewer by what is read and reported once in a while', async () => {
+    const made = await way(undefined);
+    expect(made).toBeLessThanOrEqual(calls);
+    expect(made).toBeGreaterThan(calls - 4);
+  });
+
+  it.each(deathsAt(calls, { ordinary: 2, thorough: 1 }))(
+    'loses nothing when its process dies $when AWS call $call',
+    async (death) => {
+      await way(death);
+    },
+  );
+}
+
+async function waiting(eventId: string): Promise<{ readonly runId: string; readonly seq: number }> {
+  const runId = await scene.start();
+  await scene.wait(runId, eventId);
+  const [wait] = (await scene.headOf(runId)).waits;
+  if (wait === undefined) throw new Error('The run does not wait.');
+  await world.drain();
+  return { runId, seq: wait.seq };
+}
+
+/** A run's wait has ended once, and its result was sent; how often, no two messages were. */
+async function expectOneEnd(runId: string, sent: readonly string[]): Promise<Result> {
+  const [result, ...more] = await scene.resultsOf(runId);
+  if (result === undefined) throw new Error('The wait has not ended.');
+  expect(more).toEqual([]);
+  expect(new Set(sent)).toEqual(new Set([result.entry.messageId]));
+  expect((await scene.headOf(runId)).waits).toEqual([]);
+  return result;
+}
+
+describe('a wait', () => {
+  diesAt(5, async (death) => {
+    const eventId = newEvent();
+    const runId = await scene.start();
+    await world.drain();
+    const calls = await scene.again(death, () => scene.wait(runId, eventId));
+    expect((await scene.headOf(runId)).waits).toHaveLength(1);
+    expect(await scene.listWaiters(world.account, eventId)).toHaveLength(1);
+    // It is there for its event, and for its deadline.
+    const [{ seq } = { seq: 0 }] = (await scene.headOf(runId)).waits;
+    setClockAhead(hourMs);
+    await scene.look(runId, seq);
+    expect((await expectOneEnd(runId, attemptsIn(await world.drain()))).isTimeout).toBe(true);
+    return calls;
+  });
+});
+
+describe('a wait whose event has come before', () => {
+  diesAt(7, async (death) => {
+    const eventId = newEvent();
+    const runId = await scene.start();
+    await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('first'));
+    await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('second'));
+    await world.drain();
+    const calls = await scene.again(death, () => scene.wait(runId, eventId));
+    const { event } = await expectOneEnd(runId, attemptsIn(await world.drain()));
+    expect(event).toBe('first');
+    expect((await scene.headOf(runId)).events).toHaveLength(1);
+    return calls;
+  });
+});
+
+describe('a notification of a run that waits', () => {
+  const notified = async (death: Fate | undefined, finish: (seq: number, runId: string) => Promise<void>) => {
+    const eventId = newEvent();
+    const { runId, seq } = await waiting(eventId);
+    let calls = 0;
+    const isDone = await scene.once(death, async () => {
+      try {
+        await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x'));
+      } finally {
+        calls = world.calls();
+      }
+    });
+    const hasEnded = (await scene.resultsOf(runId)).length > 0;
+    if (hasEnded) await finish(seq, runId);
+    else {
+      expect(isDone).toBe(false);
+      await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x'));
+    }
+    await expectOneEnd(runId, attemptsIn(await world.drain()));
+    expect(await scene.rowsOf(eventId)).toEqual([]);
+    return calls;
+  };
+
+  diesAt(7, (death) => notified(death, (seq, runId) => scene.look(runId, seq)));
+
+  it('has sent a look at the wait before it ends it', async () => {
+    const eventId = newEvent();
+    const { runId } = await waiting(eventId);
+    world.refuse('SendMessageBatchCommand');
+    await expect(scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x'))).rejects.toThrow();
+    expect(await scene.resultsOf(runId)).toEqual([]);
+  });
+});
+
+describe('a notification of a run that does not wait', () => {
+  diesAt(2, async (death) => {
+    const eventId = newEvent();
+    const runId = await scene.start();
+    const calls = await scene.again(death, () =>
+      scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')),
+    );
+    // Whoever is not answered sends it again: then it may count twice, but never not at all.
+    const { events: stored } = await scene.headOf(runId);
+    expect(stored.length).toBeGreaterThanOrEqual(1);
+    expect(stored.length).toBeLessThanOrEqual(death === undefined ? 1 : 2);
+    return calls;
+  });
+});
+
+describe('a notification of all who wait', () => {
+  diesAt(10, async (death) => {
+    const eventId = newEvent();
+    const runs = [await waiting(eventId), await waiting(eventId)];
+    const answers: number[] = [];
+    const calls = await scene.again(death, async () => {
+      answers.push((await scene.notify(world.account, eventId, Buffer.from('x'))).length);
+    });
+    // Those that were recorded the first time are followed by looks, where the second time did not find them any more.
+    for (const { runId, seq } of runs) await scene.look(runId, seq);
+    const sent = attemptsIn(await world.drain());
+    const own: string[] = [];
+    for (const { runId } of runs) {
+      const [result, ...more] = await scene.resultsOf(runId);
+      expect([result?.event, more]).toEqual(['x', []]);
+      own.push(result?.entry.messageId ?? '');
+    }
+    expect(new Set(sent)).toEqual(new Set(own));
+    expect(await scene.rowsOf(eventId)).toEqual([]);
+    expect(answers).toHaveLength(1);
+    if (death === undefined) expect(answers).toEqual([2]);
+    return calls;
+  });
+});
+
+describe('a time-out', () => {
+  diesAt(10, async (death) => {
+    const eventId = newEvent();
+    const { runId, seq } = await waiting(eventId);
+    setClockAhead(hourMs);
+    const calls = await scene.again(death, () => scene.look(runId, seq));
+    const { isTimeout } = await expectOneEnd(runId, attemptsIn(await world.drain()));
+    expect(isTimeout).toBe(true);
+    expect(await scene.rowsOf(eventId)).toEqual([]);
+    return calls;
+  });
+});

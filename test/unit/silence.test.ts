@@ -1,0 +1,109 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startFront, type Fault, type Front } from '../support/front.ts';
+import { startInProcess } from '../support/inProcess.ts';
+
+// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+process.env['CLIENT_PATIENCE'] = '1';
+
+/** AWS is silent: a connection is lost, or a service is away. Every client gives up in time, and asks again before. */
+
+/** The variables that give the handlers a service's URL, and its number of connections: one by each client and operation. */
+const endpoints = [
+  ['AWS_ENDPOINT_URL_DYNAMODB', 2],
+  ['AWS_ENDPOINT_URL_SQS', 2],
+  ['AWS_ENDPOINT_URL_SCHEDULER', 1],
+  ['AWS_ENDPOINT_URL_S3', 3],
+  ['AWS_ENDPOINT_URL_SECRETS_MANAGER', 1],
+] as const;
+
+/** One call of each client, of a process that has called nothing yet. */
+async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>> {
+  const [tables, work, accountChanges, scheduler, secrets, { openBucket }] = await Promise.all([
+    import('../../lambdas/stores/dynamodb.ts'),
+    import('../../lambdas/transport/work.ts'),
+    import('../../lambdas/transport/accountChanges.ts'),
+    import('../../lambdas/transport/scheduler.ts'),
+    import('../../lambdas/stores/account/secrets.ts'),
+    import('../../lambdas/stores/message/bucket.ts'),
+  ]);
+  const nobody = new GetItemCommand({ TableName: 'accounts', Key: { id: { S: 'nobody' } } });
+  await openBucket('bodies').put('16d/a/read', Buffer.from('content'));
+  return {
+    'the tables': () => tables.dynamodb.send(nobody),
+    'the tables of another region': () => tables.dynamodbIn('us-east-1').send(nobody),
+    'the queues of work': () =>
+      work.sendWork({ kind: 'pump', accountId: 'a', lane: 'account', name: '', dueAt: 0 }, 0),
+    'the queues of account changes': () => accountChanges.tellRegion('eu-central-1', { accountId: 'a' }, 0),
+    'the schedules': () => scheduler.unschedule('nothing'),
+    // Large enough for the SDK to ask first whether it may send it.
+    'the bucket, when it is written': () => openBucket('bodies').put('16d/a/m', new Uint8Array(3_000_000)),
+    'the bucket, when it is read': async () => {
+      expect(Buffer.from(await openBucket('bodies').get('16d/a/read')).toString()).toBe('content');
+    },
+    'the secrets': () => secrets.masterSecret(),
+  };
+}
+
+/** A process whose calls all meet services at fault. */
+interface Scene {
+  /** The outcome of each call, by its name. */
+  readonly outcomes: Promise<readonly (readonly [string | undefined, string])[]>;
+  readonly faultsMet: () => number;
+}
+
+let inProcess: Awaited<ReturnType<typeof startInProcess>>;
+const fronts: Front[] = [];
+
+/** Starts a process with services of its own, and makes all its calls; resolves when each has begun. */
+async function start(fault: Fault, times?: number): Promise<Scene> {
+  const own = await Promise.all(
+    endpoints.map(async ([variable, connections]) => {
+      const front = await startFront(urls.get(variable) ?? '');
+      process.env[variable] = front.url;
+      return { front, connections };
+    }),
+  );
+  fronts.push(...own.map(({ front }) => front));
+  vi.resetModules();
+  const made = Object.entries(await calls());
+  for (const { front } of own) front.fail(fault, times);
+  const settled = Promise.allSettled(made.map(([, call]) => call()));
+  // From here on each client knows where its service is.
+  await Promise.all(own.map(({ front, connections }) => front.connected(connections)));
+  return {
+    outcomes: settled.then((all) => all.map(({ status }, index) => [made[index]?.[0], status] as const)),
+    faultsMet: () => own.reduce((sum, { front }) => sum + front.faults(), 0),
+  };
+}
+
+const faults = ['silent', 'halting'] as const;
+const urls = new Map<string, string>();
+/** The scenes of each fault. They begin one after the other, and all wait at the same time. */
+const scenes = new Map<Fault, { readonly forGood: Scene; readonly once: Scene }>();
+beforeAll(async () => {
+  inProcess = await startInProcess();
+  for (const [variable] of endpoints) urls.set(variable, process.env[variable] ?? '');
+  for (const fault of faults) scenes.set(fault, { forGood: await start(fault), once: await start(fault, 1) });
+});
+afterAll(async () => {
+  for (const front of fronts) await front.close();
+  await inProcess.stop();
+});
+
+describe.each(faults)('services that are %s', (fault) => {
+  it('are given up by every client after some tries, so that its caller can answer in time', async () => {
+    const scene = scenes.get(fault)?.forGood;
+    const outcomes = await scene?.outcomes;
+    expect(outcomes?.filter(([, status]) => status !== 'rejected')).toEqual([]);
+    // Four tries each; three of the bucket, which is called twice.
+    expect(scene?.faultsMet()).toBe(6 * 4 + 2 * 3);
+  });
+
+  it('for one request are asked again by every client, and answer', async () => {
+    const scene = scenes.get(fault)?.once;
+    const outcomes = await scene?.outcomes;
+    expect(outcomes?.filter(([, status]) => status !== 'fulfilled')).toEqual([]);
+    expect(scene?.faultsMet()).toBe(endpoints.length);
+  });
+});
