@@ -23,14 +23,18 @@ export interface Address {
  */
 export type Resolver = (hostname: string) => Promise<readonly Address[]>;
 
+/** How long each family is waited for when the other has answered, in milliseconds. */
+export type RestMs = Readonly<Record<Address['family'], number>>;
+
 export interface ResolverOptions {
   /** `address:port` of each DNS server; those of the machine when absent. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
+  readonly restMs?: RestMs;
 }
 
 /** Packets get lost: a query is repeated after a second, and again after two more. Then its server has four to answer. */
-const channelOptions = { timeout: secondMs, tries: 3 } as const;
+export const channelOptions = { timeout: secondMs, tries: 3 } as const;
 
 /** Less than the ten seconds that a delivery may take to connect, so that its error says that it was the name. */
 const lookUpMs = 8 * secondMs;
@@ -40,7 +44,7 @@ const lookUpMs = 8 * secondMs;
  * where a server answers at all; some never answer for a family that they do not have. IPv4 has 2 s, in which a lost packet is
  * sent again: a function on Lambda reaches no IPv6 unless its network has it.
  */
-const restMs: Readonly<Record<Address['family'], number>> = { 4: 2 * secondMs, 6: 300 };
+export const defaultRestMs: RestMs = { 4: 2 * secondMs, 6: 300 };
 
 /** RFC 6761: local names mean this machine, whatever the DNS says. */
 const loopbackAddresses: readonly Address[] = [
@@ -48,7 +52,11 @@ const loopbackAddresses: readonly Address[] = [
   { address: '::1', family: 6 },
 ];
 
-export function createResolver({ servers, hostsFile = '/etc/hosts' }: ResolverOptions = {}): Resolver {
+export function createResolver({
+  servers,
+  hostsFile = '/etc/hosts',
+  restMs = defaultRestMs,
+}: ResolverOptions = {}): Resolver {
   const hosts = hostsOf(hostsFile);
   /** Look-ups in progress, by name: deliveries to one name share one. Each ends after `lookUpMs`. */
   const underWay = new Map<string, Promise<readonly Address[]>>();
@@ -60,7 +68,7 @@ export function createResolver({ servers, hostsFile = '/etc/hosts' }: ResolverOp
     if (known !== undefined) return known;
     const shared = underWay.get(name);
     if (shared !== undefined) return shared;
-    const lookUp = askDns(name, servers).finally(() => {
+    const lookUp = askDns(name, servers, restMs).finally(() => {
       underWay.delete(name);
     });
     underWay.set(name, lookUp);
@@ -69,7 +77,11 @@ export function createResolver({ servers, hostsFile = '/etc/hosts' }: ResolverOp
 }
 
 /** Asks for both families at the same time. The answer of one is enough when the other fails or does not answer. */
-function askDns(name: string, servers: readonly string[] | undefined): Promise<readonly Address[]> {
+function askDns(
+  name: string,
+  servers: readonly string[] | undefined,
+  restMs: RestMs,
+): Promise<readonly Address[]> {
   return new Promise((resolve, reject) => {
     // Each channel reads the machine's settings, so a laptop may change its network.
     const channel = new DnsChannel(channelOptions);
