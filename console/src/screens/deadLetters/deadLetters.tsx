@@ -2,5 +2,5 @@ import type { Place } from '../../place.ts';
 import { Page } from '../../ui/basics.tsx';
 
 export function DeadLetters({ place }: { readonly place: Place }) {
-  return <Page title="DeadLetters">{place.path.join('/')}</Page>;
+  return <Page title="Dead letters">{place.path.join('/')}</Page>;
 }
