@@ -36,6 +36,8 @@ export interface SvcFunctionProps extends SharedProps {
   readonly may: readonly PolicyStatement[];
   /** Set for a function that sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
+  /** Variables that only this function gets. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Executions that no other function can take. They are also the most that this function gets. */
   readonly reservedConcurrency?: number | undefined;
 }
@@ -68,6 +70,7 @@ export class SvcFunction extends LambdaFunction {
       }),
       environment: {
         ...props.environment,
+        ...props.variables,
         ...(settings.clientPatience > 1 && {
           CLIENT_PATIENCE: settings.clientPatience.toString(),
         }),

@@ -44,6 +44,7 @@ export class MessagingApi {
       schedules: serve('Schedules', 'schedules', 'Keeps schedules'),
       workflows: serve('Workflows', 'workflows', 'Shows, wakes, ends and resumes runs of workflows'),
       keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
+      console: serve('Console', 'console', 'Serves the console, a web page'),
       description: serve('Description', 'description', 'Says how the service is and what it offers'),
     };
     addRoutes(this.api, { routes, functions: this.functions });
@@ -105,5 +106,6 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     keys: [...answer, rights.on('accounts', 'PutItem')],
     description: [],
+    console: [],
   };
 }

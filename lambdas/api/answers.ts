@@ -5,7 +5,7 @@
 import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
-import { logStates } from './filters.ts';
+import { logStates } from '../domain/log/logStates.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
@@ -105,6 +105,24 @@ export const message = z.object({
   retried: whole('Attempts made so far.'),
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
 });
+
+/** The states of a message, in the order in which it passes them; it ends in one of the last three. */
+export const messageStates = ['CREATED', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
+
+/** How a message stands. */
+const standing = {
+  state: z.enum(messageStates),
+  retried: message.shape.retried,
+  responseStatus: z.optional(
+    whole('Of the last answer; 0 where there was none; absent before the first attempt.'),
+  ),
+  nextDeliveryTime: z.optional(time('When it is delivered next, at the earliest; absent once it has ended.')),
+  endedAt: z.optional(time('When it was delivered, failed or was cancelled.')),
+};
+export const listedMessage = z.object({ ...messageWithoutBody.shape, ...standing });
+export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
+/** A message as `GET /v2/messages/{messageId}?state=ALL` shows it, whether it waits or has ended. */
+export const messageInAnyState = z.object({ ...messageWithoutBody.shape, ...body, ...standing });
 
 export const listedDeadLetter = z.object({
   ...messageWithoutBody.shape,
@@ -226,6 +244,61 @@ export const messageIdAnswer = z.object({ messageId });
 export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer) });
 export const cancelled = z.object({ cancelled: whole('How many messages were cancelled.'), cursor });
 export const deleted = z.object({ deleted: whole('How many entries were deleted.'), cursor });
+
+/** The answer to a count: all that match, or those that were counted before the time was over. */
+export const counted = z.object({ count: whole('How many match.'), cursor });
+export const deadLetterGroup = z.object({
+  host: text('The host of the destination, with its port where it has one.'),
+  responseStatus: whole('Of the last answer; 0 where there was none.'),
+  count: whole('How many dead letters have both.'),
+  lastFailedAt: time('When the newest of them failed.'),
+});
+export const deadLetterCount = z.object({
+  ...counted.shape,
+  groups: z
+    .array(deadLetterGroup)
+    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
+});
+
+/** Figures of an account's own use. */
+const used = {
+  requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
+  messages: whole('All messages, callbacks included: the budget counts these.'),
+  calls: whole('Requests to the API, of every kind.'),
+  bytes: whole('Bytes of requests’ bodies.'),
+};
+const outcomes = {
+  accepted: whole('Messages that were accepted for delivery, callbacks included.'),
+  delivered: whole('Messages that were delivered.'),
+  failed: whole('Messages that failed after their last attempt.'),
+  cancelled: whole('Messages that were cancelled.'),
+};
+const usedOnDay = z.object({ ...used, ...outcomes });
+export const ownStats = z.object({
+  access: z.enum(['read', 'write']).check(z.describe('The rights of the token of this request.')),
+  account: z.object({
+    id: z.uuid(),
+    customer_id: z.optional(z.string()),
+    type: z.enum(['free', 'paid']),
+    region: z.string(),
+  }),
+  limits: z.object(eachLimit((_, { meaning }) => whole(meaning))),
+  today: usedOnDay,
+  days: z
+    .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
+    .check(z.describe('The last 30 days, today included, the oldest first.')),
+  hours: z
+    .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
+    .check(z.describe('The last 48 hours, this one included, the oldest first.')),
+  month: z.object({
+    messages: used.messages,
+    bytes: used.bytes,
+    cost: z.number().check(z.describe('Dollars, at the deployment’s price of a message.')),
+    budget: whole('Dollars a month; 0 is no limit.'),
+  }),
+  inFlight: whole('Deliveries that are in flight, or about to start.'),
+  deadLetters: whole('Dead letters that are kept, those of workflows included.'),
+});
 
 export const signingKeys = z.object({
   current: text('What deliveries are signed with.'),

@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import { badRequest, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
+import { logStates, type LogState } from '../domain/log/logStates.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../domain/workflow/failureStates.ts';
 import type { Run } from '../domain/workflow/run.ts';
 
@@ -86,18 +87,6 @@ export const idFilters = {
   deadRuns: 'dlqIds',
   logs: 'messageIds',
 } as const satisfies Record<List, string>;
-
-export const logStates = [
-  'CREATED',
-  'ACTIVE',
-  'RETRY',
-  'ERROR',
-  'DELIVERED',
-  'FAILED',
-  'CANCEL_REQUESTED',
-  'CANCELED',
-] as const;
-export type LogState = (typeof logStates)[number];
 
 /** The values of the filter `state`, each with the states it stands for. */
 export const stateFilters: Readonly<Record<string, readonly LogState[]>> = {

@@ -1,10 +1,10 @@
 /** The shapes of answers about runs of workflows; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { failureFunctionStates } from '../domain/workflow/failureStates.ts';
-import { stepStates } from '../domain/workflow/log/shownStep.ts';
+import { stepStates } from '../domain/workflow/log/stepStates.ts';
 import { runStates } from '../domain/workflow/run.ts';
 import { stepTypes } from '../domain/workflow/step.ts';
-import { callTypes } from '../domain/workflow/workflowMessage.ts';
+import { callTypes } from '../domain/workflow/callTypes.ts';
 import {
   body,
   cursor,

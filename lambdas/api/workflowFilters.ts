@@ -4,7 +4,7 @@ import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 import type { Header } from '../domain/headers.ts';
 import { badRequest, quote } from '../domain/httpError.ts';
 import { optionalField, parseShape } from '../domain/json.ts';
-import { stepStates, type StepState } from '../domain/workflow/log/shownStep.ts';
+import { stepStates, type StepState } from '../domain/workflow/log/stepStates.ts';
 import { runStates, type RunIdentity, type RunState } from '../domain/workflow/run.ts';
 import { longestPage, mostIds } from './filters.ts';
 

@@ -14,7 +14,7 @@ import type { RoutesOf } from './routes.ts';
 
 export interface ApiResponse {
   readonly status: number;
-  /** Sent as JSON. */
+  /** Sent as JSON; bytes are sent as they are, with the content type that `headers` give. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -51,12 +51,20 @@ export type Middleware = MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResu
  * Makes the result of a function from an answer: in base64 where that is shorter. The gateway decodes it for the client. The
  * answer to a HEAD request has no body.
  */
-function json(
+function resultOf(
   method: string,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): APIGatewayProxyResult {
+  if (body instanceof Uint8Array) {
+    return {
+      statusCode: status,
+      headers: { ...headers },
+      body: Buffer.from(body).toString('base64'),
+      isBase64Encoded: true,
+    };
+  }
   const text = method === 'HEAD' ? '' : JSON.stringify(body);
   const { isBase64, bytes } = encodingOf(text);
   if (bytes > largestPayload) throw new Error(`The answer has ${bytes} bytes, more than Lambda returns.`);
@@ -79,14 +87,14 @@ const errors: Middleware = {
     const requestId = event.requestContext.requestId;
     if (error instanceof HttpError) {
       log.debug('refused', { requestId, status: error.status });
-      return json(event.httpMethod, error.status, { error: error.message }, error.headers);
+      return resultOf(event.httpMethod, error.status, { error: error.message }, error.headers);
     }
     log.error('A request failed', {
       requestId,
       route: context.call?.route.path,
       error: error ?? 'nothing was thrown',
     });
-    return json(event.httpMethod, 500, { error: failed(event.httpMethod) });
+    return resultOf(event.httpMethod, 500, { error: failed(event.httpMethod) });
   },
 };
 
@@ -121,6 +129,6 @@ export function handlerOf<F extends ApiFunction>(
       const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers } = await endpoint({ ...call, caller });
-      return json(call.request.method, status, body, headers);
+      return resultOf(call.request.method, status, body, headers);
     });
 }

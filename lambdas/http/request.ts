@@ -1,6 +1,7 @@
 import type { Header } from '../domain/headers.ts';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { badRequest, quote } from '../domain/httpError.ts';
+import { ownPathAt } from './findRoute.ts';
 import type { Route } from './route.ts';
 
 /** A request as the handlers see it. Only this file knows the event of the gateway that it came through. */
@@ -9,7 +10,7 @@ export interface ApiRequest {
   readonly method: string;
   /** As the gateway passes it on: not decoded, and with every slash that arrived there. */
   readonly rawPath: string;
-  /** The path before the version segment: the stage's name, or the path of a custom domain's mapping. */
+  /** The path before the API's own: the stage's name, or the path of a custom domain's mapping. */
   readonly basePath: string;
   /** Decoded, in the order they were sent. */
   readonly query: readonly Header[];
@@ -31,7 +32,7 @@ export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
     id: requestContext.requestId,
     method: event.httpMethod,
     rawPath: event.path,
-    basePath: requestContext.path.slice(0, Math.max(0, requestContext.path.indexOf('/v2/'))),
+    basePath: requestContext.path.slice(0, ownPathAt(requestContext.path)),
     query: pairs(event.multiValueQueryStringParameters),
     headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
     body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
@@ -56,14 +57,13 @@ const decoded = (raw: string): string => {
 
 /**
  * Reads a variable of a route's path from the raw path: `{name}`, one segment, decoded; `{name+}`, the rest of the path,
- * byte for byte as it was sent. What stands before the version segment is passed over: a custom domain's mapping may put
- * something there.
+ * byte for byte as it was sent.
  *
  * @throws HttpError 400 when a segment is not correctly encoded
  * @throws Error when the route has no such variable
  */
 export function variable({ request, route }: Routed, name: string): string {
-  const path = request.rawPath.slice(Math.max(0, request.rawPath.indexOf('/v2/')));
+  const path = request.rawPath.slice(ownPathAt(request.rawPath));
   const segments = path.split('/');
   const places = route.path.split('/');
   const rest = places.indexOf(`{${name}+}`);

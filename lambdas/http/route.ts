@@ -10,7 +10,8 @@ export type MessagingFunction =
   | 'schedules'
   | 'workflows'
   | 'keys'
-  | 'description';
+  | 'description'
+  | 'console';
 export type ManagementFunction = 'accounts';
 export type ApiFunction = MessagingFunction | ManagementFunction;
 

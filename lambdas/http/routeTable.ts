@@ -133,6 +133,7 @@ export const workflowsRoutes = [
 ] as const satisfies readonly Route[];
 
 export const keysRoutes = [
+  { method: 'GET', path: '/v2/stats', function: 'keys', access: 'read' },
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
 ] as const satisfies readonly Route[];
@@ -140,6 +141,12 @@ export const keysRoutes = [
 export const descriptionRoutes = [
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
   { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
+] as const satisfies readonly Route[];
+
+/** The console, for people. Each of the two APIs serves it, because a page may only call the API that it came from. */
+export const consoleRoutes = [
+  { method: 'GET', path: '/console', function: 'console', access: 'open' },
+  { method: 'GET', path: '/console/{file}', function: 'console', access: 'open' },
 ] as const satisfies readonly Route[];
 
 /**

@@ -17,8 +17,10 @@ import {
   workflowsRoutes,
   keysRoutes,
   descriptionRoutes,
+  consoleRoutes,
 } from './routeTable.ts';
 
+export { consoleRoutes } from './routeTable.ts';
 export type { Access, ApiFunction, ManagementFunction, MessagingFunction, Route } from './route.ts';
 
 /** The messaging API: one in each region. */
@@ -34,6 +36,7 @@ export const routes = [
   ...workflowsRoutes,
   ...keysRoutes,
   ...descriptionRoutes,
+  ...consoleRoutes,
 ] as const;
 
 /** The management API: one for a deployment. */

@@ -21,6 +21,7 @@ export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown
   workflows: () => import('../../lambdas/handlers/workflows.ts'),
   keys: () => import('../../lambdas/handlers/keys.ts'),
   description: () => import('../../lambdas/handlers/description.ts'),
+  console: () => import('../../lambdas/handlers/console.ts'),
   accounts: () => import('../../lambdas/handlers/accounts.ts'),
   deliver: () => import('../../lambdas/handlers/deliver.ts'),
   deliverAlone: () => import('../../lambdas/handlers/deliverAlone.ts'),

@@ -7,6 +7,7 @@ import {
   queues,
 } from '../../lambdas/resources.ts';
 import { openDataDirectory } from './dataDirectory.ts';
+import { consoleFunction } from '../lambda/console.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
 import { startGateway } from '../gateway/gateway.ts';
@@ -86,7 +87,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
   });
 
   for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
-    functions.set(name, await loadFunction(name, { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 }));
+    const limits = { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 };
+    functions.set(name, name === 'console' ? consoleFunction(limits) : await loadFunction(name, limits));
   }
   await standIns.tablesReady;
   const testControl =

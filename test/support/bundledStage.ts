@@ -31,6 +31,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     platform: 'node',
     target: 'node20',
     format: 'esm',
+    // The stage builds the console with it.
+    external: ['esbuild'],
     mainFields: ['module', 'main'],
     outExtension: { '.js': '.mjs' },
     // CommonJS dependencies call `require` for Node's own modules; an ES module has none.

@@ -6,11 +6,8 @@ import { brandless, type Prefixes } from './brands.ts';
 import { parseFeatures, type Features } from './features.ts';
 import { refusedSubmission } from './refusals.ts';
 import { deepestInvoke, isRunId, longestRunId } from './run.ts';
+import { callTypes } from './callTypes.ts';
 import { stepTypes, type StepIdentity } from './step.ts';
-
-/** The roles of a run's messages as headers and records name them. */
-export const callTypes = ['step', 'toCallback', 'fromCallback', 'failureCall'] as const;
-export type CallType = (typeof callTypes)[number];
 
 interface Common {
   /** The endpoint that the client says it is. */

@@ -27,7 +27,8 @@ import {
 } from './parameters.ts';
 import { schemaOf, schemasIn, type Reference, type SchemaName } from './schemas.ts';
 
-const byFunction: { readonly [F in ApiFunction]: Operations<F> } = {
+/** The console is a page for people, and no part of the API. */
+const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Operations<F> } = {
   publish,
   messages,
   logs,
@@ -98,7 +99,7 @@ const messaging: Api = {
 Every configuration header \`Svc-…\` may also be given as a query parameter named in lower case (\`svc-retries=3\`); the header wins. A name that ends in \`*\` stands for all names that begin so. A deployment may accept more prefixes, which mean the same.
 
 ${refusals}`,
-  routes,
+  routes: routes.filter((route) => route.function !== 'console'),
   securitySchemes: {
     token: {
       type: 'http',

@@ -1,7 +1,7 @@
 /** The parameters of operations on runs of workflows: filters and paging. */
 import { longestPage, mostAtOnce, mostIds } from '../../api/filters.ts';
 import { failureFunctionStates } from '../../domain/workflow/failureStates.ts';
-import { stepStates } from '../../domain/workflow/log/shownStep.ts';
+import { stepStates } from '../../domain/workflow/log/stepStates.ts';
 import { runStates } from '../../domain/workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import { pagingOf, several, type NamedParameters, type Parameter } from './parameters.ts';

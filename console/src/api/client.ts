@@ -1,0 +1,127 @@
+/** Asks the API. Answers are checked against the API's own shapes. */
+import * as z from 'zod/mini';
+import type { Readable } from '../../../lambdas/api/answers.ts';
+import { credentialsOf, signOut, type Api } from '../session.ts';
+
+/** The base of the API's addresses: this file is served as `<base>console/<file>`. */
+export const base = new URL('..', import.meta.url);
+
+/** The base URL as clients have it, without a slash at its end. */
+export const baseUrl = base.href.replace(/\/$/, '');
+
+export interface Request {
+  /** GET when absent. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** From `v2/` on, its variables encoded: see {@link path}. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>> | URLSearchParams;
+  readonly headers?: readonly (readonly [string, string])[];
+  /** Text or bytes; anything else is sent as JSON. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  /** `messaging` when absent. */
+  readonly api?: Api;
+}
+
+/** A refusal of the API, or none at all: then its status is 0. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string | undefined;
+
+  constructor(status: number, message: string, code?: string) {
+    super(message);
+    this.name = 'Refusal';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** Makes a path of a template's literal parts and encoded variables: ``path`v2/messages/${id}` ``. */
+export const path = (parts: TemplateStringsArray, ...variables: readonly string[]): string =>
+  parts.reduce((made, part, index) => made + encodeURIComponent(variables[index - 1] ?? '') + part);
+
+const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
+
+/** A request of the console may take as long as the gateway lets the API take, and a little more. */
+const patienceMs = 35_000;
+
+/**
+ * Asks the API with the credentials of this tab.
+ *
+ * @throws Refusal with the API's sentence. One of the credentials also ends the session.
+ */
+export async function ask<Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request,
+): Promise<Readable<z.infer<Shape>>> {
+  const api = request.api ?? 'messaging';
+  try {
+    return await askAs(credentialsOf(api) ?? '', shape, request);
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) signOut(api, error.message);
+    throw error;
+  }
+}
+
+/** Asks the API with credentials that are not those of this tab: to try them. */
+export async function askAs<Shape extends z.ZodMiniType>(
+  authorization: string,
+  shape: Shape,
+  { method = 'GET', path, query = {}, headers = [], body, signal }: Request,
+): Promise<Readable<z.infer<Shape>>> {
+  const url = new URL(path, base);
+  for (const [name, value] of query instanceof URLSearchParams ? query : Object.entries(query)) {
+    if (value !== undefined && value !== '') url.searchParams.append(name, String(value));
+  }
+  const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
+  const timeout = AbortSignal.timeout(patienceMs);
+  const response = await fetch(url, {
+    method,
+    headers: [
+      ['authorization', authorization],
+      ...(isJson ? [['content-type', 'application/json'] as const] : []),
+      ...headers,
+    ].map(([name = '', value = '']): [string, string] => [name, value]),
+    body: isJson ? JSON.stringify(body) : ((body as BodyInit | undefined) ?? null),
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new Refusal(
+      0,
+      timeout.aborted
+        ? 'The service did not answer in time.'
+        : 'The service cannot be reached. Is it running, and is this machine online?',
+    );
+  });
+  const answer = await response.text();
+  const json = parsed(answer);
+  if (!response.ok) {
+    const read = refusal.safeParse(json);
+    if (read.success) throw new Refusal(response.status, read.data.error, read.data.code);
+    throw new Refusal(response.status, `The service answered with status ${response.status}.`);
+  }
+  const read = shape.safeParse(json);
+  if (read.success) return read.data as Readable<z.infer<Shape>>;
+  const [issue] = read.error.issues;
+  const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
+  throw new Refusal(
+    response.status,
+    `The answer is not as this page expects it. Load the page again: it may be older than the service.${where}`,
+  );
+}
+
+function parsed(text: string): unknown {
+  if (text === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The sentence of any error, for people. */
+export const sentenceOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,173 @@
+/** Hooks that ask the API: once, every few seconds, page by page, or when the user acts. */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type * as z from 'zod/mini';
+import type { Readable } from '../../../lambdas/api/answers.ts';
+import { ask, sentenceOf, type Request } from './client.ts';
+import { showToast } from '../ui/toast.tsx';
+
+export interface Asked<T> {
+  /** The last answer; the one before stays while the next is on its way. */
+  readonly answer: T | undefined;
+  /** Why the last try failed. */
+  readonly error: string | undefined;
+  readonly again: () => void;
+}
+
+/** What changes on its own is asked for this often while the page is seen. */
+export const oftenMs = 3_000;
+
+/**
+ * Asks for something, again when the request changes, and every few seconds where `everyMs` says so. Nothing is asked while the
+ * page is hidden.
+ *
+ * @param request undefined to ask for nothing yet; requests are compared by their content
+ */
+export function useAsked<Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request | undefined,
+  everyMs?: number,
+): Asked<Readable<z.infer<Shape>>> {
+  type T = Readable<z.infer<Shape>>;
+  const key = request && keyOf(request);
+  const [state, setState] = useState<{ key?: string | undefined; answer?: T; error?: string }>({});
+  const [round, setRound] = useState(0);
+  const latest = useRef({ shape, request });
+  latest.current = { shape, request };
+
+  useEffect(() => {
+    const { shape, request } = latest.current;
+    if (request === undefined) return undefined;
+    const ending = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const once = async (): Promise<void> => {
+      try {
+        const answer = await ask(shape, { ...request, signal: ending.signal });
+        if (!ending.signal.aborted) setState({ key, answer });
+      } catch (error) {
+        if (ending.signal.aborted) return;
+        setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
+      }
+      if (everyMs !== undefined && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
+    };
+    const whenSeen = (): void => {
+      if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
+      else void once();
+    };
+    void once();
+    return () => {
+      ending.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', whenSeen);
+    };
+  }, [key, everyMs, round]);
+
+  const again = useCallback(() => {
+    setRound((count) => count + 1);
+  }, []);
+  const isOfNow = state.key === key;
+  return { answer: isOfNow ? state.answer : undefined, error: isOfNow ? state.error : undefined, again };
+}
+
+const keyOf = ({ api, path, query, headers }: Request): string =>
+  JSON.stringify([api, path, query instanceof URLSearchParams ? [...query] : query, headers]);
+
+export interface Paged<T> {
+  readonly items: readonly T[] | undefined;
+  readonly error: string | undefined;
+  /** Loads the next page; undefined at the end. */
+  readonly more: (() => void) | undefined;
+  readonly isLoading: boolean;
+  readonly again: () => void;
+}
+
+/**
+ * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
+ * page was loaded: entries that somebody reads do not move.
+ *
+ * @param itemsOf a page's entries
+ */
+export function usePages<Shape extends z.ZodMiniType, T>(
+  shape: Shape,
+  request: Request | undefined,
+  itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
+  everyMs: number | undefined = oftenMs,
+): Paged<T> {
+  const key = request && keyOf(request);
+  const [rest, setRest] = useState<{ key?: string; items: readonly T[]; cursor?: string | undefined }>();
+  const [failure, setFailure] = useState<string>();
+  const [isLoading, setLoading] = useState(false);
+  const own = rest !== undefined && rest.key === key ? rest : undefined;
+  const first = useAsked(shape, request, own === undefined ? everyMs : undefined);
+  const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
+  const cursor = own === undefined ? cursorOf(first.answer) : own.cursor;
+
+  const more = async (): Promise<void> => {
+    if (request === undefined || key === undefined || cursor === undefined) return;
+    setLoading(true);
+    setFailure(undefined);
+    try {
+      const query = new URLSearchParams(queryPairs(request.query));
+      query.set('cursor', cursor);
+      const page = await ask(shape, { ...request, query });
+      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page)], cursor: cursorOf(page) });
+    } catch (error) {
+      setFailure(sentenceOf(error));
+    }
+    setLoading(false);
+  };
+  return {
+    items: firstItems && [...firstItems, ...(own?.items ?? [])],
+    error: failure ?? first.error,
+    more: cursor === undefined ? undefined : () => void more(),
+    isLoading:
+      isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
+    again: () => {
+      setRest(undefined);
+      first.again();
+    },
+  };
+}
+
+const cursorOf = (page: unknown): string | undefined =>
+  typeof page === 'object' && page !== null && 'cursor' in page && typeof page.cursor === 'string'
+    ? page.cursor
+    : undefined;
+
+const queryPairs = (query: Request['query'] = {}): [string, string][] =>
+  (query instanceof URLSearchParams ? [...query] : Object.entries(query)).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
+  );
+
+export interface Action {
+  readonly isRunning: boolean;
+  /** Why the last try failed. */
+  readonly error: string | undefined;
+  /** Runs once at a time. Says what it did in a toast; a failure is shown where the action stands, and in a toast. */
+  readonly run: (work: () => Promise<string | undefined>) => Promise<boolean>;
+}
+
+/** Runs what changes something: its work returns the sentence that says what it did. */
+export function useAction(): Action {
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState<string>();
+  const running = useRef(false);
+  const run = useCallback(async (work: () => Promise<string | undefined>) => {
+    if (running.current) return false;
+    running.current = true;
+    setRunning(true);
+    setError(undefined);
+    try {
+      const done = await work();
+      if (done !== undefined) showToast(done);
+      return true;
+    } catch (caught) {
+      setError(sentenceOf(caught));
+      showToast(sentenceOf(caught), 'failure');
+      return false;
+    } finally {
+      running.current = false;
+      setRunning(false);
+    }
+  }, []);
+  return { isRunning, error, run };
+}

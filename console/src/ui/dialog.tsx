@@ -1,0 +1,122 @@
+/** Dialogues: the browser's own, which keep the focus and close with Escape. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import type { Action } from '../api/useAsked.ts';
+import { useAction } from '../api/useAsked.ts';
+import { Button } from './basics.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly isWide?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** Opens when it is rendered, and closes when it no longer is. */
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const opened = dialog.current;
+    opened?.showModal();
+    return () => {
+      opened?.close();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={isWide ? 'wide' : ''}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <Button kind="quiet" aria-label="Close" onClick={onClose}>
+          ✕
+        </Button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** Says what will happen, and to how many. */
+  readonly children: ComponentChildren;
+  /** The text of the button that does it. */
+  readonly yes: string;
+  readonly isDangerous?: boolean;
+  /** False while it is not known yet what it would do. */
+  readonly isReady?: boolean;
+  /** Does it, and says what it did. */
+  readonly work: () => Promise<string>;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+/** Asks before something is done that cannot be undone, or to many at once. */
+export function Confirm({ title, children, yes, isDangerous, isReady = true, work, onClose }: ConfirmProps) {
+  const action = useAction();
+  const close = (): void => {
+    if (!action.isRunning) onClose(false);
+  };
+  return (
+    <Dialog title={title} onClose={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void action.run(work).then((isDone) => {
+            if (isDone) onClose(true);
+          });
+        }}
+      >
+        {children}
+        <DialogEnd
+          action={action}
+          onClose={close}
+          yes={yes}
+          isReady={isReady}
+          isDangerous={isDangerous === true}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+interface DialogEndProps {
+  readonly action: Action;
+  readonly onClose: () => void;
+  readonly yes: string;
+  readonly isReady?: boolean;
+  readonly isDangerous?: boolean;
+}
+
+/** The end of a dialogue's form: why it failed, and its two buttons. */
+export function DialogEnd({ action, onClose, yes, isReady = true, isDangerous = false }: DialogEndProps) {
+  return (
+    <>
+      {action.error !== undefined && (
+        <p class="wrong" role="alert">
+          {action.error}
+        </p>
+      )}
+      <footer class="dialog-end">
+        <Button onClick={onClose} disabled={action.isRunning}>
+          Cancel
+        </Button>
+        <Button
+          type="submit"
+          kind={isDangerous ? 'danger' : 'main'}
+          isBusy={action.isRunning}
+          disabled={!isReady}
+        >
+          {yes}
+        </Button>
+      </footer>
+    </>
+  );
+}
