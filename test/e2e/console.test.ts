@@ -25,7 +25,7 @@ async function get(path: string, headers: Readonly<Record<string, string>> = {})
 const rawly = (path: string, accepted: string) =>
   new Promise<{ encoding: string | null; vary: string | undefined; body: Uint8Array }>((resolve, reject) => {
     const asking = request(`${service.url}${path}`, {
-      headers: { 'accept-encoding': accepted },
+      headers: { accept: '*/*', 'accept-encoding': accepted },
       signal: AbortSignal.timeout(limitForHangsMs),
     });
     asking.once('error', reject);
