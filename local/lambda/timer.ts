@@ -33,8 +33,8 @@ export function startTimer({ function: timed, everyMs, report }: TimerOptions): 
   return {
     stop: async (signal) => {
       clearInterval(interval);
-      const aborted = new Promise<void>((resolve) => {
-        signal.addEventListener('abort', () => resolve(), { once: true });
+      const aborted = new Promise<unknown>((resolve) => {
+        signal.addEventListener('abort', resolve, { once: true });
       });
       if (!signal.aborted) await Promise.race([invocation, aborted]);
     },
