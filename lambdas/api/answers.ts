@@ -26,10 +26,6 @@ export const cursor = z.optional(text('Where to go on; absent at the end.'));
 export const messageId = z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/));
 export const dlqId = z.string().check(z.regex(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/));
 
-export const error = z.object({
-  error: text('One sentence that names the field, what is wrong with its value, and what is allowed.'),
-});
-
 export const published = z.object({
   messageId,
   deduplicated: z.optional(
@@ -46,14 +42,6 @@ export const publishAnswer = z.union([
     .array(publishedToEndpoint)
     .check(z.describe('One for each endpoint, where the destination is a URL group.')),
 ]);
-
-export const itemError = z.object({
-  ...error.shape,
-  status: whole('As the message would have been answered by itself.'),
-});
-export const batchAnswer = z
-  .array(z.union([published, z.array(publishedToEndpoint), itemError]))
-  .check(z.describe('An answer for each message, in its place.'));
 
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
 export const settings = z.object({

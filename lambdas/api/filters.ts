@@ -1,7 +1,7 @@
 /** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
 import type { Header } from '../domain/headers.ts';
 import * as z from 'zod/mini';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 import { logStates, type LogState } from '../domain/log/logStates.ts';
@@ -143,7 +143,7 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
     const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
     const values = mayHaveCommas.has(name) ? [value] : value.split(',').map((part) => part.trim());
     if (values.some((part) => part === '')) {
-      throw badRequest(`${written} is empty; a filter that is given must have a value.`);
+      throw badField(`${written} is empty; a filter that is given must have a value.`);
     }
     given.set(name, [...(given.get(name) ?? []), ...values]);
   }
@@ -154,8 +154,7 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
   };
   const single = (name: string): string | undefined => {
     const values = take(name);
-    if (values !== undefined && values.length > 1)
-      throw badRequest(`${name} is given ${values.length} times.`);
+    if (values !== undefined && values.length > 1) throw badField(`${name} is given ${values.length} times.`);
     return values?.[0];
   };
   const whole = (name: string, least: number, most: number): number | undefined => {
@@ -163,14 +162,14 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
     if (text === undefined) return undefined;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (!(value >= least && value <= most)) {
-      throw badRequest(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+      throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
     }
     return value;
   };
 
   const ids = take(idFilters[list]);
   if (ids !== undefined && ids.length > mostIds) {
-    throw badRequest(`${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
+    throw badRequest('too_many_items', `${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
   }
   const filter = {
     ids,
@@ -184,7 +183,7 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
     const field = known[list].find((one) => one === name);
     if (field === undefined) {
       const all = [...names, 'fromDate', 'toDate', 'count', 'cursor', idFilters[list]];
-      throw badRequest(`${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
+      throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap(statesOf)));
     else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
@@ -197,7 +196,7 @@ function statesOf(text: string): readonly LogState[] {
   const name = text.toUpperCase();
   const states = Object.hasOwn(stateFilters, name) ? stateFilters[name] : undefined;
   if (states === undefined) {
-    throw badRequest(`state is ${quote(text)}; allowed are ${Object.keys(stateFilters).join(', ')}.`);
+    throw badField(`state is ${quote(text)}; allowed are ${Object.keys(stateFilters).join(', ')}.`);
   }
   return states;
 }
@@ -205,7 +204,7 @@ function statesOf(text: string): readonly LogState[] {
 function failureStateOf(text: string): string {
   const state = failureFunctionStates.find((known) => known === text.toUpperCase());
   if (state === undefined) {
-    throw badRequest(
+    throw badField(
       `failureFunctionState is ${quote(text)}; allowed are ${failureFunctionStates.join(', ')}.`,
     );
   }
