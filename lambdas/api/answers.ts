@@ -5,6 +5,7 @@
 import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
+import { limitMeanings } from './limitMeanings.ts';
 import { logStates } from '../domain/log/logStates.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
@@ -270,7 +271,7 @@ export const ownStats = z.object({
     type: z.enum(['free', 'paid']),
     region: z.string(),
   }),
-  limits: z.object(eachLimit((_, { meaning }) => whole(meaning))),
+  limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
   today: usedOnDay,
   days: z
     .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
@@ -307,7 +308,7 @@ export const account = z.object({
     text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
   ),
   last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
-  ...eachLimit((_, { meaning }) => whole(meaning)),
+  ...eachLimit((name) => whole(limitMeanings[name])),
   prod_pack_enabled: z.boolean(),
   prometheus_enabled: z
     .enum(['true', 'false'])

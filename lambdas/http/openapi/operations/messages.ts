@@ -2,7 +2,10 @@ import { message, messageId } from '../examples.ts';
 import type { Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 
-const notWaiting = `There is no message "${messageId}" that waits for its delivery.`;
+const notWaiting = [
+  'message_not_found',
+  `There is no message "${messageId}" that waits for its delivery.`,
+] as const;
 
 export const messages: Operations<'messages'> = {
   'GET /v2/messages/{messageId}': {
@@ -39,6 +42,6 @@ export const messages: Operations<'messages'> = {
         example: { cancelled: 42 },
       },
     },
-    errors: { 400: ['label is empty; a filter that is given must have a value.'] },
+    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
   },
 };

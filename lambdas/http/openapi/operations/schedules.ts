@@ -5,7 +5,7 @@ import { variables } from '../parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const id = { schedule: variables.schedule };
-const noSuchSchedule = 'There is no schedule "nightly-report".';
+const noSuchSchedule = ['schedule_not_found', 'There is no schedule "nightly-report".'] as const;
 
 const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation<'schedule'> => ({
   id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
@@ -39,18 +39,24 @@ export const schedules: Operations<'schedules'> = {
     },
     errors: {
       400: [
-        'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".',
-        'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
+        ['field_invalid', 'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".'],
+        ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
       ],
       403: [
-        'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+        [
+          'destination_not_allowed',
+          'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+        ],
       ],
-      404: ['There is no URL group "unknown".'],
+      404: [['url_group_not_found', 'There is no URL group "unknown".']],
       412: [
-        "The schedule would be number 1001, but the account's limit max_schedules is 1000.",
+        [
+          'schedule_limit_reached',
+          "The schedule would be number 1001, but the account's limit max_schedules is 1000.",
+        ],
         tooManyQueues,
       ],
-      503: ['The schedule "nightly-report" is being changed by many at once; send it again.'],
+      503: [['busy', 'The schedule "nightly-report" is being changed by many at once; send it again.']],
     },
   },
   'GET /v2/schedules': {
