@@ -254,7 +254,8 @@ export const errorCodes = {
   submission_refused: {
     statuses: [412],
     meaning: 'What a workflow’s endpoint, or whoever notifies its run, submitted can never be accepted.',
-    advice: 'Correct the workflow: a step that is refused fails its run, with the sentence as its error.',
+    advice:
+      'Correct it. A step that is refused fails its run, with the sentence as its error; a notification that is refused changes nothing.',
   },
 
   // Too large, or too much for now.
@@ -266,7 +267,7 @@ export const errorCodes = {
   answer_too_large: {
     statuses: [413],
     meaning: 'The entries of the run are too large for one answer.',
-    advice: 'Do not ask again; it will not get smaller. Workflow clients need not ask for shorter runs.',
+    advice: 'Do not ask again, because it does not get smaller. `GET /v2/workflows/logs` shows its steps.',
   },
   head_too_large: {
     statuses: [431],
