@@ -33,12 +33,12 @@ const malformed: readonly Refused[] = [
   [400, 'field_invalid', 'a wrong name', () => api('POST', '/v2/queues', { body: { queueName: 'a b' } })],
   [400, 'field_invalid', 'a missing field', () => api('POST', '/v2/queues', { body: {} })],
   [400, 'field_unknown', 'an unknown filter', () => api('GET', '/v2/logs?colour=red')],
-  [400, 'field_unknown', 'an unknown parameter', () => api('GET', '/v2/queues?colour=red')],
+  [400, 'field_unknown', 'an unknown parameter', () => api('GET', '/v2/flowControl?colour=red')],
   [
     400,
     'field_unknown',
     'an unknown field',
-    () => api('DELETE', '/v2/messages', { body: { colour: 'red' } }),
+    () => api('POST', '/v2/queues', { body: { queueName: 'q', colour: 'red' } }),
   ],
   [400, 'body_invalid', 'a body that is not JSON', () => call('/v2/batch', asSelf({ body: 'nonsense' }))],
   [400, 'body_invalid', 'a body that is no list', () => api('POST', '/v2/batch', { body: {} })],
@@ -206,7 +206,7 @@ const overLimits: readonly Refused[] = [
     'bytes of a body',
     limited({ max_message_size: 1 }, (token) => publish(somewhere, { token, body: 'ab' })),
   ],
-  [429, 'daily_limit_reached', 'messages in a day', publishing({ max_requests_per_day_hard: 0 }, later)],
+  [429, 'daily_limit_reached', 'messages in a day', publishing({ max_requests_per_day: 0 }, later)],
   [
     429,
     'rate_limit_reached',

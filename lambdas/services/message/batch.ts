@@ -163,8 +163,8 @@ async function prepareEach(
 const mostMessages = 5_000;
 /** Bytes of a message's id and the JSON around it in an answer. */
 const verdictBytes = 120;
-/** Bytes of the longest refusal that publishing makes. */
-const refusalBytes = 500;
+/** Bytes of the longest refusal that publishing makes, with its code. */
+const refusalBytes = 550;
 
 /** @throws HttpError 400 when a batch makes too many messages, or may have too large an answer */
 function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
