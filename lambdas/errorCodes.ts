@@ -29,8 +29,8 @@ export const errorCodes = {
   },
   body_invalid: {
     statuses: [400],
-    meaning: 'The body is not JSON, or not JSON of the form that is wanted.',
-    advice: 'Correct the body.',
+    meaning: 'The body is not JSON of the form that is wanted, or there is one where none is allowed.',
+    advice: 'Correct the body, or leave it out.',
   },
   request_malformed: {
     statuses: [400],
@@ -65,8 +65,8 @@ export const errorCodes = {
   },
   message_of_run: {
     statuses: [400],
-    meaning: 'The message belongs to a run of a workflow, and is not cancelled by itself.',
-    advice: 'Cancel the run, which the sentence names.',
+    meaning: 'The message belongs to a run of a workflow, and is not cancelled or published again by itself.',
+    advice: 'Cancel, resume or restart the run, which the sentence names.',
   },
   wrong_state: {
     statuses: [400],
@@ -146,8 +146,9 @@ export const errorCodes = {
   },
   message_not_found: {
     statuses: [404],
-    meaning: 'No such message waits: it was delivered, failed or was cancelled, or there never was one.',
-    advice: 'Look into the log or the dead letter queue for what became of it.',
+    meaning:
+      'There is no such message: it has ended, where only one that waits will do, or it or its body is not kept any more.',
+    advice: 'Look at `GET /v2/messages/{messageId}?state=ALL` for what became of it.',
   },
   dead_letter_not_found: {
     statuses: [404],
