@@ -1,5 +1,6 @@
 /** `npm start`: the whole service on this machine. */
-import { parseOptions, usage } from '../local/stage/options.ts';
+import { devModeSentence } from '../local/stage/devMode.ts';
+import { parseOptions, usage, type Options } from '../local/stage/options.ts';
 import { startStage, toLines, type Stage } from '../local/stage/stage.ts';
 import { StageError } from '../local/stage/stageError.ts';
 
@@ -21,10 +22,11 @@ function readOptions(): ReturnType<typeof parseOptions> {
   }
 }
 
-function announce({ variables }: Stage, dataDirectory: string | undefined): void {
+function announce({ url, variables }: Stage, { dataDirectory, dev }: Options): void {
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
-  console.log(`The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}`);
+  const who = dev ? `\n${devModeSentence(url)}` : '';
+  console.log(`The service is ready; Ctrl-C ends it. ${where}${who}\n\n${toLines(variables)}`);
 }
 
 /** A signal that comes during the start waits for its end: the parts of a stage are ended in order. */
@@ -50,7 +52,7 @@ if (options === 'help') {
   const starting = startStage({ ...options, report, onFatal: (error) => fail(error, 1) });
   stopOnSignals(starting);
   try {
-    announce(await starting, options.dataDirectory);
+    announce(await starting, options);
   } catch (error) {
     fail(error, error instanceof StageError ? 2 : 1);
   }

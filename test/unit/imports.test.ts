@@ -104,6 +104,16 @@ it('no file imports itself by way of others', () => {
   expect(lint({ 'lambdas/domain/one.ts': one, 'lambdas/domain/two.ts': two })).toContain('no-cycle');
 });
 
+it('only the local stage gives credentials, nothing that is deployed', () => {
+  const files = ['bin', 'lambdas', 'lib', 'local'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => join(folder, name))
+      .filter((name) => name.endsWith('.ts')),
+  );
+  const giving = files.filter((file) => /\bgiveCredentials\(/.test(readFileSync(join(root, file), 'utf8')));
+  expect(giving).toEqual(['lambdas/givenCredentials.ts', 'local/stage/devMode.ts']);
+});
+
 it('every client of AWS takes the options of clientOptions.ts, without which it waits for ever', () => {
   const folders = ['bin', 'lambdas', 'local', 'lib', 'bench', 'test/deploy'];
   const files = folders.flatMap((folder) =>
