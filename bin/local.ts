@@ -49,7 +49,14 @@ const options = readOptions();
 if (options === 'help') {
   console.log(usage);
 } else {
-  const starting = startStage({ ...options, report, onFatal: (error) => fail(error, 1) });
+  const starting = startStage({
+    ...options,
+    announce: (sentence) => {
+      console.log(sentence);
+    },
+    report,
+    onFatal: (error) => fail(error, 1),
+  });
   stopOnSignals(starting);
   try {
     announce(await starting, options);
