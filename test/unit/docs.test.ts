@@ -11,7 +11,7 @@ const texts = [
 
 /** Paths from the root, in backticks; `<a concept>` and `*` stand for any name, and what stands before them is looked for. */
 const pathsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|test)\/[^`\s]*)`/g)].map(([, path = '']) =>
+  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test)\/[^`\s]*)`/g)].map(([, path = '']) =>
     path.replace(/[<*].*$/, ''),
   );
 
