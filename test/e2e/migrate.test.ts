@@ -39,7 +39,7 @@ const as = (
   { token }: AccountRecord,
   method: string,
   path: string,
-  init: Omit<Parameters<typeof api>[2], 'token'> = {},
+  init: Omit<NonNullable<Parameters<typeof api>[2]>, 'token'> = {},
 ) => ok(api(method, path, { ...init, token }));
 
 const recordShape = z.looseObject({});
