@@ -26,7 +26,10 @@ function announce({ url, variables }: Stage, { dataDirectory, dev }: Options): v
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
   const who = dev ? `\n${devModeSentence(url)}` : '';
-  console.log(`The service is ready; Ctrl-C ends it. ${where}${who}\n\n${toLines(variables)}`);
+  console.log(
+    `The service is ready; Ctrl-C ends it. ${where}${who}\n\n${toLines(variables)}\n` +
+      `Look at it in a browser: ${url}/console. Sign in with the token above, SVC_TOKEN.\n`,
+  );
 }
 
 /** A signal that comes during the start waits for its end: the parts of a stage are ended in order. */
