@@ -17,6 +17,7 @@ import { endMessage } from '../../stores/message/messages.ts';
 import type { LastAttempt } from '../../stores/message/rows.ts';
 import { isNewer, shardsOf } from '../../stores/shards.ts';
 import { isFarFrom, withdrawFar } from '../../transport/work.ts';
+import { callbackIdsOf, dlqIdOf } from '../delivery/consequenceIds.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
 import { idRows, merged, onEach, placeAt, rangeOf } from '../pages.ts';
 
@@ -58,7 +59,8 @@ export async function getMessageInAnyState(
   if (history === undefined || history.end === 'REJECTED') {
     throw notFound(`There is no message ${quote(messageId)}, or it is not kept any more.`);
   }
-  const { message } = history;
+  const { message, attempts } = history;
+  const last = attempts.at(-1);
   // DynamoDB may need days to remove a row whose time is over; the body may be gone before it.
   const isKept = message.expiresAt > now();
   const body = isKept ? await loadBody(messageId, history.body) : undefined;
@@ -66,6 +68,10 @@ export async function getMessageInAnyState(
     ...messageRecord(message),
     ...(body && bodyRecord(body, message.redaction, bodies)),
     ...standingRecord(history),
+    callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
+    // The dead letter of a run is not that of a message.
+    dlqId:
+      last?.state === 'FAILED' && message.workflow === undefined ? dlqIdOf(history, last.number) : undefined,
   }));
 }
 
