@@ -24,7 +24,14 @@ function readOptions(): ReturnType<typeof parseOptions> {
 function announce({ variables }: Stage, dataDirectory: string | undefined): void {
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
-  console.log(`The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}`);
+  const { SVC_URL = '', SVC_TOKEN = '' } = variables;
+  console.log(
+    [
+      `The service is ready; Ctrl-C ends it. ${where}`,
+      toLines(variables),
+      `The console, where you see and do everything: ${SVC_URL}/console\nSign in there with the token ${SVC_TOKEN}`,
+    ].join('\n\n'),
+  );
 }
 
 /** A signal that comes during the start waits for its end: the parts of a stage are ended in order. */
