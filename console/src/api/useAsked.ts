@@ -21,11 +21,14 @@ export const oftenMs = 3_000;
  * page is hidden.
  *
  * @param request undefined to ask for nothing yet; requests are compared by their content
+ * @param everyMs 0 or undefined for once only
+ * @param since it is asked for again when this changes, and the answer stays meanwhile
  */
 export function useAsked<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request | undefined,
-  everyMs?: number,
+  everyMs = 0,
+  since?: string,
 ): Asked<Readable<z.infer<Shape>>> {
   type T = Readable<z.infer<Shape>>;
   const key = request && keyOf(request);
@@ -47,7 +50,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
       }
-      if (everyMs !== undefined && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
+      if (everyMs > 0 && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
     };
     const whenSeen = (): void => {
       if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
@@ -59,7 +62,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', whenSeen);
     };
-  }, [key, everyMs, round]);
+  }, [key, everyMs, round, since]);
 
   const again = useCallback(() => {
     setRound((count) => count + 1);
@@ -90,14 +93,14 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
-  everyMs: number | undefined = oftenMs,
+  everyMs = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
   const [rest, setRest] = useState<{ key?: string; items: readonly T[]; cursor?: string | undefined }>();
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
   const own = rest !== undefined && rest.key === key ? rest : undefined;
-  const first = useAsked(shape, request, own === undefined ? everyMs : undefined);
+  const first = useAsked(shape, request, own === undefined ? everyMs : 0);
   const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
   const cursor = own === undefined ? cursorOf(first.answer) : own.cursor;
 

@@ -75,7 +75,7 @@ export function useNow(): number {
   return now;
 }
 
-/** @param at Unix milliseconds */
+/** @param at Unix milliseconds; NaN for never */
 export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {
   const now = useNow();
   if (!(Math.abs(at) <= latest)) return <span>never</span>;

@@ -1,11 +1,13 @@
 /** Messages: what waits, and what became of what was sent. */
 import { messagePage } from '../../../../lambdas/api/answers.ts';
+import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { ButtonLink, Cut, Empty, Page, State } from '../../ui/basics.tsx';
+import { ButtonLink, Empty, Page } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
-import { Listed, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Listed } from '../../ui/table.tsx';
+import { MessageDetail } from './detail.tsx';
+import { MessageTable } from './messageTable.tsx';
 
 const fields: readonly FilterField[] = [
   {
@@ -32,12 +34,24 @@ const fields: readonly FilterField[] = [
   { name: 'toDate', label: 'Until', isTime: true },
 ];
 
+/** `#/messages`: the list; `#/messages/<id>`: one of them. */
 export function Messages({ place }: { readonly place: Place }) {
+  const [, messageId] = place.path;
+  return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
+}
+
+function List({ place }: { readonly place: Place }) {
+  const mayWrite = useMayWrite();
   const query = filtersOf(place, fields);
   if (!query.has('state')) query.set('state', 'ALL');
   const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
+  const publish = mayWrite && (
+    <ButtonLink kind="main" href={href(['publish'])}>
+      Publish a message
+    </ButtonLink>
+  );
   return (
-    <Page title="Messages">
+    <Page title="Messages" actions={publish}>
       <FilterBar place={place} fields={fields} />
       <Listed
         list={list}
@@ -45,37 +59,11 @@ export function Messages({ place }: { readonly place: Place }) {
           isFiltered(place, fields) ? (
             <Empty title="No message matches these filters." />
           ) : (
-            <Empty title="No messages yet.">
-              <ButtonLink kind="main" href={href(['publish'])}>
-                Publish the first one
-              </ButtonLink>
-            </Empty>
+            <Empty title="No messages yet.">{publish || 'They are shown here as soon as one is published.'}</Empty>
           )
         }
       >
-        {(messages) => (
-          <Table
-            caption="Messages, the newest first"
-            rows={messages}
-            keyOf={({ messageId }) => messageId}
-            columns={[
-              { head: 'State', cell: ({ state }) => <State state={state} /> },
-              {
-                head: 'Destination',
-                isWide: true,
-                cell: ({ messageId, method, url }) => (
-                  <a href={href(['messages', messageId])}>
-                    <Cut text={`${method} ${url}`} />
-                  </a>
-                ),
-              },
-              { head: 'Status', isNumber: true, cell: ({ responseStatus }) => responseStatus || '–' },
-              { head: 'Attempts', isNumber: true, cell: ({ retried }) => retried },
-              { head: 'Label', cell: ({ label }) => label ?? '' },
-              { head: 'Published', cell: ({ createdAt }) => <Time at={createdAt} /> },
-            ]}
-          />
-        )}
+        {(messages) => <MessageTable caption="Messages, the newest first" of={messages} />}
       </Listed>
     </Page>
   );

@@ -27,7 +27,7 @@ import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
 import { draftOf, emptyDraft, fieldOf, problemsOf, requestOf, type Draft, type Problems } from './draft.ts';
 
-/** `?message=<id>`: the message that the form is filled in with. Every other parameter fills in the field of its name. */
+/** `?message=<id>` fills in the form with a message, `?destination=` with a destination. */
 export function Publish({ place }: { readonly place: Place }) {
   const mayWrite = useMayWrite();
   const messageId = place.query.get('message');
@@ -40,7 +40,7 @@ export function Publish({ place }: { readonly place: Place }) {
       {!mayWrite ? (
         <Empty title="This token may read, and change nothing." />
       ) : messageId === null ? (
-        <Form initial={emptyDraft} />
+        <Form initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
       ) : source.answer !== undefined ? (
         <Form key={messageId} initial={draftOf(source.answer, Date.now())} />
       ) : source.error !== undefined ? (
@@ -94,6 +94,8 @@ function Form({ initial }: { readonly initial: Draft }) {
   return (
     <form
       class="publish"
+      // The API says better what is wrong than the browser does.
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
         void action.run(submit);
@@ -111,7 +113,6 @@ function Form({ initial }: { readonly initial: Draft }) {
           />
           {text('destination', 'Destination', {
             required: true,
-            autoFocus: initial === emptyDraft,
             placeholder: 'https://example.com/orders, or the name of a URL group',
           })}
         </div>
@@ -159,7 +160,7 @@ function Form({ initial }: { readonly initial: Draft }) {
             },
           })}
           {text('timeout', 'Timeout', { placeholder: '30s' })}
-          {text('retries', 'Retries', { type: 'number' })}
+          {text('retries', 'Retries')}
           {text('retryDelay', 'Retry delay, in milliseconds', { placeholder: 'pow(2, retried) * 1000' })}
         </div>
       </Card>
@@ -167,18 +168,15 @@ function Form({ initial }: { readonly initial: Draft }) {
         <div class="fields">
           {text('queue', 'Queue', { placeholder: 'orders' })}
           {text('flowControlKey', 'Flow-control key', { placeholder: 'tenant-7' })}
-          {text('parallelism', 'Parallelism', { type: 'number' })}
-          {text('rate', 'Rate', { type: 'number' })}
+          {text('parallelism', 'Parallelism')}
+          {text('rate', 'Rate')}
           {text('period', 'Period of the rate', { placeholder: '1m' })}
         </div>
       </Card>
       <Card title="Callbacks and duplicates">
         <div class="fields">
-          {text('callback', 'Callback', { type: 'url', placeholder: 'https://example.com/done' })}
-          {text('failureCallback', 'Failure callback', {
-            type: 'url',
-            placeholder: 'https://example.com/failed',
-          })}
+          {text('callback', 'Callback', { placeholder: 'https://example.com/done' })}
+          {text('failureCallback', 'Failure callback', { placeholder: 'https://example.com/failed' })}
           {text('deduplicationId', 'Deduplication id', { placeholder: 'order-4711' })}
         </div>
         <Checkbox
@@ -205,18 +203,36 @@ function Form({ initial }: { readonly initial: Draft }) {
 const secondMs = 1_000;
 
 /** The ways to write a request down. */
-const writers = { curl: curlOf, TypeScript: clientCodeOf } as const;
+const writers = [
+  ['curl', curlOf],
+  ['TypeScript', clientCodeOf],
+] as const;
 
 /** The request as something to copy. It changes with the form. */
 function Code({ draft }: { readonly draft: Draft }) {
-  const [way, setWay] = useState<keyof typeof writers>('curl');
+  const [shown, setShown] = useState(0);
+  const [name, write] = writers[shown] ?? writers[0];
   return (
     <Card
       title="As code"
       class="as-code"
-      actions={Object.keys(writers).map(...)}
+      actions={writers.map(([name], index) => (
+        <Button
+          key={name}
+          kind="quiet"
+          aria-pressed={index === shown}
+          onClick={() => {
+            setShown(index);
+          }}
+        >
+          {name}
+        </Button>
+      ))}
     >
-      <Body text={writers[way](draft, baseUrl)} label={`the message as ${way}`} />
+      <Body text={write(draft, baseUrl)} label={name} />
+      <p class="hint">
+        The token is the variable <code>SVC_TOKEN</code>.
+      </p>
     </Card>
   );
 }
