@@ -32,6 +32,7 @@ export const messages: Operations<'messages'> = {
       state: {
         description: 'Shows a message that has ended as well.',
         schema: { type: 'string', enum: ['ALL'] },
+        example: 'ALL',
       },
     },
     answers: {
