@@ -24,13 +24,9 @@ function readOptions(): ReturnType<typeof parseOptions> {
 function announce({ variables }: Stage, dataDirectory: string | undefined): void {
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
-  const { SVC_URL = '', SVC_TOKEN = '' } = variables;
   console.log(
-    [
-      `The service is ready; Ctrl-C ends it. ${where}`,
-      toLines(variables),
-      `The console, where you see and do everything: ${SVC_URL}/console\nSign in there with the token ${SVC_TOKEN}`,
-    ].join('\n\n'),
+    `The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}\n` +
+      `Look at it in a browser: ${variables['SVC_URL']}/console. Sign in with the token above, SVC_TOKEN.\n`,
   );
 }
 
