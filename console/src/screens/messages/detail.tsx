@@ -15,17 +15,7 @@ import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import {
-  Button,
-  ButtonLink,
-  Card,
-  Copy,
-  Facts,
-  Failure,
-  Loading,
-  Page,
-  State,
-} from '../../ui/basics.tsx';
+import { Button, ButtonLink, Card, Copy, Facts, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed } from '../../ui/table.tsx';
@@ -160,7 +150,8 @@ const named = (screen: string, name: string | undefined): ComponentChildren | un
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
 function Standing({ of }: { readonly of: Message }) {
-  const { messageId, dlqId, nextDeliveryTime, endedAt, topicName, endpointName, parallelism, rate, period } = of;
+  const { messageId, dlqId, nextDeliveryTime, endedAt, topicName, endpointName, parallelism, rate, period } =
+    of;
   const deadLetter = useAsked(
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },

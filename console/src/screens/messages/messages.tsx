@@ -59,7 +59,9 @@ function List({ place }: { readonly place: Place }) {
           isFiltered(place, fields) ? (
             <Empty title="No message matches these filters." />
           ) : (
-            <Empty title="No messages yet.">{publish || 'They are shown here as soon as one is published.'}</Empty>
+            <Empty title="No messages yet.">
+              {publish || 'They are shown here as soon as one is published.'}
+            </Empty>
           )
         }
       >

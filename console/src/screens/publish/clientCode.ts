@@ -14,7 +14,9 @@ function duration(text: string): string {
   if (/^(0|[1-9]\d*)[smhd]$/.test(text)) return literal(text);
   if (!/^(\d+[smhd]?)+$/.test(text)) return literal(text);
   const parts = [...text.matchAll(/(\d+)([smhd]?)/g)];
-  return String(parts.reduce((sum, [, digits, unit = '']) => sum + Number(digits) * (unitSeconds[unit] ?? 1), 0));
+  return String(
+    parts.reduce((sum, [, digits, unit = '']) => sum + Number(digits) * (unitSeconds[unit] ?? 1), 0),
+  );
 }
 
 type Property = readonly [name: string, value: string];
@@ -30,7 +32,10 @@ const object = (properties: readonly Property[], indent: string): string =>
 function isPlainJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
-    return [undefined, 2].some((indent) => JSON.stringify(value, null, indent) === text) && !text.includes('"__proto__"');
+    return (
+      [undefined, 2].some((indent) => JSON.stringify(value, null, indent) === text) &&
+      !text.includes('"__proto__"')
+    );
   } catch {
     return false;
   }
@@ -72,7 +77,15 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
           text('body', (body) => (contentType === '' ? `Buffer.from(${literal(body)})` : literal(body)))),
     ...(headers.size === 0
       ? []
-      : [['headers', object([...headers].map(([name, value]) => [literal(name), literal(value)]), '  ')] as const]),
+      : [
+          [
+            'headers',
+            object(
+              [...headers].map(([name, value]) => [literal(name), literal(value)]),
+              '  ',
+            ),
+          ] as const,
+        ]),
     ...text('delay', duration),
     ...text('notBefore', whole),
     ...text('timeout', duration),

@@ -68,7 +68,9 @@ const secondMs = 1_000;
 export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, now: number): Draft {
   const { header, bodyBase64, notBefore, flowControlKey = '' } = message;
   const text = bodyBase64 === undefined ? message.body : textOf(bodyBase64);
-  const pairs = Object.entries(header).flatMap(([name, values]) => values.map((value): Pair => [name, value]));
+  const pairs = Object.entries(header).flatMap(([name, values]) =>
+    values.map((value): Pair => [name, value]),
+  );
   const isType = ([name]: Pair): boolean => name.toLowerCase() === 'content-type';
   return {
     ...emptyDraft,
@@ -217,6 +219,9 @@ function settingsOf(draft: Draft): readonly Pair[] {
   ];
   return [
     ...given.filter(([, value]) => value !== ''),
-    ...headerPairs(draft).map(([name, value]): Pair => [isSetting(name) ? name : `Svc-Forward-${name}`, value]),
+    ...headerPairs(draft).map(([name, value]): Pair => [
+      isSetting(name) ? name : `Svc-Forward-${name}`,
+      value,
+    ]),
   ];
 }

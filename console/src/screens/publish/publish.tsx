@@ -121,7 +121,8 @@ function Form({ initial }: { readonly initial: Draft }) {
         ) : (
           <div class="actions">
             <p>
-              The body is {bytes(bytesOf(draft.bodyBase64).length)} that are no text. They are sent as they are.
+              The body is {bytes(bytesOf(draft.bodyBase64).length)} that are no text. They are sent as they
+              are.
             </p>
             <Button
               kind="quiet"
@@ -254,7 +255,11 @@ async function send(draft: Draft) {
 function tell(answer: Awaited<ReturnType<typeof send>>): void {
   if ('messageId' in answer) {
     const place = href(['messages', answer.messageId]);
-    showToast(answer.deduplicated === true ? 'A duplicate: this is the first one.' : 'Published.', 'done', place);
+    showToast(
+      answer.deduplicated === true ? 'A duplicate: this is the first one.' : 'Published.',
+      'done',
+      place,
+    );
     go(place);
     return;
   }
