@@ -52,7 +52,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   }, [hasEnded]);
   return (
     <Page
-      title="Message"
+      title={messageId}
       back={{ href: href(['messages']), name: 'Messages' }}
       actions={answer && <Actions of={answer} again={log.again} />}
     >
@@ -108,6 +108,7 @@ function Actions({ of, again }: { readonly of: Message; readonly again: () => vo
   };
   return (
     <>
+      <Copy text={messageId}>Copy the id</Copy>
       <Copy text={() => curlOf(draftOf(of, Date.now()), baseUrl)}>Copy as curl</Copy>
       {/* A message of a run is published and cancelled by its run. */}
       {mayWrite && workflowRunId === undefined && (
@@ -150,8 +151,7 @@ const named = (screen: string, name: string | undefined): ComponentChildren | un
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
 function Standing({ of }: { readonly of: Message }) {
-  const { messageId, dlqId, nextDeliveryTime, endedAt, topicName, endpointName, parallelism, rate, period } =
-    of;
+  const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, parallelism, rate, period } = of;
   const deadLetter = useAsked(
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
@@ -170,12 +170,6 @@ function Standing({ of }: { readonly of: Message }) {
       </p>
       <Facts
         of={[
-          [
-            'Message id',
-            <>
-              <code>{messageId}</code> <Copy text={messageId} label="Copy the message id" />
-            </>,
-          ],
           ['Published', <Time at={of.createdAt} isExact />],
           ['Next delivery', nextDeliveryTime && <Time at={nextDeliveryTime} />],
           ['Ended', endedAt && <Time at={endedAt} isExact />],

@@ -18,7 +18,7 @@ export function Happened({
 }) {
   const { state, retried, nextDeliveryTime } = last;
   const name = names[state];
-  const attempt = retried === undefined ? undefined : `attempt ${retried + 1}`;
+  const attempt = retried === undefined ? undefined : `Attempt ${retried + 1}`;
   return (
     <li>
       <div class="happened">
@@ -40,11 +40,11 @@ export function Happened({
       {failure !== undefined && failure.error === undefined && (
         <details open={isOpen}>
           <summary>Answer</summary>
-          <Headers of={failure.responseHeaders ?? {}} label={`Headers of the answer to ${attempt}`} />
+          <Headers of={failure.responseHeaders ?? {}} label={`Headers of the answer: ${attempt}`} />
           <Body
             base64={failure.responseBody}
             type={contentTypeOf(failure.responseHeaders)}
-            label={`the body of the answer to ${attempt}`}
+            label={`the body of the answer: ${attempt}`}
           />
         </details>
       )}

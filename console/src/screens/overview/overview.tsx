@@ -11,7 +11,7 @@ import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { setFilter } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
-import { shortTime, Time } from '../../ui/time.tsx';
+import { Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
 import { emptyDraft } from '../publish/draft.ts';
 import { waitingFrom, waitingUntil } from './waiting.ts';
@@ -77,17 +77,16 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
   );
 }
 
-function Today({ of: { today, inFlight, deadLetters } }: { readonly of: Stats }) {
+function Today({ of: { today } }: { readonly of: Stats }) {
   return (
     <Card title="Today, UTC">
       <div class="figures">
         <Figure name="Accepted">{count(today.accepted)}</Figure>
         <Figure name="Delivered">{count(today.delivered)}</Figure>
         <Figure name="Failed">{count(today.failed)}</Figure>
-        <Figure name="In flight now">{count(inFlight)}</Figure>
-        <Figure name="Dead letters now">
-          <a href={href(['dead-letters'])}>{count(deadLetters)}</a>
-        </Figure>
+        <Figure name="Cancelled">{count(today.cancelled)}</Figure>
+        <Figure name="Requests to the API">{count(today.calls)}</Figure>
+        <Figure name="Received">{bytes(today.bytes)}</Figure>
       </div>
     </Card>
   );
@@ -103,8 +102,6 @@ function Limits({ of: { today, month, limits, inFlight, deadLetters } }: { reado
         <Meter label="Deliveries in flight" value={inFlight} most={limits.max_global_parallelism} />
         <Meter label="Dead letters" value={deadLetters} most={limits.max_dlq_size} />
         <Meter label="Cost this month" value={month.cost} most={month.budget} show={dollars} />
-        <Meter label="Messages this month, with callbacks" value={month.messages} />
-        <Meter label="Received this month" value={month.bytes} show={bytes} />
       </div>
     </Card>
   );
@@ -121,7 +118,7 @@ function Course({ of: { days, hours }, place }: { readonly of: Stats; readonly p
   const [flows, names, waiting] =
     over === 'days'
       ? [days, days.map(({ day }) => day), waitingByDay]
-      : [hours, hours.map(({ hour }) => shortTime(hour)), waitingUntil(hours, waitingByDay.at(-1) ?? 0)];
+      : [hours, hours.map(({ hour }) => timeToMinute(hour)), waitingUntil(hours, waitingByDay.at(-1) ?? 0)];
   return (
     <Card
       title="Delivered, failed and waiting"
@@ -158,7 +155,16 @@ function Course({ of: { days, hours }, place }: { readonly of: Stats; readonly p
 function Failing({ hasNone }: { readonly hasNone: boolean }) {
   const { answer, error, again } = useAsked(deadLetterCount, hasNone ? undefined : { path: 'v2/dlq/count' });
   return (
-    <Card title="What fails most">
+    <Card
+      title="What fails most"
+      actions={
+        hasNone ? undefined : (
+          <ButtonLink kind="quiet" href={href(['dead-letters'])}>
+            All dead letters
+          </ButtonLink>
+        )
+      }
+    >
       {hasNone && <p class="hint">There are no dead letters.</p>}
       {error !== undefined && <Failure error={error} again={again} />}
       {answer && (

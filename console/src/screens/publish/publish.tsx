@@ -113,7 +113,8 @@ function Form({ initial }: { readonly initial: Draft }) {
           />
           {text('destination', 'Destination', {
             required: true,
-            placeholder: 'https://example.com/orders, or the name of a URL group',
+            placeholder: 'https://example.com/orders',
+            hint: 'A URL, or the name of a URL group.',
           })}
         </div>
         {draft.bodyBase64 === undefined ? (
@@ -188,15 +189,15 @@ function Form({ initial }: { readonly initial: Draft }) {
           }}
         />
       </Card>
-      <div class="actions">
+      <div class="aside">
         <Button type="submit" kind="main" isBusy={action.isRunning}>
           Publish
         </Button>
         {action.error !== undefined && Object.keys(problems).length === 0 && (
           <p class="wrong">{action.error}</p>
         )}
+        <Code draft={draft} />
       </div>
-      <Code draft={draft} />
     </form>
   );
 }
@@ -216,7 +217,6 @@ function Code({ draft }: { readonly draft: Draft }) {
   return (
     <Card
       title="As code"
-      class="as-code"
       actions={writers.map(([name], index) => (
         <Button
           key={name}
