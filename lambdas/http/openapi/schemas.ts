@@ -55,6 +55,7 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   Scheduled: answers.scheduled,
+  ExplainedCron: answers.explainedCron,
   TriggerItem: triggerItem,
   TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),
   StartedRun: workflows.startedRun,
