@@ -20,6 +20,7 @@ export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown
   schedules: () => import('../../lambdas/handlers/schedules.ts'),
   workflows: () => import('../../lambdas/handlers/workflows.ts'),
   keys: () => import('../../lambdas/handlers/keys.ts'),
+  stats: () => import('../../lambdas/handlers/stats.ts'),
   description: () => import('../../lambdas/handlers/description.ts'),
   console: () => import('../../lambdas/handlers/console.ts'),
   accounts: () => import('../../lambdas/handlers/accounts.ts'),

@@ -79,7 +79,7 @@ const accountWith = (fields: Partial<Account> = {}): Account =>
 
 async function counted({ usageOf }: Process, { id }: Account): Promise<number> {
   const day = dayOf(Date.now());
-  return (await usageOf(id, day)).get(day)?.requests ?? 0;
+  return (await usageOf(id, day, day)).get(day)?.requests ?? 0;
 }
 
 describe('the count of a day', () => {
@@ -195,7 +195,7 @@ describe('the count of a day', () => {
     vi.setSystemTime(Date.parse('2026-11-21T00:00:01Z'));
     outcomes.push(await one.send(account, 3), await one.send(account));
     expect(outcomes).toEqual([true, false, true, false]);
-    const days = await one.usageOf(account.id, '2026-11');
+    const days = await one.usageOf(account.id, '2026-11-01', '2026-11-31');
     expect([...days].map(([day, { requests }]) => [day, requests])).toEqual([
       ['2026-11-20', 3],
       ['2026-11-21', 3],
