@@ -14,7 +14,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
 import { emptyDraft } from '../publish/draft.ts';
-import { waitingFrom, waitingUntil } from './waiting.ts';
+import { waitingByDay, waitingByHour } from './waiting.ts';
 
 type Stats = Readable<z.infer<typeof ownStats>>;
 
@@ -85,7 +85,6 @@ function Today({ of: { today } }: { readonly of: Stats }) {
         <Figure name="Delivered">{count(today.delivered)}</Figure>
         <Figure name="Failed">{count(today.failed)}</Figure>
         <Figure name="Cancelled">{count(today.cancelled)}</Figure>
-        <Figure name="Requests to the API">{count(today.calls)}</Figure>
         <Figure name="Received">{bytes(today.bytes)}</Figure>
       </div>
     </Card>
@@ -97,7 +96,7 @@ const dollars = (value: number): string => `$${value.toFixed(2)}`;
 function Limits({ of: { today, month, limits, inFlight, deadLetters } }: { readonly of: Stats }) {
   return (
     <Card title="Limits">
-      <div class="grid">
+      <div class="fields">
         <Meter label="Messages today" value={today.requests} most={limits.max_requests_per_day} />
         <Meter label="Deliveries in flight" value={inFlight} most={limits.max_global_parallelism} />
         <Meter label="Dead letters" value={deadLetters} most={limits.max_dlq_size} />
@@ -112,13 +111,13 @@ const spans = [
   ['days', '30 days'],
 ] as const;
 
-function Course({ of: { days, hours }, place }: { readonly of: Stats; readonly place: Place }) {
+function Course({ of, place }: { readonly of: Stats; readonly place: Place }) {
+  const { days, hours } = of;
   const over = place.query.get('over') ?? '';
-  const waitingByDay = waitingFrom(days);
   const [flows, names, waiting] =
     over === 'days'
-      ? [days, days.map(({ day }) => day), waitingByDay]
-      : [hours, hours.map(({ hour }) => timeToMinute(hour)), waitingUntil(hours, waitingByDay.at(-1) ?? 0)];
+      ? [days, days.map(({ day }) => day), waitingByDay(of)]
+      : [hours, hours.map(({ hour }) => timeToMinute(hour)), waitingByHour(of)];
   return (
     <Card
       title="Delivered, failed and waiting"

@@ -72,9 +72,9 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
     ...(isJson
       ? [['body', JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')] as const]
       : bodyBase64 !== undefined
-        ? [['body', `Buffer.from(${literal(bodyBase64)}, "base64")`] as const]
-        : // A text gets a type by itself, bytes do not.
-          text('body', (body) => (contentType === '' ? `Buffer.from(${literal(body)})` : literal(body)))),
+        ? [['body', `new Blob([Buffer.from(${literal(bodyBase64)}, "base64")])`] as const]
+        : // A text gets a type by itself, a blob does not.
+          text('body', (body) => (contentType === '' ? `new Blob([${literal(body)}])` : literal(body)))),
     ...(headers.size === 0
       ? []
       : [

@@ -15,7 +15,7 @@ const longestArgument = 100_000;
  */
 export function curlOf(draft: Draft, baseUrl: string): string {
   const { path, headers, query, body = '', bodyBase64 } = requestOf(draft);
-  const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
+  const search = query.map((pair) => pair.map(encodeURIComponent).join('=')).join('&');
   const url = `${baseUrl}/${path}${search === '' ? '' : `?${search}`}`;
   // No shell has an argument with a zero byte, and `printf`, which is part of the shell, takes an argument of any length.
   const base64 = bodyBase64 ?? (body.includes('\0') ? base64Of(body) : undefined);

@@ -94,7 +94,7 @@ export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, no
     period: String(message.period ?? ''),
     callback: message.callback ?? '',
     failureCallback: message.failureCallback ?? '',
-    label: message.labels?.join(',') ?? '',
+    label: message.labels?.join(', ') ?? '',
   };
 }
 
