@@ -106,14 +106,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.endSchedules(),
     ],
     keys: [...answer, rights.on('accounts', 'PutItem')],
-    stats: [
-      ...answer,
-      // The log, and the counts that are made of it.
-      rights.queryIndex('messages', 'log'),
-      rights.on('usage', 'GetItem', 'PutItem'),
-      rights.on('lanes', 'GetItem'),
-      rights.on('dlq', 'GetItem'),
-    ],
+    stats: [...answer, ...rights.countOutcomes(), rights.on('lanes', 'GetItem'), rights.on('dlq', 'GetItem')],
     description: [],
     console: [],
   };

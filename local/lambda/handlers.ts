@@ -1,9 +1,9 @@
 import type { ApiFunction } from '../../lambdas/http/routes.ts';
-import type { queues } from '../../lambdas/resources.ts';
+import type { queues, TimedFunction } from '../../lambdas/resources.ts';
 
 /** The functions that queues feed. */
 export type QueueFunction = Exclude<(typeof queues)[keyof typeof queues]['handler'], undefined>;
-export type FunctionName = ApiFunction | QueueFunction;
+export type FunctionName = ApiFunction | QueueFunction | TimedFunction;
 
 /**
  * The modules of the functions. They are loaded late, since handlers read their settings when they are loaded. The paths are
@@ -27,5 +27,6 @@ export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown
   deliver: () => import('../../lambdas/handlers/deliver.ts'),
   deliverAlone: () => import('../../lambdas/handlers/deliverAlone.ts'),
   fire: () => import('../../lambdas/handlers/fire.ts'),
+  countOutcomes: () => import('../../lambdas/handlers/countOutcomes.ts'),
   followAccount: () => import('../../lambdas/handlers/followAccount.ts'),
 };

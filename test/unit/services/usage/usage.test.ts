@@ -200,6 +200,22 @@ describe('the count of a day', () => {
       ['2026-11-20', 3],
       ['2026-11-21', 3],
     ]);
+    const hours = [...days.values()].map(({ messagesOfHours }) => messagesOfHours);
+    expect([hours[0]?.[23], hours[1]?.[0]]).toEqual([3, 3]);
+  });
+
+  it('is counted by the hour, too, and what a process adds after midnight in the last hour of its day', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T22:00:00Z') });
+    const one = await startProcess();
+    const account = accountWith();
+    for (let number = 0; number < 100; number += 1) await one.send(account);
+    const day = '2026-11-20';
+    const before = (await one.usageOf(account.id, day, day)).get(day);
+    expect(before?.messagesOfHours[22]).toBe(before?.messages);
+    vi.setSystemTime(Date.parse('2026-11-21T05:00:00Z'));
+    await one.send(account);
+    const after = (await one.usageOf(account.id, day, day)).get(day);
+    expect(after?.messagesOfHours[23]).toBe((after?.messages ?? 0) - (before?.messages ?? 0));
   });
 });
 
