@@ -38,22 +38,38 @@ export class Refusal extends Error {
 
 /** Makes a path of a template's literal parts and encoded variables: ``path`v2/messages/${id}` ``. */
 export const path = (parts: TemplateStringsArray, ...variables: readonly string[]): string =>
-  parts.reduce((made, part, index) => made + encodeURIComponent(variables[index - 1] ?? '') + part);
+  parts.reduce((made, part, index) => made + segment(variables[index - 1] ?? '') + part);
+
+/** A URL drops the segments `.` and `..`, encoded or not, and would name something else. Encoded twice they name nothing. */
+const segment = (text: string): string =>
+  /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text);
 
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
 
 /** A request of the console may take as long as the gateway lets the API take, and a little more. */
 const patienceMs = 35_000;
 
+/** An answer, and the query of the next page where it is a page of a list that goes on. */
+export interface Answered<Shape extends z.ZodMiniType> {
+  readonly answer: Readable<z.infer<Shape>>;
+  readonly next: URLSearchParams | undefined;
+}
+
+/** Asks the API with the credentials of this tab, for an answer alone: see {@link askPage}. */
+export const ask = async <Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request,
+): Promise<Readable<z.infer<Shape>>> => (await askPage(shape, request)).answer;
+
 /**
  * Asks the API with the credentials of this tab.
  *
  * @throws Refusal with the API's sentence. One of the credentials also ends the session.
  */
-export async function ask<Shape extends z.ZodMiniType>(
+export async function askPage<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request,
-): Promise<Readable<z.infer<Shape>>> {
+): Promise<Answered<Shape>> {
   const api = request.api ?? 'messaging';
   try {
     return await askAs(credentialsOf(api) ?? '', shape, request);
@@ -63,12 +79,26 @@ export async function ask<Shape extends z.ZodMiniType>(
   }
 }
 
+/** Asks for the pages of a list, or for the parts of a change of many, one after another until the end. */
+export async function* pagesOf<Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request,
+): AsyncGenerator<Readable<z.infer<Shape>>, undefined> {
+  let query = request.query;
+  for (;;) {
+    const { answer, next } = await askPage(shape, { ...request, ...(query && { query }) });
+    yield answer;
+    if (next === undefined) return;
+    query = next;
+  }
+}
+
 /** Asks the API with credentials that are not those of this tab: to try them. */
 export async function askAs<Shape extends z.ZodMiniType>(
   authorization: string,
   shape: Shape,
   { method = 'GET', path, query = {}, headers = [], body, signal }: Request,
-): Promise<Readable<z.infer<Shape>>> {
+): Promise<Answered<Shape>> {
   const url = new URL(path, base);
   for (const [name, value] of query instanceof URLSearchParams ? query : Object.entries(query)) {
     if (value !== undefined && value !== '') url.searchParams.append(name, String(value));
@@ -104,13 +134,30 @@ export async function askAs<Shape extends z.ZodMiniType>(
     throw new Refusal(response.status, `The service answered with status ${response.status}.`);
   }
   const read = shape.safeParse(json);
-  if (read.success) return read.data as Readable<z.infer<Shape>>;
+  if (read.success) {
+    return {
+      answer: read.data as Readable<z.infer<Shape>>,
+      next: nextOf(url.searchParams, json, response.headers),
+    };
+  }
   const [issue] = read.error.issues;
   const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
   throw new Refusal(
     response.status,
     `The answer is not as this page expects it. Load the page again: it may be older than the service.${where}`,
   );
+}
+
+/** Finds where a list goes on: most say it in their body, those that are arrays in a header, and accounts in a link. */
+function nextOf(query: URLSearchParams, page: unknown, headers: Headers): URLSearchParams | undefined {
+  const [, link] = /^<\?(.*)>; rel="next"$/.exec(headers.get('link') ?? '') ?? [];
+  if (link !== undefined) return new URLSearchParams(link);
+  const inBody = typeof page === 'object' && page !== null && 'cursor' in page ? page.cursor : undefined;
+  const cursor = typeof inBody === 'string' ? inBody : headers.get('svc-cursor');
+  if (cursor === null || cursor === '') return undefined;
+  const next = new URLSearchParams(query);
+  next.set('cursor', cursor);
+  return next;
 }
 
 function parsed(text: string): unknown {

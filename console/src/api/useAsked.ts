@@ -2,12 +2,14 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/api/answers.ts';
-import { ask, sentenceOf, type Request } from './client.ts';
+import { askPage, sentenceOf, type Request } from './client.ts';
 import { showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
   /** The last answer; the one before stays while the next is on its way. */
   readonly answer: T | undefined;
+  /** The query of the next page, where the answer is a page that another one follows. */
+  readonly next: URLSearchParams | undefined;
   /** Why the last try failed. */
   readonly error: string | undefined;
   readonly again: () => void;
@@ -29,7 +31,12 @@ export function useAsked<Shape extends z.ZodMiniType>(
 ): Asked<Readable<z.infer<Shape>>> {
   type T = Readable<z.infer<Shape>>;
   const key = request && keyOf(request);
-  const [state, setState] = useState<{ key?: string | undefined; answer?: T; error?: string }>({});
+  const [state, setState] = useState<{
+    key?: string | undefined;
+    answer?: T;
+    next?: URLSearchParams | undefined;
+    error?: string;
+  }>({});
   const [round, setRound] = useState(0);
   const latest = useRef({ shape, request });
   latest.current = { shape, request };
@@ -41,8 +48,8 @@ export function useAsked<Shape extends z.ZodMiniType>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
       try {
-        const answer = await ask(shape, { ...request, signal: ending.signal });
-        if (!ending.signal.aborted) setState({ key, answer });
+        const answered = await askPage(shape, { ...request, signal: ending.signal });
+        if (!ending.signal.aborted) setState({ key, ...answered });
       } catch (error) {
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
@@ -64,8 +71,8 @@ export function useAsked<Shape extends z.ZodMiniType>(
   const again = useCallback(() => {
     setRound((count) => count + 1);
   }, []);
-  const isOfNow = state.key === key;
-  return { answer: isOfNow ? state.answer : undefined, error: isOfNow ? state.error : undefined, again };
+  const { answer, next, error }: Omit<typeof state, 'key'> = state.key === key ? state : {};
+  return { answer, next, error, again };
 }
 
 const keyOf = ({ api, path, query, headers }: Request): string =>
@@ -93,23 +100,25 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   everyMs: number | undefined = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
-  const [rest, setRest] = useState<{ key?: string; items: readonly T[]; cursor?: string | undefined }>();
+  const [rest, setRest] = useState<{
+    key?: string;
+    items: readonly T[];
+    next?: URLSearchParams | undefined;
+  }>();
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
   const own = rest !== undefined && rest.key === key ? rest : undefined;
   const first = useAsked(shape, request, own === undefined ? everyMs : undefined);
   const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
-  const cursor = own === undefined ? cursorOf(first.answer) : own.cursor;
+  const next = own === undefined ? first.next : own.next;
 
   const more = async (): Promise<void> => {
-    if (request === undefined || key === undefined || cursor === undefined) return;
+    if (request === undefined || key === undefined || next === undefined) return;
     setLoading(true);
     setFailure(undefined);
     try {
-      const query = new URLSearchParams(queryPairs(request.query));
-      query.set('cursor', cursor);
-      const page = await ask(shape, { ...request, query });
-      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page)], cursor: cursorOf(page) });
+      const page = await askPage(shape, { ...request, query: next });
+      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page.answer)], next: page.next });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
@@ -118,7 +127,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   return {
     items: firstItems && [...firstItems, ...(own?.items ?? [])],
     error: failure ?? first.error,
-    more: cursor === undefined ? undefined : () => void more(),
+    more: next === undefined ? undefined : () => void more(),
     isLoading:
       isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
     again: () => {
@@ -127,16 +136,6 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     },
   };
 }
-
-const cursorOf = (page: unknown): string | undefined =>
-  typeof page === 'object' && page !== null && 'cursor' in page && typeof page.cursor === 'string'
-    ? page.cursor
-    : undefined;
-
-const queryPairs = (query: Request['query'] = {}): [string, string][] =>
-  (query instanceof URLSearchParams ? [...query] : Object.entries(query)).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
-  );
 
 export interface Action {
   readonly isRunning: boolean;
