@@ -293,6 +293,7 @@ const stateNames: ReadonlyMap<string, string> = new Map([
   ['STARTED', 'running'],
   ['PROGRESS', 'running'],
   ['INPROGRESS', 'running'],
+  ['SUCCESS', 'succeeded'],
   ['FAIL', 'failed'],
   ['passive', 'suspended'],
 ]);

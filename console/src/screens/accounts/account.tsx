@@ -6,7 +6,18 @@ import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act, Opens, Shown } from '../../ui/act.tsx';
-import { bytes, Card, count, countOf, Facts, Page, SelectField, State, TextField } from '../../ui/basics.tsx';
+import {
+  bytes,
+  Card,
+  count,
+  countOf,
+  Cut,
+  Facts,
+  Page,
+  SelectField,
+  State,
+  TextField,
+} from '../../ui/basics.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -131,7 +142,7 @@ function Details({ of }: { readonly of: Account }) {
             ['Region', of.region],
             ['Made', <Time at={of.creation_time * 1_000} />],
             ['Made by', of.created_by],
-            ['Deleted', of.deletion_time > 0 && <Time at={of.deletion_time * 1_000} />],
+            ['Deleted', of.deletion_time > 0 ? <Time at={of.deletion_time * 1_000} /> : undefined],
           ]}
         />
       </Card>
@@ -167,7 +178,7 @@ function Details({ of }: { readonly of: Account }) {
           isMarked={(name) => isOwn(of, name)}
           columns={[
             { head: 'Limit', cell: (name) => <code>{name}</code> },
-            { head: 'Meaning', isWide: true, cell: (name) => limitTable[name].meaning },
+            { head: 'Meaning', isWide: true, cell: (name) => <Cut text={limitTable[name].meaning} /> },
             { head: 'Value', isNumber: true, cell: (name) => count(of[name]) },
             { head: 'Of the plan', isNumber: true, cell: (name) => count(limitTable[name][of.type]) },
           ]}

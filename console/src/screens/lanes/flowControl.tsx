@@ -46,6 +46,7 @@ function AllKeys({ place }: { readonly place: Place }) {
   const page = usePages(flowControls, request, (all) => all);
   const actions: Column<Key> = {
     head: 'Actions',
+    isNumber: true,
     cell: ({ flowControlKey, isPaused }) => (
       <Pause of="flowControl" name={flowControlKey} isPaused={isPaused} then={page.again} isQuiet />
     ),
@@ -134,12 +135,14 @@ function OneKey({ name }: { readonly name: string }) {
                 label={`In flight${one.isPinnedParallelism ? ', pinned' : ''}`}
                 value={one.parallelismCount}
                 most={one.parallelismMax}
+                isFullFine
               />
               {one.rateMax > 0 && (
                 <Meter
                   label={`Started within ${periodOf(one)}${one.isPinnedRate ? ', pinned' : ''}`}
                   value={one.rateCount}
                   most={one.rateMax}
+                  isFullFine
                 />
               )}
             </div>

@@ -20,6 +20,7 @@ export function GlobalParallelism() {
         label="Deliveries of the account in flight"
         value={answer?.parallelismCount ?? 0}
         most={answer?.parallelismMax}
+        isFullFine
       />
     </Card>
   );

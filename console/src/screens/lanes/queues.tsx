@@ -31,6 +31,7 @@ function AllQueues() {
   );
   const actions: Column<Queue> = {
     head: 'Actions',
+    isNumber: true,
     cell: ({ name, paused }) => <Pause of="queues" name={name} isPaused={paused} then={page.again} isQuiet />,
   };
   return (

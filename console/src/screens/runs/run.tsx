@@ -6,7 +6,7 @@ import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, change, Opens, Shown } from '../../ui/act.tsx';
-import { Card, countOf, Empty, Facts, Page, State, TextField } from '../../ui/basics.tsx';
+import { Card, Empty, Facts, Page, State, TextField } from '../../ui/basics.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { duration, Time } from '../../ui/time.tsx';
@@ -177,10 +177,11 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
   return (
     <>
       <Card>
+        <p class="actions">
+          <State state={run.workflowState} /> <code>{run.workflowUrl}</code>
+        </p>
         <Facts
           of={[
-            ['State', <State state={run.workflowState} />],
-            ['Workflow', <code>{run.workflowUrl}</code>],
             ['Started', <Time at={from} />],
             ['Took', until && duration(until - from)],
             ['Labels', run.labels?.join(', ')],
@@ -225,7 +226,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
                 ['State', <State state={failureFunction.state} />],
                 ['URL', <code>{failureFunction.url}</code>],
                 ['Status', failureFunction.responseStatus],
-                ['Tried again at most', countOf(failureFunction.maxRetries ?? 0, 'time')],
+                ['Retries, at most', failureFunction.maxRetries],
               ]}
             />
             <Errors of={failureFunction.errors} />

@@ -1,4 +1,5 @@
 /** Runs of workflows: all of them, or those that have failed and can be resumed. */
+import type { ComponentChildren } from 'preact';
 import { runDeadLetterPage, runPage } from '../../../../lambdas/api/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
@@ -66,38 +67,49 @@ const pageLength = 25;
 export function Runs({ place }: { readonly place: Place }) {
   const [, id] = place.path;
   if (id !== undefined) return <OneRun place={place} id={id} />;
-  const isFailed = place.query.get('list') === 'failed';
-  return (
-    <Page title="Workflow runs">
-      <nav class="tabs" aria-label="Lists">
-        <a href={href(['runs'])} aria-current={isFailed ? undefined : 'page'}>
-          All runs
-        </a>
-        <a href={href(['runs'], { list: 'failed' })} aria-current={isFailed ? 'page' : undefined}>
-          Failed, can be resumed
-        </a>
-      </nav>
-      {isFailed ? <FailedRuns key="failed" place={place} /> : <AllRuns key="all" place={place} />}
-    </Page>
-  );
+  return place.query.get('list') === 'failed' ? <FailedRuns place={place} /> : <AllRuns place={place} />;
 }
+
+interface ListProps {
+  readonly place: Place;
+  readonly fields: readonly FilterField[];
+  /** What changes all that match. */
+  readonly actions: ComponentChildren;
+  readonly isFailed?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** The frame of both lists. */
+const List = ({ place, fields, actions, isFailed = false, children }: ListProps) => (
+  <Page title="Workflow runs" actions={useMayWrite() && actions}>
+    <nav class="tabs" aria-label="Lists">
+      <a href={href(['runs'])} aria-current={isFailed ? undefined : 'page'}>
+        All runs
+      </a>
+      <a href={href(['runs'], { list: 'failed' })} aria-current={isFailed ? 'page' : undefined}>
+        Failed, can be resumed
+      </a>
+    </nav>
+    <FilterBar place={place} fields={fields} />
+    {children}
+  </Page>
+);
 
 const noMatch = <Empty title="No run matches these filters." />;
 
 function AllRuns({ place }: { readonly place: Place }) {
-  const mayWrite = useMayWrite();
   const query = filtersOf(place, fieldsOfAll);
   query.set('count', String(pageLength));
   query.set('trimBody', '-1');
   const list = usePages(runPage, { path: 'v2/workflows/logs', query }, ({ runs }) => runs);
   return (
-    <>
-      <FilterBar place={place} fields={fieldsOfAll} />
-      {mayWrite && list.items?.length !== 0 && (
-        <div class="actions">
-          <CancelAll query={filtersOf(place, fieldsOfAll)} then={list.again} />
-        </div>
-      )}
+    <List
+      place={place}
+      fields={fieldsOfAll}
+      actions={
+        list.items?.length !== 0 && <CancelAll query={filtersOf(place, fieldsOfAll)} then={list.again} />
+      }
+    >
       <Listed
         list={list}
         empty={
@@ -139,22 +151,24 @@ function AllRuns({ place }: { readonly place: Place }) {
           />
         )}
       </Listed>
-    </>
+    </List>
   );
 }
 
 function FailedRuns({ place }: { readonly place: Place }) {
-  const mayWrite = useMayWrite();
   const request = { path: 'v2/workflows/dlq', query: filtersOf(place, fieldsOfFailed) };
   const list = usePages(runDeadLetterPage, request, ({ messages }) => messages);
   return (
-    <>
-      <FilterBar place={place} fields={fieldsOfFailed} />
-      {mayWrite && list.items?.length !== 0 && (
-        <div class="actions">
+    <List
+      place={place}
+      fields={fieldsOfFailed}
+      actions={
+        list.items?.length !== 0 && (
           <ChangeFailed query={filtersOf(place, fieldsOfFailed)} then={list.again} />
-        </div>
-      )}
+        )
+      }
+      isFailed
+    >
       <Listed
         list={list}
         empty={
@@ -194,6 +208,6 @@ function FailedRuns({ place }: { readonly place: Place }) {
           />
         )}
       </Listed>
-    </>
+    </List>
   );
 }

@@ -1,6 +1,6 @@
 /** The steps of a run on a time line: a row for each, those of a parallel group together. */
 import { href, type Place } from '../../place.ts';
-import { Card, countOf, Empty, Facts, State, toneOf } from '../../ui/basics.tsx';
+import { Card, Empty, Facts, State, toneOf } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { duration, Time, useNow } from '../../ui/time.tsx';
 import { hrefOf } from './rerun.tsx';
@@ -12,9 +12,10 @@ interface TimelineProps {
 }
 
 export function Timeline({ run, place }: TimelineProps) {
-  const groups = timelineOf(run, useNow());
-  const begun = run.workflowRunCreatedAt;
-  const length = Math.max(1, ...groups.flat().map(({ until }) => until - begun));
+  const now = useNow();
+  const groups = timelineOf(run, now);
+  const { workflowRunCreatedAt: begun, workflowRunCompletedAt: ended = now } = run;
+  const length = Math.max(1, ended - begun);
   const rowOf = (bar: Bar) => <Row key={bar.key} bar={bar} begun={begun} length={length} place={place} />;
   return (
     <Card title="Steps">
@@ -81,19 +82,19 @@ function Row({ bar: { key, step, from, until }, begun, length, place }: RowProps
         <span class="number">{duration(until - from)}</span>
         <State state={step.state} />
       </div>
-      {isOpen && <Details step={step} from={from} />}
+      {isOpen && <Details bar={{ key, step, from, until }} />}
     </li>
   );
 }
 
 /** The type of a step in words: `WaitForWebhook` is `wait for webhook`. */
-const wordsOf = (type = 'next'): string => type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+const wordsOf = (type = ''): string => type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 
 /** Whether nothing was computed for all of the step's time. */
 const isWaiting = ({ stepType, state }: Step): boolean =>
   /^(Sleep|Wait)/.test(stepType ?? '') && (state === 'STEP_SUCCESS' || state === 'STEP_PROGRESS');
 
-function Details({ step, from }: { readonly step: Step; readonly from: number }) {
+function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   const { invokedWorkflowRunId: invoked, invokedWorkflowCreatedAt: invokedAt = 0 } = step;
   const timeOf = (at: number | undefined) => at && <Time at={at} isExact />;
   const bodies: readonly (readonly [string, string | undefined])[] = [
@@ -106,8 +107,8 @@ function Details({ step, from }: { readonly step: Step; readonly from: number })
       <Facts
         of={[
           ['Began', timeOf(from)],
-          ['Recorded', timeOf(step.createdAt)],
-          ['Tried again at most', countOf(step.retries, 'time')],
+          ['Ended', timeOf(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
+          ['Retries, at most', step.retries],
           ['Retry delay', step.retryDelay],
           ['Next attempt', timeOf(step.nextDeliveryTime)],
           ['Sleeps for', step.sleepFor && duration(step.sleepFor)],
@@ -116,7 +117,7 @@ function Details({ step, from }: { readonly step: Step; readonly from: number })
           ['For at most', step.waitTimeoutDuration],
           ['Goes on without it', timeOf(step.waitTimeoutDeadline)],
           [
-            'Ended',
+            'Went on',
             step.waitTimeout === undefined
               ? undefined
               : step.waitTimeout
@@ -145,10 +146,10 @@ function Details({ step, from }: { readonly step: Step; readonly from: number })
 /** Attempts that failed, the oldest first. */
 export const Errors = ({ of = [] }: { readonly of?: Step['errors'] }) => (
   <>
-    {of.map(({ time, status, error, body }) => (
+    {of.map(({ time, error, body }) => (
       <div key={time}>
         <p class="wrong">
-          <Time at={time} isExact /> {status > 0 && status} {error}
+          <Time at={time} isExact />: {error}
         </p>
         {body !== '' && <Body label="answer" text={body} />}
       </div>

@@ -85,6 +85,7 @@ const keyOf = ({ name, url }: Endpoint): string => name ?? url;
 
 const actionsOf = (group: Group, then: () => void): Column<Endpoint> => ({
   head: 'Actions',
+  isNumber: true,
   cell: (endpoint) => (
     <>
       <Opens name="Edit" kind="quiet" label={`Edit ${keyOf(endpoint)}`} then={then}>
