@@ -1,11 +1,14 @@
 import { ConfigReader } from '../api/dialect.ts';
+import { badRequest } from '../domain/httpError.ts';
 import { parseName } from '../domain/names.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
+import { readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
 import { createSchedule, deleteSchedule, pauseSchedule } from '../services/schedule/schedules.ts';
+import { explainCron } from '../services/schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
 
 const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
@@ -38,4 +41,11 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),
   'POST /v2/schedules/{schedule}/resume': setPaused(false),
   'PATCH /v2/schedules/{schedule}/resume': setPaused(false),
+  'GET /v2/cron': async (call) => {
+    const { expression } = readQuery(call, ['expression']);
+    if (expression === undefined) {
+      throw badRequest('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
+    }
+    return ok(await explainCron(expression));
+  },
 });

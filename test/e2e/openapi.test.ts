@@ -132,9 +132,14 @@ describe('the API’s description', () => {
     const later = { headers: { ...withCallbacks, 'svc-delay': '10m' }, body: '{}' };
     const one = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
     const other = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
+    await ask('GET', '/v2/messages');
+    await ask('GET', '/v2/messages?state=ALL');
     await ask('GET', `/v2/messages/${one}`);
+    await ask('GET', `/v2/messages/${one}?state=ALL`);
     await ask('DELETE', `/v2/messages/${one}`);
     await ask('DELETE', '/v2/messages', { body: { messageIds: [other] } });
+    await ask('GET', `/v2/messages/${other}?state=ALL`);
+    await ask('POST', `/v2/messages/${other}/publish`, { headers: { 'svc-delay': '10m' } });
 
     const [first = '', second = ''] = await deadLettersOf(failing.url, 3);
     await ask('GET', `/v2/dlq/${first}`);
@@ -146,6 +151,7 @@ describe('the API’s description', () => {
     const cron = { ...withCallbacks, 'svc-cron': '0 0 29 2 *', 'svc-schedule-id': group };
     await ask('POST', `/v2/schedules/${ok.url}`, { headers: cron, body: '{}' });
     await ask('GET', '/v2/schedules');
+    await ask('GET', `/v2/cron?expression=${encodeURIComponent('*/5 * * * *')}`);
     await ask('GET', `/v2/schedules/${group}`);
     for (const action of ['pause', 'resume']) {
       for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);
@@ -205,8 +211,17 @@ describe('the description’s refusals', () => {
     [404, 'POST', '/v2/enqueue/mail/unknown'],
     [400, 'POST', '/v2/batch', { body: {} }],
     [400, 'POST', '/v2/batch', { body: '{' }],
+    [400, 'GET', '/v2/messages?state=DONE'],
+    [400, 'GET', '/v2/messages?count=500'],
     [404, 'GET', `/v2/messages/${messageId}`],
+    [404, 'GET', `/v2/messages/${messageId}?state=ALL`],
+    [400, 'GET', `/v2/messages/${messageId}?state=DELIVERED`],
     [404, 'DELETE', `/v2/messages/${messageId}`],
+    [400, 'POST', `/v2/messages/${messageId}/publish`, { headers: many }],
+    [400, 'POST', `/v2/messages/${messageId}/publish`, { body: 'again' }],
+    [403, 'POST', `/v2/messages/${messageId}/publish`, { headers: { 'svc-callback': inside } }],
+    [404, 'POST', `/v2/messages/${messageId}/publish`],
+    [412, 'POST', `/v2/messages/${messageId}/publish`, { headers: six }],
     [400, 'DELETE', '/v2/messages?label='],
     [400, 'GET', '/v2/logs?count=500'],
     [400, 'GET', `/v2/logs?cursor=${none}`],

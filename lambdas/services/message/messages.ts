@@ -9,7 +9,7 @@ import { badRequest, notFound, quote } from '../../domain/httpError.ts';
 import { eachOf } from '../../domain/lists.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import type { Message } from '../../domain/message/message.ts';
-import { bodyRecord, messageRecord } from '../../api/records.ts';
+import { bodyRecord, messageRecord, standingRecord } from '../../api/records.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
 import { listMessages, type ListedMessage } from '../../stores/message/list.ts';
@@ -19,6 +19,7 @@ import { isNewer, shardsOf } from '../../stores/shards.ts';
 import { isFarFrom, withdrawFar } from '../../transport/work.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
 import { idRows, merged, onEach, placeAt, rangeOf } from '../pages.ts';
+import { loadAccepted, loadKeptBody } from './kept.ts';
 
 const noSuchMessage = (messageId: string): Error =>
   notFound(`There is no message ${quote(messageId)} that waits for its delivery.`);
@@ -42,6 +43,25 @@ export async function getMessage(
     ...bodyRecord(body, message.redaction, bodies),
     retried: attempts.length,
     nextDeliveryTime: attempts.at(-1)?.nextDeliveryAt ?? message.notBefore,
+  }));
+}
+
+/**
+ * Reads a message whether it waits or has ended, with its body as long as that is kept.
+ *
+ * @throws HttpError 404 for one that is not there
+ */
+export async function getMessageInAnyState(
+  account: Account,
+  messageId: string,
+): Promise<Answer<typeof answers.messageInAnyState>> {
+  const history = await loadAccepted(account, messageId);
+  const { message } = history;
+  const body = await loadKeptBody(history);
+  return fitting((bodies) => ({
+    ...messageRecord(message),
+    ...(body && bodyRecord(body, message.redaction, bodies)),
+    ...standingRecord(history),
   }));
 }
 
@@ -116,8 +136,8 @@ export async function cancelMessages(
     isNewer,
   );
   // Those of runs are cancelled with their run.
-  const isWanted = ({ isOver: hasEnded, message }: ListedMessage): boolean =>
-    !hasEnded && message.workflow === undefined;
+  const isWanted = (listed: ListedMessage): boolean =>
+    !isOver(listed) && listed.message.workflow === undefined;
   // The published clients send a count of 100, the length of a page, where they mean all.
   const count = filter.count === undefined || filter.count === longestPage ? Infinity : filter.count;
   const cursor = await onEach(
@@ -126,8 +146,8 @@ export async function cancelMessages(
     { count, atOnce: bulkAtOnce },
     (row) => (isWanted(row) && matches(filter, filterable(row.message)) ? row : undefined),
     (some) =>
-      eachOf(some, bulkAtOnce, async ({ message, last }) => {
-        if (await withdraw(message, last)) cancelled += 1;
+      eachOf(some, bulkAtOnce, async ({ message, attempts }) => {
+        if (await withdraw(message, attempts.at(-1))) cancelled += 1;
       }),
   );
   return { cancelled, cursor };
