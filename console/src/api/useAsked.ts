@@ -2,14 +2,14 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/api/answers.ts';
-import { askPage, sentenceOf, type Request } from './client.ts';
+import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
 import { showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
   /** The last answer; the one before stays while the next is on its way. */
   readonly answer: T | undefined;
-  /** The query of the next page, where the answer is a page that another one follows. */
-  readonly next: URLSearchParams | undefined;
+  /** Where a list goes on. */
+  readonly cursor: string | undefined;
   /** Why the last try failed. */
   readonly error: string | undefined;
   readonly again: () => void;
@@ -34,7 +34,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
   const [state, setState] = useState<{
     key?: string | undefined;
     answer?: T;
-    next?: URLSearchParams | undefined;
+    cursor?: string | undefined;
     error?: string;
   }>({});
   const [round, setRound] = useState(0);
@@ -48,8 +48,8 @@ export function useAsked<Shape extends z.ZodMiniType>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
       try {
-        const answered = await askPage(shape, { ...request, signal: ending.signal });
-        if (!ending.signal.aborted) setState({ key, ...answered });
+        const page = await askForPage(shape, { ...request, signal: ending.signal });
+        if (!ending.signal.aborted) setState({ key, ...page });
       } catch (error) {
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
@@ -71,8 +71,8 @@ export function useAsked<Shape extends z.ZodMiniType>(
   const again = useCallback(() => {
     setRound((count) => count + 1);
   }, []);
-  const { answer, next, error }: Omit<typeof state, 'key'> = state.key === key ? state : {};
-  return { answer, next, error, again };
+  const { answer, cursor, error } = state.key === key ? state : {};
+  return { answer, cursor, error, again };
 }
 
 const keyOf = ({ api, path, query, headers }: Request): string =>
@@ -100,25 +100,21 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   everyMs: number | undefined = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
-  const [rest, setRest] = useState<{
-    key?: string;
-    items: readonly T[];
-    next?: URLSearchParams | undefined;
-  }>();
+  const [rest, setRest] = useState<{ key?: string; items: readonly T[]; cursor?: string | undefined }>();
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
   const own = rest !== undefined && rest.key === key ? rest : undefined;
   const first = useAsked(shape, request, own === undefined ? everyMs : undefined);
   const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
-  const next = own === undefined ? first.next : own.next;
+  const cursor = own === undefined ? first.cursor : own.cursor;
 
   const more = async (): Promise<void> => {
-    if (request === undefined || key === undefined || next === undefined) return;
+    if (request === undefined || key === undefined || cursor === undefined) return;
     setLoading(true);
     setFailure(undefined);
     try {
-      const page = await askPage(shape, { ...request, query: next });
-      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page.answer)], next: page.next });
+      const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
+      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page.answer)], cursor: page.cursor });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
@@ -127,7 +123,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   return {
     items: firstItems && [...firstItems, ...(own?.items ?? [])],
     error: failure ?? first.error,
-    more: next === undefined ? undefined : () => void more(),
+    more: cursor === undefined ? undefined : () => void more(),
     isLoading:
       isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
     again: () => {
