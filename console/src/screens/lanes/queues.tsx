@@ -35,14 +35,13 @@ function AllQueues() {
     cell: ({ name, paused }) => <Pause of="queues" name={name} isPaused={paused} then={page.again} isQuiet />,
   };
   return (
-    <Page title="Queues" actions={page.items?.length !== 0 && make}>
+    <Page title="Queues" actions={make}>
       <GlobalParallelism />
       <Listed
         list={page}
         empty={
           <Empty title="No queues yet.">
             <p>Messages of a queue go one after another. The first message to a queue makes it, too.</p>
-            {make}
           </Empty>
         }
       >

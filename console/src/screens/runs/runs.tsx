@@ -106,9 +106,7 @@ function AllRuns({ place }: { readonly place: Place }) {
     <List
       place={place}
       fields={fieldsOfAll}
-      actions={
-        list.items?.length !== 0 && <CancelAll query={filtersOf(place, fieldsOfAll)} then={list.again} />
-      }
+      actions={<CancelAll query={filtersOf(place, fieldsOfAll)} then={list.again} />}
     >
       <Listed
         list={list}
@@ -162,11 +160,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
     <List
       place={place}
       fields={fieldsOfFailed}
-      actions={
-        list.items?.length !== 0 && (
-          <ChangeFailed query={filtersOf(place, fieldsOfFailed)} then={list.again} />
-        )
-      }
+      actions={<ChangeFailed query={filtersOf(place, fieldsOfFailed)} then={list.again} />}
       isFailed
     >
       <Listed

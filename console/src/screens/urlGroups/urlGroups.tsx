@@ -25,13 +25,12 @@ function Groups() {
     </Opens>
   );
   return (
-    <Page title="URL groups" actions={list.items?.length !== 0 && make}>
+    <Page title="URL groups" actions={make}>
       <Listed
         list={list}
         empty={
           <Empty title="No URL groups yet.">
-            <p>A message to a group goes to each of its endpoints.</p>
-            {make}
+            <p>Make one: a message to it goes to each of its endpoints.</p>
           </Empty>
         }
       >
