@@ -87,12 +87,18 @@ export interface Paged<T> {
   /** Loads the next page; undefined at the end. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
+  /** Whether further pages were loaded: then new entries do not appear, and of very many the first are gone. */
+  readonly isFurther: boolean;
+  /** Begins again with the first page. */
   readonly again: () => void;
 }
 
+/** A page with more rows than these becomes slow. */
+const mostShown = 1_000;
+
 /**
  * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
- * page was loaded: entries that somebody reads do not move.
+ * page was loaded: entries that somebody reads do not move. Of very many entries the last to be loaded are shown.
  *
  * @param itemsOf a page's entries
  */
@@ -103,12 +109,16 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   everyMs = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
-  const [rest, setRest] = useState<{ key?: string; items: readonly T[]; cursor?: string | undefined }>();
+  const [loaded, setLoaded] = useState<{
+    readonly key: string;
+    readonly items: readonly T[];
+    readonly cursor: string | undefined;
+  }>();
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
-  const own = rest !== undefined && rest.key === key ? rest : undefined;
+  const own = loaded?.key === key ? loaded : undefined;
   const first = useAsked(shape, request, own === undefined ? everyMs : 0);
-  const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
+  const items = own?.items ?? (first.answer && itemsOf(first.answer));
   const cursor = own === undefined ? first.cursor : own.cursor;
 
   const more = async (): Promise<void> => {
@@ -117,20 +127,22 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     setFailure(undefined);
     try {
       const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
-      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page.answer)], cursor: page.cursor });
+      const all = [...(items ?? []), ...itemsOf(page.answer)];
+      setLoaded({ key, items: all.slice(-mostShown), cursor: page.cursor });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
     setLoading(false);
   };
   return {
-    items: firstItems && [...firstItems, ...(own?.items ?? [])],
+    items,
     error: failure ?? first.error,
     more: cursor === undefined ? undefined : () => void more(),
     isLoading:
       isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
+    isFurther: own !== undefined,
     again: () => {
-      setRest(undefined);
+      setLoaded(undefined);
       first.again();
     },
   };

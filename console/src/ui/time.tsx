@@ -67,14 +67,14 @@ export function away(ms: number, from: number): string {
 const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
-/** Makes a text of the present, in Unix milliseconds. Only a text that changes is drawn again: a page may have a thousand times. */
-export function useNow(textAt: (now: number) => string): string {
-  const [, setText] = useState(() => textAt(Date.now()));
-  const latest = useRef(textAt);
-  latest.current = textAt;
+/** What follows from the present, in Unix milliseconds. Only what changes is drawn again: a page may have a thousand times. */
+function useOfNow<T extends string | number>(at: (now: number) => T): T {
+  const [, setValue] = useState(() => at(Date.now()));
+  const latest = useRef(at);
+  latest.current = at;
   useEffect(() => {
     const tell = (now: number): void => {
-      setText(latest.current(now));
+      setValue(latest.current(now));
     };
     listeners.add(tell);
     ticking ??= setInterval(() => {
@@ -88,13 +88,16 @@ export function useNow(textAt: (now: number) => string): string {
       ticking = undefined;
     };
   }, []);
-  return textAt(Date.now());
+  return at(Date.now());
 }
+
+/** The present in Unix milliseconds, every second. */
+export const useNow = (): number => useOfNow((now) => now);
 
 /** @param at Unix milliseconds; NaN for never */
 export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {
   const isKnown = Math.abs(at) <= latest;
-  const text = useNow((now) => (isKnown ? (isExact ? shortTime(at) : away(at, now)) : 'never'));
+  const text = useOfNow((now) => (isKnown ? (isExact ? shortTime(at) : away(at, now)) : 'never'));
   if (!isKnown) return <span>{text}</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={exactTime(at)}>

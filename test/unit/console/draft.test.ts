@@ -93,14 +93,9 @@ describe('the request of a draft', () => {
 
 describe('what is wrong with a draft', () => {
   it.each<[string, Partial<Draft>, keyof Draft, RegExp]>([
-    [
-      'a line that is no header',
-      { headers: 'X-A: 1\nno colon' },
-      'headers',
-      /“no colon” is no header’s name/,
-    ],
-    ['a name with a space', { headers: 'X A: 1' }, 'headers', /“X A”/],
-    ['no name', { headers: ': 1' }, 'headers', /“”/],
+    ['a line that is no header', { headers: 'X-A: 1\nno colon' }, 'headers', /^“no colon” is no header/],
+    ['a name with a space', { headers: 'X A: 1' }, 'headers', /^“X A: 1” is no header/],
+    ['no name', { headers: ': 1' }, 'headers', /^“: 1” is no header/],
     [
       'the hash of a header',
       { headers: 'X-A: REDACTED:12' },

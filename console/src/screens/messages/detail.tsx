@@ -8,7 +8,6 @@ import {
   messageIdAnswer,
   messageInAnyState,
   messagePage,
-  nothing,
   type Readable,
 } from '../../../../lambdas/api/answers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -17,6 +16,7 @@ import { oftenMs, useAction, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Button, ButtonLink, Card, Copy, Facts, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
+import { change, Opens } from '../../ui/act.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed } from '../../ui/table.tsx';
 import { duration, Time } from '../../ui/time.tsx';
@@ -94,7 +94,6 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
 function Actions({ of, again }: { readonly of: Message; readonly again: () => void }) {
   const mayWrite = useMayWrite();
   const action = useAction();
-  const [isCancelling, setCancelling] = useState(false);
   const { messageId, workflowRunId } = of;
   const publishAgain = async (): Promise<undefined> => {
     const made = await ask(messageIdAnswer, { method: 'POST', path: path`v2/messages/${messageId}/publish` });
@@ -103,7 +102,7 @@ function Actions({ of, again }: { readonly of: Message; readonly again: () => vo
     go(place);
   };
   const cancel = async (): Promise<string> => {
-    await ask(nothing, { method: 'DELETE', path: path`v2/messages/${messageId}` });
+    await change({ method: 'DELETE', path: path`v2/messages/${messageId}` });
     return 'The message is cancelled.';
   };
   return (
@@ -114,33 +113,25 @@ function Actions({ of, again }: { readonly of: Message; readonly again: () => vo
       {mayWrite && workflowRunId === undefined && (
         <>
           {of.endedAt === undefined && (
-            <Button
-              onClick={() => {
-                setCancelling(true);
-              }}
-            >
-              Cancel
-            </Button>
+            <Opens name="Cancel" then={again}>
+              {(onClose) => (
+                <Confirm
+                  title="Cancel 1 message?"
+                  yes="Cancel the message"
+                  isDangerous
+                  work={cancel}
+                  onClose={onClose}
+                >
+                  <p>It will not be delivered. An attempt that is in flight may still arrive.</p>
+                </Confirm>
+              )}
+            </Opens>
           )}
           <ButtonLink href={href(['publish'], { message: messageId })}>Edit and publish</ButtonLink>
           <Button kind="main" isBusy={action.isRunning} onClick={() => void action.run(publishAgain)}>
             Publish again
           </Button>
         </>
-      )}
-      {isCancelling && (
-        <Confirm
-          title="Cancel 1 message?"
-          yes="Cancel the message"
-          isDangerous
-          work={cancel}
-          onClose={(isDone) => {
-            setCancelling(false);
-            if (isDone) again();
-          }}
-        >
-          <p>It will not be delivered. An attempt that is in flight may still arrive.</p>
-        </Confirm>
       )}
     </>
   );

@@ -6,13 +6,15 @@ import { useMayWrite } from '../../access.ts';
 import { baseUrl } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Button, ButtonLink, bytes, Card, count, Empty, Failure, Loading, Page } from '../../ui/basics.tsx';
+import { Button, ButtonLink, bytes, Card, count, Empty, Page } from '../../ui/basics.tsx';
+import { Shown } from '../../ui/act.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { setFilter } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
+import { statusOf } from '../messages/messageTable.tsx';
 import { emptyDraft } from '../publish/draft.ts';
 import { waitingByDay, waitingByHour } from './waiting.ts';
 
@@ -23,20 +25,23 @@ const everyMs = 10_000;
 
 /** `?over=days` shows 30 days in place of 48 hours. */
 export function Overview({ place }: { readonly place: Place }) {
-  const { answer, error, again } = useAsked(ownStats, { path: 'v2/stats' }, everyMs);
+  const stats = useAsked(ownStats, { path: 'v2/stats' }, everyMs);
   return (
     <Page title="Overview">
-      {error !== undefined && <Failure error={error} again={again} />}
-      {answer === undefined && error === undefined && <Loading />}
-      {answer && isUntouched(answer) && <Beginning />}
-      {answer && !isUntouched(answer) && (
-        <>
-          <Today of={answer} />
-          <Limits of={answer} />
-          <Course of={answer} place={place} />
-          <Failing hasNone={answer.deadLetters === 0} />
-        </>
-      )}
+      <Shown of={stats}>
+        {(of) =>
+          isUntouched(of) ? (
+            <Beginning />
+          ) : (
+            <>
+              <Today of={of} />
+              <Limits of={of} />
+              <Course of={of} place={place} />
+              <Failing hasNone={of.deadLetters === 0} />
+            </>
+          )
+        }
+      </Shown>
     </Page>
   );
 }
@@ -146,13 +151,19 @@ function Course({ of, place }: { readonly of: Stats; readonly place: Place }) {
       <p class="hint">
         Waiting is what was accepted and has not ended. What is accepted is counted to within a hundred, or a
         hundredth.
+        {of.countedUntil !== undefined && (
+          <>
+            {' '}
+            What ended after <Time at={of.countedUntil} isExact /> is being counted.
+          </>
+        )}
       </p>
     </Card>
   );
 }
 
 function Failing({ hasNone }: { readonly hasNone: boolean }) {
-  const { answer, error, again } = useAsked(deadLetterCount, hasNone ? undefined : { path: 'v2/dlq/count' });
+  const groups = useAsked(deadLetterCount, hasNone ? undefined : { path: 'v2/dlq/count' });
   return (
     <Card
       title="What fails most"
@@ -164,26 +175,30 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
         )
       }
     >
-      {hasNone && <p class="hint">There are no dead letters.</p>}
-      {error !== undefined && <Failure error={error} again={again} />}
-      {answer && (
-        <Table
-          caption="Dead letters by host and status, the most frequent first"
-          rows={answer.groups.slice(0, mostGroups)}
-          keyOf={({ host, responseStatus }) => `${host} ${responseStatus}`}
-          columns={[
-            {
-              head: 'Host',
-              isWide: true,
-              cell: ({ host, responseStatus }) => (
-                <a href={href(['dead-letters'], { host, responseStatus })}>{host}</a>
-              ),
-            },
-            { head: 'Status', isNumber: true, cell: ({ responseStatus }) => responseStatus || 'no answer' },
-            { head: 'Dead letters', isNumber: true, cell: ({ count: many }) => count(many) },
-            { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
-          ]}
-        />
+      {hasNone ? (
+        <p class="hint">There are no dead letters.</p>
+      ) : (
+        <Shown of={groups}>
+          {({ groups }) => (
+            <Table
+              caption="Dead letters by host and status, the most frequent first"
+              rows={groups.slice(0, mostGroups)}
+              keyOf={({ host, responseStatus }) => `${host} ${responseStatus}`}
+              columns={[
+                {
+                  head: 'Host',
+                  isWide: true,
+                  cell: ({ host, responseStatus }) => (
+                    <a href={href(['dead-letters'], { host, responseStatus })}>{host}</a>
+                  ),
+                },
+                { head: 'Status', isNumber: true, cell: statusOf },
+                { head: 'Dead letters', isNumber: true, cell: ({ count: many }) => count(many) },
+                { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
+              ]}
+            />
+          )}
+        </Shown>
       )}
     </Card>
   );

@@ -3,6 +3,7 @@
 import type * as z from 'zod/mini';
 import type { messageInAnyState, Readable } from '../../../../lambdas/api/answers.ts';
 import { textOf } from '../../ui/base64.ts';
+import { fromLines, toLines } from '../../ui/headerLines.ts';
 
 /** Texts as they are typed; empty where nothing is said. */
 export interface Draft {
@@ -68,19 +69,14 @@ const secondMs = 1_000;
 export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, now: number): Draft {
   const { header, bodyBase64, notBefore, flowControlKey = '' } = message;
   const text = bodyBase64 === undefined ? message.body : textOf(bodyBase64);
-  const pairs = Object.entries(header).flatMap(([name, values]) =>
-    values.map((value): Pair => [name, value]),
-  );
-  const isType = ([name]: Pair): boolean => name.toLowerCase() === 'content-type';
+  const isType = (name: string): boolean => name.toLowerCase() === 'content-type';
+  const headers = Object.entries(header);
   return {
     ...emptyDraft,
     destination: message.url,
     method: message.method,
-    contentType: pairs.find(isType)?.[1] ?? '',
-    headers: pairs
-      .filter((pair) => !isType(pair))
-      .map(([name, value]) => `${name}: ${value}\n`)
-      .join(''),
+    contentType: headers.find(([name]) => isType(name))?.[1][0] ?? '',
+    headers: toLines(Object.fromEntries(headers.filter(([name]) => !isType(name)))),
     body: text ?? '',
     bodyBase64: text === undefined ? bodyBase64 : undefined,
     notBefore: notBefore > now ? String(Math.ceil(notBefore / secondMs)) : '',
@@ -100,13 +96,19 @@ export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, no
 
 export type Pair = readonly [name: string, value: string];
 
-/** The headers of a draft; a line that is none has a name that no header can have. */
-export const headerPairs = ({ headers }: Pick<Draft, 'headers'>): readonly Pair[] =>
-  headers.split('\n').flatMap((line): Pair[] => {
-    if (line.trim() === '') return [];
-    const [, name = line, value = ''] = /^([^:]*):(.*)$/s.exec(line) ?? [];
-    return [[name.trim(), value.trim()]];
-  });
+/** The headers of a draft; none as long as a line is no header. */
+export function headerPairs({ headers }: Pick<Draft, 'headers'>): readonly Pair[] {
+  return linesOf(headers).pairs;
+}
+
+/** Reads headers, or says what is wrong with them. */
+function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly problem?: string } {
+  try {
+    return { pairs: fromLines(text) };
+  } catch (error) {
+    return { pairs: [], problem: error instanceof Error ? error.message : String(error) };
+  }
+}
 
 /** Lines with such a name configure the delivery, and the destination does not get them. */
 export const isSetting = (name: string): boolean => /^svc-/i.test(name);
@@ -119,12 +121,11 @@ export type Problems = Partial<Record<keyof Draft, string>>;
 
 export function problemsOf(draft: Draft): Problems {
   const problems: Problems = {};
-  const pairs = headerPairs(draft);
-  const unreadable = pairs.find(([name]) => !/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name));
+  const { pairs, problem } = linesOf(draft.headers);
   const hidden = pairs.find(([, value]) => isRedacted(value));
   const replace = 'is shown as its hash only. Write the value itself in its place.';
-  if (unreadable) problems.headers = `“${unreadable[0]}” is no header’s name: write “Name: value”.`;
-  else if (hidden) problems.headers = `The value of ${hidden[0]} ${replace}`;
+  if (problem !== undefined) problems.headers = problem;
+  else if (hidden !== undefined) problems.headers = `The value of ${hidden[0]} ${replace}`;
   if (isRedacted(draft.body)) problems.body = `The body ${replace}`;
   return problems;
 }

@@ -13,12 +13,11 @@ import {
   Checkbox,
   countOf,
   Empty,
-  Failure,
-  Loading,
   Page,
   SelectField,
   TextField,
 } from '../../ui/basics.tsx';
+import { Shown } from '../../ui/act.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
 import { localTime } from '../../ui/filters.tsx';
@@ -41,12 +40,10 @@ export function Publish({ place }: { readonly place: Place }) {
         <Empty title="This token may read, and change nothing." />
       ) : messageId === null ? (
         <Form initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
-      ) : source.answer !== undefined ? (
-        <Form key={messageId} initial={draftOf(source.answer, Date.now())} />
-      ) : source.error !== undefined ? (
-        <Failure error={source.error} again={source.again} />
       ) : (
-        <Loading />
+        <Shown of={source}>
+          {(message) => <Form key={messageId} initial={draftOf(message, Date.now())} />}
+        </Shown>
       )}
     </Page>
   );
