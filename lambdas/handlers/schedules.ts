@@ -1,11 +1,14 @@
-import { ConfigReader } from '../api/dialect.ts';
-import { parseName } from '../domain/names.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
-import { createSchedule, deleteSchedule, pauseSchedule } from '../services/schedule/schedules.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  deleteSchedule,
+  pauseSchedule,
+} from '../services/schedule/schedules.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
 
 const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
@@ -19,7 +22,6 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     const scheduled = await createSchedule(caller.account, {
       ...canonical,
       destination: variable(call, 'schedule'),
-      queueName: new ConfigReader(canonical.prefix, canonical.config).read('queue-name', parseName),
       body: request.body,
       callerIp: request.callerIp,
       host: request.host,
@@ -30,6 +32,10 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     listAnswer(call, await listSchedules(call.caller.account, cursorOf(call))),
   'GET /v2/schedules/{schedule}': async (call) =>
     ok(await getSchedule(call.caller.account, variable(call, 'schedule'))),
+  'PATCH /v2/schedules/{schedule}': async (call) => {
+    const { body, host } = call.request;
+    return ok(await changeSchedule(call.caller.account, variable(call, 'schedule'), { body, host }));
+  },
   'DELETE /v2/schedules/{schedule}': async (call) => {
     await deleteSchedule(call.caller.account, variable(call, 'schedule'));
     return ok({});

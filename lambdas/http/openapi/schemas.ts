@@ -9,6 +9,7 @@ import {
   longestBatch,
   queueSettings,
   removedEndpoints,
+  scheduleChange,
 } from '../../api/requests.ts';
 import * as workflows from '../../api/workflowAnswers.ts';
 import { runsToCancel, triggerItem } from '../../api/workflowRequests.ts';
@@ -51,6 +52,7 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   Scheduled: answers.scheduled,
+  ScheduleChange: scheduleChange,
   TriggerItem: triggerItem,
   TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),
   StartedRun: workflows.startedRun,

@@ -1,11 +1,22 @@
 import { schedule } from '../examples.ts';
 import { cursorHeaders, goesOn } from '../arrays.ts';
+import type { Errors } from '../errors.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const id = { schedule: variables.schedule };
 const noSuchSchedule = 'There is no schedule "nightly-report".';
+const refusals: Errors = {
+  400: [
+    'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".',
+    'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
+  ],
+  403: ['The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
+  404: ['There is no URL group "unknown".'],
+  412: ["Svc-Retries is 6, but the account's limit max_retries is 5.", tooManyQueues],
+  503: ['The schedule "nightly-report" is being changed by many at once; send it again.'],
+};
 
 const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation<'schedule'> => ({
   id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
@@ -38,19 +49,11 @@ export const schedules: Operations<'schedules'> = {
       },
     },
     errors: {
-      400: [
-        'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".',
-        'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
-      ],
-      403: [
-        'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
-      ],
-      404: ['There is no URL group "unknown".'],
+      ...refusals,
       412: [
         "The schedule would be number 1001, but the account's limit max_schedules is 1000.",
-        tooManyQueues,
+        ...(refusals[412] ?? []),
       ],
-      503: ['The schedule "nightly-report" is being changed by many at once; send it again.'],
     },
   },
   'GET /v2/schedules': {
@@ -77,6 +80,34 @@ export const schedules: Operations<'schedules'> = {
     variables: id,
     answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
     errors: { 404: [noSuchSchedule] },
+  },
+  'PATCH /v2/schedules/{schedule}': {
+    id: 'changeSchedule',
+    tag: 'Schedules',
+    summary: 'Change a schedule',
+    description:
+      'What the body does not name stays as it is, also what answers do not show: a redacted body, credentials in a URL, the settings of callbacks.',
+    variables: id,
+    body: {
+      required: true,
+      schema: 'ScheduleChange',
+      example: { headers: { 'Svc-Cron': '0 9 * * *', 'Svc-Label': '' } },
+    },
+    answers: {
+      200: {
+        description: 'It is changed.',
+        schema: 'Scheduled',
+        example: { scheduleId: 'nightly-report' },
+      },
+    },
+    errors: {
+      ...refusals,
+      400: [
+        'headers.Svc-Schedule-Id is given; allowed are all headers but this one: an id stays.',
+        ...(refusals[400] ?? []),
+      ],
+      404: [noSuchSchedule, ...(refusals[404] ?? [])],
+    },
   },
   'DELETE /v2/schedules/{schedule}': {
     id: 'deleteSchedule',
