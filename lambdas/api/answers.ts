@@ -6,6 +6,7 @@ import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
 import { logStates } from '../domain/log/logStates.ts';
+import { messageStates } from '../domain/message/standing.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
@@ -106,9 +107,6 @@ export const message = z.object({
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
 });
 
-/** The states of a message, in the order in which it passes them; it ends in one of the last three. */
-export const messageStates = ['CREATED', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
-
 /** How a message stands. */
 const standing = {
   state: z.enum(messageStates),
@@ -118,11 +116,17 @@ const standing = {
   ),
   nextDeliveryTime: z.optional(time('When it is delivered next, at the earliest; absent once it has ended.')),
   endedAt: z.optional(time('When it was delivered, failed or was cancelled.')),
+  workflowRunId: z.optional(
+    text(
+      'The run of a workflow that it belongs to: it is cancelled with its run only, and published by it only.',
+    ),
+  ),
 };
 export const listedMessage = z.object({ ...messageWithoutBody.shape, ...standing });
 export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
 /** A message as `GET /v2/messages/{messageId}?state=ALL` shows it, whether it waits or has ended. */
 export const messageInAnyState = z.object({ ...messageWithoutBody.shape, ...body, ...standing });
+export const messageAnswer = z.union([message, messageInAnyState]);
 
 export const listedDeadLetter = z.object({
   ...messageWithoutBody.shape,

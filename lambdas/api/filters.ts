@@ -5,6 +5,7 @@ import { badRequest, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 import { logStates, type LogState } from '../domain/log/logStates.ts';
+import { messageStates, type MessageState } from '../domain/message/standing.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../domain/workflow/failureStates.ts';
 import type { Run } from '../domain/workflow/run.ts';
 
@@ -61,7 +62,9 @@ const common = [
 
 /** The filters of each list. */
 export const known = {
+  /** What a bulk cancellation cancels. */
   messages: common,
+  listedMessages: [...common, 'messageId', 'state'],
   dlq: [...common, 'messageId', 'responseStatus'],
   deadRuns: [
     'workflowUrl',
@@ -83,16 +86,28 @@ export type List = keyof typeof known;
 /** The names of the filters that take ids, and make every other filter ignored. */
 export const idFilters = {
   messages: 'messageIds',
+  listedMessages: 'messageIds',
   dlq: 'dlqIds',
   deadRuns: 'dlqIds',
   logs: 'messageIds',
 } as const satisfies Record<List, string>;
 
-/** The values of the filter `state`, each with the states it stands for. */
-export const stateFilters: Readonly<Record<string, readonly LogState[]>> = {
-  ...Object.fromEntries(logStates.map((state) => [state, [state]])),
+const eachState = <State extends string>(
+  states: readonly State[],
+): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
+
+/** The values of the log's filter `state`, each with the states it stands for. */
+export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
+  ...eachState(logStates),
   IN_PROGRESS: ['ACTIVE', 'RETRY', 'ERROR'],
   CANCELLED: ['CANCELED'],
+};
+
+/** The values of the filter `state` of messages, each with the states it stands for. */
+export const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
+  ...eachState(messageStates),
+  CANCELLED: ['CANCELED'],
+  ALL: messageStates,
 };
 
 export interface Filter {
@@ -112,6 +127,7 @@ export const longestPage = 100;
 /** The largest `count` of a list or a bulk operation. */
 export const mostAtOnce: Readonly<Record<List, number>> = {
   messages: 500,
+  listedMessages: longestPage,
   dlq: longestPage,
   // Of a bulk operation; a page of the list is not longer than others.
   deadRuns: 10_000,
@@ -186,18 +202,20 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
       const all = [...names, 'fromDate', 'toDate', 'count', 'cursor', idFilters[list]];
       throw badRequest(`${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
-    if (field === 'state') values.set(field, new Set(wanted.flatMap(statesOf)));
+    if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
     else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
     else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
   }
   return { ...filter, values };
 }
 
-function statesOf(text: string): readonly LogState[] {
+function statesOf(list: List, text: string): readonly string[] {
+  const known: Readonly<Record<string, readonly string[]>> =
+    list === 'logs' ? logStateFilters : messageStateFilters;
   const name = text.toUpperCase();
-  const states = Object.hasOwn(stateFilters, name) ? stateFilters[name] : undefined;
+  const states = Object.hasOwn(known, name) ? known[name] : undefined;
   if (states === undefined) {
-    throw badRequest(`state is ${quote(text)}; allowed are ${Object.keys(stateFilters).join(', ')}.`);
+    throw badRequest(`state is ${quote(text)}; allowed are ${Object.keys(known).join(', ')}.`);
   }
   return states;
 }

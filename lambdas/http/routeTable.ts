@@ -14,6 +14,7 @@ export const publishRoutes = [
 ] as const satisfies readonly Route[];
 
 export const messagesRoutes = [
+  { method: 'GET', path: '/v2/messages', function: 'messages', access: 'read' },
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },

@@ -132,9 +132,13 @@ describe('the API’s description', () => {
     const later = { headers: { ...withCallbacks, 'svc-delay': '10m' }, body: '{}' };
     const one = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
     const other = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
+    await ask('GET', '/v2/messages');
+    await ask('GET', '/v2/messages?state=ALL');
     await ask('GET', `/v2/messages/${one}`);
+    await ask('GET', `/v2/messages/${one}?state=ALL`);
     await ask('DELETE', `/v2/messages/${one}`);
     await ask('DELETE', '/v2/messages', { body: { messageIds: [other] } });
+    await ask('GET', `/v2/messages/${other}?state=ALL`);
 
     const [first = '', second = ''] = await deadLettersOf(failing.url, 3);
     await ask('GET', `/v2/dlq/${first}`);
@@ -205,7 +209,11 @@ describe('the description’s refusals', () => {
     [404, 'POST', '/v2/enqueue/mail/unknown'],
     [400, 'POST', '/v2/batch', { body: {} }],
     [400, 'POST', '/v2/batch', { body: '{' }],
+    [400, 'GET', '/v2/messages?state=DONE'],
+    [400, 'GET', '/v2/messages?count=500'],
     [404, 'GET', `/v2/messages/${messageId}`],
+    [404, 'GET', `/v2/messages/${messageId}?state=ALL`],
+    [400, 'GET', `/v2/messages/${messageId}?state=DELIVERED`],
     [404, 'DELETE', `/v2/messages/${messageId}`],
     [400, 'DELETE', '/v2/messages?label='],
     [400, 'GET', '/v2/logs?count=500'],

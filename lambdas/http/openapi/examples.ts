@@ -40,6 +40,11 @@ export const message: Shown<'Message'> = {
   nextDeliveryTime: start + 90_000,
 };
 
+const { body, ...messageWithoutBody } = message;
+const listedMessage: Shown<'ListedMessage'> = { ...messageWithoutBody, state: 'CREATED' };
+
+export const messageInAnyState: Shown<'MessageInAnyState'> = { ...listedMessage, body };
+
 export const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   messageId,
   ...settings,
@@ -59,6 +64,8 @@ export const deadLetter: Shown<'DeadLetter'> = {
 };
 
 export const cursor = 'q1Zk0mJx7p2Yw4TnMTc2NzIyNTYwMDAwMC8vbXNnXzAxS0RWREY4MDA';
+
+export const messagePage: Shown<'MessagePage'> = { cursor, messages: [listedMessage] };
 
 export const deadLetterPage: Shown<'DeadLetterPage'> = { cursor, messages: [listedDeadLetter] };
 

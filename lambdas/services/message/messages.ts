@@ -9,7 +9,7 @@ import { badRequest, notFound, quote } from '../../domain/httpError.ts';
 import { eachOf } from '../../domain/lists.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import type { Message } from '../../domain/message/message.ts';
-import { bodyRecord, messageRecord } from '../../api/records.ts';
+import { bodyRecord, messageRecord, standingRecord } from '../../api/records.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
 import { listMessages, type ListedMessage } from '../../stores/message/list.ts';
@@ -42,6 +42,30 @@ export async function getMessage(
     ...bodyRecord(body, message.redaction, bodies),
     retried: attempts.length,
     nextDeliveryTime: attempts.at(-1)?.nextDeliveryAt ?? message.notBefore,
+  }));
+}
+
+/**
+ * Reads a message whether it waits or has ended, with its body as long as that is kept.
+ *
+ * @throws HttpError 404 for one that is not there
+ */
+export async function getMessageInAnyState(
+  account: Account,
+  messageId: string,
+): Promise<Answer<typeof answers.messageInAnyState>> {
+  const history = await loadMessage({ accountId: account.id, messageId });
+  if (history === undefined || history.end === 'REJECTED') {
+    throw notFound(`There is no message ${quote(messageId)}, or it is not kept any more.`);
+  }
+  const { message } = history;
+  // DynamoDB may need days to remove a row whose time is over; the body may be gone before it.
+  const isKept = message.expiresAt > now();
+  const body = isKept ? await loadBody(messageId, history.body) : undefined;
+  return fitting((bodies) => ({
+    ...messageRecord(message),
+    ...(body && bodyRecord(body, message.redaction, bodies)),
+    ...standingRecord(history),
   }));
 }
 
@@ -116,8 +140,8 @@ export async function cancelMessages(
     isNewer,
   );
   // Those of runs are cancelled with their run.
-  const isWanted = ({ isOver: hasEnded, message }: ListedMessage): boolean =>
-    !hasEnded && message.workflow === undefined;
+  const isWanted = (listed: ListedMessage): boolean =>
+    !isOver(listed) && listed.message.workflow === undefined;
   // The published clients send a count of 100, the length of a page, where they mean all.
   const count = filter.count === undefined || filter.count === longestPage ? Infinity : filter.count;
   const cursor = await onEach(
@@ -126,8 +150,8 @@ export async function cancelMessages(
     { count, atOnce: bulkAtOnce },
     (row) => (isWanted(row) && matches(filter, filterable(row.message)) ? row : undefined),
     (some) =>
-      eachOf(some, bulkAtOnce, async ({ message, last }) => {
-        if (await withdraw(message, last)) cancelled += 1;
+      eachOf(some, bulkAtOnce, async ({ message, attempts }) => {
+        if (await withdraw(message, attempts.at(-1))) cancelled += 1;
       }),
   );
   return { cancelled, cursor };
