@@ -139,6 +139,7 @@ describe('the API’s description', () => {
     await ask('DELETE', `/v2/messages/${one}`);
     await ask('DELETE', '/v2/messages', { body: { messageIds: [other] } });
     await ask('GET', `/v2/messages/${other}?state=ALL`);
+    await ask('POST', `/v2/messages/${other}/publish`, { headers: { 'svc-delay': '10m' } });
 
     const [first = '', second = ''] = await deadLettersOf(failing.url, 3);
     await ask('GET', `/v2/dlq/${first}`);
@@ -215,6 +216,11 @@ describe('the description’s refusals', () => {
     [404, 'GET', `/v2/messages/${messageId}?state=ALL`],
     [400, 'GET', `/v2/messages/${messageId}?state=DELIVERED`],
     [404, 'DELETE', `/v2/messages/${messageId}`],
+    [400, 'POST', `/v2/messages/${messageId}/publish`, { headers: many }],
+    [400, 'POST', `/v2/messages/${messageId}/publish`, { body: 'again' }],
+    [403, 'POST', `/v2/messages/${messageId}/publish`, { headers: { 'svc-callback': inside } }],
+    [404, 'POST', `/v2/messages/${messageId}/publish`],
+    [412, 'POST', `/v2/messages/${messageId}/publish`, { headers: six }],
     [400, 'DELETE', '/v2/messages?label='],
     [400, 'GET', '/v2/logs?count=500'],
     [400, 'GET', `/v2/logs?cursor=${none}`],

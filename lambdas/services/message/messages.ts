@@ -19,6 +19,7 @@ import { isNewer, shardsOf } from '../../stores/shards.ts';
 import { isFarFrom, withdrawFar } from '../../transport/work.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
 import { idRows, merged, onEach, placeAt, rangeOf } from '../pages.ts';
+import { loadAccepted, loadKeptBody } from './kept.ts';
 
 const noSuchMessage = (messageId: string): Error =>
   notFound(`There is no message ${quote(messageId)} that waits for its delivery.`);
@@ -54,14 +55,9 @@ export async function getMessageInAnyState(
   account: Account,
   messageId: string,
 ): Promise<Answer<typeof answers.messageInAnyState>> {
-  const history = await loadMessage({ accountId: account.id, messageId });
-  if (history === undefined || history.end === 'REJECTED') {
-    throw notFound(`There is no message ${quote(messageId)}, or it is not kept any more.`);
-  }
+  const history = await loadAccepted(account, messageId);
   const { message } = history;
-  // DynamoDB may need days to remove a row whose time is over; the body may be gone before it.
-  const isKept = message.expiresAt > now();
-  const body = isKept ? await loadBody(messageId, history.body) : undefined;
+  const body = await loadKeptBody(history);
   return fitting((bodies) => ({
     ...messageRecord(message),
     ...(body && bodyRecord(body, message.redaction, bodies)),
