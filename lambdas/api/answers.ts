@@ -6,7 +6,7 @@ import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
 import { logStates } from '../domain/log/logStates.ts';
-import { messageStates } from '../domain/message/standing.ts';
+import { messageStates } from '../domain/message/messageStates.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;

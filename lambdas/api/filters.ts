@@ -5,7 +5,7 @@ import { badRequest, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 import { logStates, type LogState } from '../domain/log/logStates.ts';
-import { messageStates, type MessageState } from '../domain/message/standing.ts';
+import { messageStates, type MessageState } from '../domain/message/messageStates.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../domain/workflow/failureStates.ts';
 import type { Run } from '../domain/workflow/run.ts';
 

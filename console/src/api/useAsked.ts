@@ -2,12 +2,14 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/api/answers.ts';
-import { ask, sentenceOf, type Request } from './client.ts';
+import { askForPage, sentenceOf, type Request } from './client.ts';
 import { showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
   /** The last answer; the one before stays while the next is on its way. */
   readonly answer: T | undefined;
+  /** Where a list goes on. */
+  readonly cursor: string | undefined;
   /** Why the last try failed. */
   readonly error: string | undefined;
   readonly again: () => void;
@@ -29,7 +31,12 @@ export function useAsked<Shape extends z.ZodMiniType>(
 ): Asked<Readable<z.infer<Shape>>> {
   type T = Readable<z.infer<Shape>>;
   const key = request && keyOf(request);
-  const [state, setState] = useState<{ key?: string | undefined; answer?: T; error?: string }>({});
+  const [state, setState] = useState<{
+    key?: string | undefined;
+    answer?: T;
+    cursor?: string | undefined;
+    error?: string;
+  }>({});
   const [round, setRound] = useState(0);
   const latest = useRef({ shape, request });
   latest.current = { shape, request };
@@ -41,8 +48,8 @@ export function useAsked<Shape extends z.ZodMiniType>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
       try {
-        const answer = await ask(shape, { ...request, signal: ending.signal });
-        if (!ending.signal.aborted) setState({ key, answer });
+        const page = await askForPage(shape, { ...request, signal: ending.signal });
+        if (!ending.signal.aborted) setState({ key, ...page });
       } catch (error) {
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
@@ -64,8 +71,8 @@ export function useAsked<Shape extends z.ZodMiniType>(
   const again = useCallback(() => {
     setRound((count) => count + 1);
   }, []);
-  const isOfNow = state.key === key;
-  return { answer: isOfNow ? state.answer : undefined, error: isOfNow ? state.error : undefined, again };
+  const { answer, cursor, error } = state.key === key ? state : {};
+  return { answer, cursor, error, again };
 }
 
 const keyOf = ({ api, path, query, headers }: Request): string =>
@@ -99,7 +106,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const own = rest !== undefined && rest.key === key ? rest : undefined;
   const first = useAsked(shape, request, own === undefined ? everyMs : undefined);
   const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
-  const cursor = own === undefined ? cursorOf(first.answer) : own.cursor;
+  const cursor = own === undefined ? first.cursor : own.cursor;
 
   const more = async (): Promise<void> => {
     if (request === undefined || key === undefined || cursor === undefined) return;
@@ -108,8 +115,8 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     try {
       const query = new URLSearchParams(queryPairs(request.query));
       query.set('cursor', cursor);
-      const page = await ask(shape, { ...request, query });
-      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page)], cursor: cursorOf(page) });
+      const page = await askForPage(shape, { ...request, query });
+      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page.answer)], cursor: page.cursor });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
@@ -127,11 +134,6 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     },
   };
 }
-
-const cursorOf = (page: unknown): string | undefined =>
-  typeof page === 'object' && page !== null && 'cursor' in page && typeof page.cursor === 'string'
-    ? page.cursor
-    : undefined;
 
 const queryPairs = (query: Request['query'] = {}): [string, string][] =>
   (query instanceof URLSearchParams ? [...query] : Object.entries(query)).flatMap(([name, value]) =>

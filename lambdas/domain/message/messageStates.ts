@@ -1,0 +1,3 @@
+/** The states of a message, in the order in which it passes them; it ends in one of the last three. */
+export const messageStates = ['CREATED', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
+export type MessageState = (typeof messageStates)[number];
