@@ -1,6 +1,84 @@
-import type { Place } from '../../place.ts';
-import { Page } from '../../ui/basics.tsx';
+/** Schedules: what is published again and again. */
+import { schedules, type Answer, type schedule } from '../../../../lambdas/api/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { usePages } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
+import { ButtonLink, Cut, Empty, Page, State } from '../../ui/basics.tsx';
+import { Listed, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { EditSchedule, NewSchedule } from './form.tsx';
+import { hrefOf, Schedule } from './schedule.tsx';
 
 export function Schedules({ place }: { readonly place: Place }) {
-  return <Page title="Schedules">{place.path.join('/')}</Page>;
+  const [, scheduleId, part] = place.path;
+  if (scheduleId === undefined) return <List />;
+  if (part === 'edit') return <EditSchedule scheduleId={scheduleId} />;
+  if (part === undefined && scheduleId === 'new') return <NewSchedule />;
+  return <Schedule scheduleId={scheduleId} />;
+}
+
+function List() {
+  const list = usePages(schedules, { path: 'v2/schedules' }, (page) => page);
+  const mayWrite = useMayWrite();
+  const create = mayWrite && (
+    <ButtonLink kind="main" href={href(['schedules', 'new'])}>
+      New schedule
+    </ButtonLink>
+  );
+  return (
+    <Page title="Schedules" actions={create}>
+      <Listed
+        list={list}
+        empty={
+          <Empty title="No schedules yet.">
+            A schedule publishes a message again and again, as a cron expression says.
+          </Empty>
+        }
+      >
+        {(items) => (
+          <Table
+            caption="Schedules by id"
+            rows={items}
+            keyOf={({ scheduleId }) => scheduleId}
+            columns={[
+              {
+                head: 'Schedule',
+                cell: ({ scheduleId }) => <a href={hrefOf(scheduleId)}>{scheduleId}</a>,
+              },
+              { head: 'Expression', cell: ({ cron }) => <code>{cron}</code> },
+              {
+                head: 'Destination',
+                isWide: true,
+                cell: ({ method, destination }) => <Cut text={`${method} ${destination}`} />,
+              },
+              { head: 'Last fire', cell: (one) => <LastFire of={one} /> },
+              {
+                head: 'Next fire',
+                cell: ({ nextScheduleTime: next }) =>
+                  next === undefined ? <State state="paused" /> : <Time at={next} />,
+              },
+            ]}
+          />
+        )}
+      </Listed>
+    </Page>
+  );
+}
+
+/** The states of a fire's messages, the one first that matters most. */
+const states = ['FAIL', 'IN_PROGRESS', 'SUCCESS'] as const;
+
+function LastFire({
+  of: { lastScheduleTime: at, lastScheduleStates = {} },
+}: {
+  readonly of: Answer<typeof schedule>;
+}) {
+  if (at === undefined) return <>never</>;
+  const all = Object.values(lastScheduleStates);
+  const state = states.find((one) => all.includes(one));
+  return (
+    <>
+      {state && <State state={state} />} <Time at={at} />
+    </>
+  );
 }
