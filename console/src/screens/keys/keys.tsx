@@ -86,8 +86,8 @@ function Secret({
       <div>
         <strong>{name}</strong>
         <p class="hint">{hint}</p>
+        <code>{isShown ? text : '•'.repeat(24)}</code>
       </div>
-      <code>{isShown ? text : '•'.repeat(24)}</code>
       <div class="actions">
         <Button
           kind="quiet"

@@ -1,7 +1,6 @@
 /** What a cron expression means: in words, and its next fires. */
 import { fires, parseCron, type Cron } from '../../../../lambdas/domain/schedule/cron.ts';
 import { sentenceOf } from '../../api/client.ts';
-import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { inWords } from './cronWords.ts';
 
@@ -18,37 +17,43 @@ export const viewersZone = (): string => new Intl.DateTimeFormat().resolvedOptio
 
 const shown = 5;
 
+const dayAndTime = (at: number, timeZone: string): string =>
+  new Date(at).toLocaleString(undefined, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone,
+  });
+
 export function NextFires({ cron }: { readonly cron: Cron }) {
   const { timezone } = cron;
+  const zone = viewersZone();
   const next = fires(cron, Date.now());
   const times = Array.from({ length: shown }, () => next.next().value ?? []).flat();
-  const zones = [...new Set([viewersZone(), timezone])];
   return (
     <>
       <p role="status">
-        {inWords(cron.fields)} <span class="hint">{timezone}</span>
+        {inWords(cron.fields)} <span class="hint">Times of {timezone}</span>
       </p>
-      <Table
-        caption="The next fires"
-        rows={times}
-        keyOf={String}
-        columns={[
-          { head: 'Next fires', cell: (at) => <Time at={at} /> },
-          ...zones.map((timeZone, index) => ({
-            head: index === 0 ? `Your time (${timeZone})` : timeZone,
-            cell: (at: number) =>
-              new Date(at).toLocaleString(undefined, {
-                weekday: 'short',
-                day: 'numeric',
-                month: 'short',
-                year: 'numeric',
-                hour: '2-digit',
-                minute: '2-digit',
-                timeZone,
-              }),
-          })),
-        ]}
-      />
+      <h3>Next fires</h3>
+      <ol class="rows">
+        {times.map((at) => (
+          <li key={at}>
+            {dayAndTime(at, zone)}
+            {zone !== timezone && (
+              <span>
+                {dayAndTime(at, timezone)} <span class="hint">{timezone}</span>
+              </span>
+            )}
+            <span class="hint">
+              <Time at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
     </>
   );
 }

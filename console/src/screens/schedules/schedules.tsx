@@ -6,6 +6,8 @@ import { href, type Place } from '../../place.ts';
 import { ButtonLink, Cut, Empty, Page, State } from '../../ui/basics.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { inWords } from './cronWords.ts';
+import { readCron } from './fires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
 import { hrefOf, Schedule } from './schedule.tsx';
 
@@ -43,14 +45,19 @@ function List() {
             columns={[
               {
                 head: 'Schedule',
-                cell: ({ scheduleId }) => <a href={hrefOf(scheduleId)}>{scheduleId}</a>,
-              },
-              { head: 'Expression', cell: ({ cron }) => <code>{cron}</code> },
-              {
-                head: 'Destination',
                 isWide: true,
-                cell: ({ method, destination }) => <Cut text={`${method} ${destination}`} />,
+                cell: ({ scheduleId, method, destination }) => (
+                  <>
+                    <a href={hrefOf(scheduleId)}>
+                      <Cut text={scheduleId} />
+                    </a>
+                    <span class="hint">
+                      <Cut text={`${method} ${destination}`} />
+                    </span>
+                  </>
+                ),
               },
+              { head: 'Expression', isWide: true, cell: (one) => <Expression cron={one.cron} /> },
               { head: 'Last fire', cell: (one) => <LastFire of={one} /> },
               {
                 head: 'Next fire',
@@ -62,6 +69,18 @@ function List() {
         )}
       </Listed>
     </Page>
+  );
+}
+
+function Expression({ cron }: { readonly cron: string }) {
+  const read = readCron(cron);
+  return (
+    <>
+      <Cut text={cron} isCode />
+      <span class="hint">
+        <Cut text={typeof read === 'string' ? read : inWords(read.fields)} />
+      </span>
+    </>
   );
 }
 
