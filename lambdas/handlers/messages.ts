@@ -9,6 +9,7 @@ import { listMessages } from '../services/message/listed.ts';
 import {
   cancelMessage,
   cancelMessages,
+  countMessages,
   getMessage,
   getMessageInAnyState,
 } from '../services/message/messages.ts';
@@ -29,6 +30,8 @@ function get(call: AuthenticatedCall): Promise<unknown> {
 export const handler = api<'messages'>(messagesRoutes, {
   'GET /v2/messages': async ({ canonical, caller }) =>
     ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
+  'GET /v2/messages/count': async ({ canonical, caller }) =>
+    ok(await countMessages(caller.account, parseFilter('messages', canonical.otherQuery, 'uncounted'))),
   'GET /v2/messages/{messageId}': async (call) => ok(await get(call)),
   'DELETE /v2/messages/{messageId}': async (call) => {
     await cancelMessage(call.caller.account, variable(call, 'messageId'));

@@ -16,6 +16,7 @@ export const publishRoutes = [
 
 export const messagesRoutes = [
   { method: 'GET', path: '/v2/messages', function: 'messages', access: 'read' },
+  { method: 'GET', path: '/v2/messages/count', function: 'messages', access: 'read' },
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
@@ -57,6 +58,7 @@ export const flowControlRoutes = [
 
 export const dlqRoutes = [
   { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
+  { method: 'GET', path: '/v2/dlq/count', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
   { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
   { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
@@ -77,6 +79,7 @@ export const schedulesRoutes = [
 ] as const satisfies readonly Route[];
 
 export const workflowsRoutes = [
+  { method: 'GET', path: '/v2/workflows/runs/count', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
@@ -124,6 +127,7 @@ export const workflowsRoutes = [
     access: 'open',
   },
   { method: 'GET', path: '/v2/workflows/dlq', function: 'workflows', access: 'read' },
+  { method: 'GET', path: '/v2/workflows/dlq/count', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq', function: 'workflows', access: 'write' },
   { method: 'GET', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'write' },

@@ -22,6 +22,7 @@ import { workflows } from './operations/workflows.ts';
 import {
   configurationParameters,
   filterParameters,
+  uncounted,
   type Parameter,
   type NamedParameters,
 } from './parameters.ts';
@@ -163,9 +164,10 @@ function ownParameters({ variables, query = {} }: Operation): readonly Parameter
 }
 
 /** Makes the parameters that several operations share: each is described once, and referred to. */
-const sharedParameters = ({ configuration, filters, shared }: Operation): NamedParameters => ({
+const sharedParameters = ({ configuration, filters, counts, shared }: Operation): NamedParameters => ({
   ...shared,
   ...(filters && filterParameters(filters)),
+  ...(counts && uncounted(filterParameters(counts))),
   ...(configuration && configurationParameters(configuration)),
 });
 

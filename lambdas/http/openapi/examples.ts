@@ -72,6 +72,14 @@ export const messagePage: Shown<'MessagePage'> = { cursor, messages: [listedMess
 
 export const deadLetterPage: Shown<'DeadLetterPage'> = { cursor, messages: [listedDeadLetter] };
 
+export const deadLetterCount: Shown<'DeadLetterCount'> = {
+  count: 42,
+  groups: [
+    { host: 'example.com', responseStatus: 503, count: 40, lastFailedAt: start + 60_000 },
+    { host: 'example.org', responseStatus: 0, count: 2, lastFailedAt: start },
+  ],
+};
+
 const subject = { messageId, ...settings, ...caller, createdAt: start } as const;
 
 export const logs: Shown<'LogPage'>['logs'] = [

@@ -47,6 +47,8 @@ export interface Operation<Variable extends string = string> {
   /** It reads configuration headers, and the query parameters that stand for them. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
+  /** It counts what these filters select: all of it, so the parameter `count` is not among them. */
+  readonly counts?: List;
   /** Other parameters that it shares with some operations: each is described once, and referred to. */
   readonly shared?: NamedParameters;
   /** Query parameters of its own. */

@@ -9,8 +9,7 @@ import { standingOf, waitingStates } from '../../domain/message/standing.ts';
 import { loadMessage } from '../../stores/message/history.ts';
 import { listMessages as listStored, type ListedMessage } from '../../stores/message/list.ts';
 import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } from '../../stores/shards.ts';
-import { listBudgetMs } from '../log/logs.ts';
-import { loadedRows, merged, pageOf, rangeOf, show } from '../pages.ts';
+import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../pages.ts';
 
 /** A row of the list; one whose id is that of no message has none. */
 interface Listed extends Ordered {

@@ -1,6 +1,6 @@
 import { messageId, messageInAnyState, messagePage } from '../examples.ts';
 import type { Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, variables } from '../parameters.ts';
 
 const notWaiting = `There is no message "${messageId}" that waits for its delivery.`;
 
@@ -20,6 +20,16 @@ export const messages: Operations<'messages'> = {
         'count is "500"; allowed is a whole number from 1 to 100.',
       ],
     },
+  },
+  'GET /v2/messages/count': {
+    id: 'countMessages',
+    tag: 'Messages',
+    summary: 'Count the messages that wait',
+    description: `Those that cancelling many messages with the same parameters would cancel. ${counting}`,
+    variables: {},
+    counts: 'messages',
+    answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
+    errors: { 400: ['label is empty; a filter that is given must have a value.'] },
   },
   'GET /v2/messages/{messageId}': {
     id: 'getMessage',
