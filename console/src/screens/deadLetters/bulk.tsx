@@ -8,18 +8,27 @@ import { Button, ButtonLink, count, countOf, Failure, Loading } from '../../ui/b
 import { Dialog, DialogEnd } from '../../ui/dialog.tsx';
 import { SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
 
-export interface Bulk {
+interface Verb {
   readonly verb: 'retry' | 'delete';
-  /** Those with these ids, or all that match a filter. */
-  readonly of: readonly string[] | URLSearchParams;
 }
+/** Those with these ids. */
+interface OfIds extends Verb {
+  readonly ids: readonly string[];
+}
+/** All that match a filter. */
+interface OfQuery extends Verb {
+  readonly ids?: undefined;
+  readonly query: URLSearchParams;
+  /** What the filter looks for; empty where it has all. */
+  readonly words: string;
+}
+export type Bulk = OfIds | OfQuery;
 
 /** Dead letters of one request: between two requests there is progress to show, and a moment to stop at. */
 const atOnce = 100;
 /** Links to more messages than these are longer than some programs take. */
 const mostLinked = 50;
 
-const isIds = (of: Bulk['of']): of is readonly string[] => !(of instanceof URLSearchParams);
 const letters = (value: number): string => countOf(value, 'dead letter');
 
 interface BulkProps {
@@ -29,16 +38,19 @@ interface BulkProps {
 }
 
 /** Says how many there are, asks, does it request by request, and says how far it came. */
-export function BulkDialog({ bulk: { verb, of }, onClose }: BulkProps) {
-  const counted = useAsked(deadLetterCount, isIds(of) ? undefined : { path: 'v2/dlq/count', query: of });
-  const total = isIds(of) ? of.length : counted.answer?.count;
+export function BulkDialog({ bulk, onClose }: BulkProps) {
+  const counted = useAsked(
+    deadLetterCount,
+    bulk.ids === undefined ? { path: 'v2/dlq/count', query: bulk.query } : undefined,
+  );
+  const total = bulk.ids === undefined ? counted.answer?.count : bulk.ids.length;
   const number =
     total === undefined ? '' : counted.cursor === undefined ? letters(total) : `more than ${letters(total)}`;
   const [texts, setTexts] = useState<SettingTexts>({});
   const [done, setDone] = useState<Done>();
   const isStopped = useRef(false);
   const action = useAction();
-  const isRetry = verb === 'retry';
+  const isRetry = bulk.verb === 'retry';
   const did = isRetry ? 'sent again' : 'deleted';
 
   const work = async (): Promise<undefined> => {
@@ -46,10 +58,10 @@ export function BulkDialog({ bulk: { verb, of }, onClose }: BulkProps) {
     const headers = isRetry ? settingHeaders(texts) : [];
     let sum: Done = { count: 0, messageIds: [], isEnded: false };
     setDone(sum);
-    for (const some of isIds(of) ? chunks(of) : [of]) {
+    for (const query of queriesOf(bulk)) {
       let cursor: string | undefined;
       do {
-        const step = await take(verb, some, headers, cursor);
+        const step = await take(bulk.verb, query, headers, cursor);
         cursor = step.cursor;
         sum = {
           ...sum,
@@ -85,7 +97,7 @@ export function BulkDialog({ bulk: { verb, of }, onClose }: BulkProps) {
             <p>
               {isRetry ? 'This sends ' : 'This deletes '}
               <strong>{number}</strong>
-              {!isIds(of) && <Filters of={of} />}
+              {bulk.ids === undefined && (bulk.words === '' ? ' (all there are)' : ` (${bulk.words})`)}
               {isRetry ? ' again, as new messages.' : ', for good: their messages cannot be sent again.'}
             </p>
           )}
@@ -125,16 +137,24 @@ interface Done {
   readonly isEnded: boolean;
 }
 
-/** Takes a step: retries or deletes some of those that match. */
+/** The queries of a bulk operation; each is one or more requests. */
+const queriesOf = (bulk: Bulk): readonly URLSearchParams[] =>
+  bulk.ids === undefined
+    ? [bulk.query]
+    : Array.from(
+        { length: Math.ceil(bulk.ids.length / atOnce) },
+        (_, index) =>
+          new URLSearchParams({ dlqIds: bulk.ids.slice(index * atOnce, (index + 1) * atOnce).join(',') }),
+      );
+
+/** Retries or deletes the next of those that match. */
 async function take(
   verb: Bulk['verb'],
-  of: Bulk['of'],
+  match: URLSearchParams,
   headers: readonly (readonly [string, string])[],
-  cursor: string | undefined,
+  cursor = '',
 ) {
-  const query = new URLSearchParams(isIds(of) ? { dlqIds: of.join(',') } : of);
-  query.set('count', String(atOnce));
-  if (cursor !== undefined) query.set('cursor', cursor);
+  const query = new URLSearchParams([...match, ['count', String(atOnce)], ['cursor', cursor]]);
   if (verb === 'delete') {
     const answer = await ask(deleted, { method: 'DELETE', path: 'v2/dlq', query });
     return { count: answer.deleted, messageIds: [], cursor: answer.cursor };
@@ -142,27 +162,6 @@ async function take(
   const answer = await ask(retriedPage, { method: 'POST', path: 'v2/dlq/retry', query, headers });
   const messageIds = answer.responses.map(({ messageId }) => messageId);
   return { count: messageIds.length, messageIds, cursor: answer.cursor };
-}
-
-const chunks = (ids: readonly string[]): readonly (readonly string[])[] =>
-  Array.from({ length: Math.ceil(ids.length / atOnce) }, (_, index) =>
-    ids.slice(index * atOnce, (index + 1) * atOnce),
-  );
-
-function Filters({ of }: { readonly of: URLSearchParams }) {
-  if (of.size === 0) return <> (all there are)</>;
-  return (
-    <>
-      {' '}
-      with{' '}
-      {[...of].map(([name, value], index) => (
-        <>
-          {index > 0 && ', '}
-          {name} <code>{value}</code>
-        </>
-      ))}
-    </>
-  );
 }
 
 function Progress({

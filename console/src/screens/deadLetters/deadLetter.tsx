@@ -27,14 +27,14 @@ export function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly 
             <Button
               kind="main"
               onClick={() => {
-                setBulk({ verb: 'retry', of: [dlqId] });
+                setBulk({ verb: 'retry', ids: [dlqId] });
               }}
             >
               Retry…
             </Button>
             <Button
               onClick={() => {
-                setBulk({ verb: 'delete', of: [dlqId] });
+                setBulk({ verb: 'delete', ids: [dlqId] });
               }}
             >
               Delete…

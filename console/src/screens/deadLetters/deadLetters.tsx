@@ -5,7 +5,6 @@ import {
   deadLetterPage,
   type Answer,
   type deadLetterGroup,
-  type listedDeadLetter,
 } from '../../../../lambdas/api/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
@@ -13,7 +12,7 @@ import { href, type Place } from '../../place.ts';
 import { Button, Card, count, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { exactTime, Time } from '../../ui/time.tsx';
 import { BulkDialog, type Bulk } from './bulk.tsx';
 import { DeadLetter, Status } from './deadLetter.tsx';
 
@@ -48,14 +47,12 @@ function List({ place }: { readonly place: Place }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [bulk, setBulk] = useState<Bulk>();
   const number = counted.answer?.count ?? 0;
-  if (!isLarge && number > mostCountedOften) setLarge(true);
-  const of = selected.size > 0 ? [...selected] : query;
-  const many =
-    selected.size > 0
-      ? `${count(selected.size)} selected`
-      : isFiltered(place, fields)
-        ? 'all that match'
-        : 'all';
+  if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
+  // What a filter hides, or what is gone, is not meant any more.
+  const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
+  const all = counted.cursor === undefined ? `all ${count(number)}` : 'all';
+  let many = isFiltered(place, fields) ? `${all} that match` : all;
+  if (ids.length > 0) many = `${count(ids.length)} selected`;
 
   return (
     <Page
@@ -68,7 +65,7 @@ function List({ place }: { readonly place: Place }) {
               <Button
                 key={verb}
                 onClick={() => {
-                  setBulk({ verb, of });
+                  setBulk(ids.length > 0 ? { verb, ids } : { verb, query, words: inWords(query) });
                 }}
               >
                 {verb === 'retry' ? 'Retry' : 'Delete'} {many}…
@@ -114,13 +111,17 @@ function List({ place }: { readonly place: Place }) {
               {
                 head: 'Destination',
                 isWide: true,
-                cell: ({ dlqId, method, url }) => (
-                  <a href={href(['dead-letters', dlqId], place.query)}>
-                    <Cut text={`${method} ${url}`} />
-                  </a>
+                cell: ({ dlqId, method, url, error, responseBody = '' }) => (
+                  <div>
+                    <a href={href(['dead-letters', dlqId], place.query)}>
+                      <Cut text={`${method} ${url}`} />
+                    </a>
+                    <span class="hint">
+                      <Cut text={error ?? responseBody} />
+                    </span>
+                  </div>
                 ),
               },
-              { head: 'Why', isWide: true, cell: (letter) => <Cut text={whyOf(letter)} /> },
               { head: 'Retries', isNumber: true, cell: ({ retried }) => retried },
               { head: 'Label', cell: ({ labels }) => labels?.join(', ') },
               { head: 'Failed', cell: ({ failedAt }) => <Time at={failedAt} /> },
@@ -144,9 +145,13 @@ function List({ place }: { readonly place: Place }) {
   );
 }
 
-/** The reason in a few words: why there was no answer, or how the answer begins. */
-const whyOf = ({ error, responseBody }: Answer<typeof listedDeadLetter>): string =>
-  error ?? responseBody ?? '';
+/** Says what a filter looks for. */
+const inWords = (query: URLSearchParams): string =>
+  fields
+    .flatMap(({ name, label, isTime }) =>
+      query.getAll(name).map((value) => `${label} ${isTime === true ? exactTime(Number(value)) : value}`),
+    )
+    .join(', ');
 
 /** Groups that are shown at first. */
 const mostGroups = 6;

@@ -38,8 +38,8 @@ export function NextFires({ cron }: { readonly cron: Cron }) {
       <p role="status">
         {inWords(cron.fields)} <span class="hint">Times of {timezone}</span>
       </p>
-      <h3>Next fires</h3>
-      <ol class="rows">
+      <h3>Next fires in your time ({zone})</h3>
+      <ol class="fires">
         {times.map((at) => (
           <li key={at}>
             {dayAndTime(at, zone)}

@@ -19,6 +19,8 @@ interface Draft {
   readonly texts: SettingTexts;
 }
 
+const list = href(['schedules']);
+
 export function NewSchedule() {
   const [id, setId] = useState('');
   const [draft, setDraft] = useState<Draft>(() => ({
@@ -46,8 +48,8 @@ export function NewSchedule() {
     return scheduleId;
   };
   return (
-    <Page title="New schedule" back={{ href: href(['schedules']), name: 'Schedules' }}>
-      <Form draft={draft} onChange={setDraft} yes="Create" save={save}>
+    <Page title="New schedule" back={{ href: list, name: 'Schedules' }}>
+      <Form draft={draft} onChange={setDraft} yes="Create" cancel={list} save={save}>
         <TextField
           label="Id"
           value={id}
@@ -84,7 +86,7 @@ function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
     return scheduleId;
   };
   return (
-    <Form draft={draft} onChange={setDraft} yes="Save" save={save}>
+    <Form draft={draft} onChange={setDraft} yes="Save" cancel={hrefOf(of.scheduleId)} save={save}>
       <p class="hint">
         What you leave as it is stays so, also what is not shown here: redacted values, passwords in URLs, the
         settings of callbacks.
@@ -180,12 +182,14 @@ interface FormProps {
   readonly onChange: (draft: Draft) => void;
   /** The text of the button that saves. */
   readonly yes: string;
+  /** Where its cancellation leads. */
+  readonly cancel: string;
   /** @returns the schedule's id */
   readonly save: () => Promise<string>;
   readonly children: preact.ComponentChildren;
 }
 
-function Form({ draft, onChange, yes, save, children }: FormProps) {
+function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const action = useAction();
   const { destination, headers, body, texts } = draft;
   const cronText = texts['Cron'] ?? '';
@@ -280,7 +284,7 @@ function Form({ draft, onChange, yes, save, children }: FormProps) {
         <Button type="submit" kind="main" isBusy={action.isRunning} disabled={typeof cron === 'string'}>
           {yes}
         </Button>
-        <ButtonLink href={href(['schedules'])}>Cancel</ButtonLink>
+        <ButtonLink href={cancel}>Cancel</ButtonLink>
       </div>
     </form>
   );

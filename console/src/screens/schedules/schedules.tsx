@@ -47,14 +47,14 @@ function List() {
                 head: 'Schedule',
                 isWide: true,
                 cell: ({ scheduleId, method, destination }) => (
-                  <>
+                  <div>
                     <a href={hrefOf(scheduleId)}>
                       <Cut text={scheduleId} />
                     </a>
                     <span class="hint">
                       <Cut text={`${method} ${destination}`} />
                     </span>
-                  </>
+                  </div>
                 ),
               },
               { head: 'Expression', isWide: true, cell: (one) => <Expression cron={one.cron} /> },
@@ -75,12 +75,12 @@ function List() {
 function Expression({ cron }: { readonly cron: string }) {
   const read = readCron(cron);
   return (
-    <>
+    <div>
       <Cut text={cron} isCode />
       <span class="hint">
         <Cut text={typeof read === 'string' ? read : inWords(read.fields)} />
       </span>
-    </>
+    </div>
   );
 }
 
@@ -96,8 +96,8 @@ function LastFire({
   const all = Object.values(lastScheduleStates);
   const state = states.find((one) => all.includes(one));
   return (
-    <>
+    <span>
       {state && <State state={state} />} <Time at={at} />
-    </>
+    </span>
   );
 }
