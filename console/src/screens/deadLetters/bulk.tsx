@@ -98,7 +98,7 @@ export function BulkDialog({ bulk, onClose }: BulkProps) {
               {isRetry ? 'This sends ' : 'This deletes '}
               <strong>{number}</strong>
               {bulk.ids === undefined && (bulk.words === '' ? ' (all there are)' : ` (${bulk.words})`)}
-              {isRetry ? ' again, as new messages.' : ', for good: their messages cannot be sent again.'}
+              {isRetry ? ' again, as new messages.' : ', for good.'}
             </p>
           )}
           {isRetry && done === undefined && (
@@ -200,7 +200,7 @@ function Outcome({
   const left = total - done.count;
   const query = messageIds.length > mostLinked ? {} : { messageIds: messageIds.join(',') };
   return (
-    <>
+    <div class="stack">
       <p role="status">
         {isStopped && 'Stopped. '}
         {letters(done.count)} {done.count === 1 ? 'was' : 'were'} {did}.
@@ -217,6 +217,6 @@ function Outcome({
           </ButtonLink>
         )}
       </footer>
-    </>
+    </div>
   );
 }

@@ -5,7 +5,7 @@ import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
-import { Button, Card, Facts, Failure, Loading, Page, State } from '../../ui/basics.tsx';
+import { Button, Card, Facts, Failure, Loading, nameOfState, Page, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -129,22 +129,28 @@ export const Status = ({ of }: { readonly of: number }) => (
   <State state="FAILED" name={of === 0 ? 'No answer' : String(of)} />
 );
 
-/** What the log has of a message, from its beginning on. */
+/** What the log has of a message, from its beginning on: that it was published, and how each attempt ended. */
 function Attempts({ messageId }: { readonly messageId: string }) {
   const { answer, error, again } = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId } });
+  const entries = answer?.logs.filter(({ state }) => state !== 'ACTIVE' && state !== 'RETRY').reverse();
   return (
     <Card title="Attempts">
       {error !== undefined && <Failure error={error} again={again} />}
-      {answer === undefined && error === undefined && <Loading />}
-      {answer?.logs.length === 0 && <p class="hint">The log does not have them any more.</p>}
-      {answer !== undefined && answer.logs.length > 0 && (
+      {entries === undefined && error === undefined && <Loading />}
+      {entries?.length === 0 && <p class="hint">The log does not have them any more.</p>}
+      {entries !== undefined && entries.length > 0 && (
         <Table
           caption="What happened to the message, in order"
-          rows={answer.logs.map((entry, index) => ({ ...entry, index })).reverse()}
+          rows={entries.map((entry, index) => ({ ...entry, index }))}
           keyOf={({ index }) => String(index)}
           columns={[
             { head: 'When', cell: ({ time }) => <Time at={time} isExact /> },
-            { head: 'State', cell: ({ state }) => <State state={state} /> },
+            {
+              head: 'State',
+              cell: ({ state }) => (
+                <State state={state} name={state === 'CREATED' ? 'published' : nameOfState(state)} />
+              ),
+            },
             { head: 'Status', isNumber: true, cell: ({ responseStatus }) => responseStatus || '' },
             { head: 'Error', isWide: true, cell: ({ error: why }) => why },
             {

@@ -197,7 +197,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const isNew = yes === 'Create';
   return (
     <form
-      class="screen-form"
+      class="stack"
       onSubmit={(event) => {
         event.preventDefault();
         void action.run(async () => {
