@@ -1,6 +1,7 @@
 /** Measures what a message costs, with lanes and without, and a run of a workflow, prints it, and fails where a counted goal is missed. */
 import { batchSizes, countUses, totalOf, type Bill } from './count.ts';
 import { measureBundles, type BundleCost } from './bundles.ts';
+import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
 import { measureCpu, type CpuTime } from './cpu.ts';
 import { assumed, estimate, type Estimate } from './estimate.ts';
 import { jsonBodyName } from './events.ts';
@@ -17,9 +18,9 @@ import { startWorld, type World } from './world.ts';
 
 /**
  * The goals. The dollars are for a million messages of JSON in full batches: a bill of millions comes from a load that fills
- * them. The other goals are for the two functions that a message passes.
+ * them. Those of starts and CPU are for the two functions that a message passes; that of the console is for all its files.
  */
-const goals = { dollarsPerMillion: 7, startBytes: 400_000, importMs: 60, cpuMs: 2 };
+const goals = { dollarsPerMillion: 7, startBytes: 400_000, importMs: 60, cpuMs: 2, consoleBytes: 60_000 };
 const onTheWay = ['publish', 'deliver'];
 const judgedSize = 10;
 
@@ -84,6 +85,22 @@ function printBundles(bundles: readonly BundleCost[]): void {
   print('Bundles', formatTable([...head, ...goalHead], rows));
 }
 
+/** @returns the goals that are missed, as sentences */
+function printConsole(files: readonly ConsoleFile[]): readonly string[] {
+  const tenths = (bytes: number): string => (bytes / 1000).toFixed(1);
+  const rows = files.map(({ name, plainBytes, gzipBytes, brotliBytes }) => [
+    name,
+    ...[plainBytes, gzipBytes, brotliBytes].map(tenths),
+  ]);
+  const total = brotliTotal(files);
+  rows.push(['total', '', '', tenths(total), verdict(total, goals.consoleBytes)]);
+  print(
+    'The console',
+    formatTable(['file', 'KB', 'KB gzip', 'KB brotli', `≤ ${kilobytes(goals.consoleBytes)} KB`], rows),
+  );
+  return total > goals.consoleBytes ? [`The console has ${tenths(total)} KB, compressed.`] : [];
+}
+
 function print(title: string, table: string): void {
   console.log(`\n${title}\n\n${table}`);
 }
@@ -101,8 +118,8 @@ function missedGoals(bills: readonly Bill[], bundles: readonly BundleCost[]): re
   return [...tooDear, ...tooLarge];
 }
 
-/** Messages without lanes, lanes, or runs of workflows: all of it without an argument. */
-const parts = ['messages', 'lanes', 'workflows'] as const;
+/** Messages without lanes, lanes, runs of workflows, or the console: all of it without an argument. */
+const parts = ['messages', 'lanes', 'workflows', 'console'] as const;
 const [wanted] = process.argv.slice(2);
 const isWanted = (part: (typeof parts)[number]): boolean => wanted === undefined || wanted === part;
 if (!parts.some(isWanted)) throw new Error(`There is no part ${wanted}; there are ${parts.join(', ')}.`);
@@ -135,6 +152,7 @@ try {
   await world.close();
 }
 if (isWanted('lanes')) printLaneSpeeds(await measureLaneSpeed());
+if (isWanted('console')) missed.push(...printConsole(measureConsole()));
 if (missed.length > 0) {
   console.log(`\nMissed: ${missed.join(' ')}`);
   process.exitCode = 1;

@@ -24,7 +24,10 @@ function readOptions(): ReturnType<typeof parseOptions> {
 function announce({ variables }: Stage, dataDirectory: string | undefined): void {
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
-  console.log(`The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}`);
+  console.log(
+    `The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}\n` +
+      `Look at it in a browser: ${variables['SVC_URL']}/console. Sign in with the token above, SVC_TOKEN.\n`,
+  );
 }
 
 /** A signal that comes during the start waits for its end: the parts of a stage are ended in order. */

@@ -8,8 +8,11 @@ import type { ScheduleGroup } from './scheduleGroup.ts';
 import type { Settings } from './settings.ts';
 import type { Tables } from './tables.ts';
 
-/** Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default. */
-export type FunctionEnvironment = Readonly<Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS'>>;
+/**
+ * Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default; the
+ * function of the console is told its APIs by its stack.
+ */
+export type FunctionEnvironment = Readonly<Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS'>>;
 
 interface EnvironmentProps {
   readonly settings: Settings;

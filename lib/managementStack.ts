@@ -104,7 +104,7 @@ export class ManagementStack extends Stack {
   }
 
   private makeConsole(shared: SharedProps): SvcFunction {
-    return new SvcFunction(this, 'Console', {
+    return new SvcFunction(this, 'ManagementConsole', {
       ...shared,
       handler: 'console',
       description: 'Serves the console, a web page',

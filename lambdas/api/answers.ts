@@ -245,6 +245,12 @@ export const scheduleWithoutBody = z.object({
 export const schedule = z.object({ ...scheduleWithoutBody.shape, ...body });
 export const schedules = z.array(schedule);
 export const scheduled = z.object({ scheduleId: z.string() });
+export const explainedCron = z.object({
+  cron: text('The expression, without spaces around it.'),
+  timezone: text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.'),
+  description: text('When it fires, in English. The times are those of its zone.'),
+  nextFires: z.array(z.number()).check(z.describe('The next five fires, in Unix milliseconds.')),
+});
 
 export const messageIdAnswer = z.object({ messageId });
 export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer) });

@@ -1,6 +1,8 @@
+import { badRequest } from '../domain/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
+import { readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
 import {
@@ -9,6 +11,7 @@ import {
   deleteSchedule,
   pauseSchedule,
 } from '../services/schedule/schedules.ts';
+import { explainCron } from '../services/schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
 
 const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
@@ -44,4 +47,11 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),
   'POST /v2/schedules/{schedule}/resume': setPaused(false),
   'PATCH /v2/schedules/{schedule}/resume': setPaused(false),
+  'GET /v2/cron': (call) => {
+    const { expression } = readQuery(call, ['expression']);
+    if (expression === undefined) {
+      throw badRequest('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
+    }
+    return ok(explainCron(expression));
+  },
 });

@@ -76,6 +76,7 @@ export const schedulesRoutes = [
   { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+  { method: 'GET', path: '/v2/cron', function: 'schedules', access: 'read' },
 ] as const satisfies readonly Route[];
 
 export const workflowsRoutes = [

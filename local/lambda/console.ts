@@ -20,10 +20,6 @@ export function consoleFunction(options: FunctionOptions): LambdaFunction {
 
 async function load(options: FunctionOptions): Promise<LambdaFunction> {
   const { writeConsole } = await import('../../console/build.ts');
-  setVariables({
-    CONSOLE_DIRECTORY: writeConsole(),
-    // One address serves both APIs here.
-    CONSOLE_APIS: 'messaging management',
-  });
+  setVariables({ CONSOLE_DIRECTORY: writeConsole() });
   return loadFunction('console', options);
 }

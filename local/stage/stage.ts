@@ -83,6 +83,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     OWN_HOSTS: `localhost:${gateway.port}`,
     // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
     LEARN_HOSTS: 'false',
+    // One address serves both here.
+    CONSOLE_APIS: 'messaging management',
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
 

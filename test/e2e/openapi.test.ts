@@ -153,6 +153,7 @@ describe('the API’s description', () => {
     const cron = { ...withCallbacks, 'svc-cron': '0 0 29 2 *', 'svc-schedule-id': group };
     await ask('POST', `/v2/schedules/${ok.url}`, { headers: cron, body: '{}' });
     await ask('GET', '/v2/schedules');
+    await ask('GET', `/v2/cron?expression=${encodeURIComponent('*/5 * * * *')}`);
     await ask('GET', `/v2/schedules/${group}`);
     for (const action of ['pause', 'resume']) {
       for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);

@@ -1,7 +1,13 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { gatewayPath, managementRoutes, type Route, routes } from '../../lambdas/http/routes.ts';
+import {
+  consoleRoutes,
+  gatewayPath,
+  managementRoutes,
+  type Route,
+  routes,
+} from '../../lambdas/http/routes.ts';
 import { properties, reference, resources, synthesizeOne } from './app.ts';
 
 const { service, management } = synthesizeOne();
@@ -54,7 +60,7 @@ const errorShape = z.strictObject({ error: z.string().regex(/^[A-Z].*\.$/) });
 
 const apis: [string, Template, readonly Route[]][] = [
   ['messaging', service, routes],
-  ['management', management, managementRoutes],
+  ['management', management, [...managementRoutes, ...consoleRoutes]],
 ];
 
 describe.each(apis)('the %s API', (_, template, table) => {
@@ -190,9 +196,9 @@ describe('who may call', () => {
     service.resourceCountIs('AWS::ApiGateway::Authorizer', 0);
   });
 
-  it('the management API is asked of its authorizer, each time, save for its description', () => {
+  it('the management API is asked of its authorizer, each time, save for its description and its console', () => {
     for (const line of access(management)) {
-      expect(line).toMatch(line.includes('/openapi.json') ? / NONE$/ : / CUSTOM$/);
+      expect(line).toMatch(/ \S*\/(openapi\.json|console)\b/.test(line) ? / NONE$/ : / CUSTOM$/);
     }
     management.hasResourceProperties('AWS::ApiGateway::Authorizer', {
       Type: 'REQUEST',

@@ -13,6 +13,7 @@ import { coldStart } from '../support/coldStart.ts';
 
 const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
 const folders = new Map(handlers.map((handler) => [handler, bundle(handler)]));
+const partsOf = (folder: string) => readdirSync(folder).filter((file) => file.endsWith('.mjs'));
 
 describe.each([...folders])('the bundle of %s', (_, folder) => {
   it('starts by itself, with nothing around it, and so do its parts', () => {
@@ -21,7 +22,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
       rmSync(elsewhere, { recursive: true });
     });
     cpSync(folder, elsewhere, { recursive: true });
-    const parts = readdirSync(elsewhere).map((file) => `./${file}`);
+    const parts = partsOf(elsewhere).map((file) => `./${file}`);
     const program = `
       const { handler } = await import('./index.mjs');
       for (const part of ${JSON.stringify(parts)}) await import(part);
@@ -68,7 +69,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
   });
 
   it('imports later only what is beside it', () => {
-    const files = readdirSync(folder);
+    const files = partsOf(folder);
     const known = new Set([
       ...files.map((file) => `./${file}`),
       ...builtinModules.map((name) => `node:${name}`),
@@ -82,7 +83,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
   });
 
   it('knows credentials from the environment only', () => {
-    const all = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+    const all = partsOf(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
     expect(all.join('\n')).not.toMatch(
       /AWS_WEB_IDENTITY_TOKEN_FILE|AWS_CONTAINER_CREDENTIALS_RELATIVE_URI|sso_session/,
     );

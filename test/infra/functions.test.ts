@@ -35,6 +35,7 @@ describe('the functions', () => {
   it('are these', () => {
     expect(functions.map(({ name, Code }) => `${name} ${Code.ZipFile}`).sort()).toEqual([
       'Accounts // accounts',
+      'Console // console',
       'DeliverAlone // deliverAlone',
       'DeliverLong // deliver',
       'DeliverShort // deliver',
@@ -46,6 +47,7 @@ describe('the functions', () => {
       'Keys // keys',
       'Logs // logs',
       'ManagementAuthorizer // managementAuthorizer',
+      'ManagementConsole // console',
       'MessagesApi // messages',
       'Publish // publish',
       'QueuesApi // queues',
@@ -88,6 +90,7 @@ describe('the functions', () => {
         'ACCOUNT_CHANGES_QUEUES',
         'ALLOWED_DESTINATIONS',
         'BODIES_BUCKET',
+        ...(name === 'ManagementConsole' ? ['CONSOLE_APIS'] : []),
         'DEAD_QUEUE_ARN',
         'DEAD_QUEUE_URL',
         'DEDUPLICATION_TABLE',
@@ -158,7 +161,7 @@ describe('the logs', () => {
     const groups = functions.map(({ LoggingConfig }) => LoggingConfig.LogGroup);
     expect(new Set(groups).size).toBe(functions.length);
     service.resourceCountIs('AWS::Logs::LogGroup', messagingFunctions.length + 1);
-    management.resourceCountIs('AWS::Logs::LogGroup', 2 + 1);
+    management.resourceCountIs('AWS::Logs::LogGroup', 3 + 1);
     for (const { LoggingConfig } of functions) {
       expect(LoggingConfig).toMatchObject({
         LogFormat: 'JSON',

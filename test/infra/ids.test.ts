@@ -61,6 +61,7 @@ describe('the logical ids of what keeps something', () => {
     expect(idsOf(templates.service)).toEqual([
       'AWS::ApiGateway::RestApi ApiF70053CD',
       'AWS::Logs::LogGroup ApiAccessLog3B08078D',
+      'AWS::Logs::LogGroup ConsoleLog5234E4DE',
       'AWS::Logs::LogGroup DeliverAloneLog2CF1E2C2',
       'AWS::Logs::LogGroup DeliverLongLog49996435',
       'AWS::Logs::LogGroup DeliverShortLog23722A9A',
@@ -90,6 +91,7 @@ describe('the logical ids of what keeps something', () => {
       'AWS::Logs::LogGroup AccountsLog2490562F',
       'AWS::Logs::LogGroup ApiAccessLog3B08078D',
       'AWS::Logs::LogGroup ManagementAuthorizerLog8014F4CF',
+      'AWS::Logs::LogGroup ManagementConsoleLogC0FCCF4D',
     ]);
   });
 

@@ -213,6 +213,7 @@ describe('the roles', () => {
       ],
     ],
     ['Description', []],
+    ['Console', []],
     ['DeliverShort', [...perform, ...consume('short')]],
     ['DeliverLong', [...perform, ...consume('long')]],
     ['DeliverAlone', [...perform, ...consume('dead'), 'sqs:SendMessage dead']],
@@ -249,6 +250,7 @@ describe('the roles', () => {
       'dynamodb:UpdateItem eu-central-1 Svc-usage',
       'secretsmanager:GetSecretValue eu-central-1 Svc/management-??????',
     ]);
+    expect(rightsOf(synthesize().management, 'ManagementConsole', arn)).toEqual([]);
     expect(rightsOf(synthesize().management, 'Accounts', arn)).toEqual(
       [
         ...inBoth('dynamodb:GetItem', 'Svc-accounts'),

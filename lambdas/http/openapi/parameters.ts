@@ -47,7 +47,7 @@ function valueOf({ schema, example }: ConfigurationEntry): unknown {
 /** A variable of a path. */
 export type PathVariable = Pick<Parameter, 'description' | 'schema' | 'example'>;
 /** A query parameter that one operation has. */
-export type QueryParameter = PathVariable;
+export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
 
 /** Names of URL groups and queues. */
 const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };

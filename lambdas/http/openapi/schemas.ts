@@ -60,6 +60,7 @@ const shapes = {
   Schedules: answers.schedules,
   Scheduled: answers.scheduled,
   ScheduleChange: scheduleChange,
+  ExplainedCron: answers.explainedCron,
   TriggerItem: triggerItem,
   TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),
   StartedRun: workflows.startedRun,

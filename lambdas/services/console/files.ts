@@ -9,8 +9,12 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Header } from '../../domain/headers.ts';
 import { notFound, quote } from '../../domain/httpError.ts';
+import { settings } from '../../settings.ts';
 
-/** The folder of the built files: in a function's bundle beside its code, on the local stage where it has built them. */
+/**
+ * The folder of the built files: in a function's bundle beside its code, on the local stage where it has built them. That is
+ * when somebody opens the console, after the settings were read.
+ */
 const folder = process.env['CONSOLE_DIRECTORY'] ?? fileURLToPath(new URL('./console/', import.meta.url));
 
 const types: ReadonlyMap<string, string> = new Map([
@@ -56,7 +60,7 @@ const forEver = 'public, max-age=31536000, immutable';
 const page = Buffer.from(
   Buffer.from(files.get('index.html') ?? '')
     .toString()
-    .replace('%APIS%', process.env['CONSOLE_APIS'] ?? 'messaging'),
+    .replace('%APIS%', settings.consoleApis),
 );
 
 export const consolePage = (): Served => ({

@@ -1,8 +1,8 @@
 /** What a cron expression means: in words, and its next fires. */
 import { fires, parseCron, type Cron } from '../../../../lambdas/domain/schedule/cron.ts';
+import { inWords } from '../../../../lambdas/domain/schedule/cronWords.ts';
 import { sentenceOf } from '../../api/client.ts';
 import { Time } from '../../ui/time.tsx';
-import { inWords } from './cronWords.ts';
 
 /** Reads an expression as the service does; a text says what is wrong with it. */
 export function readCron(text: string): Cron | string {

@@ -1,12 +1,12 @@
 /** Schedules: what is published again and again. */
 import { schedules, type Answer, type schedule } from '../../../../lambdas/api/answers.ts';
+import { inWords } from '../../../../lambdas/domain/schedule/cronWords.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { ButtonLink, Cut, Empty, Page, State } from '../../ui/basics.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { inWords } from './cronWords.ts';
 import { readCron } from './fires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
 import { hrefOf, Schedule } from './schedule.tsx';

@@ -121,4 +121,40 @@ export const schedules: Operations<'schedules'> = {
   'PATCH /v2/schedules/{schedule}/pause': pausing('pause', 'patch'),
   'POST /v2/schedules/{schedule}/resume': pausing('resume', 'post'),
   'PATCH /v2/schedules/{schedule}/resume': pausing('resume', 'patch'),
+  'GET /v2/cron': {
+    id: 'explainCron',
+    tag: 'Schedules',
+    summary: 'Explain a cron expression',
+    description: 'Says when a schedule with this expression would fire, and changes nothing.',
+    variables: {},
+    query: {
+      expression: {
+        description: 'An expression as `Svc-Cron` takes it, percent-encoded.',
+        required: true,
+        schema: { type: 'string', minLength: 1 },
+        example: 'CRON_TZ=Europe/Berlin 30 9 * * MON-FRI',
+      },
+    },
+    answers: {
+      200: {
+        description: 'When it fires.',
+        schema: 'ExplainedCron',
+        example: {
+          cron: 'CRON_TZ=Europe/Berlin 30 9 * * MON-FRI',
+          timezone: 'Europe/Berlin',
+          description: 'At 09:30, on Monday to Friday.',
+          nextFires: [
+            1_795_509_000_000, 1_795_595_400_000, 1_795_681_800_000, 1_795_768_200_000, 1_796_027_400_000,
+          ],
+        },
+      },
+    },
+    errors: {
+      400: [
+        'expression is missing; allowed is a cron expression such as "*/5 * * * *".',
+        'expression is "61 * * * *": in the minute field, "61" is out of range. Allowed are 0 to 59, *, ranges (a-b), lists (a,b) and steps (*/n, a-b/n, a/n).',
+        '"cron" is not a parameter here; allowed are expression.',
+      ],
+    },
+  },
 };

@@ -1,4 +1,4 @@
-import type { CronFields } from '../../../../lambdas/domain/schedule/cronFields.ts';
+import type { CronFields } from './cronFields.ts';
 
 /** More times of a day than these are said as steps and ranges. */
 const mostTimes = 6;
@@ -11,7 +11,7 @@ export function inWords(fields: CronFields): string {
   const parts = [
     timesOf(fields),
     daysOf(fields),
-    months.length < 12 && `in ${list(ranges(months, monthName))}`,
+    months.length < 12 && `in ${list(ranges(months, monthName, 12))}`,
   ];
   const text = parts.filter(Boolean).join(', ');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
@@ -45,14 +45,8 @@ function daysOf({ dates, weekdays, hours }: CronFields): string {
   const onDates =
     dates && `on ${dates.length === 1 ? 'day' : 'days'} ${list(ranges(dates, String))} of the month`;
   // Sunday is the last day of a week, as people say it.
-  const onWeekdays =
-    weekdays &&
-    `on ${list(
-      ranges(
-        weekdays.map((day) => day || 7).sort((a, b) => a - b),
-        weekdayName,
-      ),
-    )}`;
+  const days = weekdays?.map((day) => day || 7).sort((a, b) => a - b);
+  const onWeekdays = days && `on ${list(ranges(days, weekdayName, 7))}`;
   if (onDates !== undefined && onWeekdays !== undefined) return `${onDates} and also ${onWeekdays}`;
   return onDates ?? onWeekdays ?? (hours.length === 24 ? '' : 'every day');
 }
@@ -84,8 +78,22 @@ function runsOf(values: readonly number[]): readonly (readonly [first: number, l
   return runs;
 }
 
-const ranges = (values: readonly number[], nameOf: (value: number) => string): readonly string[] =>
-  runsOf(values).flatMap(([first, last]) => {
-    if (last - first > 1) return [`${nameOf(first)} to ${nameOf(last)}`];
-    return last === first ? [nameOf(first)] : [nameOf(first), nameOf(last)];
+/**
+ * Says values with their ranges. Those of a cycle, such as the 7 days of a week from 1 on, may go from its end to its
+ * beginning.
+ */
+function ranges(
+  values: readonly number[],
+  nameOf: (value: number) => string,
+  cycle = Infinity,
+): readonly string[] {
+  const [first, ...others] = runsOf(values);
+  const last = others.at(-1);
+  const isAround = first?.[0] === 1 && last?.[1] === cycle;
+  const runs = isAround ? [...others.slice(0, -1), [last[0], first[1] + cycle]] : [first ?? [], ...others];
+  return runs.flatMap(([from = 0, to = from]) => {
+    const names = [from, to].map((value) => nameOf(value > cycle ? value - cycle : value));
+    if (to - from > 1) return names.join(' to ');
+    return to === from ? names.slice(1) : names;
   });
+}
