@@ -7,7 +7,7 @@ import {
   type deadLetterGroup,
 } from '../../../../lambdas/api/answers.ts';
 import { useMayWrite } from '../../access.ts';
-import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Button, Card, count, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
@@ -35,14 +35,19 @@ export function DeadLetters({ place }: { readonly place: Place }) {
   return dlqId === undefined ? <List place={place} /> : <DeadLetter dlqId={dlqId} place={place} />;
 }
 
-/** A count reads all that it counts: more than these are counted once. */
+/** A count reads all that it counts, so it is asked for less often than the list, and where there are many, once. */
+const countedEveryMs = 10_000;
 const mostCountedOften = 1_000;
 
 function List({ place }: { readonly place: Place }) {
   const query = filtersOf(place, fields);
   const list = usePages(deadLetterPage, { path: 'v2/dlq', query }, ({ messages }) => messages);
   const [isLarge, setLarge] = useState(false);
-  const counted = useAsked(deadLetterCount, { path: 'v2/dlq/count', query }, isLarge ? undefined : oftenMs);
+  const counted = useAsked(
+    deadLetterCount,
+    { path: 'v2/dlq/count', query },
+    isLarge ? undefined : countedEveryMs,
+  );
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [bulk, setBulk] = useState<Bulk>();
