@@ -35,13 +35,13 @@ export class MessagingApi {
       });
     this.functions = {
       publish: serve('Publish', 'publish', 'Accepts messages: stores them, and sends their first attempts'),
-      messages: serve('MessagesApi', 'messages', 'Shows and cancels messages that wait'),
+      messages: serve('MessagesApi', 'messages', 'Shows messages, and cancels those that wait'),
       logs: serve('Logs', 'logs', 'Shows what became of messages'),
       urlGroups: serve('UrlGroups', 'urlGroups', 'Keeps URL groups'),
       queues: serve('QueuesApi', 'queues', 'Keeps queues'),
       flowControl: serve('FlowControl', 'flowControl', 'Shows and changes flow-control keys'),
       dlq: serve('DlqApi', 'dlq', 'Shows, removes and retries dead letters'),
-      schedules: serve('Schedules', 'schedules', 'Keeps schedules'),
+      schedules: serve('Schedules', 'schedules', 'Keeps schedules, and runs them by hand'),
       workflows: serve('Workflows', 'workflows', 'Shows, wakes, ends and resumes runs of workflows'),
       keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
       console: serve('Console', 'console', 'Serves the console, a web page'),
@@ -89,8 +89,10 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('schedules', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
       rights.on('groups', 'GetItem'),
       ...rights.ensureQueues(),
-      rights.on('messages', 'Query', 'GetItem', 'BatchWriteItem', 'DeleteItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'DeleteItem'),
       rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
+      // One that is run by hand may start a run of a workflow.
+      rights.changeRuns(),
       rights.endSchedules(),
     ],
     workflows: [

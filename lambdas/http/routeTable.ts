@@ -72,6 +72,7 @@ export const schedulesRoutes = [
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
   { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },

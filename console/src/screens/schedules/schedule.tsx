@@ -1,15 +1,18 @@
 /** One schedule: when it fires, what became of its last fire, and what it publishes. */
 import { useState } from 'preact/hooks';
-import { nothing, schedule } from '../../../../lambdas/api/answers.ts';
+import { nothing, publishAnswer, schedule } from '../../../../lambdas/api/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { Button, ButtonLink, Card, Facts, Failure, Loading, Page, State } from '../../ui/basics.tsx';
+import { Button, ButtonLink, Card, countOf, Facts, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { NextFires, readCron } from './fires.tsx';
+
+/** Links to more messages than these are longer than some programs take. */
+const mostLinked = 50;
 
 /** The address of a schedule. One may be called `new`, as the form's address ends. */
 export const hrefOf = (scheduleId: string): string =>
@@ -27,6 +30,18 @@ export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
     again();
     return verb === 'pause' ? 'The schedule is paused.' : 'The schedule goes on.';
   };
+  const run = async (): Promise<string> => {
+    const made = await ask(publishAnswer, {
+      method: 'POST',
+      path: `${path`v2/schedules/${scheduleId}`}/run`,
+    });
+    const ids = [made].flat().map(({ messageId }) => messageId);
+    const [only] = ids;
+    // Those of a large URL group would make an address that is too long.
+    const query = ids.length > mostLinked ? { scheduleId } : { messageIds: ids.join(',') };
+    go(ids.length === 1 && only !== undefined ? href(['messages', only]) : href(['messages'], query));
+    return `${countOf(ids.length, 'message')} published.`;
+  };
   const cron = answer && readCron(answer.cron);
   return (
     <Page
@@ -36,6 +51,9 @@ export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
         mayWrite &&
         answer && (
           <>
+            <Button kind="main" isBusy={action.isRunning} onClick={() => void action.run(run)}>
+              Run now
+            </Button>
             <Button isBusy={action.isRunning} onClick={() => void action.run(pause)}>
               {answer.isPaused ? 'Resume' : 'Pause'}
             </Button>
