@@ -3,10 +3,10 @@ import { useRef, useState } from 'preact/hooks';
 import { deadLetterCount, deleted, retriedPage } from '../../../../lambdas/api/answers.ts';
 import { ask } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
-import { href } from '../../place.ts';
 import { Button, ButtonLink, count, countOf, Failure, Loading } from '../../ui/basics.tsx';
 import { Dialog, DialogEnd } from '../../ui/dialog.tsx';
 import { SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
+import { hrefOfMessages } from '../messages/links.ts';
 
 interface Verb {
   readonly verb: 'retry' | 'delete';
@@ -26,8 +26,6 @@ export type Bulk = OfIds | OfQuery;
 
 /** Dead letters of one request: between two requests there is progress to show, and a moment to stop at. */
 const atOnce = 100;
-/** Links to more messages than these are longer than some programs take. */
-const mostLinked = 50;
 
 const letters = (value: number): string => countOf(value, 'dead letter');
 
@@ -66,7 +64,7 @@ export function BulkDialog({ bulk, onClose }: BulkProps) {
         sum = {
           ...sum,
           count: sum.count + step.count,
-          messageIds: [...sum.messageIds, ...step.messageIds].slice(0, mostLinked + 1),
+          messageIds: [...sum.messageIds, ...step.messageIds],
         };
         setDone(sum);
       } while (cursor !== undefined && !isStopped.current);
@@ -132,7 +130,7 @@ export function BulkDialog({ bulk, onClose }: BulkProps) {
 
 interface Done {
   readonly count: number;
-  /** Of the new messages, the first ones. */
+  /** Of the new messages. */
   readonly messageIds: readonly string[];
   readonly isEnded: boolean;
 }
@@ -196,9 +194,7 @@ function Outcome({
   readonly onClose: () => void;
 }) {
   const { messageIds } = done;
-  const [only = ''] = messageIds;
   const left = total - done.count;
-  const query = messageIds.length > mostLinked ? {} : { messageIds: messageIds.join(',') };
   return (
     <div class="stack">
       <p role="status">
@@ -208,11 +204,8 @@ function Outcome({
       </p>
       <footer class="dialog-end">
         <Button onClick={onClose}>Close</Button>
-        {only !== '' && (
-          <ButtonLink
-            kind="main"
-            href={messageIds.length === 1 ? href(['messages', only]) : href(['messages'], query)}
-          >
+        {messageIds.length > 0 && (
+          <ButtonLink kind="main" href={hrefOfMessages(messageIds)}>
             {messageIds.length === 1 ? 'See the new message' : 'See the new messages'}
           </ButtonLink>
         )}

@@ -9,10 +9,8 @@ import { Button, ButtonLink, Card, countOf, Facts, Failure, Loading, Page, State
 import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
+import { hrefOfMessages } from '../messages/links.ts';
 import { NextFires, readCron } from './fires.tsx';
-
-/** Links to more messages than these are longer than some programs take. */
-const mostLinked = 50;
 
 /** The address of a schedule. One may be called `new`, as the form's address ends. */
 export const hrefOf = (scheduleId: string): string =>
@@ -36,10 +34,7 @@ export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
       path: `${path`v2/schedules/${scheduleId}`}/run`,
     });
     const ids = [made].flat().map(({ messageId }) => messageId);
-    const [only] = ids;
-    // Those of a large URL group would make an address that is too long.
-    const query = ids.length > mostLinked ? { scheduleId } : { messageIds: ids.join(',') };
-    go(ids.length === 1 && only !== undefined ? href(['messages', only]) : href(['messages'], query));
+    go(hrefOfMessages(ids, { scheduleId }));
     return `${countOf(ids.length, 'message')} published.`;
   };
   const cron = answer && readCron(answer.cron);
