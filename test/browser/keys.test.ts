@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok } from '../support/api.ts';
-import { barriersOf, openConsole, widthBeyond } from '../support/browser.ts';
+import { barriersOf, openConsole, isTooWide } from '../support/browser.ts';
 import { service } from '../support/service.ts';
 
 const keys = z.object({ current: z.string(), next: z.string() });
@@ -52,5 +52,5 @@ it('Signing keys fit into a narrow window, and a read-only token does not rotate
   await page.getByRole('button', { name: 'Show Next key' }).click();
   await page.getByText('whsec_').waitFor();
   expect(await page.getByRole('button', { name: 'Rotate…' }).count()).toBe(0);
-  expect(await widthBeyond(page)).toBe(0);
+  expect(await isTooWide(page)).toBe(0);
 });

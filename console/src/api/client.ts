@@ -38,7 +38,11 @@ export class Refusal extends Error {
 
 /** Makes a path of a template's literal parts and encoded variables: ``path`v2/messages/${id}` ``. */
 export const path = (parts: TemplateStringsArray, ...variables: readonly string[]): string =>
-  parts.reduce((made, part, index) => made + encodeURIComponent(variables[index - 1] ?? '') + part);
+  parts.reduce((made, part, index) => made + segment(variables[index - 1] ?? '') + part);
+
+/** A URL drops the segments `.` and `..`, encoded or not, and would name something else. Encoded twice they name nothing. */
+const segment = (text: string): string =>
+  /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text);
 
 const paged = z.object({ cursor: z.optional(z.string()) });
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
@@ -50,6 +54,32 @@ const patienceMs = 35_000;
 export interface PageOf<T> {
   readonly answer: T;
   readonly cursor: string | undefined;
+}
+
+/** The query of the page at a cursor. Where an API has no cursors but a link, the link's whole query stands for one. */
+export function queryAt(cursor: string, query: Request['query'] = {}): URLSearchParams {
+  if (cursor.startsWith('?')) return new URLSearchParams(cursor);
+  const next = new URLSearchParams(queryPairs(query));
+  next.set('cursor', cursor);
+  return next;
+}
+
+const queryPairs = (query: NonNullable<Request['query']>): [string, string][] =>
+  (query instanceof URLSearchParams ? [...query] : Object.entries(query)).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
+  );
+
+/** Asks for the pages of a list, or for the parts of a change of many, one after another until the end. */
+export async function* pagesOf<Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request,
+): AsyncGenerator<Readable<z.infer<Shape>>, undefined> {
+  let page = await askForPage(shape, request);
+  yield page.answer;
+  while (page.cursor !== undefined) {
+    page = await askForPage(shape, { ...request, query: queryAt(page.cursor, request.query) });
+    yield page.answer;
+  }
 }
 
 /**
@@ -83,9 +113,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
   { method = 'GET', path, query = {}, headers = [], body, signal }: Request,
 ): Promise<PageOf<Readable<z.infer<Shape>>>> {
   const url = new URL(path, base);
-  for (const [name, value] of query instanceof URLSearchParams ? query : Object.entries(query)) {
-    if (value !== undefined && value !== '') url.searchParams.append(name, String(value));
-  }
+  for (const [name, value] of queryPairs(query)) url.searchParams.append(name, value);
   const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
   const timeout = AbortSignal.timeout(patienceMs);
   const response = await fetch(url, {
@@ -118,9 +146,11 @@ export async function askAs<Shape extends z.ZodMiniType>(
   }
   const read = shape.safeParse(json);
   if (read.success) {
-    // A list that is an array has its cursor in a header.
-    const cursor = response.headers.get('svc-cursor') ?? paged.safeParse(json).data?.cursor;
-    return { answer: read.data as Readable<z.infer<Shape>>, cursor };
+    // A list that is an array has its cursor in a header, and that of accounts has a link.
+    const [, link] = /^<(\?.*)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
+    const cursor = link ?? response.headers.get('svc-cursor') ?? paged.safeParse(json).data?.cursor;
+    // Lists of runs end with an empty one.
+    return { answer: read.data as Readable<z.infer<Shape>>, cursor: cursor === '' ? undefined : cursor };
   }
   const [issue] = read.error.issues;
   const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;

@@ -4,7 +4,7 @@
  * costs a fraction of a write.
  */
 import type { Account } from '../../domain/account/account.ts';
-import { dayOf, now, secondMs } from '../../domain/clock.ts';
+import { dayOf, hourOf, now, secondMs } from '../../domain/clock.ts';
 import { headerName } from '../../domain/headers.ts';
 import { aheadOf, stepOf } from '../../domain/usage/steps.ts';
 import { log } from '../../log.ts';
@@ -32,6 +32,8 @@ const minus = (one: Usage, other: Usage): Usage => ({
 const callReportsPerSecond = 10;
 /** News of what other processes use is too old after this, and a limit may have been reached. */
 const newsMs = 5 * secondMs;
+
+const lastHour = 23;
 
 /** This process's count of one account on one day (UTC), and its news of the other processes' counts. */
 export class UsageCounter {
@@ -90,7 +92,7 @@ export class UsageCounter {
     await this.#loadMonth();
     if (now() - this.#heardAt < newsMs) return;
     const { accountId } = this.allowance;
-    const row = (await usageOf(accountId, this.day)).get(this.day) ?? nothing;
+    const row = (await usageOf(accountId, this.day, this.day)).get(this.day) ?? nothing;
     // The answer to a report that is under way is newer than this one.
     if (this.#reporting === undefined) this.#hear(row);
   }
@@ -110,7 +112,7 @@ export class UsageCounter {
 
   /** Reads the days of the month: once, and again after a failure. */
   #loadMonth(): Promise<void> {
-    this.#loading ??= usageOf(this.allowance.accountId, this.day.slice(0, 7)).then(
+    this.#loading ??= usageOf(this.allowance.accountId, `${this.day.slice(0, 7)}-01`, this.day).then(
       (days) => {
         this.#hear(days.get(this.day) ?? nothing);
         for (const [day, { messages }] of days) if (day < this.day) this.#earlierMessages += messages;
@@ -126,6 +128,12 @@ export class UsageCounter {
   #hear(row: Usage): void {
     this.#reported = row;
     this.#heardAt = now();
+  }
+
+  /** The hour that a report counts for. What was counted before midnight and is reported later belongs to the day's last. */
+  #hour(): number {
+    const time = now();
+    return dayOf(time) === this.day ? hourOf(time) : lastHour;
   }
 
   /** Messages between two reports. */
@@ -157,7 +165,7 @@ export class UsageCounter {
       messages: counted.messages > 0 ? ahead : 0,
     });
     const before = this.#reported;
-    const row = await addUsage(accountId, this.day, added);
+    const row = await addUsage(accountId, this.day, this.#hour(), added);
     this.#unreported = minus(this.#unreported, added);
     this.#sinceReport = minus(this.#sinceReport, counted);
     this.#hear(row);

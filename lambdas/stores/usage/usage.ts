@@ -19,6 +19,12 @@ export interface Usage {
   readonly bytes: number;
 }
 
+/** An account's use of a day. */
+export interface DayUsage extends Usage {
+  /** The part of `messages` of each hour of the day, UTC, by its number: 0 to 23. */
+  readonly messagesOfHours: readonly number[];
+}
+
 const usageRow = z.object({
   id: z.string(),
   requests: z._default(z.number(), 0),
@@ -26,6 +32,12 @@ const usageRow = z.object({
   calls: z._default(z.number(), 0),
   bytes: z._default(z.number(), 0),
 });
+
+/** The attribute of a day's row that counts the messages of an hour: `h00` to `h23`. */
+const hourAttribute = (hour: number): string => `h${String(hour).padStart(2, '0')}`;
+
+const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour);
+const hourCount = z._default(z.number(), 0);
 
 /** A day's row is kept this long: a year of statistics, and a month more. */
 const keptMs = 400 * dayMs;
@@ -39,20 +51,23 @@ const keyOf = (accountId: string, day: string): { readonly owner: string; readon
 /**
  * Adds to an account's use of a day.
  *
+ * @param hour 0 to 23, UTC: the messages are counted in this hour of the day, too. It is a part of the same row, so that it
+ * costs nothing more
  * @returns all that it has used on that day by now
  */
-export async function addUsage(accountId: string, day: string, usage: Usage): Promise<Usage> {
+export async function addUsage(accountId: string, day: string, hour: number, usage: Usage): Promise<Usage> {
   const { Attributes = {} } = await dynamodb.send(
     new UpdateItemCommand({
       TableName: settings.usageTable,
       Key: toItem(keyOf(accountId, day)),
       UpdateExpression:
-        'ADD #requests :requests, #messages :messages, #calls :calls, #bytes :bytes SET expiresAt = :expiresAt',
+        'ADD #requests :requests, #messages :messages, #calls :calls, #bytes :bytes, #hour :messages SET expiresAt = :expiresAt',
       ExpressionAttributeNames: {
         '#requests': 'requests',
         '#messages': 'messages',
         '#calls': 'calls',
         '#bytes': 'bytes',
+        '#hour': hourAttribute(hour),
       },
       ExpressionAttributeValues: {
         ':requests': { N: String(usage.requests) },
@@ -70,28 +85,35 @@ export async function addUsage(accountId: string, day: string, usage: Usage): Pr
 /**
  * Reads an account's use, by day.
  *
- * @param days the beginning of the days to read: `2026-11` for a month
+ * @param first the first day to read, as `2026-11-20`
+ * @param last the last one; it need not be in its month, so `2026-11-31` is the end of any November
  * @param region the one that the account is served in
  */
 export async function usageOf(
   accountId: string,
-  days: string,
+  first: string,
+  last: string,
   region: string = settings.region,
-): Promise<ReadonlyMap<string, Usage>> {
+): Promise<ReadonlyMap<string, DayUsage>> {
   const rows = queryRows(
     {
       TableName: settings.usageTable,
       ConsistentRead: true,
-      KeyConditionExpression: '#owner = :owner AND begins_with(id, :days)',
+      KeyConditionExpression: '#owner = :owner AND id BETWEEN :first AND :last',
       ExpressionAttributeNames: { '#owner': 'owner' },
-      ExpressionAttributeValues: toItem({ ':owner': accountId, ':days': `day#${days}` }),
+      ExpressionAttributeValues: toItem({
+        ':owner': accountId,
+        ':first': keyOf(accountId, first).id,
+        ':last': keyOf(accountId, last).id,
+      }),
     },
     dynamodbIn(region),
   );
-  const usage = new Map<string, Usage>();
+  const usage = new Map<string, DayUsage>();
   for await (const row of rows) {
     const { id, ...counts } = usageRow.parse(row);
-    usage.set(id.replace('day#', ''), counts);
+    const messagesOfHours = hoursOfDay.map((hour) => hourCount.parse(row[hourAttribute(hour)]));
+    usage.set(id.replace('day#', ''), { ...counts, messagesOfHours });
   }
   return usage;
 }
