@@ -66,8 +66,22 @@ export function SettingFields({
   );
 }
 
+type Pair = readonly [name: string, value: string];
+
 /** The headers of the settings that are given. */
-export const settingHeaders = (texts: SettingTexts): readonly (readonly [name: string, value: string])[] =>
+export const settingHeaders = (texts: SettingTexts): readonly Pair[] =>
   Object.entries(texts).flatMap(([name, text]) =>
     text.trim() === '' ? [] : [[`Svc-${name}`, text.trim()] as const],
   );
+
+/** Puts headers of the service where they can stand: a header has ASCII only, whoever sends it, and the query has the rest. */
+export function sentAs(pairs: readonly Pair[]): {
+  readonly headers: readonly Pair[];
+  readonly query: readonly [name: string, value: string][];
+} {
+  const isAscii = ([, value]: Pair): boolean => /^[\t\x20-\x7e]*$/.test(value);
+  return {
+    headers: pairs.filter(isAscii),
+    query: pairs.flatMap(([name, value]) => (isAscii([name, value]) ? [] : [[name.toLowerCase(), value]])),
+  };
+}

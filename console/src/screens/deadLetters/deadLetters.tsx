@@ -13,7 +13,7 @@ import { Button, Card, count, Cut, Empty, Failure, Page } from '../../ui/basics.
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { exactTime, Time } from '../../ui/time.tsx';
-import { BulkDialog, type Bulk } from './bulk.tsx';
+import { DeadLetterActs } from './bulk.tsx';
 import { DeadLetter, Status } from './deadLetter.tsx';
 
 const fields: readonly FilterField[] = [
@@ -50,33 +50,30 @@ function List({ place }: { readonly place: Place }) {
   );
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [bulk, setBulk] = useState<Bulk>();
   const number = counted.answer?.count ?? 0;
   if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
   // What a filter hides, or what is gone, is not meant any more.
   const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
   const all = counted.cursor === undefined ? `all ${count(number)}` : 'all';
-  let many = isFiltered(place, fields) ? `${all} that match` : all;
-  if (ids.length > 0) many = `${count(ids.length)} selected`;
+  const which = isFiltered(place, fields) ? `${all} that match` : all;
 
   return (
     <Page
       title="Dead letters"
       actions={
-        mayWrite &&
-        number > 0 && (
-          <>
-            {(['retry', 'delete'] as const).map((verb) => (
-              <Button
-                key={verb}
-                onClick={() => {
-                  setBulk(ids.length > 0 ? { verb, ids } : { verb, query, words: inWords(query) });
-                }}
-              >
-                {verb === 'retry' ? 'Retry' : 'Delete'} {many}…
-              </Button>
-            ))}
-          </>
+        mayWrite && (
+          <DeadLetterActs
+            {...(ids.length === 0
+              ? { which, words: inWords(query) }
+              : { which: `${count(ids.length)} selected`, ids })}
+            query={query}
+            isHidden={number === 0 && ids.length === 0}
+            then={() => {
+              setSelected(new Set());
+              list.again();
+              counted.again();
+            }}
+          />
         )
       }
     >
@@ -134,18 +131,6 @@ function List({ place }: { readonly place: Place }) {
           />
         )}
       </Listed>
-      {bulk && (
-        <BulkDialog
-          bulk={bulk}
-          onClose={(isChanged) => {
-            setBulk(undefined);
-            if (!isChanged) return;
-            setSelected(new Set());
-            list.again();
-            counted.again();
-          }}
-        />
-      )}
     </Page>
   );
 }

@@ -4,13 +4,13 @@ import { signingKeys } from '../../../../lambdas/api/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
-import { Button, Card, Copy, Failure, Loading, Page } from '../../ui/basics.tsx';
+import { Opens, Shown } from '../../ui/act.tsx';
+import { Button, Card, Copy, Page } from '../../ui/basics.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 
 export function Keys() {
-  const { answer, error, again } = useAsked(signingKeys, { path: 'v2/keys' });
+  const asked = useAsked(signingKeys, { path: 'v2/keys' });
   const mayWrite = useMayWrite();
-  const [isAsking, setAsking] = useState(false);
   const rotate = async (): Promise<string> => {
     await ask(signingKeys, { method: 'POST', path: 'v2/keys/rotate' });
     return 'The signing keys are rotated.';
@@ -19,53 +19,44 @@ export function Keys() {
     <Page
       title="Keys"
       actions={
-        mayWrite &&
-        answer && (
-          <Button
-            onClick={() => {
-              setAsking(true);
-            }}
-          >
-            Rotate…
-          </Button>
+        mayWrite && (
+          <Opens name="Rotate…" then={asked.again}>
+            {(onClose) => (
+              <Confirm
+                title="Rotate the signing keys?"
+                yes="Rotate"
+                isDangerous
+                work={rotate}
+                onClose={onClose}
+              >
+                <ol class="numbered">
+                  <li>The current key is given up. It cannot be had back.</li>
+                  <li>The next key becomes the current one: deliveries are signed with it from now on.</li>
+                  <li>A new key becomes the next one.</li>
+                </ol>
+                <p>
+                  Receivers that know both keys go on. Give them the new next key before you rotate again:
+                  after two rotations they would know neither. Receivers that know the current key alone
+                  refuse deliveries from now on.
+                </p>
+              </Confirm>
+            )}
+          </Opens>
         )
       }
     >
-      {error !== undefined && <Failure error={error} again={again} />}
-      {answer === undefined && error === undefined && <Loading />}
-      {answer && (
-        <Card title="Signing keys">
-          <p class="hint">
-            Each delivery has a signature. A receiver that checks it with both keys goes on recognizing
-            deliveries when they are rotated.
-          </p>
-          <Secret name="Current key" hint="Deliveries are signed with it." text={answer.current} />
-          <Secret name="Next key" hint="It is the current key after the next rotation." text={answer.next} />
-        </Card>
-      )}
-      {isAsking && (
-        <Confirm
-          title="Rotate the signing keys?"
-          yes="Rotate"
-          isDangerous
-          work={rotate}
-          onClose={(isDone) => {
-            setAsking(false);
-            if (isDone) again();
-          }}
-        >
-          <ol class="steps">
-            <li>The current key is given up. It cannot be had back.</li>
-            <li>The next key becomes the current one: deliveries are signed with it from now on.</li>
-            <li>A new key becomes the next one.</li>
-          </ol>
-          <p>
-            Receivers that know both keys go on. Give them the new next key before you rotate again: after two
-            rotations they would know neither. Receivers that know the current key alone refuse deliveries
-            from now on.
-          </p>
-        </Confirm>
-      )}
+      <Shown of={asked}>
+        {({ current, next }) => (
+          <Card title="Signing keys">
+            <p class="hint">
+              Each delivery has a signature. A receiver that checks it with both keys goes on recognizing
+              deliveries when they are rotated.
+            </p>
+            <Secret name="Current key" hint="Deliveries are signed with it." text={current} />
+            <Secret name="Next key" hint="It is the current key after the next rotation." text={next} />
+          </Card>
+        )}
+      </Shown>
     </Page>
   );
 }

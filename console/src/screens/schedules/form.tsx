@@ -1,11 +1,15 @@
 /** Creates a schedule, and changes one. */
 import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/api/answers.ts';
-import { ask, path, Refusal } from '../../api/client.ts';
+import { ask, path } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { Button, ButtonLink, Card, Checkbox, Failure, Loading, Page, TextField } from '../../ui/basics.tsx';
-import { SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
+import { Shown } from '../../ui/act.tsx';
+import { textOf } from '../../ui/base64.ts';
+import { Button, ButtonLink, Card, Checkbox, Page, TextField } from '../../ui/basics.tsx';
+import { fromLines, toLines } from '../../ui/headerLines.ts';
+import { sentAs, SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
+import { isSetting } from '../publish/draft.ts';
 import { NextFires, readCron, viewersZone } from './fires.tsx';
 import { hrefOf } from './schedule.tsx';
 
@@ -31,19 +35,18 @@ export function NewSchedule() {
   }));
   const save = async (): Promise<string> => {
     const { body = '' } = draft;
-    const forwarded = [...headersIn(draft.headers)].flatMap(([name, values]) =>
-      values.map((value) => [`Svc-Forward-${name}`, value] as const),
-    );
     const type = isJson(body) ? 'application/json' : 'text/plain';
+    const { headers, query } = sentAs([
+      ...settingHeaders({ ...draft.texts, 'Schedule-Id': id }),
+      ...fromLines(draft.headers).map(([name, value]) => [settingOf(name), value] as const),
+    ]);
     const { scheduleId } = await ask(scheduled, {
       method: 'POST',
       path: path`v2/schedules/${draft.destination.trim()}`,
-      headers: [
-        ...settingHeaders({ ...draft.texts, 'Schedule-Id': id }),
-        ...forwarded,
-        ...(body === '' ? [] : [['Content-Type', type] as const]),
-      ],
-      ...(body !== '' && { body }),
+      headers: body === '' ? headers : [...headers, ['Content-Type', type]],
+      query: new URLSearchParams([...query]),
+      // Bytes, because a browser adds a type of its own to a text.
+      body: body === '' ? undefined : new TextEncoder().encode(body),
     });
     return scheduleId;
   };
@@ -63,12 +66,10 @@ export function NewSchedule() {
 }
 
 export function EditSchedule({ scheduleId }: { readonly scheduleId: string }) {
-  const { answer, error, again } = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` });
+  const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` });
   return (
     <Page title={`Edit ${scheduleId}`} back={{ href: hrefOf(scheduleId), name: scheduleId }}>
-      {error !== undefined && <Failure error={error} again={again} />}
-      {answer === undefined && error === undefined && <Loading />}
-      {answer && <EditForm of={answer} />}
+      <Shown of={asked}>{(shown) => <EditForm of={shown} />}</Shown>
     </Page>
   );
 }
@@ -95,14 +96,16 @@ function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
   );
 }
 
-/** A body that is redacted, or no text, cannot be shown in a field. */
+/** The body as a text, undefined where it is redacted or no text. */
+function bodyOf({ body = '', bodyBase64 }: Answer<typeof schedule>): string | undefined {
+  const text = bodyBase64 === undefined ? body : textOf(bodyBase64);
+  return text?.startsWith('REDACTED:') === true ? undefined : text;
+}
+
 const draftOf = (of: Answer<typeof schedule>): Draft => ({
   destination: of.destination,
-  headers: Object.entries(of.header)
-    .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
-    .join('\n'),
-  body:
-    of.bodyBase64 === undefined && of.body?.startsWith('REDACTED:') !== true ? (of.body ?? '') : undefined,
+  headers: toLines(of.header),
+  body: bodyOf(of),
   texts: {
     Cron: of.cron,
     Method: of.method,
@@ -130,14 +133,14 @@ function changeOf(before: Draft, after: Draft) {
   const headers: [name: string, values: string | readonly string[]][] = Object.entries(after.texts).flatMap(
     ([name, text]) => (text === (before.texts[name] ?? '') ? [] : [[`Svc-${name}`, text.trim()]]),
   );
-  const had = headersIn(before.headers);
-  const has = headersIn(after.headers);
+  const had = headersOf(before);
+  const has = headersOf(after);
   for (const [name, values] of has) {
-    if (values.join('\n') !== had.get(name)?.join('\n')) headers.push([`Svc-Forward-${name}`, values]);
+    if (values.join('\n') !== had.get(name)?.join('\n')) headers.push([settingOf(name), values]);
   }
   for (const name of had.keys()) {
     // It may have come by either way.
-    if (!has.has(name)) headers.push([`Svc-Forward-${name}`, ''], [name, '']);
+    if (!has.has(name)) headers.push([settingOf(name), ''], [name, '']);
   }
   return {
     ...(after.destination !== before.destination && { destination: after.destination.trim() }),
@@ -146,27 +149,18 @@ function changeOf(before: Draft, after: Draft) {
   };
 }
 
-/**
- * Reads headers that stand one in a line.
- *
- * @returns the values by name, in lower case
- * @throws Refusal for a line without a colon
- */
-function headersIn(text: string): ReadonlyMap<string, readonly string[]> {
+/** The headers of a draft: the values by name, in lower case. */
+function headersOf(draft: Draft): ReadonlyMap<string, readonly string[]> {
   const headers = new Map<string, string[]>();
-  for (const line of text.split('\n').filter((one) => one.trim() !== '')) {
-    const [, name, value = ''] = /^\s*([^:\s]+)\s*:(.*)$/.exec(line) ?? [];
-    if (name === undefined) {
-      throw new Refusal(
-        0,
-        `The header “${line}” cannot be read; allowed is one in a line, as “X-Tenant: acme”.`,
-      );
-    }
-    const key = name.toLowerCase();
-    headers.set(key, [...(headers.get(key) ?? []), value.trim()]);
+  for (const [written, value] of fromLines(draft.headers)) {
+    const name = written.toLowerCase();
+    headers.set(name, [...(headers.get(name) ?? []), value]);
   }
   return headers;
 }
+
+/** The header of the service that makes the destination get a header. */
+const settingOf = (name: string): string => (isSetting(name) ? name : `Svc-Forward-${name}`);
 
 function isJson(text: string): boolean {
   try {
@@ -238,7 +232,11 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
           isCode
           value={headers}
           placeholder="X-Tenant: acme"
-          hint="One in a line."
+          hint={
+            <>
+              One in a line. Those that begin with <code>Svc-</code> are settings.
+            </>
+          }
           onInput={(text) => {
             onChange({ ...draft, headers: text });
           }}
