@@ -205,7 +205,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
       </Card>
       {failure && (
         <Card title="Why it failed">
-          <Errors of={[failure]} />
+          <Errors of={[failure]} label="failure" />
         </Card>
       )}
       <Timeline run={run} place={place} />
@@ -216,7 +216,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
         </Card>
         {run.workflowState === 'RUN_SUCCESS' && (
           <Card title="Result">
-            <Body label="result" text={run.workflowRunResponse} />
+            <Body label="what the run returned" text={run.workflowRunResponse} />
           </Card>
         )}
         {failureFunction && (
@@ -229,7 +229,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
                 ['Retries, at most', failureFunction.maxRetries],
               ]}
             />
-            <Errors of={failureFunction.errors} />
+            <Errors of={failureFunction.errors} label="failed call" />
             {failureFunction.responseBody !== undefined && (
               <Body label="what it returned" text={failureFunction.responseBody} />
             )}
