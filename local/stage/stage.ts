@@ -10,6 +10,7 @@ import { openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
+import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
@@ -54,7 +55,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * Starts the parts in this order: the gateway, whose port the handlers must know; the data directory and the stand-ins;
+ * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and the stand-ins;
  * the handlers, which read their settings as they load; the event sources; the developer's account.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Record<string, string>> {
@@ -71,6 +72,17 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     report,
   });
   endings.push(() => gateway.stop(AbortSignal.abort()));
+  const publishUrl =
+    options.publishPort === undefined
+      ? undefined
+      : await startFunctionUrl({
+          port: options.publishPort,
+          called: () => functions.get('publish'),
+          ready: loading.promise,
+          report,
+        });
+  if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
+  const doors = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
   const data =
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
@@ -80,7 +92,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
-    OWN_HOSTS: `localhost:${gateway.port}`,
+    OWN_HOSTS: doors.map(({ port }) => `localhost:${port}`).join(','),
+    ...(publishUrl !== undefined && { API_URL: gateway.url }),
     // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
     LEARN_HOSTS: 'false',
     // One address serves both here.
@@ -98,12 +111,13 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
   const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
-    await Promise.all([gateway.stop(signal), ...sources.map((source) => source.stop(signal))]);
+    await Promise.all([...doors, ...sources].map((part) => part.stop(signal)));
   });
   loading.resolve();
   await checkHealth(gateway.url);
   const variables = {
     ...(testControl !== undefined && { SVC_TEST_CONTROL_URL: testControl.url }),
+    ...(publishUrl !== undefined && { SVC_PUBLISH_URL: publishUrl.url }),
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));
