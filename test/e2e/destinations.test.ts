@@ -70,6 +70,7 @@ describe('the service itself', () => {
   /** All APIs, and on this machine every name that they have. */
   const urls = [
     service.url,
+    service.publishUrl,
     service.management.url,
     ...(service.otherUrl === undefined ? [] : [service.otherUrl]),
   ];
@@ -119,6 +120,7 @@ describe('the service itself', () => {
   const { user, password, url: managementUrl } = service.management;
   it.each([
     ['messaging', service.url, '/v2/publish/', `Bearer ${service.token}`, 'POST'],
+    ['publishing', service.publishUrl, '/v2/publish/', `Bearer ${service.token}`, 'POST'],
     [
       'management',
       managementUrl,
