@@ -45,6 +45,7 @@ export class MessagingApi {
       workflows: serve('Workflows', 'workflows', 'Shows, wakes, ends and resumes runs of workflows'),
       keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
       console: serve('Console', 'console', 'Serves the console, a web page'),
+      stats: serve('Stats', 'stats', 'Shows what an account has used, and what became of its messages'),
       description: serve('Description', 'description', 'Says how the service is and what it offers'),
     };
     addRoutes(this.api, { routes, functions: this.functions });
@@ -107,6 +108,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.endSchedules(),
     ],
     keys: [...answer, rights.on('accounts', 'PutItem')],
+    stats: [...answer, ...rights.countOutcomes(), rights.on('lanes', 'GetItem'), rights.on('dlq', 'GetItem')],
     description: [],
     console: [],
   };

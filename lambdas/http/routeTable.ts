@@ -141,9 +141,12 @@ export const workflowsRoutes = [
 ] as const satisfies readonly Route[];
 
 export const keysRoutes = [
-  { method: 'GET', path: '/v2/stats', function: 'keys', access: 'read' },
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const statsRoutes = [
+  { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];
 
 export const descriptionRoutes = [

@@ -170,6 +170,7 @@ describe('the API’s description', () => {
     held.letGo();
 
     await ask('GET', '/v2/keys');
+    await ask('GET', '/v2/stats');
 
     const missing = routes
       .map(({ method, path }) => `${method} ${path}`)

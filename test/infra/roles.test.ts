@@ -10,6 +10,11 @@ const functions = [...messagingFunctions, ...functionsOf(management)];
 const statements = [service, management].flatMap(statementsOf);
 
 const countUsage = ['dynamodb:Query usage', 'dynamodb:UpdateItem usage'];
+const countOutcomes = [
+  'dynamodb:GetItem usage',
+  'dynamodb:PutItem usage',
+  'dynamodb:Query messages/index/log',
+];
 const authenticate = [...countUsage, 'dynamodb:GetItem accounts', 'secretsmanager:GetSecretValue master'];
 /** Rights to the rows of the APIs' hosts, and to no account's: see the test of their rows. */
 const knowHosts = 'dynamodb:BatchGetItem accounts';
@@ -223,6 +228,8 @@ describe('the roles', () => {
     ['DeliverLong', [...perform, ...consume('long')]],
     ['DeliverAlone', [...perform, ...consume('dead'), 'sqs:SendMessage dead']],
     ['Keys', [...answer, 'dynamodb:PutItem accounts']],
+    ['Stats', [...answer, ...countOutcomes, 'dynamodb:GetItem dlq', 'dynamodb:GetItem lanes']],
+    ['CountOutcomes', [...countOutcomes, 'dynamodb:Scan accounts']],
     [
       'FollowAccount',
       [
