@@ -5,7 +5,7 @@ import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 import { logStates, type LogState } from '../domain/log/logStates.ts';
-import { messageStates, type MessageState } from '../domain/message/standing.ts';
+import { messageStates, type MessageState } from '../domain/message/messageStates.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../domain/workflow/failureStates.ts';
 import type { Run } from '../domain/workflow/run.ts';
 
@@ -149,10 +149,14 @@ const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
 /**
  * Reads the query of a list or of a bulk operation.
  *
- * @param most the largest `count`
+ * @param most the largest `count`; `uncounted` where it has none, because all that match are counted
  * @throws HttpError 400 for an unknown filter, an empty one, or a value that its filter cannot have
  */
-export function parseFilter(list: List, query: readonly Header[], most = mostAtOnce[list]): Filter {
+export function parseFilter(
+  list: List,
+  query: readonly Header[],
+  most: number | 'uncounted' = mostAtOnce[list],
+): Filter {
   const names: readonly string[] = known[list];
   const given = new Map<string, string[]>();
   for (const [written, value] of query) {
@@ -189,7 +193,7 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
   }
   const filter = {
     ids,
-    count: whole('count', 1, most),
+    count: most === 'uncounted' ? undefined : whole('count', 1, most),
     cursor: single('cursor'),
     fromDate: whole('fromDate', 0, Number.MAX_SAFE_INTEGER),
     toDate: whole('toDate', 0, Number.MAX_SAFE_INTEGER),
@@ -198,7 +202,8 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
   for (const [name, wanted] of given) {
     const field = known[list].find((one) => one === name);
     if (field === undefined) {
-      const all = [...names, 'fromDate', 'toDate', 'count', 'cursor', idFilters[list]];
+      const count = most === 'uncounted' ? [] : ['count'];
+      const all = [...names, 'fromDate', 'toDate', ...count, 'cursor', idFilters[list]];
       throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));

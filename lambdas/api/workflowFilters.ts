@@ -123,7 +123,7 @@ class Given {
   end(others: readonly string[]): void {
     const [unknown] = this.#left.keys();
     if (unknown === undefined) return;
-    const all = [...runFields, 'fromDate', 'toDate', 'count', ...others];
+    const all = [...runFields, 'fromDate', 'toDate', ...others];
     throw badRequest('field_unknown', `${quote(unknown)} is not a filter here; known are ${all.join(', ')}.`);
   }
 }
@@ -154,6 +154,7 @@ const states = [...runStates, ...stepStates] as const;
 
 /** Names of the log's parameters besides those that all lists of runs have. */
 const ofLog = [
+  'count',
   'cursor',
   'workflowRunId',
   'workflowCreatedAt',
@@ -231,6 +232,22 @@ export const cancelBody = z.strictObject({
 
 const allowedBody = '{"workflowRunIds"?: ["<id>", …], "workflowUrl"?: "<beginning of URLs>"}';
 
+/** Reads which runs a request to cancel many means. */
+function runsToCancel(given: Given, inBody: readonly string[] = []): Omit<CancelQuery, 'count'> {
+  const runIds = [...(given.list('workflowRunIds') ?? []), ...inBody];
+  if (runIds.length > mostIds) {
+    throw badRequest('too_many_items', `workflowRunIds has ${runIds.length} ids; allowed are ${mostIds}.`);
+  }
+  const filter = {
+    ...given.runFilter(),
+    urlsBegin: given.oneOf('workflowUrlExactMatch', ['true', 'false']) !== 'true',
+  };
+  return runIds.length === 0 ? { runIds: undefined, ...filter } : { runIds, ...everyRun };
+}
+
+/** Names of its parameters besides those that all lists of runs have. */
+const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
+
 /**
  * Reads a request to cancel many runs: its query, its JSON body, or both.
  *
@@ -240,17 +257,23 @@ export function parseCancelQuery(query: readonly Header[], body: Uint8Array): Ca
   const inBody = body.length === 0 ? {} : parseShape('The body', body, cancelBody, allowedBody);
   const urls = [inBody.workflowUrl ?? []].flat().map((url): Header => ['workflowUrl', url]);
   const given = new Given([...query, ...urls]);
-  const inQuery = given.list('workflowRunIds');
-  const runIds = [...(inQuery ?? []), ...(inBody.workflowRunIds ?? [])];
-  if (runIds.length > mostIds) {
-    throw badRequest('too_many_items', `workflowRunIds has ${runIds.length} ids; allowed are ${mostIds}.`);
-  }
-  const read: CancelQuery = {
-    runIds: runIds.length === 0 ? undefined : runIds,
+  const read = {
+    ...runsToCancel(given, inBody.workflowRunIds),
     count: given.whole('count', 1, mostCancelled),
-    ...given.runFilter(),
-    urlsBegin: given.oneOf('workflowUrlExactMatch', ['true', 'false']) !== 'true',
   };
-  given.end(['workflowRunIds', 'workflowUrlExactMatch']);
-  return read.runIds === undefined ? read : { ...read, ...everyRun };
+  given.end(['count', ...ofCancel]);
+  return read;
+}
+
+/** A request to count the runs that a cancellation with the same filters would cancel. */
+export interface CountQuery extends Omit<CancelQuery, 'count'> {
+  readonly cursor: string | undefined;
+}
+
+/** @throws as {@link parseCancelQuery} */
+export function parseCountQuery(query: readonly Header[]): CountQuery {
+  const given = new Given(query);
+  const read = { ...runsToCancel(given), cursor: given.single('cursor') };
+  given.end(['cursor', ...ofCancel]);
+  return read;
 }

@@ -6,6 +6,7 @@ import { api } from '../http/messagingApi.ts';
 import { variable } from '../http/request.ts';
 import { dlqRoutes } from '../http/routeTable.ts';
 import {
+  countDeadLetters,
   deleteDeadLetters,
   deleteDeadLetter,
   getDeadLetter,
@@ -37,6 +38,8 @@ function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
 
 export const handler = api<'dlq'>(dlqRoutes, {
   'GET /v2/dlq': async (call) => ok(await list(call)),
+  'GET /v2/dlq/count': async ({ canonical, caller }) =>
+    ok(await countDeadLetters(caller.account, parseFilter('dlq', canonical.otherQuery, 'uncounted'))),
   'DELETE /v2/dlq': async (call) => ok(await deleteDeadLetters(call.caller.account, bulkFilter(call))),
   'POST /v2/dlq/retry': async (call) => ({
     status: 201,

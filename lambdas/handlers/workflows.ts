@@ -10,7 +10,9 @@ import { workflowsRoutes } from '../http/routeTable.ts';
 import type { RetryRequest } from '../services/deadLetter/retry.ts';
 import { withQuery } from '../services/message/prepare.ts';
 import { cancelRuns } from '../services/workflow/cancelRuns.ts';
+import { countRuns } from '../services/workflow/countRuns.ts';
 import {
+  countRunDeadLetters,
   deleteRunDeadLetter,
   deleteRunDeadLetters,
   getRunDeadLetter,
@@ -103,6 +105,8 @@ const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
 };
 
 export const handler = api<'workflows'>(workflowsRoutes, {
+  'GET /v2/workflows/runs/count': async ({ caller, canonical }) =>
+    ok(await countRuns(caller.account, canonical.otherQuery)),
   'GET /v2/workflows/runs/{runId}': async (call) =>
     ok(await runEntries(call.caller.account, variable(call, 'runId'))),
   'DELETE /v2/workflows/runs/{runId}': (call) =>
@@ -143,6 +147,8 @@ export const handler = api<'workflows'>(workflowsRoutes, {
     ok(await listRunDeadLetters(caller.account, canonical.otherQuery)),
   'DELETE /v2/workflows/dlq': async ({ caller, canonical }) =>
     ok(await deleteRunDeadLetters(caller.account, canonical.otherQuery)),
+  'GET /v2/workflows/dlq/count': async ({ caller, canonical }) =>
+    ok(await countRunDeadLetters(caller.account, canonical.otherQuery)),
   'GET /v2/workflows/dlq/{dlqId}': async (call) =>
     ok(await getRunDeadLetter(call.caller.account, variable(call, 'dlqId'))),
   'DELETE /v2/workflows/dlq/{dlqId}': async (call) => {

@@ -5,7 +5,7 @@ import { badField, quote, type HttpError } from '../httpError.ts';
 import { brandless, type Prefixes } from './brands.ts';
 import { parseFeatures, type Features } from './features.ts';
 import { refusedSubmission } from './refusals.ts';
-import { deepestInvoke, isRunId, longestRunId } from './run.ts';
+import { deepestInvoke, isRunId, longestRunId, reservedRunId } from './run.ts';
 import { callTypes } from './callTypes.ts';
 import { stepTypes, type StepIdentity } from './step.ts';
 
@@ -121,7 +121,7 @@ class Reader {
     if (text === undefined) return undefined;
     if (!isRunId(text)) {
       throw this.refuse(
-        `${this.field('workflow-runid')} is ${quote(text)}; allowed are 1 to ${longestRunId} characters without spaces, "/", "?", "#", "%" and "\\".`,
+        `${this.field('workflow-runid')} is ${quote(text)}; allowed are 1 to ${longestRunId} characters without spaces, "/", "?", "#", "%" and "\\", but not "${reservedRunId}".`,
       );
     }
     return text;

@@ -1,7 +1,7 @@
-import { deadLetter, deadLetterPage, dlqId, messageId } from '../examples.ts';
+import { deadLetter, deadLetterCount, deadLetterPage, dlqId, messageId } from '../examples.ts';
 import { overBudget, overDay, type Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, variables } from '../parameters.ts';
 
 const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
 const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
@@ -36,6 +36,22 @@ export const dlq: Operations<'dlq'> = {
       200: { description: 'A page of them.', schema: 'DeadLetterPage', example: deadLetterPage },
     },
     errors: { 400: [badFilter] },
+  },
+  'GET /v2/dlq/count': {
+    id: 'countDeadLetters',
+    tag: 'Dead letter queue',
+    summary: 'Count the dead letters',
+    description: `Those that a deletion or a retry of many with the same parameters would take. ${counting}`,
+    variables: {},
+    counts: 'dlq',
+    answers: {
+      200: {
+        description: 'Their number, and how it divides among hosts and statuses.',
+        schema: 'DeadLetterCount',
+        example: deadLetterCount,
+      },
+    },
+    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
   },
   'DELETE /v2/dlq': {
     id: 'deleteDeadLetters',

@@ -1,4 +1,4 @@
-import { messageId, runId } from '../examples.ts';
+import { messageId } from '../examples.ts';
 import type { Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
 import { tooManyQueues } from './queues.ts';
@@ -78,50 +78,6 @@ export const publish: Operations<'publish'> = {
     body: 'bytes',
     answers,
     errors: { ...errors, 412: [...(errors[412] ?? []), tooManyQueues] },
-  },
-  'POST /v2/messages/{messageId}/publish': {
-    id: 'publishMessageAgain',
-    tag: 'Messages',
-    summary: 'Publish a message again',
-    description:
-      'As a new message with an id of its own, to the same URL, through the same queue, with the same body, headers and settings; of a group’s messages, to the endpoint that this one is for. Headers of the request change its settings. It may wait or have ended, and stays as it is. A message is kept as long as the log has it.',
-    variables: { messageId: variables.messageId },
-    configuration: 'retry',
-    isHeldToUsage: true,
-    answers: {
-      200: { description: 'The new message’s id.', schema: 'Published', example: { messageId } },
-    },
-    errors: {
-      400: [
-        ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
-        ['body_invalid', 'The body has 5 bytes; allowed is none, because the message has its own.'],
-        [
-          'message_of_run',
-          `The message "${messageId}" belongs to the run "${runId}"; start the run anew, or resume or restart it once it has failed.`,
-        ],
-      ],
-      403: [
-        [
-          'destination_not_allowed',
-          'Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
-        ],
-      ],
-      404: [
-        ['message_not_found', `There is no message "${messageId}", or it is not kept any more.`],
-        ['message_not_found', `The body of "${messageId}" is not kept any more.`],
-      ],
-      412: [
-        ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
-        tooManyQueues,
-      ],
-      413: [
-        [
-          'body_too_large',
-          "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
-        ],
-      ],
-      503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
-    },
   },
   'POST /v2/batch': {
     id: 'publishBatch',

@@ -1,7 +1,7 @@
 import type { Errors } from '../errors.ts';
-import { dlqId } from '../examples.ts';
+import { deadLetterCount, dlqId } from '../examples.ts';
 import type { Operation, OperationsAt } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, uncounted, variables } from '../parameters.ts';
 import { anewRun, anewRuns, runDeadLetter, runDeadLetterPage } from '../runExamples.ts';
 import { ofDeadLetters, ofManyDeadLetters } from '../runParameters.ts';
 import { busy } from './workflowRuns.ts';
@@ -58,6 +58,7 @@ const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>
 
 export const deadLettersOfRuns: OperationsAt<
   | `${'GET' | 'DELETE'} /v2/workflows/dlq`
+  | 'GET /v2/workflows/dlq/count'
   | `${'GET' | 'DELETE'} /v2/workflows/dlq/{dlqId}`
   | `POST /v2/workflows/dlq/${'resume' | 'restart'}`
   | `POST /v2/workflows/dlq/${'resume' | 'restart'}/{dlqId}`
@@ -87,6 +88,22 @@ export const deadLettersOfRuns: OperationsAt<
         description: 'They are deleted; with a cursor where some are left.',
         schema: 'Deleted',
         example: { deleted: 42 },
+      },
+    },
+    errors: { 400: [emptyFilter] },
+  },
+  'GET /v2/workflows/dlq/count': {
+    id: 'countRunDeadLetters',
+    tag,
+    summary: 'Count the runs that have failed',
+    description: `Those that a bulk operation with the same parameters would take. ${counting}`,
+    variables: {},
+    shared: uncounted(ofManyDeadLetters),
+    answers: {
+      200: {
+        description: 'Their number, and how it divides among hosts and statuses.',
+        schema: 'DeadLetterCount',
+        example: deadLetterCount,
       },
     },
     errors: { 400: [emptyFilter] },

@@ -1,9 +1,9 @@
 import type { Errors } from '../errors.ts';
 import { runId } from '../examples.ts';
 import type { Operation, OperationsAt } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, variables } from '../parameters.ts';
 import { runEntries, runPage, startedRun } from '../runExamples.ts';
-import { ofCancelledRuns, ofLogs } from '../runParameters.ts';
+import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../runParameters.ts';
 
 /** Of a request that changes runs. */
 export const busy = ['busy', 'The run is being changed by many at once; send the request again.'] as const;
@@ -111,12 +111,23 @@ const log: Omit<Operation<never>, 'id' | 'summary' | 'description'> = {
 };
 
 export const runs: OperationsAt<
+  | 'GET /v2/workflows/runs/count'
   | 'GET /v2/workflows/runs/{runId}'
   | 'DELETE /v2/workflows/runs/{runId}'
   | 'DELETE /v2/workflows/runs'
   | 'GET /v2/workflows/logs'
   | 'GET /v2/workflows/events'
 > = {
+  'GET /v2/workflows/runs/count': {
+    id: 'countRuns',
+    tag,
+    summary: 'Count the runs that go on',
+    description: `Those that cancelling many runs with the same parameters would cancel. ${counting}`,
+    variables: {},
+    shared: ofCountedRuns,
+    answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
+    errors: { 400: [['field_invalid', 'workflowUrlExactMatch is "yes"; allowed are true, false.']] },
+  },
   'GET /v2/workflows/runs/{runId}': {
     id: 'getRunEntries',
     tag,
