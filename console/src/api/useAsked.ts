@@ -23,11 +23,14 @@ export const oftenMs = 3_000;
  * page is hidden.
  *
  * @param request undefined to ask for nothing yet; requests are compared by their content
+ * @param everyMs 0 or undefined for once only
+ * @param since it is asked for again when this changes, and the answer stays meanwhile
  */
 export function useAsked<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request | undefined,
-  everyMs?: number,
+  everyMs = 0,
+  since?: string,
 ): Asked<Readable<z.infer<Shape>>> {
   type T = Readable<z.infer<Shape>>;
   const key = request && keyOf(request);
@@ -54,7 +57,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
       }
-      if (everyMs !== undefined && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
+      if (everyMs > 0 && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
     };
     const whenSeen = (): void => {
       if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
@@ -66,7 +69,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', whenSeen);
     };
-  }, [key, everyMs, round]);
+  }, [key, everyMs, round, since]);
 
   const again = useCallback(() => {
     setRound((count) => count + 1);
@@ -84,12 +87,18 @@ export interface Paged<T> {
   /** Loads the next page; undefined at the end. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
+  /** Whether further pages were loaded: then new entries do not appear, and of very many the first are gone. */
+  readonly isFurther: boolean;
+  /** Begins again with the first page. */
   readonly again: () => void;
 }
 
+/** A page with more rows than these becomes slow. */
+const mostShown = 1_000;
+
 /**
  * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
- * page was loaded: entries that somebody reads do not move.
+ * page was loaded: entries that somebody reads do not move. Of very many entries the last to be loaded are shown.
  *
  * @param itemsOf a page's entries
  */
@@ -97,15 +106,19 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
-  everyMs: number | undefined = oftenMs,
+  everyMs = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
-  const [rest, setRest] = useState<{ key?: string; items: readonly T[]; cursor?: string | undefined }>();
+  const [loaded, setLoaded] = useState<{
+    readonly key: string;
+    readonly items: readonly T[];
+    readonly cursor: string | undefined;
+  }>();
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
-  const own = rest !== undefined && rest.key === key ? rest : undefined;
-  const first = useAsked(shape, request, own === undefined ? everyMs : undefined);
-  const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
+  const own = loaded?.key === key ? loaded : undefined;
+  const first = useAsked(shape, request, own === undefined ? everyMs : 0);
+  const items = own?.items ?? (first.answer && itemsOf(first.answer));
   const cursor = own === undefined ? first.cursor : own.cursor;
 
   const more = async (): Promise<void> => {
@@ -114,20 +127,22 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     setFailure(undefined);
     try {
       const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
-      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page.answer)], cursor: page.cursor });
+      const all = [...(items ?? []), ...itemsOf(page.answer)];
+      setLoaded({ key, items: all.slice(-mostShown), cursor: page.cursor });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
     setLoading(false);
   };
   return {
-    items: firstItems && [...firstItems, ...(own?.items ?? [])],
+    items,
     error: failure ?? first.error,
     more: cursor === undefined ? undefined : () => void more(),
     isLoading:
       isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
+    isFurther: own !== undefined,
     again: () => {
-      setRest(undefined);
+      setLoaded(undefined);
       first.again();
     },
   };

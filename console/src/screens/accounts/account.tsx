@@ -130,7 +130,7 @@ function Actions({ of, then, onTokens }: ActionsProps) {
 }
 
 function Details({ of }: { readonly of: Account }) {
-  const { answer: used } = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
+  const asked = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
   return (
     <>
       <Card>
@@ -146,30 +146,32 @@ function Details({ of }: { readonly of: Account }) {
           ]}
         />
       </Card>
-      {used && (
-        <Card title="Use">
-          <div class="grid">
-            <Meter
-              label="Cost this month"
-              value={used.total_monthly_billing}
-              most={of.budget}
-              show={dollars}
+      <Shown of={asked}>
+        {(used) => (
+          <Card title="Use">
+            <div class="grid">
+              <Meter
+                label="Cost this month"
+                value={used.total_monthly_billing}
+                most={of.budget}
+                show={dollars}
+              />
+              <Meter
+                label="Messages sent today"
+                value={used.daily_requests.at(-1)?.y ?? 0}
+                most={of.max_requests_per_day_hard}
+              />
+              <Meter label="Messages this month" value={used.total_monthly_messages} />
+              <Meter label="Bytes this month" value={used.total_monthly_bandwidth} show={bytes} />
+            </div>
+            <Bars
+              title="Messages a day, UTC"
+              names={used.daily_messages.map(({ x }) => x.slice(0, 10))}
+              series={[{ name: 'messages', tone: 'busy', values: used.daily_messages.map(({ y }) => y) }]}
             />
-            <Meter
-              label="Messages sent today"
-              value={used.daily_requests.at(-1)?.y ?? 0}
-              most={of.max_requests_per_day_hard}
-            />
-            <Meter label="Messages this month" value={used.total_monthly_messages} />
-            <Meter label="Bytes this month" value={used.total_monthly_bandwidth} show={bytes} />
-          </div>
-          <Bars
-            title="Messages a day, UTC"
-            names={used.daily_messages.map(({ x }) => x.slice(0, 10))}
-            series={[{ name: 'messages', tone: 'busy', values: used.daily_messages.map(({ y }) => y) }]}
-          />
-        </Card>
-      )}
+          </Card>
+        )}
+      </Shown>
       <Card title="Limits">
         <Table
           caption="Limits of the account"

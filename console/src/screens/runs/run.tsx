@@ -6,7 +6,7 @@ import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, change, Opens, Shown } from '../../ui/act.tsx';
-import { Card, Empty, Facts, Page, State, TextField } from '../../ui/basics.tsx';
+import { Card, Empty, Facts, Failure, Page, State, TextField } from '../../ui/basics.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { duration, Time } from '../../ui/time.tsx';
@@ -67,9 +67,9 @@ const Actions = ({ run, then }: ActionsProps) =>
 function FailedActions({ run, then }: ActionsProps) {
   const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
   const query = { workflowRunId, workflowCreatedAt, count: 1 };
-  const { answer, again } = useAsked(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, oftenMs);
+  const { answer, error, again } = useAsked(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, oftenMs);
   const [letter] = answer?.messages ?? [];
-  if (letter === undefined) return null;
+  if (letter === undefined) return error === undefined ? null : <Failure error={error} />;
   const { dlqId, failureFunctionState: told } = letter;
   const callback = path`v2/workflows/dlq/callback/${dlqId}`;
   const afterwards = (): void => {
