@@ -270,7 +270,7 @@ export const deadLetterCount = z.object({
     .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
 });
 
-/** Figures of an account's own use. */
+/** Counts of an account's own use. */
 const used = {
   requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
   messages: whole('All messages, callbacks included: the budget counts these.'),
@@ -281,7 +281,7 @@ const outcomes = {
   accepted: whole('Messages that were accepted for delivery, callbacks included.'),
   delivered: whole('Messages that were delivered.'),
   failed: whole('Messages that failed after their last attempt.'),
-  cancelled: whole('Messages that were cancelled.'),
+  cancelled: whole('Messages that were cancelled, those of cancelled runs included.'),
 };
 const usedOnDay = z.object({ ...used, ...outcomes });
 export const ownStats = z.object({
@@ -300,14 +300,23 @@ export const ownStats = z.object({
   hours: z
     .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
     .check(z.describe('The last 48 hours, this one included, the oldest first.')),
+  countedUntil: z.optional(
+    time(
+      'What ended later is not all counted yet, because it was too much for one answer: the next ones go on. Absent where everything is counted.',
+    ),
+  ),
   month: z.object({
     messages: used.messages,
     bytes: used.bytes,
     cost: z.number().check(z.describe('Dollars, at the deployment’s price of a message.')),
     budget: whole('Dollars a month; 0 is no limit.'),
   }),
-  inFlight: whole('Deliveries that are in flight, or about to start.'),
-  deadLetters: whole('Dead letters that are kept, those of workflows included.'),
+  inFlight: whole(
+    'Deliveries in flight at most: slots that are taken by them, and for up to 70 s by workers for their next ones.',
+  ),
+  deadLetters: whole(
+    'Dead letters that are kept, those of workflows included; those that expire today count until the day is over, UTC.',
+  ),
 });
 
 export const signingKeys = z.object({

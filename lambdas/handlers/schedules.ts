@@ -5,8 +5,9 @@ import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
-import { variable } from '../http/request.ts';
+import { refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
+import { runSchedule } from '../services/schedule/run.ts';
 import { createSchedule, deleteSchedule, pauseSchedule } from '../services/schedule/schedules.ts';
 import { explainCron } from '../services/schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
@@ -36,6 +37,10 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'DELETE /v2/schedules/{schedule}': async (call) => {
     await deleteSchedule(call.caller.account, variable(call, 'schedule'));
     return ok({});
+  },
+  'POST /v2/schedules/{schedule}/run': (call) => {
+    refuseBody(call, 'the schedule has its own');
+    return runSchedule(call.caller.account, variable(call, 'schedule'), call.request.host);
   },
   'POST /v2/schedules/{schedule}/pause': setPaused(true),
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),

@@ -83,3 +83,14 @@ export function segmentsOf(routed: Routed, name: string): readonly string[] {
   if (raw.includes('')) throw badRequest('The path has two slashes in a row, and nothing between them.');
   return raw.map(decoded);
 }
+
+/**
+ * Refuses a body where another one is sent: who sends one expects it to be taken.
+ *
+ * @param why the reason why there is none, as the end of a sentence
+ * @throws HttpError 400
+ */
+export function refuseBody({ request: { body } }: { readonly request: ApiRequest }, why: string): void {
+  if (body.length > 0)
+    throw badRequest(`The body has ${body.length} bytes; allowed is none, because ${why}.`);
+}

@@ -17,6 +17,7 @@ import { messages } from './operations/messages.ts';
 import { publish } from './operations/publish.ts';
 import { queues } from './operations/queues.ts';
 import { schedules } from './operations/schedules.ts';
+import { stats } from './operations/stats.ts';
 import { urlGroups } from './operations/urlGroups.ts';
 import { workflows } from './operations/workflows.ts';
 import {
@@ -40,6 +41,7 @@ const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Operations<
   schedules,
   workflows,
   keys,
+  stats,
   description,
   accounts,
 };

@@ -83,6 +83,7 @@ const shapes = {
   AnewRun: workflows.anewRun,
   AnewRuns: workflows.anewRuns,
   SigningKeys: answers.signingKeys,
+  OwnStats: answers.ownStats,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,
   Account: answers.account,

@@ -1,4 +1,4 @@
-import { schedule } from '../examples.ts';
+import { messageId, schedule } from '../examples.ts';
 import { cursorHeaders, goesOn } from '../arrays.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
@@ -85,6 +85,32 @@ export const schedules: Operations<'schedules'> = {
     variables: id,
     answers: { 200: { description: 'It is gone.', schema: 'Nothing', example: {} } },
     errors: { 404: [noSuchSchedule] },
+  },
+  'POST /v2/schedules/{schedule}/run': {
+    id: 'runSchedule',
+    tag: 'Schedules',
+    summary: 'Run a schedule now',
+    description:
+      'Publishes its message as if it had triggered, also while it is paused. What it triggered last and triggers next stays as it is.',
+    variables: id,
+    isHeldToUsage: true,
+    answers: {
+      200: {
+        description: 'Accepted: one id, or one for each endpoint of a URL group.',
+        schema: 'PublishAnswer',
+        example: { messageId },
+      },
+    },
+    errors: {
+      400: ['The body has 5 bytes; allowed is none, because the schedule has its own.'],
+      403: [
+        'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+      ],
+      404: [noSuchSchedule, 'There is no URL group "unknown".'],
+      412: ["Svc-Retries is 6, but the account's limit max_retries is 5.", tooManyQueues],
+      413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+      503: ['The message could not be stored, and was not accepted; send it again.'],
+    },
   },
   'POST /v2/schedules/{schedule}/pause': pausing('pause', 'post'),
   'PATCH /v2/schedules/{schedule}/pause': pausing('pause', 'patch'),
