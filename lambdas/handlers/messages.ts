@@ -1,6 +1,6 @@
 import { idsInBody, parseFilter } from '../api/filters.ts';
 import { valuesOf } from '../domain/headers.ts';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, quote } from '../domain/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { refuseBody, variable } from '../http/request.ts';
@@ -21,7 +21,7 @@ function get(call: AuthenticatedCall): Promise<unknown> {
   const states = valuesOf(call.canonical.otherQuery, 'state');
   const other = states.find((state) => state !== 'ALL');
   if (other !== undefined) {
-    throw badRequest(`state is ${quote(other)}; allowed is ALL, for a message that has ended as well.`);
+    throw badField(`state is ${quote(other)}; allowed is ALL, for a message that has ended as well.`);
   }
   return states.length === 0
     ? getMessage(call.caller.account, messageId)

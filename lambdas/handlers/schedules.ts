@@ -1,5 +1,5 @@
 import { ConfigReader } from '../api/dialect.ts';
-import { badRequest } from '../domain/httpError.ts';
+import { badField } from '../domain/httpError.ts';
 import { parseName } from '../domain/names.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
@@ -49,7 +49,7 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'GET /v2/cron': async (call) => {
     const { expression } = readQuery(call, ['expression']);
     if (expression === undefined) {
-      throw badRequest('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
+      throw badField('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
     }
     return ok(await explainCron(expression));
   },
