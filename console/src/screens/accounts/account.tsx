@@ -1,6 +1,7 @@
 /** One account: what it has used, its limits, and what an operator can do with it. */
 import { useState } from 'preact/hooks';
 import { account, accountStats } from '../../../../lambdas/api/answers.ts';
+import { limitMeanings } from '../../../../lambdas/api/limitMeanings.ts';
 import { limitNames, limitTable, type LimitName } from '../../../../lambdas/domain/account/limits.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
@@ -180,7 +181,7 @@ function Details({ of }: { readonly of: Account }) {
           isMarked={(name) => isOwn(of, name)}
           columns={[
             { head: 'Limit', cell: (name) => <code>{name}</code> },
-            { head: 'Meaning', isWide: true, cell: (name) => <Cut text={limitTable[name].meaning} /> },
+            { head: 'Meaning', isWide: true, cell: (name) => <Cut text={limitMeanings[name]} /> },
             { head: 'Value', isNumber: true, cell: (name) => count(of[name]) },
             { head: 'Of the plan', isNumber: true, cell: (name) => count(limitTable[name][of.type]) },
           ]}
@@ -240,7 +241,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
             type="number"
             {...bind(name)}
             placeholder={String(limitTable[name][of.type])}
-            hint={limitTable[name].meaning}
+            hint={limitMeanings[name]}
           />
         ))}
       </div>
