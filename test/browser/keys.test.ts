@@ -52,5 +52,5 @@ it('Signing keys fit into a narrow window, and a read-only token does not rotate
   await page.getByRole('button', { name: 'Show Next key' }).click();
   await page.getByText('whsec_').waitFor();
   expect(await page.getByRole('button', { name: 'Rotate…' }).count()).toBe(0);
-  expect(await isTooWide(page)).toBe(0);
+  expect(await isTooWide(page)).toBe(false);
 });
