@@ -13,9 +13,10 @@ import { hrefOf, Schedule } from './schedule.tsx';
 
 export function Schedules({ place }: { readonly place: Place }) {
   const [, scheduleId, part] = place.path;
+  const mayWrite = useMayWrite();
   if (scheduleId === undefined) return <List />;
-  if (part === 'edit') return <EditSchedule scheduleId={scheduleId} />;
-  if (part === undefined && scheduleId === 'new') return <NewSchedule />;
+  if (part === undefined && scheduleId === 'new') return mayWrite ? <NewSchedule /> : <List />;
+  if (part === 'edit' && mayWrite) return <EditSchedule scheduleId={scheduleId} />;
   return <Schedule scheduleId={scheduleId} />;
 }
 
