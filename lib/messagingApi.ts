@@ -35,7 +35,7 @@ export class MessagingApi {
       });
     this.functions = {
       publish: serve('Publish', 'publish', 'Accepts messages: stores them, and sends their first attempts'),
-      messages: serve('MessagesApi', 'messages', 'Shows messages, and cancels those that wait'),
+      messages: serve('MessagesApi', 'messages', 'Shows messages, cancels them and publishes them again'),
       logs: serve('Logs', 'logs', 'Shows what became of messages'),
       urlGroups: serve('UrlGroups', 'urlGroups', 'Keeps URL groups'),
       queues: serve('QueuesApi', 'queues', 'Keeps queues'),
@@ -66,9 +66,9 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     messages: [
       ...answer,
-      rights.on('messages', 'Query', 'GetItem', 'PutItem'),
-      rights.onBodies('GetObject'),
-      ...rights.changeLanes(),
+      rights.on('messages', 'Query', 'GetItem', 'PutItem', 'BatchWriteItem'),
+      rights.onBodies('GetObject', 'PutObject'),
+      ...rights.ensureQueues(),
       rights.endSchedules(),
     ],
     logs: [...answer, rights.on('messages', 'Query', 'BatchGetItem'), rights.queryIndex('messages', 'log')],

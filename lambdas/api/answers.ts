@@ -5,6 +5,7 @@
 import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
+import { limitMeanings } from './limitMeanings.ts';
 import { logStates } from '../domain/log/logStates.ts';
 import { messageStates } from '../domain/message/messageStates.ts';
 
@@ -27,10 +28,6 @@ export const cursor = z.optional(text('Where to go on; absent at the end.'));
 export const messageId = z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/));
 export const dlqId = z.string().check(z.regex(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/));
 
-export const error = z.object({
-  error: text('One sentence that names the field, what is wrong with its value, and what is allowed.'),
-});
-
 export const published = z.object({
   messageId,
   deduplicated: z.optional(
@@ -47,14 +44,6 @@ export const publishAnswer = z.union([
     .array(publishedToEndpoint)
     .check(z.describe('One for each endpoint, where the destination is a URL group.')),
 ]);
-
-export const itemError = z.object({
-  ...error.shape,
-  status: whole('As the message would have been answered by itself.'),
-});
-export const batchAnswer = z
-  .array(z.union([published, z.array(publishedToEndpoint), itemError]))
-  .check(z.describe('An answer for each message, in its place.'));
 
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
 export const settings = z.object({
@@ -302,7 +291,7 @@ export const ownStats = z.object({
     type: z.enum(['free', 'paid']),
     region: z.string(),
   }),
-  limits: z.object(eachLimit((_, { meaning }) => whole(meaning))),
+  limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
   today: usedOnDay,
   days: z
     .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
@@ -348,7 +337,7 @@ export const account = z.object({
     text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
   ),
   last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
-  ...eachLimit((_, { meaning }) => whole(meaning)),
+  ...eachLimit((name) => whole(limitMeanings[name])),
   prod_pack_enabled: z.boolean(),
   prometheus_enabled: z
     .enum(['true', 'false'])

@@ -1,7 +1,7 @@
 /** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
 import type { Header } from '../domain/headers.ts';
 import * as z from 'zod/mini';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 import { logStates, type LogState } from '../domain/log/logStates.ts';
@@ -163,7 +163,7 @@ export function parseFilter(
     const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
     const values = mayHaveCommas.has(name) ? [value] : value.split(',').map((part) => part.trim());
     if (values.some((part) => part === '')) {
-      throw badRequest(`${written} is empty; a filter that is given must have a value.`);
+      throw badField(`${written} is empty; a filter that is given must have a value.`);
     }
     given.set(name, [...(given.get(name) ?? []), ...values]);
   }
@@ -174,8 +174,7 @@ export function parseFilter(
   };
   const single = (name: string): string | undefined => {
     const values = take(name);
-    if (values !== undefined && values.length > 1)
-      throw badRequest(`${name} is given ${values.length} times.`);
+    if (values !== undefined && values.length > 1) throw badField(`${name} is given ${values.length} times.`);
     return values?.[0];
   };
   const whole = (name: string, least: number, most: number): number | undefined => {
@@ -183,14 +182,14 @@ export function parseFilter(
     if (text === undefined) return undefined;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (!(value >= least && value <= most)) {
-      throw badRequest(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+      throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
     }
     return value;
   };
 
   const ids = take(idFilters[list]);
   if (ids !== undefined && ids.length > mostIds) {
-    throw badRequest(`${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
+    throw badRequest('too_many_items', `${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
   }
   const filter = {
     ids,
@@ -205,7 +204,7 @@ export function parseFilter(
     if (field === undefined) {
       const count = most === 'uncounted' ? [] : ['count'];
       const all = [...names, 'fromDate', 'toDate', ...count, 'cursor', idFilters[list]];
-      throw badRequest(`${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
+      throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
     else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
@@ -220,7 +219,7 @@ function statesOf(list: List, text: string): readonly string[] {
   const name = text.toUpperCase();
   const states = Object.hasOwn(known, name) ? known[name] : undefined;
   if (states === undefined) {
-    throw badRequest(`state is ${quote(text)}; allowed are ${Object.keys(known).join(', ')}.`);
+    throw badField(`state is ${quote(text)}; allowed are ${Object.keys(known).join(', ')}.`);
   }
   return states;
 }
@@ -228,7 +227,7 @@ function statesOf(list: List, text: string): readonly string[] {
 function failureStateOf(text: string): string {
   const state = failureFunctionStates.find((known) => known === text.toUpperCase());
   if (state === undefined) {
-    throw badRequest(
+    throw badField(
       `failureFunctionState is ${quote(text)}; allowed are ${failureFunctionStates.join(', ')}.`,
     );
   }

@@ -1,6 +1,6 @@
 import { idsInBody, parseFilter, type Filter } from '../api/filters.ts';
 import { valuesOf } from '../domain/headers.ts';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, quote } from '../domain/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { variable } from '../http/request.ts';
@@ -29,7 +29,7 @@ function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
   const source = valuesOf(canonical.otherQuery, 'source');
   if (source.length === 0) return listDeadLetters(caller.account, parseFilter('dlq', query));
   if (source.some((one) => one !== 'workflow')) {
-    throw badRequest(
+    throw badField(
       `source is ${quote(source.join(', '))}; allowed is workflow, for the dead letters of runs.`,
     );
   }

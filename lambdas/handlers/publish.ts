@@ -1,9 +1,8 @@
 import { api } from '../http/messagingApi.ts';
 import { publishRoutes } from '../http/routeTable.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { refuseBody, variable } from '../http/request.ts';
+import { variable } from '../http/request.ts';
 import { parseName } from '../domain/names.ts';
-import type { AgainRequest } from '../services/message/again.ts';
 import { batch, type BatchRequest } from '../services/message/batch.ts';
 import type { PublishRequest } from '../services/message/prepare.ts';
 import { publish } from '../services/message/publish.ts';
@@ -28,12 +27,6 @@ const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest =
   host: request.host,
 });
 
-function againRequest(call: AuthenticatedCall): AgainRequest {
-  refuseBody(call, 'the message has its own');
-  const { host, callerIp } = call.request;
-  return { ...call.canonical, host, callerIp };
-}
-
 /** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */
 const runs = () => import('../services/workflow/forPublish.ts');
 
@@ -43,12 +36,6 @@ export const handler = api<'publish'>(publishRoutes, {
   'POST /v2/enqueue/{queueName}/{destination+}': (call) => {
     const queueName = parseName('The name of the queue', variable(call, 'queueName'));
     return publish(call.caller.account, requestTo(call, variable(call, 'destination'), queueName));
-  },
-  'POST /v2/messages/{messageId}/publish': async (call) => {
-    const request = againRequest(call);
-    // Few ask for it: a cold start of a publish does not wait for this code.
-    const { publishAgain } = await import('../services/message/again.ts');
-    return publishAgain(call.caller.account, variable(call, 'messageId'), request);
   },
   'POST /v2/batch': async (call) => ok(await batch(call.caller.account, batchRequest(call))),
   'POST /v2/trigger/{destination+}': async (call) => {

@@ -1,4 +1,4 @@
-import { badRequest } from '../domain/httpError.ts';
+import { badField } from '../domain/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
@@ -55,7 +55,7 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'GET /v2/cron': (call) => {
     const { expression } = readQuery(call, ['expression']);
     if (expression === undefined) {
-      throw badRequest('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
+      throw badField('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
     }
     return ok(explainCron(expression));
   },

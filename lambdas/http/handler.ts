@@ -3,6 +3,7 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../api/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../api/dialect.ts';
+import type { ErrorCode } from '../errorCodes.ts';
 import { HttpError, notFound } from '../domain/httpError.ts';
 import type { Caller } from '../services/account/authenticate.ts';
 import { settings } from '../settings.ts';
@@ -86,15 +87,21 @@ const errors: Middleware = {
   onError: ({ error, event, context }) => {
     const requestId = event.requestContext.requestId;
     if (error instanceof HttpError) {
-      log.debug('refused', { requestId, status: error.status });
-      return resultOf(event.httpMethod, error.status, { error: error.message }, error.headers);
+      log.debug('refused', { requestId, status: error.status, code: error.code });
+      return resultOf(
+        event.httpMethod,
+        error.status,
+        { error: error.message, code: error.code },
+        error.headers,
+      );
     }
     log.error('A request failed', {
       requestId,
       route: context.call?.route.path,
       error: error ?? 'nothing was thrown',
     });
-    return resultOf(event.httpMethod, 500, { error: failed(event.httpMethod) });
+    const code: ErrorCode = 'service_failed';
+    return resultOf(event.httpMethod, 500, { error: failed(event.httpMethod), code });
   },
 };
 
@@ -103,10 +110,16 @@ const route = (find: FindRoute): Middleware => ({
     const request = readRequest(event);
     const { method, rawPath } = request;
     const { route: found, matching } = find(method, rawPath);
-    if (found === undefined && matching.length === 0) throw notFound(`There is no ${method} ${rawPath}.`);
+    if (found === undefined && matching.length === 0)
+      throw notFound('path_not_found', `There is no ${method} ${rawPath}.`);
     if (found === undefined) {
       const allow = [...new Set(matching.map((other) => other.method))].join(', ');
-      throw new HttpError(405, `The path exists, but not with ${method}; allowed are ${allow}.`, { allow });
+      throw new HttpError(
+        405,
+        'method_not_allowed',
+        `The path exists, but not with ${method}; allowed are ${allow}.`,
+        { allow },
+      );
     }
     const canonical = canonicalize(request.headers, request.query, settings.headerPrefixes);
     context.call = { request, canonical, route: found };

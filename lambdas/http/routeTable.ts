@@ -8,7 +8,6 @@ export const publishRoutes = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'publish', access: 'write' },
   // A run is started by a publish or a batch of a workflow client as well, so it takes the same rights and the same room.
   { method: 'POST', path: '/v2/trigger/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write' },
@@ -19,6 +18,7 @@ export const messagesRoutes = [
   { method: 'GET', path: '/v2/messages/count', function: 'messages', access: 'read' },
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
+  { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
 ] as const satisfies readonly Route[];
 

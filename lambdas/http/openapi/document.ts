@@ -92,7 +92,7 @@ interface Api {
 }
 
 const refusals =
-  'Every refusal is `{"error": "<a sentence>"}`. A path that does not exist is answered with 404, one that exists with another method with 405 and the header `Allow`. After a 5xx nothing is half-done; send the request again.';
+  'Every refusal is `{"error": "<a sentence>", "code": "<a word>"}`: the sentence is for people, the code for programs. A path that does not exist is answered with 404, one that exists with another method with 405 and the header `Allow`. After a 5xx nothing is half-done; send the request again.';
 
 const messaging: Api = {
   title: 'Svc Queue',

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { changedAccountInput, newAccountInput } from '../../api/accountShapes.ts';
 import * as answers from '../../api/answers.ts';
+import * as errors from '../../api/errorAnswers.ts';
 import { idBodies } from '../../api/filters.ts';
 import {
   addedEndpoints,
@@ -17,14 +18,14 @@ import { waitShape } from '../../domain/workflow/waiting.ts';
 
 /** The JSON bodies of requests and answers, by their names in the description. */
 const shapes = {
-  Error: answers.error,
+  Error: errors.error,
   Published: answers.published,
   PublishedToEndpoint: answers.publishedToEndpoint,
   PublishAnswer: answers.publishAnswer,
   BatchItem: batchItem,
   BatchRequest: z.array(batchItem).check(z.maxLength(longestBatch)),
-  ItemError: answers.itemError,
-  BatchAnswer: answers.batchAnswer,
+  ItemError: errors.itemError,
+  BatchAnswer: errors.batchAnswer,
   Message: answers.message,
   ListedMessage: answers.listedMessage,
   MessagePage: answers.messagePage,

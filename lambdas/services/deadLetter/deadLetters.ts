@@ -31,7 +31,7 @@ import {
 import { removeDeadLetters } from './size.ts';
 
 export const noSuchDeadLetter = (dlqId: string): Error =>
-  notFound(`There is no dead letter ${quote(dlqId)}.`);
+  notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);
 
 /**
  * Makes the record of a dead letter as lists show it: without the message's body.

@@ -23,7 +23,7 @@ import { countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../pages
 import { loadAccepted, loadKeptBody } from './kept.ts';
 
 const noSuchMessage = (messageId: string): Error =>
-  notFound(`There is no message ${quote(messageId)} that waits for its delivery.`);
+  notFound('message_not_found', `There is no message ${quote(messageId)} that waits for its delivery.`);
 
 async function loadWaiting(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
@@ -81,6 +81,7 @@ export async function cancelMessage(account: Account, messageId: string): Promis
   const { message, attempts } = await loadWaiting(account, messageId);
   if (message.workflow !== undefined) {
     throw badRequest(
+      'message_of_run',
       `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; cancel the run.`,
     );
   }

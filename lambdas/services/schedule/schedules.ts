@@ -11,7 +11,7 @@ import { configOverDefaults } from '../../domain/config.ts';
 import { parseDestination } from '../../domain/delivery/destination.ts';
 import { shownUrl, withKnownCredentials } from '../../domain/delivery/urlCredentials.ts';
 import { readHeaders, type Header } from '../../domain/headers.ts';
-import { badRequest, overLimit, quote } from '../../domain/httpError.ts';
+import { badField, overLimit, quote } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
 import { parseShape } from '../../domain/json.ts';
 import { passedOn } from '../../domain/message/forwarding.ts';
@@ -41,9 +41,7 @@ export type ScheduleRequest = Omit<PublishRequest, 'queueName' | 'fire'>;
 function readCron(reader: ConfigReader): Cron {
   const cron = reader.read('cron', parseCron);
   if (cron === undefined) {
-    throw badRequest(
-      `${reader.field('cron')} is missing; allowed is a cron expression such as "*/5 * * * *".`,
-    );
+    throw badField(`${reader.field('cron')} is missing; allowed is a cron expression such as "*/5 * * * *".`);
   }
   return cron;
 }
@@ -54,6 +52,7 @@ async function checkRoom(account: Account): Promise<void> {
   const schedules = await listStored(account.id);
   if (schedules.length >= most) {
     throw overLimit(
+      'schedule_limit_reached',
       `The schedule would be number ${schedules.length + 1}, but the account's limit max_schedules is ${most}.`,
     );
   }
@@ -99,7 +98,7 @@ export async function changeSchedule(
   const given = canonicalize(headers, [], settings.headerPrefixes);
   const idField = new ConfigReader(given.prefix, given.config).field('schedule-id');
   if (given.config.has('schedule-id')) {
-    throw badRequest(`headers.${idField} is given; allowed are all headers but this one: an id stays.`);
+    throw badField(`headers.${idField} is given; allowed are all headers but this one: an id stays.`);
   }
   const isGiven = ([, values]: readonly [string, readonly string[]]): boolean =>
     values.some((value) => value !== '');

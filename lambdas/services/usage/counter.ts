@@ -33,8 +33,6 @@ const callReportsPerSecond = 10;
 /** News of what other processes use is too old after this, and a limit may have been reached. */
 const newsMs = 5 * secondMs;
 
-const lastHour = 23;
-
 /** This process's count of one account on one day (UTC), and its news of the other processes' counts. */
 export class UsageCounter {
   readonly day: string;
@@ -130,12 +128,6 @@ export class UsageCounter {
     this.#heardAt = now();
   }
 
-  /** The hour that a report counts for. What was counted before midnight and is reported later belongs to the day's last. */
-  #hour(): number {
-    const time = now();
-    return dayOf(time) === this.day ? hourOf(time) : lastHour;
-  }
-
   /** Messages between two reports. */
   #step(): number {
     const { hardPerDay, paidMessages } = this.allowance;
@@ -165,7 +157,7 @@ export class UsageCounter {
       messages: counted.messages > 0 ? ahead : 0,
     });
     const before = this.#reported;
-    const row = await addUsage(accountId, this.day, this.#hour(), added);
+    const row = await addUsage(accountId, this.day, hourOf(this.day, now()), added);
     this.#unreported = minus(this.#unreported, added);
     this.#sinceReport = minus(this.#sinceReport, counted);
     this.#hear(row);

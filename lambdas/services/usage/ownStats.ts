@@ -5,7 +5,8 @@ import { dayOf, hourOf, now, secondMs } from '../../domain/clock.ts';
 import { hoursAt, noOutcomes, type OutcomeCounts } from '../../domain/usage/outcomes.ts';
 import { shownPeriod, type ShownPeriod } from '../../domain/usage/shownPeriod.ts';
 import { loadSize } from '../../stores/deadLetter/size.ts';
-import { usageOf, type DayUsage, type Usage } from '../../stores/usage/usage.ts';
+import { usageByHour, type DayUsage } from '../../stores/usage/hours.ts';
+import type { Usage } from '../../stores/usage/usage.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { getGlobalParallelism } from '../lane/flowControl.ts';
 import { dollarsFor } from './dollars.ts';
@@ -22,7 +23,7 @@ export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
   const time = now();
   const period = shownPeriod(time);
   const [usage, { counts, countedUntil }, parallelism, deadLetters] = await Promise.all([
-    usageOf(account.id, period.first, period.today),
+    usageByHour(account.id, period.first, period.today),
     countOutcomes(account.id, logBudgetMs),
     getGlobalParallelism(account),
     loadSize(account.id, time),
@@ -39,7 +40,7 @@ export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
     limits: limitsOf(account),
     today: dayStats(usage, counts, period.today),
     days,
-    hours: hoursAt(time).map((hour) => ({ hour, ...hourStats(usage, counts, hour) })),
+    hours: hoursAt(time).map((hour) => hourStats(usage, counts, hour)),
     countedUntil,
     month: monthStats(usage, period, account),
     inFlight: parallelism.parallelismCount,
@@ -50,14 +51,14 @@ export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
 /** Processes take back what they have counted too much, in another hour or before another process has added its part. */
 const shownCount = (count = 0): number => Math.max(0, count);
 
-const hourStats = (
-  usage: UsageOfDays,
-  { hours }: OutcomeCounts,
-  hour: number,
-): Omit<Shown['hours'][number], 'hour'> => ({
-  accepted: shownCount(usage.get(dayOf(hour))?.messagesOfHours[hourOf(hour)]),
-  ...(hours.get(hour) ?? noOutcomes),
-});
+function hourStats(usage: UsageOfDays, { hours }: OutcomeCounts, hour: number): Shown['hours'][number] {
+  const day = dayOf(hour);
+  return {
+    hour,
+    accepted: shownCount(usage.get(day)?.messagesOfHours[hourOf(day, hour)]),
+    ...(hours.get(hour) ?? noOutcomes),
+  };
+}
 
 function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): Shown['today'] {
   const used = usage.get(day);

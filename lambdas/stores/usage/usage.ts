@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import { dayMs, minuteMs } from '../../domain/clock.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
-import { dynamodb, dynamodbIn, getRow, queryRows, toItem } from '../dynamodb.ts';
+import { dynamodb, dynamodbIn, getRow, queryRows, toItem, type Row } from '../dynamodb.ts';
 
 /** An account's use, of a day or of a part of it. */
 export interface Usage {
@@ -19,12 +19,6 @@ export interface Usage {
   readonly bytes: number;
 }
 
-/** An account's use of a day. */
-export interface DayUsage extends Usage {
-  /** The part of `messages` of each hour of the day, UTC, by its number: 0 to 23. */
-  readonly messagesOfHours: readonly number[];
-}
-
 const usageRow = z.object({
   id: z.string(),
   requests: z._default(z.number(), 0),
@@ -33,11 +27,8 @@ const usageRow = z.object({
   bytes: z._default(z.number(), 0),
 });
 
-/** The attribute of a day's row that counts the messages of an hour: `h00` to `h23`. */
-const hourAttribute = (hour: number): string => `h${String(hour).padStart(2, '0')}`;
-
-const hoursOfDay = Array.from({ length: 24 }, (_, hour) => hour);
-const hourCount = z._default(z.number(), 0);
+/** The attribute of a day's row that counts the messages of an hour: `h0` to `h23`. */
+export const hourAttribute = (hour: number): string => `h${hour}`;
 
 /** A day's row is kept this long: a year of statistics, and a month more. */
 const keptMs = 400 * dayMs;
@@ -60,14 +51,12 @@ export async function addUsage(accountId: string, day: string, hour: number, usa
     new UpdateItemCommand({
       TableName: settings.usageTable,
       Key: toItem(keyOf(accountId, day)),
-      UpdateExpression:
-        'ADD #requests :requests, #messages :messages, #calls :calls, #bytes :bytes, #hour :messages SET expiresAt = :expiresAt',
+      UpdateExpression: `ADD #requests :requests, #messages :messages, #calls :calls, #bytes :bytes, ${hourAttribute(hour)} :messages SET expiresAt = :expiresAt`,
       ExpressionAttributeNames: {
         '#requests': 'requests',
         '#messages': 'messages',
         '#calls': 'calls',
         '#bytes': 'bytes',
-        '#hour': hourAttribute(hour),
       },
       ExpressionAttributeValues: {
         ':requests': { N: String(usage.requests) },
@@ -83,19 +72,19 @@ export async function addUsage(accountId: string, day: string, hour: number, usa
 }
 
 /**
- * Reads an account's use, by day.
+ * Reads the rows of an account's days.
  *
  * @param first the first day to read, as `2026-11-20`
  * @param last the last one; it need not be in its month, so `2026-11-31` is the end of any November
  * @param region the one that the account is served in
  */
-export async function usageOf(
+export const usageRows = (
   accountId: string,
   first: string,
   last: string,
   region: string = settings.region,
-): Promise<ReadonlyMap<string, DayUsage>> {
-  const rows = queryRows(
+): AsyncGenerator<Row> =>
+  queryRows(
     {
       TableName: settings.usageTable,
       ConsistentRead: true,
@@ -109,12 +98,17 @@ export async function usageOf(
     },
     dynamodbIn(region),
   );
-  const usage = new Map<string, DayUsage>();
-  for await (const row of rows) {
-    const { id, ...counts } = usageRow.parse(row);
-    const messagesOfHours = hoursOfDay.map((hour) => hourCount.parse(row[hourAttribute(hour)]));
-    usage.set(id.replace('day#', ''), { ...counts, messagesOfHours });
-  }
+
+/** Tells the day of a row, and what was used on it. */
+export function dayOfRow(row: Row): readonly [day: string, usage: Usage] {
+  const { id, ...counts } = usageRow.parse(row);
+  return [id.replace('day#', ''), counts];
+}
+
+/** Reads an account's use, by day; see {@link usageRows}. */
+export async function usageOf(...days: Parameters<typeof usageRows>): Promise<ReadonlyMap<string, Usage>> {
+  const usage = new Map<string, Usage>();
+  for await (const row of usageRows(...days)) usage.set(...dayOfRow(row));
   return usage;
 }
 

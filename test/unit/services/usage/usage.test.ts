@@ -18,11 +18,12 @@ afterAll(() => {
 
 async function startProcess() {
   vi.resetModules();
-  const [counter, admission, rateLimit, store, { dynamodb }] = await Promise.all([
+  const [counter, admission, rateLimit, store, hours, { dynamodb }] = await Promise.all([
     import('../../../../lambdas/services/usage/counter.ts'),
     import('../../../../lambdas/services/usage/admission.ts'),
     import('../../../../lambdas/services/usage/rateLimit.ts'),
     import('../../../../lambdas/stores/usage/usage.ts'),
+    import('../../../../lambdas/stores/usage/hours.ts'),
     import('../../../../lambdas/stores/dynamodb.ts'),
   ]);
   let writes = 0;
@@ -44,6 +45,7 @@ async function startProcess() {
     ...admission,
     ...rateLimit,
     ...store,
+    ...hours,
     writes: () => writes,
     breakTable: (isBroken: boolean, command = 'UpdateItemCommand') => {
       broken = isBroken ? command : undefined;
@@ -200,7 +202,8 @@ describe('the count of a day', () => {
       ['2026-11-20', 3],
       ['2026-11-21', 3],
     ]);
-    const hours = [...days.values()].map(({ messagesOfHours }) => messagesOfHours);
+    const byHour = await one.usageByHour(account.id, '2026-11-01', '2026-11-31');
+    const hours = [...byHour.values()].map(({ messagesOfHours }) => messagesOfHours);
     expect([hours[0]?.[23], hours[1]?.[0]]).toEqual([3, 3]);
   });
 
@@ -210,11 +213,11 @@ describe('the count of a day', () => {
     const account = accountWith();
     for (let number = 0; number < 100; number += 1) await one.send(account);
     const day = '2026-11-20';
-    const before = (await one.usageOf(account.id, day, day)).get(day);
+    const before = (await one.usageByHour(account.id, day, day)).get(day);
     expect(before?.messagesOfHours[22]).toBe(before?.messages);
     vi.setSystemTime(Date.parse('2026-11-21T05:00:00Z'));
     await one.send(account);
-    const after = (await one.usageOf(account.id, day, day)).get(day);
+    const after = (await one.usageByHour(account.id, day, day)).get(day);
     expect(after?.messagesOfHours[23]).toBe((after?.messages ?? 0) - (before?.messages ?? 0));
   });
 });
