@@ -1,6 +1,7 @@
 /** One account: what it has used, its limits, and what an operator can do with it. */
 import { useState } from 'preact/hooks';
 import { account, accountStats } from '../../../../lambdas/api/answers.ts';
+import { limitMeanings } from '../../../../lambdas/api/limitMeanings.ts';
 import { limitNames, limitTable, type LimitName } from '../../../../lambdas/domain/account/limits.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
@@ -130,7 +131,7 @@ function Actions({ of, then, onTokens }: ActionsProps) {
 }
 
 function Details({ of }: { readonly of: Account }) {
-  const { answer: used } = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
+  const asked = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
   return (
     <>
       <Card>
@@ -146,30 +147,32 @@ function Details({ of }: { readonly of: Account }) {
           ]}
         />
       </Card>
-      {used && (
-        <Card title="Use">
-          <div class="grid">
-            <Meter
-              label="Cost this month"
-              value={used.total_monthly_billing}
-              most={of.budget}
-              show={dollars}
+      <Shown of={asked}>
+        {(used) => (
+          <Card title="Use">
+            <div class="grid">
+              <Meter
+                label="Cost this month"
+                value={used.total_monthly_billing}
+                most={of.budget}
+                show={dollars}
+              />
+              <Meter
+                label="Messages sent today"
+                value={used.daily_requests.at(-1)?.y ?? 0}
+                most={of.max_requests_per_day_hard}
+              />
+              <Meter label="Messages this month" value={used.total_monthly_messages} />
+              <Meter label="Bytes this month" value={used.total_monthly_bandwidth} show={bytes} />
+            </div>
+            <Bars
+              title="Messages a day, UTC"
+              names={used.daily_messages.map(({ x }) => x.slice(0, 10))}
+              series={[{ name: 'messages', tone: 'busy', values: used.daily_messages.map(({ y }) => y) }]}
             />
-            <Meter
-              label="Messages sent today"
-              value={used.daily_requests.at(-1)?.y ?? 0}
-              most={of.max_requests_per_day_hard}
-            />
-            <Meter label="Messages this month" value={used.total_monthly_messages} />
-            <Meter label="Bytes this month" value={used.total_monthly_bandwidth} show={bytes} />
-          </div>
-          <Bars
-            title="Messages a day, UTC"
-            names={used.daily_messages.map(({ x }) => x.slice(0, 10))}
-            series={[{ name: 'messages', tone: 'busy', values: used.daily_messages.map(({ y }) => y) }]}
-          />
-        </Card>
-      )}
+          </Card>
+        )}
+      </Shown>
       <Card title="Limits">
         <Table
           caption="Limits of the account"
@@ -178,7 +181,7 @@ function Details({ of }: { readonly of: Account }) {
           isMarked={(name) => isOwn(of, name)}
           columns={[
             { head: 'Limit', cell: (name) => <code>{name}</code> },
-            { head: 'Meaning', isWide: true, cell: (name) => <Cut text={limitTable[name].meaning} /> },
+            { head: 'Meaning', isWide: true, cell: (name) => <Cut text={limitMeanings[name]} /> },
             { head: 'Value', isNumber: true, cell: (name) => count(of[name]) },
             { head: 'Of the plan', isNumber: true, cell: (name) => count(limitTable[name][of.type]) },
           ]}
@@ -238,7 +241,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
             type="number"
             {...bind(name)}
             placeholder={String(limitTable[name][of.type])}
-            hint={limitTable[name].meaning}
+            hint={limitMeanings[name]}
           />
         ))}
       </div>

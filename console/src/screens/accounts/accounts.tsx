@@ -22,8 +22,8 @@ export function Accounts({ place: { path: place } }: { readonly place: Place }) 
 
 function AllAccounts() {
   const request: Request = { api: 'management', path: 'v2/svc/users', query: { count: pageLength } };
-  // It is not asked for again and again: the credentials of all accounts are in it.
-  const list = usePages(accounts, request, (all) => all, undefined);
+  // It is not asked for again and again: the tokens of all accounts are in it.
+  const list = usePages(accounts, request, (all) => all, 0);
   const [made, setMade] = useState<Answer<typeof account>>();
   const make = (
     <Opens name="New account" kind="main" then={list.again}>
@@ -75,8 +75,8 @@ function AllAccounts() {
 
 /** What an account has cost this month, of its budget. */
 function Used({ id, budget }: { readonly id: string; readonly budget: number }) {
-  const { answer } = useAsked(accountStats, { api: 'management', path: path`v2/svc/stats/${id}` });
-  if (answer === undefined) return <>…</>;
+  const { answer, error } = useAsked(accountStats, { api: 'management', path: path`v2/svc/stats/${id}` });
+  if (answer === undefined) return <span title={error}>{error === undefined ? '…' : 'not known'}</span>;
   const cost = dollars(answer.total_monthly_billing);
   return <>{budget === 0 ? cost : `${cost} of ${dollars(budget)}`}</>;
 }

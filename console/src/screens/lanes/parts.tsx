@@ -4,7 +4,7 @@ import { path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act } from '../../ui/act.tsx';
-import { ButtonLink, Card, State } from '../../ui/basics.tsx';
+import { ButtonLink, Card, Failure, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
 
 export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
@@ -13,9 +13,10 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
 
 /** The deliveries of the whole account that are in flight: the lane behind all others. */
 export function GlobalParallelism() {
-  const { answer } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
+  const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
   return (
     <Card>
+      {error !== undefined && <Failure error={error} />}
       <Meter
         label="Deliveries of the account in flight"
         value={answer?.parallelismCount ?? 0}

@@ -6,7 +6,7 @@ import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, change, Opens, Shown } from '../../ui/act.tsx';
-import { Card, Empty, Facts, Page, State, TextField } from '../../ui/basics.tsx';
+import { Card, Empty, Facts, Failure, Page, State, TextField } from '../../ui/basics.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { duration, Time } from '../../ui/time.tsx';
@@ -67,9 +67,9 @@ const Actions = ({ run, then }: ActionsProps) =>
 function FailedActions({ run, then }: ActionsProps) {
   const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
   const query = { workflowRunId, workflowCreatedAt, count: 1 };
-  const { answer, again } = useAsked(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, oftenMs);
+  const { answer, error, again } = useAsked(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, oftenMs);
   const [letter] = answer?.messages ?? [];
-  if (letter === undefined) return null;
+  if (letter === undefined) return error === undefined ? null : <Failure error={error} />;
   const { dlqId, failureFunctionState: told } = letter;
   const callback = path`v2/workflows/dlq/callback/${dlqId}`;
   const afterwards = (): void => {
@@ -205,7 +205,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
       </Card>
       {failure && (
         <Card title="Why it failed">
-          <Errors of={[failure]} />
+          <Errors of={[failure]} label="failure" />
         </Card>
       )}
       <Timeline run={run} place={place} />
@@ -216,7 +216,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
         </Card>
         {run.workflowState === 'RUN_SUCCESS' && (
           <Card title="Result">
-            <Body label="result" text={run.workflowRunResponse} />
+            <Body label="what the run returned" text={run.workflowRunResponse} />
           </Card>
         )}
         {failureFunction && (
@@ -229,7 +229,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
                 ['Retries, at most', failureFunction.maxRetries],
               ]}
             />
-            <Errors of={failureFunction.errors} />
+            <Errors of={failureFunction.errors} label="failed call" />
             {failureFunction.responseBody !== undefined && (
               <Body label="what it returned" text={failureFunction.responseBody} />
             )}

@@ -138,20 +138,24 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
             </div>
           ),
       )}
-      <Errors of={step.errors} />
+      <Errors of={step.errors} label="failed attempt" />
     </div>
   );
 }
 
-/** Attempts that failed, the oldest first. */
-export const Errors = ({ of = [] }: { readonly of?: Step['errors'] }) => (
+/**
+ * Attempts that failed, the oldest first.
+ *
+ * @param label tells their answers apart from others of the page
+ */
+export const Errors = ({ of = [], label }: { readonly of?: Step['errors']; readonly label: string }) => (
   <>
-    {of.map(({ time, error, body }) => (
-      <div key={time}>
+    {of.map(({ time, error, body }, index) => (
+      <div key={index}>
         <p class="wrong">
           <Time at={time} isExact />: {error}
         </p>
-        {body !== '' && <Body label="answer" text={body} />}
+        {body !== '' && <Body label={`${label} ${index + 1}`} text={body} />}
       </div>
     ))}
   </>
