@@ -112,6 +112,9 @@ interface DialogEndProps {
   readonly isStoppable?: boolean;
 }
 
+/** Beside “Cancel 3 messages” the button “Cancel” would say the same. */
+const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
+
 /** The end of a dialogue's form: why it failed, and its two buttons. */
 export function DialogEnd({
   action,
@@ -130,7 +133,7 @@ export function DialogEnd({
       )}
       <footer class="dialog-end">
         <Button onClick={onClose} disabled={action.isRunning && !isStoppable}>
-          {action.isRunning && isStoppable ? 'Stop' : 'Cancel'}
+          {action.isRunning && isStoppable ? 'Stop' : backFrom(yes)}
         </Button>
         <Button
           type="submit"

@@ -93,6 +93,7 @@ describe('the request of a draft', () => {
 
 describe('what is wrong with a draft', () => {
   it.each<[string, Partial<Draft>, keyof Draft, RegExp]>([
+    ['no destination', { destination: ' ' }, 'destination', /^The destination is missing/],
     ['a line that is no header', { headers: 'X-A: 1\nno colon' }, 'headers', /^“no colon” is no header/],
     ['a name with a space', { headers: 'X A: 1' }, 'headers', /^“X A: 1” is no header/],
     ['no name', { headers: ': 1' }, 'headers', /^“: 1” is no header/],
@@ -104,13 +105,13 @@ describe('what is wrong with a draft', () => {
     ],
     ['the hash of a body', { body: 'REDACTED:12' }, 'body', /^The body is shown as its hash/],
   ])('is %s', (_what, draft, field, sentence) => {
-    const problems = problemsOf({ ...emptyDraft, ...draft });
+    const problems = problemsOf({ ...emptyDraft, destination: 'orders', ...draft });
     expect(Object.keys(problems)).toEqual([field]);
     expect(problems[field]).toMatch(sentence);
   });
 
-  it('is nothing where it is empty', () => {
-    expect(problemsOf(emptyDraft)).toEqual({});
+  it('is nothing where it has a destination', () => {
+    expect(problemsOf({ ...emptyDraft, destination: 'orders' })).toEqual({});
   });
 });
 

@@ -124,6 +124,10 @@ export function problemsOf(draft: Draft): Problems {
   const { pairs, problem } = linesOf(draft.headers);
   const hidden = pairs.find(([, value]) => isRedacted(value));
   const replace = 'is shown as its hash only. Write the value itself in its place.';
+  if (draft.destination.trim() === '') {
+    problems.destination =
+      'The destination is missing: a URL that starts with http:// or https://, or the name of a URL group.';
+  }
   if (problem !== undefined) problems.headers = problem;
   else if (hidden !== undefined) problems.headers = `The value of ${hidden[0]} ${replace}`;
   if (isRedacted(draft.body)) problems.body = `The body ${replace}`;
