@@ -75,7 +75,7 @@ describe('A schedule', () => {
     await page.getByLabel('Retries', { exact: true }).fill('2');
     await page.getByLabel('Labels').fill('nächtlich, reports');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('heading', { name: id, level: 1 }).waitFor();
+    await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
     expect(new URL(page.url()).hash).toBe(`#/schedules/${id}`);
     expect(await get(id)).toMatchObject({
       cron: 'CRON_TZ=America/New_York 30 9 29 2 *',
@@ -228,7 +228,7 @@ describe('A schedule that is edited', () => {
     await page.getByRole('checkbox', { name: 'Replace the body' }).click();
     await page.getByLabel('Body').fill('text');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('heading', { name: id, level: 1 }).waitFor();
+    await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
     expect(await get(id)).toMatchObject({ body: 'text' });
   });
 });
