@@ -26,6 +26,7 @@ const throttle = { rate: 50, burst: 50 };
 const wrongCredentials: GatewayAnswer = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,
+  code: '$context.authorizer.code',
   sentence: '$context.authorizer.sentence',
   headers: { 'WWW-Authenticate': `'Basic realm="management", charset="UTF-8"'` },
 };

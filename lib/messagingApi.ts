@@ -51,16 +51,17 @@ export class MessagingApi {
       });
     this.functions = {
       publish,
-      messages: serve('MessagesApi', 'messages', 'Shows and cancels messages that wait'),
+      messages: serve('MessagesApi', 'messages', 'Shows messages, cancels them and publishes them again'),
       logs: serve('Logs', 'logs', 'Shows what became of messages'),
       urlGroups: serve('UrlGroups', 'urlGroups', 'Keeps URL groups'),
       queues: serve('QueuesApi', 'queues', 'Keeps queues'),
       flowControl: serve('FlowControl', 'flowControl', 'Shows and changes flow-control keys'),
       dlq: serve('DlqApi', 'dlq', 'Shows, removes and retries dead letters'),
-      schedules: serve('Schedules', 'schedules', 'Keeps schedules'),
+      schedules: serve('Schedules', 'schedules', 'Keeps schedules, and runs them by hand'),
       workflows: serve('Workflows', 'workflows', 'Shows, wakes, ends and resumes runs of workflows'),
       keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
       console: serve('Console', 'console', 'Serves the console, a web page'),
+      stats: serve('Stats', 'stats', 'Shows what an account has used, and what became of its messages'),
       description: serve('Description', 'description', 'Says how the service is and what it offers'),
     };
     addRoutes(this.api, { routes, functions: this.functions });
@@ -87,9 +88,9 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     messages: [
       ...answer,
-      rights.on('messages', 'Query', 'GetItem', 'PutItem'),
-      rights.onBodies('GetObject'),
-      ...rights.changeLanes(),
+      rights.on('messages', 'Query', 'GetItem', 'PutItem', 'BatchWriteItem'),
+      rights.onBodies('GetObject', 'PutObject'),
+      ...rights.ensureQueues(),
       rights.endSchedules(),
     ],
     logs: [...answer, rights.on('messages', 'Query', 'BatchGetItem'), rights.queryIndex('messages', 'log')],
@@ -111,8 +112,10 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('schedules', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
       rights.on('groups', 'GetItem'),
       ...rights.ensureQueues(),
-      rights.on('messages', 'Query', 'GetItem', 'BatchWriteItem', 'DeleteItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'DeleteItem'),
       rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
+      // One that is run by hand may start a run of a workflow.
+      rights.changeRuns(),
       rights.endSchedules(),
     ],
     workflows: [
@@ -127,6 +130,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.endSchedules(),
     ],
     keys: [...answer, rights.on('accounts', 'PutItem')],
+    stats: [...answer, ...rights.countOutcomes(), rights.on('lanes', 'GetItem'), rights.on('dlq', 'GetItem')],
     description: [],
     console: [],
   };

@@ -5,8 +5,9 @@
 import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
+import { limitMeanings } from './limitMeanings.ts';
 import { logStates } from '../domain/log/logStates.ts';
-import { messageStates } from '../domain/message/standing.ts';
+import { messageStates } from '../domain/message/messageStates.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
@@ -27,10 +28,6 @@ export const cursor = z.optional(text('Where to go on; absent at the end.'));
 export const messageId = z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/));
 export const dlqId = z.string().check(z.regex(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/));
 
-export const error = z.object({
-  error: text('One sentence that names the field, what is wrong with its value, and what is allowed.'),
-});
-
 export const published = z.object({
   messageId,
   deduplicated: z.optional(
@@ -47,14 +44,6 @@ export const publishAnswer = z.union([
     .array(publishedToEndpoint)
     .check(z.describe('One for each endpoint, where the destination is a URL group.')),
 ]);
-
-export const itemError = z.object({
-  ...error.shape,
-  status: whole('As the message would have been answered by itself.'),
-});
-export const batchAnswer = z
-  .array(z.union([published, z.array(publishedToEndpoint), itemError]))
-  .check(z.describe('An answer for each message, in its place.'));
 
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
 export const settings = z.object({
@@ -270,7 +259,7 @@ export const deadLetterCount = z.object({
     .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
 });
 
-/** Figures of an account's own use. */
+/** Counts of an account's own use. */
 const used = {
   requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
   messages: whole('All messages, callbacks included: the budget counts these.'),
@@ -281,7 +270,7 @@ const outcomes = {
   accepted: whole('Messages that were accepted for delivery, callbacks included.'),
   delivered: whole('Messages that were delivered.'),
   failed: whole('Messages that failed after their last attempt.'),
-  cancelled: whole('Messages that were cancelled.'),
+  cancelled: whole('Messages that were cancelled, those of cancelled runs included.'),
 };
 const usedOnDay = z.object({ ...used, ...outcomes });
 export const ownStats = z.object({
@@ -292,7 +281,7 @@ export const ownStats = z.object({
     type: z.enum(['free', 'paid']),
     region: z.string(),
   }),
-  limits: z.object(eachLimit((_, { meaning }) => whole(meaning))),
+  limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
   today: usedOnDay,
   days: z
     .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
@@ -300,14 +289,23 @@ export const ownStats = z.object({
   hours: z
     .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
     .check(z.describe('The last 48 hours, this one included, the oldest first.')),
+  countedUntil: z.optional(
+    time(
+      'What ended later is not all counted yet, because it was too much for one answer: the next ones go on. Absent where everything is counted.',
+    ),
+  ),
   month: z.object({
     messages: used.messages,
     bytes: used.bytes,
     cost: z.number().check(z.describe('Dollars, at the deployment’s price of a message.')),
     budget: whole('Dollars a month; 0 is no limit.'),
   }),
-  inFlight: whole('Deliveries that are in flight, or about to start.'),
-  deadLetters: whole('Dead letters that are kept, those of workflows included.'),
+  inFlight: whole(
+    'Deliveries in flight at most: slots that are taken by them, and for up to 70 s by workers for their next ones.',
+  ),
+  deadLetters: whole(
+    'Dead letters that are kept, those of workflows included; those that expire today count until the day is over, UTC.',
+  ),
 });
 
 export const signingKeys = z.object({
@@ -329,7 +327,7 @@ export const account = z.object({
     text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
   ),
   last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
-  ...eachLimit((_, { meaning }) => whole(meaning)),
+  ...eachLimit((name) => whole(limitMeanings[name])),
   prod_pack_enabled: z.boolean(),
   prometheus_enabled: z
     .enum(['true', 'false'])

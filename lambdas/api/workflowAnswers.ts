@@ -66,6 +66,9 @@ export const notification = z.object({
   waiter: z.optional(waiter),
   messageId: published.shape.messageId,
   error: text('Why it could not be woken; empty where it was.'),
+  code: z.optional(
+    text('The code of the refusal, where it could not be woken, as those of requests have it.'),
+  ),
   deduplicated: published.shape.deduplicated,
   workflowRunId: z.optional(runId),
   workflowCreatedAt: z.optional(runCreatedAt),

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { badRequest } from './httpError.ts';
+import { badField } from './httpError.ts';
 
 /** A header name in lower case, and one value. */
 export type Header = readonly [name: string, value: string];
@@ -23,12 +23,12 @@ export function readHeaders(field: string, headers: readonly Header[]): readonly
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw badRequest(`${field}.${name} is no HTTP header, or its value cannot stand in one.`);
+      throw badField(`${field}.${name} is no HTTP header, or its value cannot stand in one.`);
     }
   }
   const size = Buffer.byteLength(pairs.flat().join(''));
   if (size > largestHeaders) {
-    throw badRequest(`${field} have ${size} bytes; allowed are ${largestHeaders}.`);
+    throw badField(`${field} have ${size} bytes; allowed are ${largestHeaders}.`);
   }
   return pairs;
 }

@@ -1,4 +1,4 @@
-import { badRequest } from '../domain/httpError.ts';
+import { badField } from '../domain/httpError.ts';
 import { handlerOf } from '../http/handler.ts';
 import { finder } from '../http/findRoute.ts';
 import { variable } from '../http/request.ts';
@@ -13,9 +13,7 @@ export const handler = handlerOf<'console'>(
         return { status: 308, body: new Uint8Array(), headers: { location: '../console' } };
       }
       if (request.query.some(([name]) => name === 'token')) {
-        throw badRequest(
-          'A token does not belong in a URL. Open the console without it, and paste it there.',
-        );
+        throw badField('A token does not belong in a URL. Open the console without it, and paste it there.');
       }
       return { status: 200, ...consolePage() };
     },

@@ -1,14 +1,16 @@
 import { idsInBody, parseFilter } from '../api/filters.ts';
 import { valuesOf } from '../domain/headers.ts';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, quote } from '../domain/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
-import { variable } from '../http/request.ts';
+import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
+import { publishAgain, type AgainRequest } from '../services/message/again.ts';
 import { listMessages } from '../services/message/listed.ts';
 import {
   cancelMessage,
   cancelMessages,
+  countMessages,
   getMessage,
   getMessageInAnyState,
 } from '../services/message/messages.ts';
@@ -19,17 +21,27 @@ function get(call: AuthenticatedCall): Promise<unknown> {
   const states = valuesOf(call.canonical.otherQuery, 'state');
   const other = states.find((state) => state !== 'ALL');
   if (other !== undefined) {
-    throw badRequest(`state is ${quote(other)}; allowed is ALL, for a message that has ended as well.`);
+    throw badField(`state is ${quote(other)}; allowed is ALL, for a message that has ended as well.`);
   }
   return states.length === 0
     ? getMessage(call.caller.account, messageId)
     : getMessageInAnyState(call.caller.account, messageId);
 }
 
+function againRequest(call: AuthenticatedCall): AgainRequest {
+  refuseBody(call, 'the message has its own');
+  const { host, callerIp } = call.request;
+  return { ...call.canonical, host, callerIp };
+}
+
 export const handler = api<'messages'>(messagesRoutes, {
   'GET /v2/messages': async ({ canonical, caller }) =>
     ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
+  'GET /v2/messages/count': async ({ canonical, caller }) =>
+    ok(await countMessages(caller.account, parseFilter('messages', canonical.otherQuery, 'uncounted'))),
   'GET /v2/messages/{messageId}': async (call) => ok(await get(call)),
+  'POST /v2/messages/{messageId}/publish': (call) =>
+    publishAgain(call.caller.account, variable(call, 'messageId'), againRequest(call)),
   'DELETE /v2/messages/{messageId}': async (call) => {
     await cancelMessage(call.caller.account, variable(call, 'messageId'));
     return ok({ cancelled: 1 });

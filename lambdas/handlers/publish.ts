@@ -2,9 +2,7 @@ import { apiWithUrl } from '../http/apiWithUrl.ts';
 import { publishRoutes } from '../http/routeTable.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { variable } from '../http/request.ts';
-import { badRequest } from '../domain/httpError.ts';
 import { parseName } from '../domain/names.ts';
-import { publishAgain, type AgainRequest } from '../services/message/again.ts';
 import { batch, type BatchRequest } from '../services/message/batch.ts';
 import type { PublishRequest } from '../services/message/prepare.ts';
 import { publish } from '../services/message/publish.ts';
@@ -29,14 +27,6 @@ const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest =
   host: request.host,
 });
 
-function againRequest({ request, canonical }: AuthenticatedCall): AgainRequest {
-  const { body, host, callerIp } = request;
-  if (body.length > 0) {
-    throw badRequest(`The body has ${body.length} bytes; allowed is none, because the message has its own.`);
-  }
-  return { ...canonical, host, callerIp };
-}
-
 /** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */
 const runs = () => import('../services/workflow/forPublish.ts');
 
@@ -47,8 +37,6 @@ export const handler = apiWithUrl<'publish'>(publishRoutes, {
     const queueName = parseName('The name of the queue', variable(call, 'queueName'));
     return publish(call.caller.account, requestTo(call, variable(call, 'destination'), queueName));
   },
-  'POST /v2/messages/{messageId}/publish': (call) =>
-    publishAgain(call.caller.account, variable(call, 'messageId'), againRequest(call)),
   'POST /v2/batch': async (call) => ok(await batch(call.caller.account, batchRequest(call))),
   'POST /v2/trigger/{destination+}': async (call) => {
     const { refuseWhenBusy, trigger } = await runs();

@@ -1,12 +1,13 @@
 import { ConfigReader } from '../api/dialect.ts';
-import { badRequest } from '../domain/httpError.ts';
+import { badField } from '../domain/httpError.ts';
 import { parseName } from '../domain/names.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
-import { variable } from '../http/request.ts';
+import { refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
+import { runSchedule } from '../services/schedule/run.ts';
 import { createSchedule, deleteSchedule, pauseSchedule } from '../services/schedule/schedules.ts';
 import { explainCron } from '../services/schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
@@ -37,6 +38,10 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     await deleteSchedule(call.caller.account, variable(call, 'schedule'));
     return ok({});
   },
+  'POST /v2/schedules/{schedule}/run': (call) => {
+    refuseBody(call, 'the schedule has its own');
+    return runSchedule(call.caller.account, variable(call, 'schedule'), call.request.host);
+  },
   'POST /v2/schedules/{schedule}/pause': setPaused(true),
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),
   'POST /v2/schedules/{schedule}/resume': setPaused(false),
@@ -44,7 +49,7 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'GET /v2/cron': async (call) => {
     const { expression } = readQuery(call, ['expression']);
     if (expression === undefined) {
-      throw badRequest('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
+      throw badField('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
     }
     return ok(await explainCron(expression));
   },

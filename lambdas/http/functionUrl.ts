@@ -84,20 +84,29 @@ function refusalOf(
 ): HttpError | undefined {
   const { method, rawPath } = request;
   if (headBytes(request, event.rawQueryString) > largestHeaders) {
-    return new HttpError(431, `The request line and headers together exceed ${largestHeaders} bytes.`);
+    return new HttpError(
+      431,
+      'head_too_large',
+      `The request line and headers together exceed ${largestHeaders} bytes.`,
+    );
   }
   // Whoever decodes a path on the way, or does not encode it, leaves another destination than the client meant.
   if (!/^[\x21-\x7e]*$/.test(rawPath) || /[?#]/.test(rawPath)) {
-    return badRequest('The request cannot be read as HTTP; a path must be percent-encoded.');
+    return badRequest(
+      'request_malformed',
+      'The request cannot be read as HTTP; a path must be percent-encoded.',
+    );
   }
   const wholeApi = settings.apiUrl ?? 'the address of the API';
   if (find(method, rawPath).matching.length === 0) {
     return notFound(
+      'path_not_found',
       `There is no ${method} ${rawPath} here: this address only takes messages. All else is at ${wholeApi}.`,
     );
   }
   if (isDoubtful(event)) {
     return badRequest(
+      'body_invalid',
       `The body is sent as text, but is not UTF-8. Allowed are UTF-8 and any other Content-Type, such as application/octet-stream; ${wholeApi} takes it as it is.`,
     );
   }

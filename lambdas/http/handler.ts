@@ -3,6 +3,7 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../api/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../api/dialect.ts';
+import type { ErrorCode } from '../errorCodes.ts';
 import { HttpError, notFound } from '../domain/httpError.ts';
 import type { Caller } from '../services/account/authenticate.ts';
 import { settings } from '../settings.ts';
@@ -84,9 +85,9 @@ const failed = (method: string): string =>
     : 'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.';
 
 /** Makes the result of a function from an error that its client is told of. */
-export function refuse({ id, method }: ApiRequest, { status, message, headers }: HttpError): Result {
-  log.debug('refused', { requestId: id, status });
-  return resultOf(method, status, { error: message }, headers);
+export function refuse({ id, method }: ApiRequest, { status, code, message, headers }: HttpError): Result {
+  log.debug('refused', { requestId: id, status, code });
+  return resultOf(method, status, { error: message, code }, headers);
 }
 
 /** Turns an error into an answer: our own with their sentence, every other into a 500 that says nothing of its cause. */
@@ -98,7 +99,8 @@ const errors: Middleware = {
       route: context.call?.route.path,
       error: error ?? 'nothing was thrown',
     });
-    return resultOf(request.method, 500, { error: failed(request.method) });
+    const code: ErrorCode = 'service_failed';
+    return resultOf(request.method, 500, { error: failed(request.method), code });
   },
 };
 
@@ -106,10 +108,16 @@ const route = (find: FindRoute): Middleware => ({
   before: ({ event: request, context }) => {
     const { method, rawPath } = request;
     const { route: found, matching } = find(method, rawPath);
-    if (found === undefined && matching.length === 0) throw notFound(`There is no ${method} ${rawPath}.`);
+    if (found === undefined && matching.length === 0)
+      throw notFound('path_not_found', `There is no ${method} ${rawPath}.`);
     if (found === undefined) {
       const allow = [...new Set(matching.map((other) => other.method))].join(', ');
-      throw new HttpError(405, `The path exists, but not with ${method}; allowed are ${allow}.`, { allow });
+      throw new HttpError(
+        405,
+        'method_not_allowed',
+        `The path exists, but not with ${method}; allowed are ${allow}.`,
+        { allow },
+      );
     }
     const canonical = canonicalize(request.headers, request.query, settings.headerPrefixes);
     context.call = { request, canonical, route: found };

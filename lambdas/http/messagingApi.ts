@@ -25,7 +25,10 @@ const token: Middleware = {
     await refuseOwnDelivery(call.canonical, call.request.rawPath);
     await admitCall(caller.account, call.request.body.length);
     if (call.route.access === 'write' && caller.access === 'read') {
-      throw forbidden('The token is read-only; this operation changes something and takes the full token.');
+      throw forbidden(
+        'token_read_only',
+        'The token is read-only; this operation changes something and takes the full token.',
+      );
     }
   },
 };

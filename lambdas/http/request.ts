@@ -31,7 +31,10 @@ const decoded = (raw: string): string => {
   try {
     return decodeURIComponent(raw);
   } catch {
-    throw badRequest(`The path has ${quote(raw)}, which is percent-encoded, but not correctly.`);
+    throw badRequest(
+      'request_malformed',
+      `The path has ${quote(raw)}, which is percent-encoded, but not correctly.`,
+    );
   }
 };
 
@@ -60,6 +63,18 @@ export function variable({ request, route }: Routed, name: string): string {
  */
 export function segmentsOf(routed: Routed, name: string): readonly string[] {
   const raw = variable(routed, name).replace(/\/$/, '').split('/');
-  if (raw.includes('')) throw badRequest('The path has two slashes in a row, and nothing between them.');
+  if (raw.includes(''))
+    throw badRequest('request_malformed', 'The path has two slashes in a row, and nothing between them.');
   return raw.map(decoded);
+}
+
+/**
+ * Refuses a body where another one is sent: who sends one expects it to be taken.
+ *
+ * @param why the reason why there is none, as the end of a sentence
+ * @throws HttpError 400
+ */
+export function refuseBody({ request: { body } }: { readonly request: ApiRequest }, why: string): void {
+  if (body.length > 0)
+    throw badRequest('body_invalid', `The body has ${body.length} bytes; allowed is none, because ${why}.`);
 }

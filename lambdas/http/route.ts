@@ -10,6 +10,7 @@ export type MessagingFunction =
   | 'schedules'
   | 'workflows'
   | 'keys'
+  | 'stats'
   | 'description'
   | 'console';
 export type ManagementFunction = 'accounts';

@@ -8,7 +8,6 @@ export const publishRoutes = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
-  { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'publish', access: 'write' },
   // A run is started by a publish or a batch of a workflow client as well, so it takes the same rights and the same room.
   { method: 'POST', path: '/v2/trigger/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write' },
@@ -16,8 +15,10 @@ export const publishRoutes = [
 
 export const messagesRoutes = [
   { method: 'GET', path: '/v2/messages', function: 'messages', access: 'read' },
+  { method: 'GET', path: '/v2/messages/count', function: 'messages', access: 'read' },
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
+  { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
 ] as const satisfies readonly Route[];
 
@@ -57,6 +58,7 @@ export const flowControlRoutes = [
 
 export const dlqRoutes = [
   { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
+  { method: 'GET', path: '/v2/dlq/count', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
   { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
   { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
@@ -69,6 +71,7 @@ export const schedulesRoutes = [
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
   { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
@@ -77,6 +80,7 @@ export const schedulesRoutes = [
 ] as const satisfies readonly Route[];
 
 export const workflowsRoutes = [
+  { method: 'GET', path: '/v2/workflows/runs/count', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
@@ -124,6 +128,7 @@ export const workflowsRoutes = [
     access: 'open',
   },
   { method: 'GET', path: '/v2/workflows/dlq', function: 'workflows', access: 'read' },
+  { method: 'GET', path: '/v2/workflows/dlq/count', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq', function: 'workflows', access: 'write' },
   { method: 'GET', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'write' },
@@ -136,9 +141,12 @@ export const workflowsRoutes = [
 ] as const satisfies readonly Route[];
 
 export const keysRoutes = [
-  { method: 'GET', path: '/v2/stats', function: 'keys', access: 'read' },
   { method: 'GET', path: '/v2/keys', function: 'keys', access: 'read' },
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
+] as const satisfies readonly Route[];
+
+export const statsRoutes = [
+  { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
 ] as const satisfies readonly Route[];
 
 export const descriptionRoutes = [

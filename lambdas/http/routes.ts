@@ -16,6 +16,7 @@ import {
   schedulesRoutes,
   workflowsRoutes,
   keysRoutes,
+  statsRoutes,
   descriptionRoutes,
   consoleRoutes,
 } from './routeTable.ts';
@@ -35,6 +36,7 @@ export const routes = [
   ...schedulesRoutes,
   ...workflowsRoutes,
   ...keysRoutes,
+  ...statsRoutes,
   ...descriptionRoutes,
   ...consoleRoutes,
 ] as const;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/errorCodes.ts';
 import type { ApiFunction, Route } from '../../lambdas/http/routes.ts';
 import { answerJson, drain, endWithServer, listen, readBody } from '../http.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
@@ -50,7 +51,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         if (request.errored !== null) return;
         report(error);
         if (response.headersSent) response.destroy();
-        else refuse(response, 502, couldNotAnswer);
+        else refuse(response, 502, 'service_failed', couldNotAnswer);
       });
     },
     options.port,
@@ -71,8 +72,10 @@ function refuseUnreadable(_error: Error, socket: Duplex): void {
     socket.destroy();
     return;
   }
+  const code: ErrorCode = 'request_malformed';
   const text = JSON.stringify({
     error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
+    code,
   });
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
@@ -94,14 +97,25 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
   const method = request.method ?? 'GET';
   const routed = proxy.route(method, path);
   if (headBytes(request) > maxHeadBytes) {
-    refuse(response, 431, `The request line and headers together exceed ${maxHeadBytes} bytes.`);
+    refuse(
+      response,
+      431,
+      'head_too_large',
+      `The request line and headers together exceed ${maxHeadBytes} bytes.`,
+    );
   } else if (routed.kind === 'none') {
-    refuse(response, 404, `There is nothing at ${path}.`);
+    refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
   } else if (routed.kind === 'method') {
     const allowed = routed.allowed.join(', ');
-    refuse(response, 405, `${method} is not possible at ${path}; allowed: ${allowed}.`, { allow: allowed });
+    refuse(
+      response,
+      405,
+      'method_not_allowed',
+      `${method} is not possible at ${path}; allowed: ${allowed}.`,
+      { allow: allowed },
+    );
   } else if (body === undefined) {
-    refuse(response, 413, `The body exceeds ${maxBodyBytes} bytes.`);
+    refuse(response, 413, 'body_too_large', `The body exceeds ${maxBodyBytes} bytes.`);
   } else {
     const { requestId } = proxy;
     const { route, pathParameters } = routed;
@@ -111,14 +125,19 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
     });
     // The body is base64 in the event: so this is the limit of bodies in practice.
     if (body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
-      refuse(response, 413, `The request, its body in base64, exceeds ${largestEvent} bytes.`);
+      refuse(
+        response,
+        413,
+        'body_too_large',
+        `The request, its body in base64, exceeds ${largestEvent} bytes.`,
+      );
       return;
     }
     await proxy.ready;
     const called = proxy.functions.get(route.function);
     if (called === undefined) throw new Error(`The function ${route.function} is not there.`);
     const returned = await within(proxy.timeoutMs, called.invoke(event));
-    if (returned === tooLate) refuse(response, 504, tooLateToAnswer);
+    if (returned === tooLate) refuse(response, 504, 'service_timeout', tooLateToAnswer);
     else applyProxyResult(response, returned);
   }
 }
@@ -127,13 +146,14 @@ function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): numb
   return rawHeaders.reduce((sum, text) => sum + text.length, method.length + url.length);
 }
 
-function refuse(
+function refuse<Status extends ErrorStatus>(
   response: ServerResponse,
-  status: number,
+  status: Status,
+  code: CodeOf<Status>,
   error: string,
   headers: Record<string, string> = {},
 ): void {
-  answerJson(response, status, 'application/json', { error }, headers);
+  answerJson(response, status, 'application/json', { error, code }, headers);
 }
 
 const tooLate = Symbol('too late');

@@ -5,6 +5,8 @@ import {
   apiFunctionTimeoutSeconds,
   deliveryConcurrency,
   queues,
+  timers,
+  type TimedFunction,
 } from '../../lambdas/resources.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
@@ -14,6 +16,7 @@ import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
+import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import type { Queues } from '../sqs/queues.ts';
@@ -109,9 +112,11 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
+  const clocks = await startTimers(options);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
-    await Promise.all([...doors, ...sources].map((part) => part.stop(signal)));
+    const inFlight = [...doors, ...sources, ...clocks];
+    await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
   loading.resolve();
   await checkHealth(gateway.url);
@@ -179,6 +184,18 @@ async function feed(
         ...(onLeft !== undefined && { onLeft }),
       }),
     ),
+  );
+}
+
+/** Starts the functions that run by the clock. */
+function startTimers({ region, report }: StageOptions): Promise<Timer[]> {
+  const names: readonly TimedFunction[] = ['countOutcomes'];
+  return Promise.all(
+    names.map(async (name) => {
+      const { everyHours, functionTimeoutSeconds } = timers[name];
+      const timed = await loadFunction(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
+      return startTimer({ function: timed, everyMs: everyHours * 60 * 60 * 1000, report });
+    }),
   );
 }
 

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, logged, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { api, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
+import {
+  getInAnyState,
+  listedMessages,
+  listMessages,
+  standsAs,
+  type ListedMessage,
+} from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -14,32 +21,15 @@ afterAll(() => receiver.close());
 
 type Filters = Parameters<typeof query>[0];
 
-const listed = z.looseObject({ messageId: z.string(), state: z.string(), retried: z.number() });
-type Listed = z.infer<typeof listed>;
-const page = z.object({ messages: z.array(listed), cursor: z.optional(z.string()) });
-
-const list = async (filters: Filters = {}): Promise<z.infer<typeof page>> =>
-  page.parse(await ok(api('GET', `/v2/messages${query(filters)}`)));
-
-/** Waits for the list to have so many messages that match. */
-const listedOf = async (filters: Filters, count: number): Promise<readonly Listed[]> =>
-  (
-    await eventually(
-      () => list(filters),
-      ({ messages }) => messages.length >= count,
-    )
-  ).messages;
-
-const get = (messageId: string): Promise<unknown> => ok(api('GET', `/v2/messages/${messageId}?state=ALL`));
-
-const idsOf = (messages: readonly Listed[]): readonly string[] => messages.map(({ messageId }) => messageId);
+const idsOf = (messages: readonly ListedMessage[]): readonly string[] =>
+  messages.map(({ messageId }) => messageId);
 
 /** All of a list, page by page. */
 async function allPages(filters: Filters, between: () => Promise<unknown> = () => Promise.resolve()) {
-  const pages: (readonly Listed[])[] = [];
+  const pages: (readonly ListedMessage[])[] = [];
   let cursor: string | undefined;
   do {
-    const next = await list({ ...filters, cursor });
+    const next = await listMessages({ ...filters, cursor });
     pages.push(next.messages);
     cursor = next.cursor;
     await between();
@@ -59,9 +49,9 @@ async function oneOfEach(label: string): Promise<Readonly<Record<string, string>
   const failed = messageIdOf(await publish(failing.url, { headers: { ...headers, 'Svc-Retries': '0' } }));
   const cancelled = await publishDelayed(receiver.origin, headers);
   await ok(api('DELETE', `/v2/messages/${cancelled}`));
-  await logged({ messageId: retried, state: 'RETRY' }, 1);
-  await logged({ messageId: delivered, state: 'DELIVERED' }, 1);
-  await logged({ messageId: failed, state: 'FAILED' }, 1);
+  await standsAs(retried, 'RETRY');
+  await standsAs(delivered, 'DELIVERED');
+  await standsAs(failed, 'FAILED');
   return { CREATED: created, RETRY: retried, DELIVERED: delivered, FAILED: failed, CANCELED: cancelled };
 }
 
@@ -70,7 +60,7 @@ describe('the list of messages', () => {
     const label = unique('label');
     const before = Date.now();
     const { CREATED: created, RETRY: retried } = await oneOfEach(label);
-    const [first, second, ...more] = await listedOf({ label }, 2);
+    const [first, second, ...more] = await listedMessages({ label }, 2);
     expect(more).toEqual([]);
     expect(first).toMatchObject({ messageId: retried, state: 'RETRY', retried: 1, responseStatus: 503 });
     expect(Number(first?.['nextDeliveryTime'])).toBeGreaterThan(before + 500_000);
@@ -94,18 +84,18 @@ describe('the list of messages', () => {
     const label = unique('label');
     const byState = await oneOfEach(label);
     for (const [state, messageId] of Object.entries(byState)) {
-      const [only, ...more] = await listedOf({ label, state }, 1);
+      const [only, ...more] = await listedMessages({ label, state }, 1);
       expect([only, more]).toEqual([expect.objectContaining({ messageId, state }), []]);
       expect('endedAt' in (only ?? {})).toBe(!['CREATED', 'RETRY'].includes(state));
       expect('nextDeliveryTime' in (only ?? {})).toBe(['CREATED', 'RETRY'].includes(state));
     }
     const ended = ['CANCELED', 'FAILED', 'DELIVERED'].map((state) => byState[state]);
     for (const state of ['DELIVERED,FAILED,CANCELED', ['delivered', 'FAILED', 'CANCELLED']]) {
-      expect(idsOf(await listedOf({ label, state }, 3))).toEqual(ended);
+      expect(idsOf(await listedMessages({ label, state }, 3))).toEqual(ended);
     }
-    const all = await listedOf({ label, state: 'ALL' }, 5);
+    const all = await listedMessages({ label, state: 'ALL' }, 5);
     expect(idsOf(all)).toEqual([...ended, byState['RETRY'], byState['CREATED']]);
-    expect(idsOf(await listedOf({ label, state: 'CREATED,ALL' }, 5))).toEqual(idsOf(all));
+    expect(idsOf(await listedMessages({ label, state: 'CREATED,ALL' }, 5))).toEqual(idsOf(all));
   });
 
   it('shows the messages of ids whatever their states and the other filters are', async () => {
@@ -113,7 +103,12 @@ describe('the list of messages', () => {
     const ids = Object.values(byState);
     const given = [...ids, ids[0] ?? '', 'msg_x', 'msg_01M7W4BM2WG14BG3V1YN3YTREK', `${ids[0]}~000000`];
     for (const messageIds of [given, given.join(',')]) {
-      const { messages } = await list({ messageIds, label: 'nobody-has-this', state: 'FAILED', toDate: 1 });
+      const { messages } = await listMessages({
+        messageIds,
+        label: 'nobody-has-this',
+        state: 'FAILED',
+        toDate: 1,
+      });
       expect(idsOf(messages)).toEqual(ids.toReversed());
     }
     const pages = await allPages({ messageIds: ids, count: 2 });
@@ -121,9 +116,9 @@ describe('the list of messages', () => {
     expect(idsOf(pages.flat())).toEqual(ids.toReversed());
     // One filter among others:
     const one = { messageId: ids };
-    expect(idsOf((await list(one)).messages)).toEqual([byState['RETRY'], byState['CREATED']]);
-    expect(idsOf((await list({ ...one, state: 'FAILED' })).messages)).toEqual([byState['FAILED']]);
-    expect((await list({ ...one, toDate: 1 })).messages).toEqual([]);
+    expect(idsOf((await listMessages(one)).messages)).toEqual([byState['RETRY'], byState['CREATED']]);
+    expect(idsOf((await listMessages({ ...one, state: 'FAILED' })).messages)).toEqual([byState['FAILED']]);
+    expect((await listMessages({ ...one, toDate: 1 })).messages).toEqual([]);
   });
 
   it.each<[filter: string, make: () => Promise<{ found: string; filters: Filters }>]>([
@@ -178,20 +173,20 @@ describe('the list of messages', () => {
         const label = unique('label');
         const headers = { 'Svc-Label': label };
         await publishDelayed(receiver.origin, headers);
-        const [before] = await listedOf({ label }, 1);
+        const [before] = await listedMessages({ label }, 1);
         const least = Number(before?.['createdAt']) + 1;
         await eventually(
           () => Promise.resolve(Date.now()),
           (time) => time > least,
         );
         const found = await publishDelayed(receiver.origin, headers);
-        const [newest] = await listedOf({ label }, 2);
+        const [newest] = await listedMessages({ label }, 2);
         return { found, filters: { label, fromDate: least, toDate: Number(newest?.['createdAt']) } };
       },
     ],
   ])('filters by %s', async (_filter, make) => {
     const { found, filters } = await make();
-    expect(idsOf(await listedOf(filters, 1))).toEqual([found]);
+    expect(idsOf(await listedMessages(filters, 1))).toEqual([found]);
   });
 
   it('is paged without a gap and with nothing twice while messages come and end', async () => {
@@ -200,7 +195,7 @@ describe('the list of messages', () => {
     const before = await Promise.all(
       Array.from({ length: 25 }, () => publishDelayed(receiver.origin, headers)),
     );
-    await listedOf({ label }, 25);
+    await listedMessages({ label }, 25);
     const pages = await allPages({ label, state: 'ALL', count: 4 }, async () => {
       const added = await publishDelayed(receiver.origin, headers);
       await ok(api('DELETE', `/v2/messages/${added}`));
@@ -215,21 +210,21 @@ describe('a message that has ended', () => {
   it('is shown with its body and what became of it, where its state is not asked for as waiting', async () => {
     const label = unique('label');
     const byState = await oneOfEach(label);
-    expect(await get(byState['DELIVERED'] ?? '')).toMatchObject({
+    expect(await getInAnyState(byState['DELIVERED'] ?? '')).toMatchObject({
       state: 'DELIVERED',
       body: 'the body',
       retried: 1,
       responseStatus: 200,
       endedAt: expect.any(Number) as number,
     });
-    expect(await get(byState['CANCELED'] ?? '')).toMatchObject({
+    expect(await getInAnyState(byState['CANCELED'] ?? '')).toMatchObject({
       state: 'CANCELED',
       body: 'later',
       retried: 0,
     });
     for (const [state, messageId] of Object.entries(byState)) {
-      const { body: _body, ...shown } = z.looseObject({}).parse(await get(messageId));
-      expect([shown]).toEqual((await list({ label, state })).messages);
+      const { body: _body, ...shown } = z.looseObject({}).parse(await getInAnyState(messageId));
+      expect([shown]).toEqual((await listMessages({ label, state })).messages);
       const { status } = await api('GET', `/v2/messages/${messageId}`);
       expect(status).toBe(['CREATED', 'RETRY'].includes(state) ? 200 : 404);
     }
@@ -245,10 +240,9 @@ describe('a message that has ended', () => {
     const messageId = messageIdOf(await publish(inbox.url));
     await inbox.received(1);
     await ok(api('DELETE', `/v2/messages/${messageId}`));
-    expect(await get(messageId)).toMatchObject({ state: 'CANCELED', retried: 0 });
+    expect(await getInAnyState(messageId)).toMatchObject({ state: 'CANCELED', retried: 0 });
     answer();
-    await logged({ messageId, state: 'DELIVERED' }, 1);
-    expect(await get(messageId)).toMatchObject({ state: 'DELIVERED', retried: 1 });
+    expect(await standsAs(messageId, 'DELIVERED')).toMatchObject({ retried: 1 });
   });
 });
 
@@ -280,8 +274,8 @@ describe('a wrong request for messages', () => {
   it('with the cursor of another list is refused', async () => {
     const label = unique('label');
     await Promise.all([1, 2].map(() => publishDelayed(receiver.origin, { 'Svc-Label': label })));
-    await listedOf({ label }, 2);
-    const { cursor } = await list({ label, count: 1 });
+    await listedMessages({ label }, 2);
+    const { cursor } = await listMessages({ label, count: 1 });
     expect(cursor).toBeDefined();
     for (const [method, path] of [
       ['DELETE', '/v2/messages'],

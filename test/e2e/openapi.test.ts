@@ -134,6 +134,7 @@ describe('the API’s description', () => {
     const other = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
     await ask('GET', '/v2/messages');
     await ask('GET', '/v2/messages?state=ALL');
+    await ask('GET', '/v2/messages/count');
     await ask('GET', `/v2/messages/${one}`);
     await ask('GET', `/v2/messages/${one}?state=ALL`);
     await ask('DELETE', `/v2/messages/${one}`);
@@ -142,6 +143,7 @@ describe('the API’s description', () => {
     await ask('POST', `/v2/messages/${other}/publish`, { headers: { 'svc-delay': '10m' } });
 
     const [first = '', second = ''] = await deadLettersOf(failing.url, 3);
+    await ask('GET', '/v2/dlq/count');
     await ask('GET', `/v2/dlq/${first}`);
     await ask('DELETE', `/v2/dlq/${first}`);
     await ask('POST', `/v2/dlq/retry/${second}`, { headers: { 'svc-retries': '0' } });
@@ -153,6 +155,7 @@ describe('the API’s description', () => {
     await ask('GET', '/v2/schedules');
     await ask('GET', `/v2/cron?expression=${encodeURIComponent('*/5 * * * *')}`);
     await ask('GET', `/v2/schedules/${group}`);
+    await ask('POST', `/v2/schedules/${group}/run`);
     for (const action of ['pause', 'resume']) {
       for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);
     }
@@ -167,6 +170,7 @@ describe('the API’s description', () => {
     held.letGo();
 
     await ask('GET', '/v2/keys');
+    await ask('GET', '/v2/stats');
 
     const missing = routes
       .map(({ method, path }) => `${method} ${path}`)
@@ -212,6 +216,10 @@ describe('the description’s refusals', () => {
     [400, 'POST', '/v2/batch', { body: {} }],
     [400, 'POST', '/v2/batch', { body: '{' }],
     [400, 'GET', '/v2/messages?state=DONE'],
+    [400, 'GET', '/v2/messages/count?label='],
+    [400, 'GET', '/v2/dlq/count?label='],
+    [400, 'GET', '/v2/workflows/runs/count?workflowUrlExactMatch=yes'],
+    [400, 'GET', '/v2/workflows/dlq/count?label='],
     [400, 'GET', '/v2/messages?count=500'],
     [404, 'GET', `/v2/messages/${messageId}`],
     [404, 'GET', `/v2/messages/${messageId}?state=ALL`],
@@ -258,6 +266,8 @@ describe('the description’s refusals', () => {
     [400, 'POST', '/v2/flowControl/unknown/unpin?rate=yes'],
     [404, 'POST', '/v2/flowControl/unknown/unpin?rate=true'],
     [404, 'POST', '/v2/flowControl/unknown/resetRate'],
+    [404, 'POST', '/v2/schedules/nightly-report/run'],
+    [400, 'POST', '/v2/schedules/nightly-report/run', { body: 'again' }],
     [400, 'GET', '/v2/dlq?count=500'],
     [400, 'DELETE', '/v2/dlq?count=500'],
     [400, 'POST', '/v2/dlq/retry?count=500'],

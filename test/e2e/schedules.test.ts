@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { makeAccount } from '../support/accounts.ts';
 import { callbackOf } from '../support/callbacks.ts';
+import { makeGroup } from '../support/groups.ts';
+import { listMessages, standsAs } from '../support/listedMessages.ts';
 import { call, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
@@ -198,6 +201,118 @@ describe('a schedule', () => {
     for (const action of ['pause', 'resume']) {
       expect((await request('POST', `/${unique('nobody')}/${action}`)).status).toBe(404);
     }
+  });
+});
+
+describe('a schedule that is run by hand', () => {
+  const run = (id: string, where: Where = service): Promise<Answer> => request('POST', `/${id}/run`, where);
+  const shown = async (id: string): Promise<unknown> => (await request('GET', `/${id}`)).json;
+
+  it('publishes its message each time, paused or not, and triggers next when it would have', async () => {
+    const inbox = receiver.inbox();
+    const id = scheduleIdOf(
+      await schedule(
+        encodeURIComponent(`${inbox.url}?a=b`),
+        {
+          'Svc-Cron': rarely,
+          'Svc-Method': 'PUT',
+          'Svc-Forward-X-Tenant': 'acme',
+          'Content-Type': 'text/plain',
+          'Svc-Deduplication-Id': unique('once'),
+          'Svc-Label': 'by hand',
+        },
+        'x'.repeat(20_000),
+      ),
+    );
+    const before = await shown(id);
+    const first = messageIdOf(await run(id));
+    const second = messageIdOf(await run(id));
+    expect(first).not.toBe(second);
+    const deliveries = await inbox.received(2);
+    expect(new Set(deliveries.map(({ headers }) => headers['svc-message-id']))).toEqual(
+      new Set([first, second]),
+    );
+    for (const { headers, method, body } of deliveries) {
+      expect([method, body.length]).toEqual(['PUT', 20_000]);
+      expect(headers).toMatchObject({
+        'svc-schedule-id': id,
+        'x-tenant': 'acme',
+        'content-type': 'text/plain',
+      });
+    }
+    expect(await shown(id)).toEqual(before);
+    await request('POST', `/${id}/pause`);
+    const paused = messageIdOf(await run(id));
+    await inbox.received(3);
+    expect(await standsAs(paused, 'DELIVERED')).toMatchObject({ scheduleId: id, label: 'by hand' });
+    const { messages } = await listMessages({ scheduleId: id, state: 'ALL' });
+    expect(messages.map(({ messageId }) => messageId)).toEqual([paused, second, first].sort().reverse());
+    await request('DELETE', `/${id}`);
+  });
+
+  it('publishes to each endpoint of its URL group, and through its queue', async () => {
+    const inboxes = [receiver.inbox(), receiver.inbox()];
+    const topicName = await makeGroup(inboxes.map(({ url }) => ({ url })));
+    const queueName = unique('queue');
+    const headers = { 'Svc-Cron': rarely, 'Svc-Queue-Name': queueName };
+    const id = scheduleIdOf(await schedule(topicName, headers));
+    const answer = await run(id);
+    const messages = z.array(z.object({ messageId: z.string(), url: z.string() })).parse(answer.json);
+    expect(messages.map(({ url }) => url)).toEqual(inboxes.map(({ url }) => url));
+    for (const { messageId } of messages) {
+      expect(await standsAs(messageId, 'DELIVERED')).toMatchObject({ topicName, queueName, scheduleId: id });
+    }
+    await request('DELETE', `/${id}`);
+  });
+
+  it('starts a run of a workflow, where it is one', async () => {
+    const endpoint = receiver.inbox();
+    const headers = { 'Svc-Cron': rarely, 'Svc-Workflow-Init': 'true', 'Svc-Workflow-Url': endpoint.url };
+    const id = scheduleIdOf(await schedule(endpoint.url, headers));
+    const messageId = messageIdOf(await run(id));
+    const [delivery] = await endpoint.received(1);
+    expect(delivery?.headers).toMatchObject({ 'svc-message-id': messageId });
+    await request('DELETE', `/${id}`);
+    await call('/v2/workflows/runs', {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${service.token}` },
+      body: JSON.stringify({ workflowUrl: endpoint.url }),
+    });
+  });
+
+  it('is refused beyond the limit of a day, and publishes nothing then', async () => {
+    const { token } = await makeAccount({ max_requests_per_day: 1, max_requests_per_day_hard: 1 });
+    const own = { url: service.url, token };
+    const inbox = receiver.inbox();
+    const id = scheduleIdOf(await schedule(inbox.url, { 'Svc-Cron': rarely }, 'tick', own));
+    messageIdOf(await run(id, own));
+    const answer = await run(id, own);
+    expect([answer.status, errorOf(answer)]).toEqual([
+      429,
+      expect.stringMatching(/^The account's limit max_requests_per_day_hard is 1/),
+    ]);
+    expect(await inbox.received(1)).toHaveLength(1);
+  });
+
+  it('is refused with a body, without its group, and for a schedule that is not there', async () => {
+    const topicName = await makeGroup([{ url: receiver.origin }]);
+    const id = scheduleIdOf(await schedule(topicName, { 'Svc-Cron': rarely }));
+    const authorization = `Bearer ${service.token}`;
+    const withBody = await call(`/v2/schedules/${id}/run`, {
+      method: 'POST',
+      headers: { authorization },
+      body: 'mine',
+    });
+    expect([withBody.status, errorOf(withBody)]).toEqual([
+      400,
+      'The body has 4 bytes; allowed is none, because the schedule has its own.',
+    ]);
+    await call(`/v2/topics/${topicName}`, { method: 'DELETE', headers: { authorization } });
+    const without = await run(id);
+    expect([without.status, errorOf(without)]).toEqual([404, `There is no URL group "${topicName}".`]);
+    await request('DELETE', `/${id}`);
+    const gone = await run(id);
+    expect([gone.status, errorOf(gone)]).toEqual([404, `There is no schedule "${id}".`]);
   });
 });
 

@@ -1,6 +1,7 @@
 /** Asks the API. Answers are checked against the API's own shapes. */
 import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/api/answers.ts';
+import type { CodeOf } from '../../../lambdas/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
 
 /** The base of the API's addresses: this file is served as `<base>console/<file>`. */
@@ -26,6 +27,7 @@ export interface Request {
 /** A refusal of the API, or none at all: then its status is 0. */
 export class Refusal extends Error {
   readonly status: number;
+  /** Of the API's table of codes, or of a newer one; undefined where it was not the API that answered. */
   readonly code: string | undefined;
 
   constructor(status: number, message: string, code?: string) {
@@ -41,6 +43,16 @@ export const path = (parts: TemplateStringsArray, ...variables: readonly string[
   parts.reduce((made, part, index) => made + encodeURIComponent(variables[index - 1] ?? '') + part);
 
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
+
+/** The refusals of credentials. A 401 without one of these is another's, such as a proxy's, and they may be good. */
+const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
+  token_missing: true,
+  token_invalid: true,
+  wrong_region: true,
+  account_inactive: true,
+  credentials_missing: true,
+  credentials_invalid: true,
+};
 
 /** A request of the console may take as long as the gateway lets the API take, and a little more. */
 const patienceMs = 35_000;
@@ -58,7 +70,8 @@ export async function ask<Shape extends z.ZodMiniType>(
   try {
     return await askAs(credentialsOf(api) ?? '', shape, request);
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) signOut(api, error.message);
+    if (error instanceof Refusal && Object.hasOwn(ofCredentials, error.code ?? ''))
+      signOut(api, error.message);
     throw error;
   }
 }

@@ -27,7 +27,8 @@ const allowed =
  * @throws HttpError 400
  */
 export function parseDestination(raw: string): Destination {
-  if (raw === '') throw badRequest(`The destination is missing; allowed is ${allowed}.`);
+  if (raw === '')
+    throw badRequest('destination_invalid', `The destination is missing; allowed is ${allowed}.`);
   const text = /^https?%3a/i.test(raw) ? decodeOnce(raw) : raw;
   const scheme = /^(https?):\/{0,2}/i.exec(text);
   if (scheme !== null) {
@@ -37,14 +38,14 @@ export function parseDestination(raw: string): Destination {
     };
   }
   if (groupName.test(text)) return { kind: 'group', name: text };
-  throw badRequest(`The destination is ${quoteUrl(text)}; allowed is ${allowed}.`);
+  throw badRequest('destination_invalid', `The destination is ${quoteUrl(text)}; allowed is ${allowed}.`);
 }
 
 function decodeOnce(raw: string): string {
   try {
     return decodeURIComponent(raw);
   } catch {
-    throw badRequest('The destination is percent-encoded, but not correctly.');
+    throw badRequest('destination_invalid', 'The destination is percent-encoded, but not correctly.');
   }
 }
 
@@ -58,6 +59,7 @@ function decodeOnce(raw: string): string {
 export function parseUrl(field: string, text: string): string {
   const refuse = (problem: string): Error =>
     badRequest(
+      'destination_invalid',
       `${field} is ${quoteUrl(text)}: ${problem}. Allowed is a URL that starts with http:// or https://.`,
     );
   const [, authority = '', target = ''] = /^(https?:\/\/[^/?#\\]*)([^#]*)/i.exec(text) ?? [];
@@ -135,6 +137,7 @@ export function refuseUnsafe(field: string, url: string, { allowed, own }: Desti
   const { hostname, port } = targetOf(url);
   if (isOwnHost(hostname, port, own)) {
     throw forbidden(
+      'delivery_loop',
       `${field} is ${quoteUrl(url)}, which is this service itself; messages to it would go in circles.`,
     );
   }
@@ -144,6 +147,7 @@ export function refuseUnsafe(field: string, url: string, { allowed, own }: Desti
   const unsafe = address === undefined ? isLocalName(name) : !isReachable(address, allowed);
   if (unsafe) {
     throw forbidden(
+      'destination_not_allowed',
       `${field} is ${quoteUrl(url)}, which is not a public address; this deployment refuses it.`,
     );
   }

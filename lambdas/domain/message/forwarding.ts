@@ -1,6 +1,6 @@
 import type { Header } from '../headers.ts';
 import { readToken } from '../account/credentials.ts';
-import { badRequest, quote } from '../httpError.ts';
+import { badField, quote } from '../httpError.ts';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1) or that the service sets itself. */
 const ownHeaders = new Set([
@@ -40,13 +40,13 @@ export function checkForwarded(
   field: (name: string) => string,
 ): readonly Header[] {
   for (const [name, value] of headers) {
-    if (!token.test(name)) throw badRequest(`${field(name)} does not name an HTTP header.`);
+    if (!token.test(name)) throw badField(`${field(name)} does not name an HTTP header.`);
     if (ownHeaders.has(name)) {
-      throw badRequest(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
+      throw badField(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
     }
     // RFC 9110, 5.5, says what a field value may hold. The HTTP client sends it as Latin-1.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw badRequest(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
+      throw badField(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
     }
   }
   return headers;

@@ -1,12 +1,6 @@
 /** How a message stands, as its history tells. */
+import type { MessageState } from './messageStates.ts';
 import { isFinal, type Attempt, type KeptResponse, type Message } from './message.ts';
-
-/** The states of a message, in the order in which it passes them; it ends in one of the last three. */
-export const messageStates = ['CREATED', 'RETRY', 'DELIVERED', 'FAILED', 'CANCELED'] as const;
-export type MessageState = (typeof messageStates)[number];
-
-/** The states of a message that waits for an attempt. */
-export const waitingStates = ['CREATED', 'RETRY'] as const satisfies readonly MessageState[];
 
 /** The part of an attempt that tells how its message stands. */
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {

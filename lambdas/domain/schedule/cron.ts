@@ -44,7 +44,7 @@ const longestText = 500;
 export function parseCron(field: string, given: string): Cron {
   const text = given.trim();
   const refuse: Refuse = (problem, allowed) =>
-    badRequest(`${field} is ${quote(text)}: ${problem}. Allowed ${allowed}.`);
+    badRequest('cron_invalid', `${field} is ${quote(text)}: ${problem}. Allowed ${allowed}.`);
   if (text.length > longestText) {
     throw refuse(`it has ${text.length} characters`, `are ${longestText}`);
   }

@@ -69,6 +69,14 @@ export const messagePage: Shown<'MessagePage'> = { cursor, messages: [listedMess
 
 export const deadLetterPage: Shown<'DeadLetterPage'> = { cursor, messages: [listedDeadLetter] };
 
+export const deadLetterCount: Shown<'DeadLetterCount'> = {
+  count: 42,
+  groups: [
+    { host: 'example.com', responseStatus: 503, count: 40, lastFailedAt: start + 60_000 },
+    { host: 'example.org', responseStatus: 0, count: 2, lastFailedAt: start },
+  ],
+};
+
 const subject = { messageId, ...settings, ...caller, createdAt: start } as const;
 
 export const logs: Shown<'LogPage'>['logs'] = [
@@ -178,4 +186,20 @@ export const accountStats: Shown<'AccountStats'> = {
   total_monthly_messages: 200,
   total_monthly_bandwidth: 81_920,
   total_monthly_billing: 0.002,
+};
+
+const used = { requests: 480, messages: 512, calls: 1_310, bytes: 524_288 } as const;
+const ended = { accepted: 512, delivered: 489, failed: 6, cancelled: 3 } as const;
+const { type, region, customer_id } = account;
+
+export const ownStats: Shown<'OwnStats'> = {
+  access: 'read',
+  account: { id: accountId, customer_id, type, region },
+  limits: limitsOf({ plan: type, limits: {} }),
+  today: { ...used, ...ended },
+  days: [{ day: '2026-01-01', ...used, ...ended }],
+  hours: [{ hour: start, ...ended }],
+  month: { messages: 512, bytes: 524_288, cost: 0.005_12, budget: 20 },
+  inFlight: 4,
+  deadLetters: 6,
 };

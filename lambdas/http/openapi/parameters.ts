@@ -281,6 +281,14 @@ export const pagingOf = (list: List): NamedParameters => ({
   },
 });
 
+/** Added to the description of an operation that counts. */
+export const counting =
+  'It goes on for five seconds and then answers with what it has counted, and with a cursor: the numbers of all answers are added up.';
+
+/** Leaves the parameter `count` out, for an operation that counts all that match. */
+export const uncounted = (parameters: NamedParameters): NamedParameters =>
+  Object.fromEntries(Object.entries(parameters).filter(([, { name }]) => name !== 'count'));
+
 /** Makes the parameters of the filters of a list or a bulk operation. */
 export function filterParameters(list: List): NamedParameters {
   const ids = idFilters[list];

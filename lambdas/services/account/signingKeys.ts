@@ -24,7 +24,7 @@ export async function rotateSigningKeys(account: Account): Promise<Answer<typeof
   return retryOnConflict(refusal, async () => {
     const before = known ?? (await loadAccount(account.id, true));
     known = undefined;
-    if (before === undefined) throw new HttpError(503, refusal);
+    if (before === undefined) throw new HttpError(503, 'busy', refusal);
     const after = { ...before, ...rotatedSigning(secret, before), version: before.version + 1 };
     return (await saveAccount(after, before)) ? signingKeysOf(secret, after) : undefined;
   });

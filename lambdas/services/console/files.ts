@@ -74,6 +74,7 @@ export function consoleFile(name: string, headers: readonly Header[]): Served {
   const type = types.get(extname(name));
   if (plain === undefined || type === undefined) {
     throw notFound(
+      'file_not_found',
       `The console has no file ${quote(name)}. Load its page again: there may be a new version.`,
     );
   }

@@ -56,7 +56,11 @@ export async function retryDeadLetter(
   if (outcome instanceof HttpError) throw outcome;
   if (outcome === 'gone') throw noSuchDeadLetter(dlqId);
   if (outcome === 'failed') {
-    throw new HttpError(503, `The dead letter ${quote(dlqId)} could not be sent again; it is still there.`);
+    throw new HttpError(
+      503,
+      'not_stored',
+      `The dead letter ${quote(dlqId)} could not be sent again; it is still there.`,
+    );
   }
   return outcome;
 }
@@ -79,8 +83,7 @@ export async function retryDeadLetters(
       else if (typeof outcome === 'object') responses.push(outcome);
     }
     if (refusal === undefined) return;
-    const sentence = `${refusal.message} Sent again before that: ${responses.length} dead letters.`;
-    throw new HttpError(refusal.status, sentence, refusal.headers);
+    throw refusal.adding(`Sent again before that: ${responses.length} dead letters.`);
   });
   return { cursor, responses };
 }

@@ -61,6 +61,7 @@ export async function refuseOwnDelivery({ config }: CanonicalRequest, rawPath: s
   const [mark] = config.get(loopMarkHeader) ?? [];
   if (mark === undefined || !isOwnDelivery(await masterSecret(), rawPath, mark)) return;
   throw forbidden(
+    'delivery_loop',
     'The request is a delivery of this service to itself; messages to it would go in circles. The destination must be another.',
   );
 }

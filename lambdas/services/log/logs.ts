@@ -10,10 +10,7 @@ import { settingsRecord } from '../../api/records.ts';
 import { listMessages, loadMessages, type LoggedMessage } from '../../stores/message/list.ts';
 import { listHistory, listLog, type LogRow } from '../../stores/message/log.ts';
 import { isNewer, shardsOf } from '../../stores/shards.ts';
-import { merged, pageOf, rangeOf, show } from '../pages.ts';
-
-/** A list is searched for so long where few entries match. */
-export const listBudgetMs = 5_000;
+import { listBudgetMs, merged, pageOf, rangeOf, show } from '../pages.ts';
 
 type Source = LogRow | LoggedMessage;
 

@@ -36,11 +36,13 @@ export async function publishAgain(
   const { message } = history;
   if (message.workflow !== undefined) {
     throw badRequest(
+      'message_of_run',
       `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; start the run anew, or resume or restart it once it has failed.`,
     );
   }
   const body = await loadKeptBody(history);
-  if (body === undefined) throw notFound(`The body of ${quote(messageId)} is not kept any more.`);
+  if (body === undefined)
+    throw notFound('message_not_found', `The body of ${quote(messageId)} is not kept any more.`);
   // The rules may have changed since, and the account's limit.
   urlOf(message, [], rules);
   checkBodySize(account, body);

@@ -9,7 +9,10 @@ import { loadMessage, type MessageHistory } from '../../stores/message/history.t
 export async function loadAccepted(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
   if (history === undefined || history.end === 'REJECTED') {
-    throw notFound(`There is no message ${quote(messageId)}, or it is not kept any more.`);
+    throw notFound(
+      'message_not_found',
+      `There is no message ${quote(messageId)}, or it is not kept any more.`,
+    );
   }
   return history;
 }

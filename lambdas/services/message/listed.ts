@@ -5,12 +5,12 @@ import { filterable } from '../../api/logEntries.ts';
 import { messageRecord, standingRecord } from '../../api/records.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { timeOfId } from '../../domain/ids.ts';
-import { standingOf, waitingStates } from '../../domain/message/standing.ts';
+import { waitingStates } from '../../domain/message/messageStates.ts';
+import { standingOf } from '../../domain/message/standing.ts';
 import { loadMessage } from '../../stores/message/history.ts';
 import { listMessages as listStored, type ListedMessage } from '../../stores/message/list.ts';
 import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } from '../../stores/shards.ts';
-import { listBudgetMs } from '../log/logs.ts';
-import { loadedRows, merged, pageOf, rangeOf, show } from '../pages.ts';
+import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../pages.ts';
 
 /** A row of the list; one whose id is that of no message has none. */
 interface Listed extends Ordered {

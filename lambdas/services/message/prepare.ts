@@ -87,7 +87,7 @@ export async function prepare(
   const destination = parseDestination(request.destination);
   const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
   if (destination.kind === 'group' && group === undefined) {
-    throw notFound(`There is no URL group ${JSON.stringify(destination.name)}.`);
+    throw notFound('url_group_not_found', `There is no URL group ${JSON.stringify(destination.name)}.`);
   }
   const endpoints: readonly Endpoint[] =
     destination.kind === 'url' ? [{ url: destination.url }] : (group?.endpoints ?? []);
@@ -133,7 +133,10 @@ export function urlOf(
 ): string {
   const url = parseUrl('The destination', withQuery(endpoint.url, query));
   if (url.length > longestUrl) {
-    throw badRequest(`The destination has ${url.length} characters; allowed are ${longestUrl}.`);
+    throw badRequest(
+      'destination_invalid',
+      `The destination has ${url.length} characters; allowed are ${longestUrl}.`,
+    );
   }
   refuseUnsafe('The destination', url, rules);
   return url;

@@ -9,7 +9,7 @@ import { now } from '../../domain/clock.ts';
 import { parseDestination } from '../../domain/delivery/destination.ts';
 import { withKnownCredentials } from '../../domain/delivery/urlCredentials.ts';
 import type { Header } from '../../domain/headers.ts';
-import { badRequest, overLimit, quote } from '../../domain/httpError.ts';
+import { badField, overLimit, quote } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
 import { passedOn } from '../../domain/message/forwarding.ts';
 import { parseName } from '../../domain/names.ts';
@@ -37,9 +37,7 @@ export type ScheduleRequest = PublishRequest;
 function readCron(reader: ConfigReader): Cron {
   const cron = reader.read('cron', parseCron);
   if (cron === undefined) {
-    throw badRequest(
-      `${reader.field('cron')} is missing; allowed is a cron expression such as "*/5 * * * *".`,
-    );
+    throw badField(`${reader.field('cron')} is missing; allowed is a cron expression such as "*/5 * * * *".`);
   }
   return cron;
 }
@@ -50,6 +48,7 @@ async function checkRoom(account: Account): Promise<void> {
   const schedules = await listStored(account.id);
   if (schedules.length >= most) {
     throw overLimit(
+      'schedule_limit_reached',
       `The schedule would be number ${schedules.length + 1}, but the account's limit max_schedules is ${most}.`,
     );
   }

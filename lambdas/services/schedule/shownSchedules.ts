@@ -19,7 +19,7 @@ import { loadSchedule, schedulesBehind, type StoredSchedule } from '../../stores
 import { showByName, type ShownPage } from '../pages.ts';
 
 export const noSuchSchedule = (scheduleId: string): HttpError =>
-  notFound(`There is no schedule ${quote(scheduleId)}.`);
+  notFound('schedule_not_found', `There is no schedule ${quote(scheduleId)}.`);
 
 type States = NonNullable<Answer<typeof answers.schedule>['lastScheduleStates']>;
 type State = States[string];

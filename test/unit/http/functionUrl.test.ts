@@ -127,10 +127,10 @@ describe('a request to the publish URL', () => {
     const result = await handler(eventOf(own), context.parse({}));
     return { ...result, passed: passed.length };
   }
-  const refused = (statusCode: number, error: string) => ({
+  const refused = (statusCode: number, code: string, error: string) => ({
     statusCode,
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ error }),
+    body: JSON.stringify({ error, code }),
     passed: 0,
   });
 
@@ -153,7 +153,7 @@ describe('a request to the publish URL', () => {
     const rawQueryString = 'q=1';
     expect((await answerTo({ rawQueryString, headers: headersOf(10_240) })).passed).toBe(1);
     expect(await answerTo({ rawQueryString, headers: headersOf(10_241) })).toEqual(
-      refused(431, 'The request line and headers together exceed 10240 bytes.'),
+      refused(431, 'head_too_large', 'The request line and headers together exceed 10240 bytes.'),
     );
   });
 
@@ -173,7 +173,11 @@ describe('a request to the publish URL', () => {
     'does not pass with the path %j: somebody has decoded it, and it may have been another',
     async (rawPath) => {
       expect(await answerTo({ rawPath })).toEqual(
-        refused(400, 'The request cannot be read as HTTP; a path must be percent-encoded.'),
+        refused(
+          400,
+          'request_malformed',
+          'The request cannot be read as HTTP; a path must be percent-encoded.',
+        ),
       );
     },
   );
@@ -182,6 +186,7 @@ describe('a request to the publish URL', () => {
     expect(await answerTo({ rawPath: '/v2/logs' })).toEqual(
       refused(
         404,
+        'path_not_found',
         'There is no POST /v2/logs here: this address only takes messages. All else is at https://api.example/api.',
       ),
     );

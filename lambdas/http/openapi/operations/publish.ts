@@ -1,4 +1,4 @@
-import { messageId, runId } from '../examples.ts';
+import { messageId } from '../examples.ts';
 import type { Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
 import { tooManyQueues } from './queues.ts';
@@ -22,17 +22,33 @@ const answers = {
 
 const errors: Errors = {
   400: [
-    'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
-    'The destination is "orders!"; allowed is a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-").',
+    ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+    [
+      'destination_invalid',
+      'The destination is "orders!"; allowed is a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-").',
+    ],
   ],
-  403: ['The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
-  404: ['There is no URL group "unknown".'],
+  403: [
+    [
+      'destination_not_allowed',
+      'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    ],
+  ],
+  404: [['url_group_not_found', 'There is no URL group "unknown".']],
   412: [
-    "Svc-Retries is 6, but the account's limit max_retries is 5.",
-    "Svc-Flow-Control-Value asks for a parallelism of 200, but the account's limit max_parallelism is 100.",
+    ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
+    [
+      'parallelism_over_limit',
+      "Svc-Flow-Control-Value asks for a parallelism of 200, but the account's limit max_parallelism is 100.",
+    ],
   ],
-  413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
-  503: ['The message could not be stored, and was not accepted; send it again.'],
+  413: [
+    [
+      'body_too_large',
+      "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+    ],
+  ],
+  503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
 };
 
 const toDestination =
@@ -63,34 +79,6 @@ export const publish: Operations<'publish'> = {
     answers,
     errors: { ...errors, 412: [...(errors[412] ?? []), tooManyQueues] },
   },
-  'POST /v2/messages/{messageId}/publish': {
-    id: 'publishMessageAgain',
-    tag: 'Messages',
-    summary: 'Publish a message again',
-    description:
-      'As a new message with an id of its own, to the same URL, through the same queue, with the same body, headers and settings; of a group’s messages, to the endpoint that this one is for. Headers of the request change its settings. It may wait or have ended, and stays as it is. A message is kept as long as the log has it.',
-    variables: { messageId: variables.messageId },
-    configuration: 'retry',
-    isHeldToUsage: true,
-    answers: {
-      200: { description: 'The new message’s id.', schema: 'Published', example: { messageId } },
-    },
-    errors: {
-      400: [
-        'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
-        'The body has 5 bytes; allowed is none, because the message has its own.',
-        `The message "${messageId}" belongs to the run "${runId}"; start the run anew, or resume or restart it once it has failed.`,
-      ],
-      403: ['Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
-      404: [
-        `There is no message "${messageId}", or it is not kept any more.`,
-        `The body of "${messageId}" is not kept any more.`,
-      ],
-      412: ["Svc-Retries is 6, but the account's limit max_retries is 5.", tooManyQueues],
-      413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
-      503: ['The message could not be stored, and was not accepted; send it again.'],
-    },
-  },
   'POST /v2/batch': {
     id: 'publishBatch',
     tag: 'Publish',
@@ -114,14 +102,20 @@ export const publish: Operations<'publish'> = {
       200: {
         description: 'An answer for each message.',
         schema: 'BatchAnswer',
-        example: [{ messageId }, { error: 'There is no URL group "unknown".', status: 404 }],
+        example: [
+          { messageId },
+          { error: 'There is no URL group "unknown".', code: 'url_group_not_found', status: 404 },
+        ],
       },
     },
     errors: {
       400: [
-        'The body is not a list; allowed is a JSON array of messages.',
-        'The body is not JSON.',
-        'The answer to the batch would have up to 5100000 bytes, with the URL of each endpoint; allowed are 4703667. Send it in several.',
+        ['body_invalid', 'The body is not a list; allowed is a JSON array of messages.'],
+        ['body_invalid', 'The body is not JSON.'],
+        [
+          'too_many_items',
+          'The answer to the batch would have up to 5100000 bytes, with the URL of each endpoint; allowed are 4703667. Send it in several.',
+        ],
       ],
     },
   },

@@ -12,7 +12,7 @@ import { shardOf } from '../../../../lambdas/domain/ids.ts';
 import { parseNotice, type FireNotice } from '../../../../lambdas/domain/schedule/schedule.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, idsOf, requestOf, type World } from '../../../support/world.ts';
+import { configOf, deathsAt, idOf, idsOf, requestOf, type World } from '../../../support/world.ts';
 
 /** Schedules and far messages, seen from inside: what stands in the table and in Scheduler, and what a death leaves. */
 
@@ -20,9 +20,10 @@ let world: World;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
-  const [fire, schedules, shown, scheduler, stores, messages, groups] = await Promise.all([
+  const [fire, schedules, run, shown, scheduler, stores, messages, groups] = await Promise.all([
     import('../../../../lambdas/services/schedule/fire.ts'),
     import('../../../../lambdas/services/schedule/schedules.ts'),
+    import('../../../../lambdas/services/schedule/run.ts'),
     import('../../../../lambdas/services/schedule/shownSchedules.ts'),
     import('../../../../lambdas/transport/scheduler.ts'),
     import('../../../../lambdas/stores/schedule/schedules.ts'),
@@ -33,6 +34,7 @@ async function importLambdas() {
   return {
     ...fire,
     ...schedules,
+    ...run,
     ...shown,
     ...messages,
     ...groups,
@@ -227,6 +229,69 @@ describe('a fire', () => {
     expect(inbox.deliveries).toHaveLength(1);
     await lambdas.deleteSchedule(world.account, id);
   });
+});
+
+describe('running a schedule by hand', () => {
+  const run = (id: string) => lambdas.runSchedule(world.account, id, 'api.example.com');
+
+  it('makes so many AWS calls', async () => {
+    await create('by-hand', 'https://example.com/');
+    world.reset();
+    await run('by-hand');
+    // The schedule is read; the message's row is written, and its first attempt sent.
+    expect(world.operations()).toEqual({
+      GetItemCommand: 1,
+      BatchWriteItemCommand: 1,
+      SendMessageBatchCommand: 1,
+    });
+    await world.drain();
+    await lambdas.deleteSchedule(world.account, 'by-hand');
+  });
+
+  it.each(deathsAt(3))(
+    'can be repeated when its process dies $when its AWS call $call, and leaves the fires as they are',
+    async (death) => {
+      const inbox = world.receiver.inbox();
+      const id = `run-${death.when}-${death.call}`;
+      await create(id, inbox.url);
+      const before = await lambdas.loadSchedule('acct', id);
+      world.reset(death);
+      await run(id).catch(() => undefined);
+      world.reset();
+      const repeated = idOf(await run(id));
+      expect(await lambdas.loadSchedule('acct', id)).toEqual(before);
+      await world.work();
+      // The one whose process died may have been accepted before that.
+      expect([1, 2]).toContain(inbox.deliveries.length);
+      expect(idsOf(inbox.deliveries)).toContain(repeated);
+      const runs = inbox.deliveries.length;
+      await lambdas.fire(noticeOf(id, await saveIdOf(id)), { sentAt: Date.now() });
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(runs + 1);
+      await lambdas.deleteSchedule(world.account, id);
+    },
+  );
+
+  it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
+    'that cannot be stored because %s fails publishes to no endpoint of the group',
+    async (operation) => {
+      const inbox = world.receiver.inbox();
+      const name = `run-${operation}`;
+      const endpoints = [1, 2, 3].map((number) => ({ url: `${inbox.url}/${number}` }));
+      const body = Buffer.from(JSON.stringify({ endpoints }));
+      await lambdas.addEndpoints(world.account, { name, body, prefix: 'Svc', host: 'api.example.com' });
+      await create(name, name);
+      world.refuse(operation);
+      await expect(run(name)).rejects.toMatchObject({ status: 503 });
+      world.reset();
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(0);
+      await run(name);
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(3);
+      await lambdas.deleteSchedule(world.account, name);
+    },
+  );
 });
 
 describe('overwriting a schedule', () => {
