@@ -110,7 +110,8 @@ export function DialogEnd({ action, onClose, yes, isReady = true, isDangerous = 
       )}
       <footer class="dialog-end">
         <Button onClick={onClose} disabled={action.isRunning}>
-          Cancel
+          {/* Beside “Cancel 3 messages” it would say the same. */}
+          {yes.startsWith('Cancel') ? 'Back' : 'Cancel'}
         </Button>
         <Button
           type="submit"
