@@ -38,7 +38,7 @@ const get = async (id: string) => shape.parse(await ok(api('GET', `/v2/schedules
 describe('A schedule', () => {
   it('is made with an expression that is explained while it is typed', async () => {
     const inbox = receiver.inbox();
-    const page = await openConsole({ at: '#/schedules' });
+    const page = await openConsole({ at: '#/schedules', refusals: [404] });
     await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'New schedule' }).click();
     const expression = page.getByLabel('Expression');
@@ -107,6 +107,17 @@ describe('A schedule', () => {
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('alert').getByText('Svc-Retries is "many"').waitFor();
     expect(await page.getByLabel('Destination').inputValue()).toBe('https://example.com/');
+  });
+
+  it('is not overwritten by a new one', async () => {
+    const id = await schedule('https://example.com/');
+    const before = await get(id);
+    const page = await openConsole({ at: '#/schedules/new' });
+    await page.getByLabel('Id', { exact: true }).fill(id);
+    await page.getByLabel('Destination').fill('https://example.com/other');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').getByText(`There is a schedule “${id}” already.`).waitFor();
+    expect(await get(id)).toEqual(before);
   });
 
   it('is paused, goes on, and is deleted', async () => {

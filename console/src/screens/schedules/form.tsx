@@ -1,7 +1,7 @@
 /** Creates a schedule, and changes one. */
 import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/api/answers.ts';
-import { ask, path } from '../../api/client.ts';
+import { ask, path, Refusal } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Shown } from '../../ui/act.tsx';
@@ -34,6 +34,9 @@ export function NewSchedule() {
     texts: { Method: 'POST', Cron: `CRON_TZ=${viewersZone()} 0 9 * * MON-FRI` },
   }));
   const save = async (): Promise<string> => {
+    if (await isTaken(id.trim())) {
+      throw new Error(`There is a schedule “${id.trim()}” already. Edit that one, or choose another id.`);
+    }
     const { body = '' } = draft;
     const type = isJson(body) ? 'application/json' : 'text/plain';
     const { headers, query } = sentAs([
@@ -58,11 +61,23 @@ export function NewSchedule() {
           value={id}
           onInput={setId}
           placeholder="nightly-report"
-          hint="A schedule with the same id is overwritten. Without an id it gets a random one."
+          hint="Without one it gets a random id."
         />
       </Form>
     </Page>
   );
+}
+
+/** Whether there is a schedule with this id, which the API would overwrite. */
+async function isTaken(id: string): Promise<boolean> {
+  if (id === '') return false;
+  try {
+    await ask(schedule, { path: path`v2/schedules/${id}` });
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return false;
+    throw error;
+  }
 }
 
 export function EditSchedule({ scheduleId }: { readonly scheduleId: string }) {

@@ -104,7 +104,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
       </Card>
       {of.lastScheduleStates && (
         <Card title="Messages of the last fire">
-          <ul class="timeline">
+          <ul>
             {Object.entries(of.lastScheduleStates).map(([id, state]) => (
               <li key={id} class="happened">
                 <State state={state} />
