@@ -46,7 +46,7 @@ describe('A queue', () => {
     await page.getByRole('button', { name: 'Resume' }).waitFor();
     for (const body of ['1', '2', '3']) await enqueue(name, inbox.url, { body });
     // It follows by itself.
-    const waiting = page.getByText('Messages that wait or are on their way').locator('xpath=..');
+    const waiting = page.getByText('Waiting or on their way').locator('xpath=..');
     await waiting.getByText('3', { exact: true }).waitFor();
     expect(inbox.deliveries).toEqual([]);
     expect(await barriersOf(page)).toEqual([]);
@@ -70,7 +70,7 @@ describe('A queue', () => {
     await page.getByRole('alert').getByText("the account's limit max_parallelism").waitFor();
     await page.getByLabel('Parallelism', { exact: true }).fill('7');
     await page.getByRole('button', { name: 'Save' }).click();
-    const shown = page.getByText('On their way at once, at most').locator('xpath=..');
+    const shown = page.getByText('At once, at most').locator('xpath=..');
     await shown.getByText('7', { exact: true }).waitFor();
   });
 
@@ -93,7 +93,7 @@ describe('A queue', () => {
     const name = unique('queue');
     await putQueue(name, {});
     const page = await openConsole({ at: `#/queues/${name}`, token: service.readOnlyToken });
-    await page.getByText('On their way at once, at most').waitFor();
+    await page.getByText('At once, at most').waitFor();
     expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
     await page.goto(`${service.url}/console#/queues`);
     await page.getByRole('link', { name }).waitFor();
@@ -197,7 +197,7 @@ describe('Lanes', () => {
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
     await page.goto(`${service.url}/console#/queues`);
     await page.getByRole('link', { name: 'long-' }).click();
-    await page.getByText('On their way at once, at most').waitFor();
+    await page.getByText('At once, at most').waitFor();
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
   });
 });

@@ -50,7 +50,9 @@ describe('The form of a message', () => {
     await page.getByLabel('Deduplication id').fill(unique('dedup'));
     await submit(page);
     const messageId = await shownMessage(page);
-    await page.getByRole('status').getByText('Published.').waitFor();
+    const toast = page.getByRole('status').filter({ hasText: 'Published.' });
+    expect(await toast.getByRole('link').getAttribute('href')).toBe(`#/messages/${messageId}`);
+    expect(await barriersOf(page)).toEqual([]);
     const [delivery] = await inbox.until((all) => all.some(({ method }) => method === 'PUT'));
     expect(delivery).toMatchObject({ method: 'PUT', body: Buffer.from('{"it\'s":"ünï"}') });
     expect(`${receiver.origin}${delivery?.target}`).toBe(encodeURI(`${inbox.url}?a=1&b=ü`));
@@ -86,6 +88,7 @@ describe('The form of a message', () => {
       await submit(page);
       await page.locator('.field .wrong').getByText(sentence).waitFor();
       expect(await field.getAttribute('aria-invalid')).toBe('true');
+      await page.locator('[aria-invalid="true"]:focus').waitFor();
       expect(await field.inputValue()).toBe(text);
       await field.fill(right);
       expect(await field.getAttribute('aria-invalid')).toBe('false');

@@ -87,8 +87,10 @@ export interface Paged<T> {
   /** Loads the next page; undefined at the end. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
-  /** Whether further pages were loaded: then new entries do not appear, and of very many the first are gone. */
+  /** Whether further pages were loaded: then new entries do not appear. */
   readonly isFurther: boolean;
+  /** Entries before those that are shown. */
+  readonly skipped: number;
   /** Begins again with the first page. */
   readonly again: () => void;
 }
@@ -98,7 +100,7 @@ const mostShown = 1_000;
 
 /**
  * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
- * page was loaded: entries that somebody reads do not move. Of very many entries the last to be loaded are shown.
+ * page was loaded: entries that somebody reads do not move. Of very many the next page takes the place of those before it.
  *
  * @param itemsOf a page's entries
  */
@@ -112,6 +114,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const [loaded, setLoaded] = useState<{
     readonly key: string;
     readonly items: readonly T[];
+    readonly skipped: number;
     readonly cursor: string | undefined;
   }>();
   const [failure, setFailure] = useState<string>();
@@ -127,8 +130,14 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     setFailure(undefined);
     try {
       const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
-      const all = [...(items ?? []), ...itemsOf(page.answer)];
-      setLoaded({ key, items: all.slice(-mostShown), cursor: page.cursor });
+      const [before, next] = [items ?? [], itemsOf(page.answer)];
+      const isFull = before.length + next.length > mostShown;
+      setLoaded({
+        key,
+        items: isFull ? next : [...before, ...next],
+        skipped: (own?.skipped ?? 0) + (isFull ? before.length : 0),
+        cursor: page.cursor,
+      });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
@@ -141,6 +150,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     isLoading:
       isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
     isFurther: own !== undefined,
+    skipped: own?.skipped ?? 0,
     again: () => {
       setLoaded(undefined);
       first.again();

@@ -2,6 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { bytes, Copy } from './basics.tsx';
+import { isRedacted } from './redacted.ts';
 
 interface BodyProps {
   /** Text, where the body is UTF-8 text. */
@@ -16,9 +17,6 @@ interface BodyProps {
 
 /** More characters than these are shown on demand only: a page with megabytes of text is slow. */
 const shownAtFirst = 20_000;
-
-/** A redacted body is the word and a hash. */
-const isRedacted = (text: string): boolean => text.startsWith('REDACTED:');
 
 /** A body: JSON is laid out, other text is shown as it is, and of anything else the size and the type. */
 export function Body({ text: given, base64, type, label }: BodyProps) {

@@ -95,8 +95,8 @@ function OneQueue({ name }: { readonly name: string }) {
             <Facts
               of={[
                 ['State', <LaneState isPaused={paused} />],
-                ['Messages that wait or are on their way', count(lag)],
-                ['On their way at once, at most', count(parallelism)],
+                ['Waiting or on their way', count(lag)],
+                ['At once, at most', count(parallelism)],
                 ['Made', <Time at={createdAt} />],
                 ['Changed', <Time at={updatedAt} />],
               ]}

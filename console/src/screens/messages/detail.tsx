@@ -66,7 +66,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
               {(entries) => (
                 <ol class="timeline">
                   {happeningsOf(entries).map((one, index) => (
-                    <Happened key={one.at} one={one} isOpen={index === 0} />
+                    <Happened key={`${one.last.state} ${one.at}`} one={one} isOpen={index === 0} />
                   ))}
                 </ol>
               )}

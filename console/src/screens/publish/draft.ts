@@ -4,6 +4,7 @@ import type * as z from 'zod/mini';
 import type { messageInAnyState, Readable } from '../../../../lambdas/api/answers.ts';
 import { textOf } from '../../ui/base64.ts';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
+import { isRedacted } from '../../ui/redacted.ts';
 
 /** Texts as they are typed; empty where nothing is said. */
 export interface Draft {
@@ -112,9 +113,6 @@ function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly prob
 
 /** Lines with such a name configure the delivery, and the destination does not get them. */
 export const isSetting = (name: string): boolean => /^svc-/i.test(name);
-
-/** What a redacted value is shown as. The value itself is known to nobody but the service. */
-const isRedacted = (text: string): boolean => text.startsWith('REDACTED:');
 
 /** Sentences by the field that is wrong. The API checks all else, and says so better. */
 export type Problems = Partial<Record<keyof Draft, string>>;

@@ -1,5 +1,5 @@
 /** Publishes a message: an empty form, or one that is filled in with a message that was published before. */
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/api/answers.ts';
 import { methods } from '../../../../lambdas/domain/delivery/method.ts';
 import { useMayWrite } from '../../access.ts';
@@ -55,6 +55,11 @@ function Form({ initial }: { readonly initial: Draft }) {
   const [draft, setDraft] = useState(initial);
   const [problems, setProblems] = useState<Problems>({});
   const action = useAction();
+  const form = useRef<HTMLFormElement>(null);
+  const [failures, setFailures] = useState(0);
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [failures]);
   const change = (changed: Partial<Draft>): void => {
     setDraft({ ...draft, ...changed });
     // What was wrong with a field is no longer said of what is typed now.
@@ -90,12 +95,15 @@ function Form({ initial }: { readonly initial: Draft }) {
   );
   return (
     <form
+      ref={form}
       class="publish"
       // The API says better what is wrong than the browser does.
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        void action.run(submit);
+        void action.run(submit).then((isDone) => {
+          if (!isDone) setFailures(failures + 1);
+        });
       }}
     >
       <Card title="Message">

@@ -87,14 +87,14 @@ const actionsOf = (group: Group, then: () => void): Column<Endpoint> => ({
   head: 'Actions',
   isNumber: true,
   cell: (endpoint) => (
-    <>
+    <span>
       <Opens name="Edit" kind="quiet" label={`Edit ${keyOf(endpoint)}`} then={then}>
         {(close) => <EditEndpoint group={group} endpoint={endpoint} onClose={close} />}
       </Opens>
       <Opens name="Remove" kind="quiet" label={`Remove ${keyOf(endpoint)}`} then={then}>
         {(close) => <RemoveEndpoint group={group} endpoint={endpoint} onClose={close} />}
       </Opens>
-    </>
+    </span>
   ),
 });
 
