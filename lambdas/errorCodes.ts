@@ -132,6 +132,11 @@ export const errorCodes = {
     meaning: 'The destination is this service itself, or the request is one of its deliveries.',
     advice: 'Send messages elsewhere: these would go in circles.',
   },
+  credentials_fixed: {
+    statuses: [403],
+    meaning: 'The token and the signing keys are those of the development mode of a local stage.',
+    advice: 'Start the stage without `--dev`, to rotate them.',
+  },
   request_blocked: {
     statuses: [403],
     meaning: 'What the operator has put before the service, such as a firewall, refused the request.',

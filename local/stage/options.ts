@@ -12,6 +12,8 @@ export interface Options {
   readonly allowedDestinations: readonly string[];
   /** The dollars of the account's budget that a message costs. */
   readonly pricePerMessage: number;
+  /** Whether to be the server of the published clients' development mode; see `devMode.ts`. */
+  readonly dev: boolean;
   /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). It is not for users, so there is no flag and no help. */
   readonly testControl: boolean;
 }
@@ -20,6 +22,7 @@ export const usage = `Usage: npm start -- [flags]
 
 Runs the whole service on this machine.
 
+  --dev                            serve applications that run with QSTASH_DEV=true, on the port QSTASH_DEV_PORT (8080)
   --port <number>                  port of the API; 0 takes any free one (SVC_PORT; 8080)
   --data-dir <folder>              where messages, accounts and secrets are kept (SVC_DATA_DIR; .svc)
   --region <region>                the AWS region to play (SVC_REGION; eu-central-1)
@@ -43,10 +46,11 @@ export function parseOptions(
 ): Options | 'help' {
   const flags = parseFlags(args);
   if (flags.help === true) return 'help';
+  const dev = flags.dev === true;
   const given = (flag: string | undefined, variable: string, otherwise: string): string =>
     flag ?? (environment[variable] || otherwise);
   return {
-    port: toPort(given(flags.port, 'SVC_PORT', '8080')),
+    port: toPort(given(flags.port, 'SVC_PORT', (dev && environment['QSTASH_DEV_PORT']) || '8080')),
     dataDirectory:
       flags['in-memory'] === true ? undefined : toFolder(given(flags['data-dir'], 'SVC_DATA_DIR', '.svc')),
     region: toRegion(given(flags.region, 'SVC_REGION', 'eu-central-1')),
@@ -54,6 +58,7 @@ export function parseOptions(
       given(flags['allowed-destinations'], 'SVC_ALLOWED_DESTINATIONS', loopbackDestinations),
     ),
     pricePerMessage: toPrice(given(flags['price-per-message'], 'SVC_PRICE_PER_MESSAGE', '0.00001')),
+    dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',
   };
 }
@@ -63,6 +68,7 @@ function parseFlags(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
+        dev: { type: 'boolean' },
         port: { type: 'string' },
         'data-dir': { type: 'string' },
         region: { type: 'string' },

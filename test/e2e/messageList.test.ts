@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { api, buried, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { sizeOf } from '../support/sample.ts';
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -204,6 +205,37 @@ describe('the list of messages', () => {
     const seen = idsOf(pages.flat());
     expect(seen).toEqual([...before].sort().reverse());
   });
+
+  it('is paged through thousands, and a filter that matches few of them finds them with few requests', async () => {
+    const most = sizeOf({ ordinary: 1_000, thorough: 10_000 });
+    const label = unique('label');
+    const published = new Set<string>();
+    const answers = z.array(z.object({ messageId: z.string() }));
+    for (let made = 0; made < most; made += 1_000) {
+      const body = Array.from({ length: 1_000 }, (_, index) => ({
+        destination: 'https://example.com/',
+        headers: { 'Svc-Delay': '14m', 'Svc-Label': index % 100 === 0 ? `${label},${label}-few` : label },
+      }));
+      for (const { messageId } of answers.parse(await ok(api('POST', '/v2/batch', { body })))) {
+        published.add(messageId);
+      }
+    }
+    await listedMessages({ messageIds: [...published].at(-1) }, 1);
+    const pages = await allPages({ label });
+    // Behind the last of them there may be other messages, to be looked through.
+    expect([most / 100, most / 100 + 1]).toContain(pages.length);
+    expect(idsOf(pages.flat())).toEqual([...published].sort().reverse());
+    const few = await allPages({ label: `${label}-few`, count: most / 100 });
+    expect(few.flat()).toHaveLength(most / 100);
+    expect(few.length).toBeLessThanOrEqual(2);
+    expect((await allPages({ label: `${label}-none` })).flat()).toEqual([]);
+    expect((await allPages({ label, state: 'DELIVERED' })).flat()).toEqual([]);
+    let cursor: string | undefined;
+    do {
+      const cancelled = await ok(api('DELETE', `/v2/messages${query({ label, cursor })}`));
+      ({ cursor } = z.object({ cursor: z.optional(z.string()) }).parse(cancelled));
+    } while (cursor !== undefined);
+  });
 });
 
 describe('a message that has ended', () => {
@@ -223,11 +255,43 @@ describe('a message that has ended', () => {
       retried: 0,
     });
     for (const [state, messageId] of Object.entries(byState)) {
-      const { body: _body, ...shown } = z.looseObject({}).parse(await getInAnyState(messageId));
+      const {
+        body: _body,
+        callbackIds,
+        dlqId,
+        ...shown
+      } = z.looseObject({ dlqId: z.optional(z.string()) }).parse(await getInAnyState(messageId));
       expect([shown]).toEqual((await listMessages({ label, state })).messages);
+      expect(callbackIds).toEqual([]);
+      expect(dlqId !== undefined).toBe(state === 'FAILED');
       const { status } = await api('GET', `/v2/messages/${messageId}`);
       expect(status).toBe(['CREATED', 'RETRY'].includes(state) ? 200 : 404);
     }
+  });
+
+  it('names the messages that are its callbacks, and its dead letter', async () => {
+    const told = receiver.inbox();
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(503).end());
+    const messageId = messageIdOf(
+      await publish(failing.url, {
+        headers: {
+          'Svc-Retries': '1',
+          'Svc-Retry-Delay': '0',
+          'Svc-Callback': `${told.url}/each`,
+          'Svc-Failure-Callback': `${told.url}/last`,
+        },
+      }),
+    );
+    const deliveries = await told.received(3);
+    const { callbackIds, dlqId } = z
+      .object({ callbackIds: z.array(z.string()), dlqId: z.string() })
+      .parse(await getInAnyState(messageId));
+    const arrived = deliveries.map(({ headers }) => headers['svc-message-id']);
+    expect([...callbackIds].sort()).toEqual([...arrived].sort());
+    const last = deliveries.find(({ target }) => target.endsWith('/last'));
+    expect(callbackIds.at(-1)).toBe(last?.headers['svc-message-id']);
+    const [deadLetter] = await buried({ messageId }, 1);
+    expect(dlqId).toBe(deadLetter?.dlqId);
   });
 
   it('is delivered, where its cancellation came too late for the attempt in flight', async () => {

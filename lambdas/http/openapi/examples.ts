@@ -43,7 +43,11 @@ export const message: Shown<'Message'> = {
 const { body, ...messageWithoutBody } = message;
 const listedMessage: Shown<'ListedMessage'> = { ...messageWithoutBody, state: 'CREATED' };
 
-export const messageInAnyState: Shown<'MessageInAnyState'> = { ...listedMessage, body };
+export const messageInAnyState: Shown<'MessageInAnyState'> = {
+  ...listedMessage,
+  body,
+  callbackIds: [],
+};
 
 export const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   messageId,
