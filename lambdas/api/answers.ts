@@ -129,6 +129,8 @@ export const listedDeadLetter = z.object({
   ...messageWithoutBody.shape,
   dlqId,
   retried: whole('Retries that were made.'),
+  failedAt: time('When the last attempt failed.'),
+  expiresAt: time('Until when it is kept.'),
   responseStatus: whole('Of the last answer; 0 where there was none.'),
   responseHeader: headerLists('Of the last answer.'),
   responseBody: z.optional(

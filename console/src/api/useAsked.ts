@@ -18,9 +18,12 @@ export interface Asked<T> {
 /** What changes on its own is asked for this often while the page is seen. */
 export const oftenMs = 3_000;
 
+/** The page asks for at most a tenth of the time. */
+const restFactor = 9;
+
 /**
- * Asks for something, again when the request changes, and every few seconds where `everyMs` says so. Nothing is asked while the
- * page is hidden.
+ * Asks for something, again when the request changes, and every few seconds where `everyMs` says so; less often where answers
+ * take long, because those read much. Nothing is asked while the page is hidden.
  *
  * @param request undefined to ask for nothing yet; requests are compared by their content
  * @param everyMs 0 or undefined for once only
@@ -50,6 +53,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
+      const begun = performance.now();
       try {
         const page = await askForPage(shape, { ...request, signal: ending.signal });
         if (!ending.signal.aborted) setState({ key, ...page });
@@ -57,7 +61,10 @@ export function useAsked<Shape extends z.ZodMiniType>(
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
       }
-      if (everyMs > 0 && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
+      if (everyMs > 0 && !ending.signal.aborted) {
+        const pauseMs = Math.max(everyMs, restFactor * (performance.now() - begun));
+        timer = setTimeout(whenSeen, pauseMs);
+      }
     };
     const whenSeen = (): void => {
       if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
