@@ -30,7 +30,7 @@ export const errorCodes = {
   body_invalid: {
     statuses: [400],
     meaning:
-      'The body is not JSON of the form that is wanted, or is not the text that its type says, or there is one where none is allowed.',
+      'The body is not JSON of the form that is wanted, is not UTF-8, or there is one where none is allowed.',
     advice: 'Correct the body, or leave it out.',
   },
   request_malformed: {
@@ -132,6 +132,11 @@ export const errorCodes = {
     statuses: [403],
     meaning: 'The destination is this service itself, or the request is one of its deliveries.',
     advice: 'Send messages elsewhere: these would go in circles.',
+  },
+  credentials_fixed: {
+    statuses: [403],
+    meaning: 'The token and the signing keys are those of the development mode of a local stage.',
+    advice: 'Start the stage without `--dev`, to rotate them.',
   },
   request_blocked: {
     statuses: [403],

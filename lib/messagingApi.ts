@@ -2,7 +2,7 @@
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { type MessagingFunction, routes } from '../lambdas/http/routes.ts';
+import { consoleRoutes, type MessagingFunction, routes } from '../lambdas/http/routes.ts';
 import { addRoutes, answerTimeout, type MadeApi } from './api.ts';
 import { type SharedProps, SvcFunction } from './function.ts';
 import { makePublishUrl, type PublishUrl } from './publishUrl.ts';
@@ -64,7 +64,7 @@ export class MessagingApi {
       stats: serve('Stats', 'stats', 'Shows what an account has used, and what became of its messages'),
       description: serve('Description', 'description', 'Says how the service is and what it offers'),
     };
-    addRoutes(this.api, { routes, functions: this.functions });
+    addRoutes(this.api, { routes: [...routes, ...consoleRoutes], functions: this.functions });
   }
 }
 

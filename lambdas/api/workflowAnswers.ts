@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { failureFunctionStates } from '../domain/workflow/failureStates.ts';
 import { stepStates } from '../domain/workflow/log/stepStates.ts';
 import { runStates } from '../domain/workflow/run.ts';
-import { stepTypes } from '../domain/workflow/step.ts';
+import { stepTypes } from '../domain/workflow/stepTypes.ts';
 import { callTypes } from '../domain/workflow/callTypes.ts';
 import {
   body,

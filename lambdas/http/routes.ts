@@ -24,7 +24,7 @@ import {
 export { consoleRoutes } from './routeTable.ts';
 export type { Access, ApiFunction, ManagementFunction, MessagingFunction, Route } from './route.ts';
 
-/** The messaging API: one in each region. */
+/** The messaging API: one in each region. The console, which each API serves, is a page for people, and no part of an API. */
 export const routes = [
   ...publishRoutes,
   ...messagesRoutes,
@@ -38,13 +38,12 @@ export const routes = [
   ...keysRoutes,
   ...statsRoutes,
   ...descriptionRoutes,
-  ...consoleRoutes,
 ] as const;
 
 /** The management API: one for a deployment. */
 export const managementRoutes = accountsRoutes;
 
-const allRoutes = [...routes, ...managementRoutes];
+const allRoutes = [...routes, ...managementRoutes, ...consoleRoutes];
 
 /** The routes of one function. */
 export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number], { readonly function: F }>;

@@ -14,6 +14,8 @@ export interface Options {
   readonly allowedDestinations: readonly string[];
   /** The dollars of the account's budget that a message costs. */
   readonly pricePerMessage: number;
+  /** Whether to be the server of the published clients' development mode; see `devMode.ts`. */
+  readonly dev: boolean;
   /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). It is not for users, so there is no flag and no help. */
   readonly testControl: boolean;
 }
@@ -22,6 +24,7 @@ export const usage = `Usage: npm start -- [flags]
 
 Runs the whole service on this machine.
 
+  --dev                            serve applications that run with QSTASH_DEV=true, on the port QSTASH_DEV_PORT (8080)
   --port <number>                  port of the API; 0 takes any free one (SVC_PORT; 8080)
   --publish-port <number>          port of the publish URL, which takes messages as a function URL does on AWS, without the
                                    gateway; 0 takes any free one; without it there is none (SVC_PUBLISH_PORT)
@@ -47,11 +50,15 @@ export function parseOptions(
 ): Options | 'help' {
   const flags = parseFlags(args);
   if (flags.help === true) return 'help';
+  const dev = flags.dev === true;
   const given = (flag: string | undefined, variable: string, otherwise: string): string =>
     flag ?? (environment[variable] || otherwise);
   const publishPort = given(flags['publish-port'], 'SVC_PUBLISH_PORT', '');
   return {
-    port: toPort('The port (--port, SVC_PORT)', given(flags.port, 'SVC_PORT', '8080')),
+    port: toPort(
+      'The port (--port, SVC_PORT)',
+      given(flags.port, 'SVC_PORT', (dev && environment['QSTASH_DEV_PORT']) || '8080'),
+    ),
     publishPort:
       publishPort === ''
         ? undefined
@@ -63,6 +70,7 @@ export function parseOptions(
       given(flags['allowed-destinations'], 'SVC_ALLOWED_DESTINATIONS', loopbackDestinations),
     ),
     pricePerMessage: toPrice(given(flags['price-per-message'], 'SVC_PRICE_PER_MESSAGE', '0.00001')),
+    dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',
   };
 }
@@ -72,6 +80,7 @@ function parseFlags(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
+        dev: { type: 'boolean' },
         port: { type: 'string' },
         'publish-port': { type: 'string' },
         'data-dir': { type: 'string' },

@@ -8,6 +8,7 @@ import {
   timers,
   type TimedFunction,
 } from '../../lambdas/resources.ts';
+import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
@@ -31,6 +32,8 @@ import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
 export interface Stage {
+  /** The address of both APIs. */
+  readonly url: string;
   /** The addresses and credentials that a client needs, by the names of environment variables. */
   readonly variables: Readonly<Record<string, string>>;
   /** Takes no new requests and messages, finishes those in flight within 10 s, and ends. */
@@ -50,7 +53,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
   };
   try {
-    return { variables: await start(options, endings), stop };
+    return { ...(await start(options, endings)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -58,11 +61,12 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and the stand-ins;
- * the handlers, which read their settings as they load; the event sources; the developer's account.
+ * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and
+ * the stand-ins; the handlers, which read their settings as they load; the event sources; the developer's account.
  */
-async function start(options: StageOptions, endings: Endings): Promise<Record<string, string>> {
+async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { report, region } = options;
+  if (options.dev) giveDevCredentials();
   const testClock = options.testControl ? takeOverClock() : undefined;
   if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
@@ -96,7 +100,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
     OWN_HOSTS: doors.map(({ port }) => `localhost:${port}`).join(','),
-    ...(publishUrl !== undefined && { API_URL: gateway.url }),
+    API_URL: gateway.url,
     // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
     LEARN_HOSTS: 'false',
     // One address serves both here.
@@ -126,7 +130,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));
-  return variables;
+  return { url: gateway.url, variables };
 }
 
 async function clientVariables(management: Management, region: string): Promise<Record<string, string>> {

@@ -12,6 +12,7 @@ import {
 } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { sizeOf } from '../support/sample.ts';
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -203,6 +204,37 @@ describe('the list of messages', () => {
     expect(pages.map((one) => one.length)).toEqual([4, 4, 4, 4, 4, 4, 1]);
     const seen = idsOf(pages.flat());
     expect(seen).toEqual([...before].sort().reverse());
+  });
+
+  it('is paged through thousands, and a filter that matches few of them finds them with few requests', async () => {
+    const most = sizeOf({ ordinary: 1_000, thorough: 10_000 });
+    const label = unique('label');
+    const published = new Set<string>();
+    const answers = z.array(z.object({ messageId: z.string() }));
+    for (let made = 0; made < most; made += 1_000) {
+      const body = Array.from({ length: 1_000 }, (_, index) => ({
+        destination: 'https://example.com/',
+        headers: { 'Svc-Delay': '14m', 'Svc-Label': index % 100 === 0 ? `${label},${label}-few` : label },
+      }));
+      for (const { messageId } of answers.parse(await ok(api('POST', '/v2/batch', { body })))) {
+        published.add(messageId);
+      }
+    }
+    await listedMessages({ messageIds: [...published].at(-1) }, 1);
+    const pages = await allPages({ label });
+    // Behind the last of them there may be other messages, to be looked through.
+    expect([most / 100, most / 100 + 1]).toContain(pages.length);
+    expect(idsOf(pages.flat())).toEqual([...published].sort().reverse());
+    const few = await allPages({ label: `${label}-few`, count: most / 100 });
+    expect(few.flat()).toHaveLength(most / 100);
+    expect(few.length).toBeLessThanOrEqual(2);
+    expect((await allPages({ label: `${label}-none` })).flat()).toEqual([]);
+    expect((await allPages({ label, state: 'DELIVERED' })).flat()).toEqual([]);
+    let cursor: string | undefined;
+    do {
+      const cancelled = await ok(api('DELETE', `/v2/messages${query({ label, cursor })}`));
+      ({ cursor } = z.object({ cursor: z.optional(z.string()) }).parse(cancelled));
+    } while (cursor !== undefined);
   });
 });
 

@@ -63,7 +63,7 @@ const errorShape = z.strictObject({
 });
 
 const apis: [string, Template, readonly Route[]][] = [
-  ['messaging', service, routes],
+  ['messaging', service, [...routes, ...consoleRoutes]],
   ['management', management, [...managementRoutes, ...consoleRoutes]],
 ];
 

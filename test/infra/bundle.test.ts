@@ -89,6 +89,16 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
     );
   });
 
+  it('has no token and no signing key that everybody knows', () => {
+    const known = /"default(User|Password)"|sig_[0-9A-Za-z]{20}/;
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
+      file.isFile(),
+    );
+    expect(files.length).toBeGreaterThan(0);
+    const having = files.filter((file) => known.test(readFileSync(join(file.parentPath, file.name), 'utf8')));
+    expect(having.map(({ name }) => name)).toEqual([]);
+  });
+
   it('leaves the S3 client out of the cold start', () => {
     expect([...coldStart(folder).values()].join('\n')).not.toMatch(/AmazonS3|x-amz-bucket-region/);
   });

@@ -124,3 +124,7 @@ export async function barriersOf(page: Page): Promise<readonly string[]> {
       `${id} (${impact}): ${nodes.map(({ html, failureSummary = '' }) => `${html} ${failureSummary}`).join('; ')}`,
   );
 }
+
+/** Whether a page has to be scrolled to the side. */
+export const isTooWide = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');

@@ -40,8 +40,13 @@ export class Refusal extends Error {
 
 /** Makes a path of a template's literal parts and encoded variables: ``path`v2/messages/${id}` ``. */
 export const path = (parts: TemplateStringsArray, ...variables: readonly string[]): string =>
-  parts.reduce((made, part, index) => made + encodeURIComponent(variables[index - 1] ?? '') + part);
+  parts.reduce((made, part, index) => made + segment(variables[index - 1] ?? '') + part);
 
+/** A URL drops the segments `.` and `..`, encoded or not, and would name something else. Encoded twice they name nothing. */
+const segment = (text: string): string =>
+  /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text);
+
+const paged = z.object({ cursor: z.optional(z.string()) });
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
 
 /** The refusals of credentials. A 401 without one of these is another's, such as a proxy's, and they may be good. */
@@ -57,15 +62,47 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
 /** A request of the console may take as long as the gateway lets the API take, and a little more. */
 const patienceMs = 35_000;
 
+/** An answer, and where its list goes on: undefined at the end, and where it is no list. */
+export interface PageOf<T> {
+  readonly answer: T;
+  readonly cursor: string | undefined;
+}
+
+/** The query of the page at a cursor. Where an API has no cursors but a link, the link's whole query stands for one. */
+export function queryAt(cursor: string, query: Request['query'] = {}): URLSearchParams {
+  if (cursor.startsWith('?')) return new URLSearchParams(cursor);
+  const next = new URLSearchParams(queryPairs(query));
+  next.set('cursor', cursor);
+  return next;
+}
+
+const queryPairs = (query: NonNullable<Request['query']>): [string, string][] =>
+  (query instanceof URLSearchParams ? [...query] : Object.entries(query)).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
+  );
+
+/** Asks for the pages of a list, or for the parts of a change of many, one after another until the end. */
+export async function* pagesOf<Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request,
+): AsyncGenerator<Readable<z.infer<Shape>>, undefined> {
+  let page = await askForPage(shape, request);
+  yield page.answer;
+  while (page.cursor !== undefined) {
+    page = await askForPage(shape, { ...request, query: queryAt(page.cursor, request.query) });
+    yield page.answer;
+  }
+}
+
 /**
  * Asks the API with the credentials of this tab.
  *
  * @throws Refusal with the API's sentence. One of the credentials also ends the session.
  */
-export async function ask<Shape extends z.ZodMiniType>(
+export async function askForPage<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request,
-): Promise<Readable<z.infer<Shape>>> {
+): Promise<PageOf<Readable<z.infer<Shape>>>> {
   const api = request.api ?? 'messaging';
   try {
     return await askAs(credentialsOf(api) ?? '', shape, request);
@@ -76,25 +113,29 @@ export async function ask<Shape extends z.ZodMiniType>(
   }
 }
 
+/** The same, where no cursor is needed. */
+export const ask = async <Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request,
+): Promise<Readable<z.infer<Shape>>> => (await askForPage(shape, request)).answer;
+
 /** Asks the API with credentials that are not those of this tab: to try them. */
 export async function askAs<Shape extends z.ZodMiniType>(
   authorization: string,
   shape: Shape,
   { method = 'GET', path, query = {}, headers = [], body, signal }: Request,
-): Promise<Readable<z.infer<Shape>>> {
+): Promise<PageOf<Readable<z.infer<Shape>>>> {
   const url = new URL(path, base);
-  for (const [name, value] of query instanceof URLSearchParams ? query : Object.entries(query)) {
-    if (value !== undefined && value !== '') url.searchParams.append(name, String(value));
-  }
+  for (const [name, value] of queryPairs(query)) url.searchParams.append(name, value);
   const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
   const timeout = AbortSignal.timeout(patienceMs);
   const response = await fetch(url, {
     method,
-    headers: [
+    headers: headersOf([
       ['authorization', authorization],
       ...(isJson ? [['content-type', 'application/json'] as const] : []),
       ...headers,
-    ].map(([name = '', value = '']): [string, string] => [name, value]),
+    ]),
     body: isJson ? JSON.stringify(body) : ((body as BodyInit | undefined) ?? null),
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     cache: 'no-store',
@@ -117,13 +158,32 @@ export async function askAs<Shape extends z.ZodMiniType>(
     throw new Refusal(response.status, `The service answered with status ${response.status}.`);
   }
   const read = shape.safeParse(json);
-  if (read.success) return read.data as Readable<z.infer<Shape>>;
+  if (read.success) {
+    // A list that is an array has its cursor in a header, and that of accounts has a link.
+    const [, link] = /^<(\?.*)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
+    const cursor = link ?? response.headers.get('svc-cursor') ?? paged.safeParse(json).data?.cursor;
+    // Lists of runs end with an empty one.
+    return { answer: read.data as Readable<z.infer<Shape>>, cursor: cursor === '' ? undefined : cursor };
+  }
   const [issue] = read.error.issues;
   const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
   throw new Refusal(
     response.status,
     `The answer is not as this page expects it. Load the page again: it may be older than the service.${where}`,
   );
+}
+
+/** @throws Refusal for what HTTP does not allow in a header */
+function headersOf(pairs: readonly (readonly [name: string, value: string])[]): Headers {
+  const headers = new Headers();
+  for (const [name, value] of pairs) {
+    try {
+      headers.append(name, value);
+    } catch {
+      throw new Refusal(0, `The header ${name} is none that HTTP allows, or its value has other characters.`);
+    }
+  }
+  return headers;
 }
 
 function parsed(text: string): unknown {

@@ -2,12 +2,14 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/api/answers.ts';
-import { ask, sentenceOf, type Request } from './client.ts';
+import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
 import { showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
   /** The last answer; the one before stays while the next is on its way. */
   readonly answer: T | undefined;
+  /** Where a list goes on. */
+  readonly cursor: string | undefined;
   /** Why the last try failed. */
   readonly error: string | undefined;
   readonly again: () => void;
@@ -21,15 +23,23 @@ export const oftenMs = 3_000;
  * page is hidden.
  *
  * @param request undefined to ask for nothing yet; requests are compared by their content
+ * @param everyMs 0 or undefined for once only
+ * @param since it is asked for again when this changes, and the answer stays meanwhile
  */
 export function useAsked<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request | undefined,
-  everyMs?: number,
+  everyMs = 0,
+  since?: string,
 ): Asked<Readable<z.infer<Shape>>> {
   type T = Readable<z.infer<Shape>>;
   const key = request && keyOf(request);
-  const [state, setState] = useState<{ key?: string | undefined; answer?: T; error?: string }>({});
+  const [state, setState] = useState<{
+    key?: string | undefined;
+    answer?: T;
+    cursor?: string | undefined;
+    error?: string;
+  }>({});
   const [round, setRound] = useState(0);
   const latest = useRef({ shape, request });
   latest.current = { shape, request };
@@ -41,13 +51,13 @@ export function useAsked<Shape extends z.ZodMiniType>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
       try {
-        const answer = await ask(shape, { ...request, signal: ending.signal });
-        if (!ending.signal.aborted) setState({ key, answer });
+        const page = await askForPage(shape, { ...request, signal: ending.signal });
+        if (!ending.signal.aborted) setState({ key, ...page });
       } catch (error) {
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
       }
-      if (everyMs !== undefined && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
+      if (everyMs > 0 && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
     };
     const whenSeen = (): void => {
       if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
@@ -59,13 +69,13 @@ export function useAsked<Shape extends z.ZodMiniType>(
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', whenSeen);
     };
-  }, [key, everyMs, round]);
+  }, [key, everyMs, round, since]);
 
   const again = useCallback(() => {
     setRound((count) => count + 1);
   }, []);
-  const isOfNow = state.key === key;
-  return { answer: isOfNow ? state.answer : undefined, error: isOfNow ? state.error : undefined, again };
+  const { answer, cursor, error } = state.key === key ? state : {};
+  return { answer, cursor, error, again };
 }
 
 const keyOf = ({ api, path, query, headers }: Request): string =>
@@ -77,12 +87,18 @@ export interface Paged<T> {
   /** Loads the next page; undefined at the end. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
+  /** Whether further pages were loaded: then new entries do not appear, and of very many the first are gone. */
+  readonly isFurther: boolean;
+  /** Begins again with the first page. */
   readonly again: () => void;
 }
 
+/** A page with more rows than these becomes slow. */
+const mostShown = 1_000;
+
 /**
  * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
- * page was loaded: entries that somebody reads do not move.
+ * page was loaded: entries that somebody reads do not move. Of very many entries the last to be loaded are shown.
  *
  * @param itemsOf a page's entries
  */
@@ -90,53 +106,47 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
-  everyMs: number | undefined = oftenMs,
+  everyMs = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
-  const [rest, setRest] = useState<{ key?: string; items: readonly T[]; cursor?: string | undefined }>();
+  const [loaded, setLoaded] = useState<{
+    readonly key: string;
+    readonly items: readonly T[];
+    readonly cursor: string | undefined;
+  }>();
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
-  const own = rest !== undefined && rest.key === key ? rest : undefined;
-  const first = useAsked(shape, request, own === undefined ? everyMs : undefined);
-  const firstItems = first.answer === undefined ? undefined : itemsOf(first.answer);
-  const cursor = own === undefined ? cursorOf(first.answer) : own.cursor;
+  const own = loaded?.key === key ? loaded : undefined;
+  const first = useAsked(shape, request, own === undefined ? everyMs : 0);
+  const items = own?.items ?? (first.answer && itemsOf(first.answer));
+  const cursor = own === undefined ? first.cursor : own.cursor;
 
   const more = async (): Promise<void> => {
     if (request === undefined || key === undefined || cursor === undefined) return;
     setLoading(true);
     setFailure(undefined);
     try {
-      const query = new URLSearchParams(queryPairs(request.query));
-      query.set('cursor', cursor);
-      const page = await ask(shape, { ...request, query });
-      setRest({ key, items: [...(own?.items ?? []), ...itemsOf(page)], cursor: cursorOf(page) });
+      const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
+      const all = [...(items ?? []), ...itemsOf(page.answer)];
+      setLoaded({ key, items: all.slice(-mostShown), cursor: page.cursor });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
     setLoading(false);
   };
   return {
-    items: firstItems && [...firstItems, ...(own?.items ?? [])],
+    items,
     error: failure ?? first.error,
     more: cursor === undefined ? undefined : () => void more(),
     isLoading:
       isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
+    isFurther: own !== undefined,
     again: () => {
-      setRest(undefined);
+      setLoaded(undefined);
       first.again();
     },
   };
 }
-
-const cursorOf = (page: unknown): string | undefined =>
-  typeof page === 'object' && page !== null && 'cursor' in page && typeof page.cursor === 'string'
-    ? page.cursor
-    : undefined;
-
-const queryPairs = (query: Request['query'] = {}): [string, string][] =>
-  (query instanceof URLSearchParams ? [...query] : Object.entries(query)).flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
-  );
 
 export interface Action {
   readonly isRunning: boolean;

@@ -284,22 +284,27 @@ const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = ne
   ['CREATED', 'busy'],
 ]);
 
+export const toneOf = (state: string): string => tones.get(state) ?? 'idle';
+
 /** Names of states in plain words; any other is shown in small letters. */
 const stateNames: ReadonlyMap<string, string> = new Map([
   ['CREATED', 'waiting'],
   ['CANCELED', 'cancelled'],
-  ['CANCEL_REQUESTED', 'cancel requested'],
+  ['STARTED', 'running'],
+  ['PROGRESS', 'running'],
+  ['INPROGRESS', 'running'],
+  ['SUCCESS', 'succeeded'],
+  ['FAIL', 'failed'],
+  ['passive', 'suspended'],
 ]);
 
-export const nameOfState = (state: string): string =>
-  stateNames.get(state) ??
-  state
-    .replace(/^(RUN|STEP|CALLBACK)_/, '')
-    .replaceAll('_', ' ')
-    .toLowerCase();
+export function nameOfState(written: string): string {
+  const state = written.replace(/^(RUN|STEP|CALLBACK)_/, '');
+  return stateNames.get(state) ?? state.replaceAll('_', ' ').toLowerCase();
+}
 
 export function State({ state, name }: { readonly state: string; readonly name?: string }) {
-  return <span class={classes('state', tones.get(state) ?? 'idle')}>{name ?? nameOfState(state)}</span>;
+  return <span class={classes('state', toneOf(state))}>{name ?? nameOfState(state)}</span>;
 }
 
 /** What stands in place of a list that has nothing: it says what to do. */

@@ -86,12 +86,15 @@ export function Meter({
   value,
   most,
   show = count,
+  isFullFine = false,
 }: {
   readonly label: string;
   readonly value: number;
   /** 0 or undefined where there is no limit. */
   readonly most?: number | undefined;
   readonly show?: (value: number) => string;
+  /** Whether it is as it should be when the limit is reached. */
+  readonly isFullFine?: boolean;
 }) {
   const isLimited = most !== undefined && most > 0;
   const part = isLimited ? Math.min(1, value / most) : 0;
@@ -116,7 +119,7 @@ export function Meter({
         >
           <rect class="back" width="100" height="4" rx="1" />
           <rect
-            class={part >= 1 ? 'bad' : part >= 0.8 ? 'warn' : 'busy'}
+            class={isFullFine || part < 0.8 ? 'busy' : part < 1 ? 'warn' : 'bad'}
             width={part * 100}
             height="4"
             rx="1"

@@ -51,6 +51,7 @@ interface ConfirmProps {
   /** The text of the button that does it. */
   readonly yes: string;
   readonly isDangerous?: boolean;
+  readonly isWide?: boolean;
   /** False while it is not known yet what it would do. */
   readonly isReady?: boolean;
   /** Does it, and says what it did. */
@@ -58,14 +59,23 @@ interface ConfirmProps {
   readonly onClose: (isDone: boolean) => void;
 }
 
-/** Asks before something is done that cannot be undone, or to many at once. */
-export function Confirm({ title, children, yes, isDangerous, isReady = true, work, onClose }: ConfirmProps) {
+/** Asks before something is done: whether, or with what. */
+export function Confirm({
+  title,
+  children,
+  yes,
+  isDangerous = false,
+  isWide = false,
+  isReady = true,
+  work,
+  onClose,
+}: ConfirmProps) {
   const action = useAction();
   const close = (): void => {
     if (!action.isRunning) onClose(false);
   };
   return (
-    <Dialog title={title} onClose={close}>
+    <Dialog title={title} onClose={close} isWide={isWide}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -75,13 +85,7 @@ export function Confirm({ title, children, yes, isDangerous, isReady = true, wor
         }}
       >
         {children}
-        <DialogEnd
-          action={action}
-          onClose={close}
-          yes={yes}
-          isReady={isReady}
-          isDangerous={isDangerous === true}
-        />
+        <DialogEnd action={action} onClose={close} yes={yes} isReady={isReady} isDangerous={isDangerous} />
       </form>
     </Dialog>
   );

@@ -71,7 +71,9 @@ export function FilterBar({ place, fields }: FilterBarProps) {
             kind="quiet"
             onClick={() => {
               setOpen(false);
-              go(href(place.path), 'replace');
+              const query = new URLSearchParams(place.query);
+              for (const { name } of fields) query.delete(name);
+              go(href(place.path, query), 'replace');
             }}
           >
             Clear

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Paged } from '../api/useAsked.ts';
-import { Button, Checkbox, classes, Failure, Loading } from './basics.tsx';
+import { Button, Checkbox, classes, countOf, Failure, Loading } from './basics.tsx';
 
 export interface Column<T> {
   readonly head: string;
@@ -110,11 +110,19 @@ export function Listed<T>({
   readonly empty: ComponentChildren;
   readonly children: (items: readonly T[]) => ComponentChildren;
 }) {
-  const { items, error, more, isLoading, again } = list;
+  const { items, error, more, isLoading, isFurther, again } = list;
   return (
     <>
       {error !== undefined && <Failure error={error} again={again} />}
       {items === undefined && error === undefined && <Loading />}
+      {items !== undefined && isFurther && (
+        <p class="more">
+          The last {countOf(items.length, 'entry', 'entries')} that were loaded, and no new ones.{' '}
+          <Button kind="quiet" onClick={again}>
+            Back to the newest
+          </Button>
+        </p>
+      )}
       {items !== undefined && items.length > 0 && children(items)}
       {items !== undefined && items.length === 0 && more === undefined && empty}
       {items !== undefined && items.length === 0 && more !== undefined && (

@@ -7,7 +7,8 @@ import { parseFeatures, type Features } from './features.ts';
 import { refusedSubmission } from './refusals.ts';
 import { deepestInvoke, isRunId, longestRunId, reservedRunId } from './run.ts';
 import { callTypes } from './callTypes.ts';
-import { stepTypes, type StepIdentity } from './step.ts';
+import type { StepIdentity } from './step.ts';
+import { stepTypes } from './stepTypes.ts';
 
 interface Common {
   /** The endpoint that the client says it is. */

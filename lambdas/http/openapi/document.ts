@@ -102,7 +102,7 @@ const messaging: Api = {
 Every configuration header \`Svc-…\` may also be given as a query parameter named in lower case (\`svc-retries=3\`); the header wins. A name that ends in \`*\` stands for all names that begin so. A deployment may accept more prefixes, which mean the same.
 
 ${refusals}`,
-  routes: routes.filter((route) => route.function !== 'console'),
+  routes,
   securitySchemes: {
     token: {
       type: 'http',

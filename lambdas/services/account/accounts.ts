@@ -4,7 +4,7 @@ import { accountId, type AccountInput } from '../../api/accountShapes.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { isDeleted, limitsOf, newAccount, type Account } from '../../domain/account/account.ts';
-import { secretMark } from '../../domain/account/credentials.ts';
+import { givenTo, secretMark } from '../../domain/account/credentials.ts';
 import { now } from '../../domain/clock.ts';
 import { badField, HttpError, notFound, quote, quoteJson } from '../../domain/httpError.ts';
 import { parseJson } from '../../domain/json.ts';
@@ -14,6 +14,7 @@ import { masterSecret } from '../../stores/account/secrets.ts';
 import { tellRegion } from '../../transport/accountChanges.ts';
 import { logAndContinue } from '../logAndContinue.ts';
 import { retryOnConflict } from '../retryOnConflict.ts';
+import { credentialsFixed } from './signingKeys.ts';
 import { answerOf, busySentence, existingAccount, findAccount } from './replicas.ts';
 
 type AccountRecord = Answer<typeof answers.account>;
@@ -135,9 +136,10 @@ export async function deleteAccount(id: string): Promise<AccountRecord> {
 /**
  * Gives an account new tokens. Its region refuses the old ones from now on.
  *
- * @throws HttpError 404 or 503
+ * @throws HttpError 403 where the token is fixed, 404 or 503
  */
 export async function rotateTokens(id: string): Promise<AccountRecord> {
+  if (givenTo(await masterSecret(), id) !== undefined) throw credentialsFixed();
   const account = await change(id, (before) => ({
     ...notDeleted(before),
     tokenGeneration: before.tokenGeneration + 1,

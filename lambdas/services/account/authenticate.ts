@@ -1,6 +1,7 @@
 import { isServed, type Account } from '../../domain/account/account.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from '../../domain/account/credentials.ts';
 import type { CodeOf } from '../../errorCodes.ts';
+import { givenCredentials } from '../../givenCredentials.ts';
 import { HttpError } from '../../domain/httpError.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import { masterSecret, renewedMasterSecret } from '../../stores/account/secrets.ts';
@@ -28,7 +29,7 @@ export async function authenticate(token: string | undefined): Promise<Caller> {
       'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
     );
   }
-  const parts = readToken(token);
+  const parts = readToken(token, givenCredentials());
   if (parts === undefined)
     throw unauthorized('token_invalid', 'The token is malformed; use it exactly as it was issued.');
 

@@ -1,6 +1,6 @@
 /** A step as the log shows it, and its state. */
 import { shownHeaders, type HeaderLists } from '../../headers.ts';
-import type { StepType } from '../step.ts';
+import type { StepType } from '../stepTypes.ts';
 import type { CallType } from '../callTypes.ts';
 import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
 import type {

@@ -9,6 +9,7 @@ const defaults = {
   region: 'eu-central-1',
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
   pricePerMessage: 0.000_01,
+  dev: false,
   testControl: false,
 };
 
@@ -33,6 +34,7 @@ test('variables change the defaults, and flags win over variables', () => {
     region: 'us-east-1',
     allowedDestinations: [],
     pricePerMessage: 0.5,
+    dev: false,
     testControl: true,
   };
   expect(parseOptions([], variables)).toEqual(fromVariables);
@@ -54,6 +56,7 @@ test('variables change the defaults, and flags win over variables', () => {
     region: 'eu-west-3',
     allowedDestinations: ['a', '10.0.0.0/8'],
     pricePerMessage: 2,
+    dev: false,
     testControl: true,
   });
 });
@@ -63,6 +66,21 @@ test('in memory there is no data directory', () => {
     ...defaults,
     dataDirectory: undefined,
   });
+});
+
+test('in the development mode the port is the one that the published clients look for', () => {
+  const port = (args: readonly string[], variables: Record<string, string>) => {
+    const options = parseOptions(args, variables);
+    return options === 'help' ? undefined : [options.port, options.dev];
+  };
+  expect(port(['--dev'], {})).toEqual([8080, true]);
+  expect(port(['--dev'], { QSTASH_DEV_PORT: '9000' })).toEqual([9000, true]);
+  expect(port(['--dev', '--port', '9002'], { QSTASH_DEV_PORT: '9000', SVC_PORT: '9001' })).toEqual([
+    9002,
+    true,
+  ]);
+  expect(port(['--dev'], { QSTASH_DEV_PORT: '9000', SVC_PORT: '9001' })).toEqual([9001, true]);
+  expect(port([], { QSTASH_DEV_PORT: '9000' })).toEqual([8080, false]);
 });
 
 test('help wins', () => {
