@@ -31,10 +31,7 @@ export function buildConsole(): ReadonlyMap<string, Uint8Array> {
     outdir: join(root, 'console/built'),
     write: false,
     bundle: true,
-    // The cron tools are loaded when a schedule is edited.
-    splitting: true,
     entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
     minify: true,
     format: 'esm',
     platform: 'browser',

@@ -114,13 +114,23 @@ const standing = {
 export const listedMessage = z.object({ ...messageWithoutBody.shape, ...standing });
 export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
 /** A message as `GET /v2/messages/{messageId}?state=ALL` shows it, whether it waits or has ended. */
-export const messageInAnyState = z.object({ ...messageWithoutBody.shape, ...body, ...standing });
+export const messageInAnyState = z.object({
+  ...messageWithoutBody.shape,
+  ...body,
+  ...standing,
+  callbackIds: z
+    .array(messageId)
+    .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),
+  dlqId: z.optional(text('Where it failed: its dead letter, which may have been taken out since.')),
+});
 export const messageAnswer = z.union([message, messageInAnyState]);
 
 export const listedDeadLetter = z.object({
   ...messageWithoutBody.shape,
   dlqId,
   retried: whole('Retries that were made.'),
+  failedAt: time('When the last attempt failed.'),
+  expiresAt: time('Until when it is kept.'),
   responseStatus: whole('Of the last answer; 0 where there was none.'),
   responseHeader: headerLists('Of the last answer.'),
   responseBody: z.optional(

@@ -18,12 +18,6 @@ export class HttpError extends Error {
     this.code = code;
     this.headers = headers;
   }
-
-  /** Adds a sentence to its own. */
-  adding(sentence: string): this {
-    this.message += ` ${sentence}`;
-    return this;
-  }
 }
 
 /** For a header, parameter or field whose value is not allowed; the sentence names it, what is wrong, and what is allowed. */

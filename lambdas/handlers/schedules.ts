@@ -1,6 +1,4 @@
-import { ConfigReader } from '../api/dialect.ts';
 import { badField } from '../domain/httpError.ts';
-import { parseName } from '../domain/names.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
@@ -8,7 +6,12 @@ import { readQuery } from '../http/query.ts';
 import { refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
 import { runSchedule } from '../services/schedule/run.ts';
-import { createSchedule, deleteSchedule, pauseSchedule } from '../services/schedule/schedules.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  deleteSchedule,
+  pauseSchedule,
+} from '../services/schedule/schedules.ts';
 import { explainCron } from '../services/schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
 
@@ -23,7 +26,6 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     const scheduled = await createSchedule(caller.account, {
       ...canonical,
       destination: variable(call, 'schedule'),
-      queueName: new ConfigReader(canonical.prefix, canonical.config).read('queue-name', parseName),
       body: request.body,
       callerIp: request.callerIp,
       host: request.host,
@@ -34,6 +36,10 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     listAnswer(call, await listSchedules(call.caller.account, cursorOf(call))),
   'GET /v2/schedules/{schedule}': async (call) =>
     ok(await getSchedule(call.caller.account, variable(call, 'schedule'))),
+  'PATCH /v2/schedules/{schedule}': async (call) => {
+    const { body, host } = call.request;
+    return ok(await changeSchedule(call.caller.account, variable(call, 'schedule'), { body, host }));
+  },
   'DELETE /v2/schedules/{schedule}': async (call) => {
     await deleteSchedule(call.caller.account, variable(call, 'schedule'));
     return ok({});
@@ -46,11 +52,11 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),
   'POST /v2/schedules/{schedule}/resume': setPaused(false),
   'PATCH /v2/schedules/{schedule}/resume': setPaused(false),
-  'GET /v2/cron': async (call) => {
+  'GET /v2/cron': (call) => {
     const { expression } = readQuery(call, ['expression']);
     if (expression === undefined) {
       throw badField('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
     }
-    return ok(await explainCron(expression));
+    return ok(explainCron(expression));
   },
 });

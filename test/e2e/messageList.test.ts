@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { api, buried, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
 import {
@@ -255,11 +255,43 @@ describe('a message that has ended', () => {
       retried: 0,
     });
     for (const [state, messageId] of Object.entries(byState)) {
-      const { body: _body, ...shown } = z.looseObject({}).parse(await getInAnyState(messageId));
+      const {
+        body: _body,
+        callbackIds,
+        dlqId,
+        ...shown
+      } = z.looseObject({ dlqId: z.optional(z.string()) }).parse(await getInAnyState(messageId));
       expect([shown]).toEqual((await listMessages({ label, state })).messages);
+      expect(callbackIds).toEqual([]);
+      expect(dlqId !== undefined).toBe(state === 'FAILED');
       const { status } = await api('GET', `/v2/messages/${messageId}`);
       expect(status).toBe(['CREATED', 'RETRY'].includes(state) ? 200 : 404);
     }
+  });
+
+  it('names the messages that are its callbacks, and its dead letter', async () => {
+    const told = receiver.inbox();
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(503).end());
+    const messageId = messageIdOf(
+      await publish(failing.url, {
+        headers: {
+          'Svc-Retries': '1',
+          'Svc-Retry-Delay': '0',
+          'Svc-Callback': `${told.url}/each`,
+          'Svc-Failure-Callback': `${told.url}/last`,
+        },
+      }),
+    );
+    const deliveries = await told.received(3);
+    const { callbackIds, dlqId } = z
+      .object({ callbackIds: z.array(z.string()), dlqId: z.string() })
+      .parse(await getInAnyState(messageId));
+    const arrived = deliveries.map(({ headers }) => headers['svc-message-id']);
+    expect([...callbackIds].sort()).toEqual([...arrived].sort());
+    const last = deliveries.find(({ target }) => target.endsWith('/last'));
+    expect(callbackIds.at(-1)).toBe(last?.headers['svc-message-id']);
+    const [deadLetter] = await buried({ messageId }, 1);
+    expect(dlqId).toBe(deadLetter?.dlqId);
   });
 
   it('is delivered, where its cancellation came too late for the attempt in flight', async () => {

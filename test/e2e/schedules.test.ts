@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
@@ -163,6 +163,99 @@ describe('a schedule', () => {
     const body = 'x'.repeat(500_000);
     const id = await create('https://example.com/', { 'Svc-Cron': rarely }, body);
     expect((await request('GET', `/${id}`)).json).toMatchObject({ body });
+  });
+
+  const change = (id: string, body: unknown): Promise<Answer> =>
+    call(`/v2/schedules/${id}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${service.token}` },
+      body: JSON.stringify(body),
+    });
+
+  it('is changed in what a request names, and keeps the rest', async () => {
+    const id = await create(
+      'https://user:secret@example.com/hook',
+      {
+        'Svc-Cron': rarely,
+        'Content-Type': 'text/plain',
+        'Svc-Redact-Fields': 'body,header[x-key]',
+        'Svc-Forward-X-Key': 'secret',
+        'Svc-Forward-X-Tenant': 'acme',
+        'Svc-Label': 'nightly',
+        'Svc-Delay': '90s',
+        'Svc-Callback': 'https://user:secret@example.com/callback',
+      },
+      'secret',
+    );
+    const settings = z.looseObject({ createdAt: z.number(), header: z.record(z.string(), z.unknown()) });
+    const before = settings.parse((await request('GET', `/${id}`)).json);
+    expect((await change(id, { headers: { 'Svc-Cron': '0 1 * * *', 'Svc-Retries': '2' } })).json).toEqual({
+      scheduleId: id,
+    });
+    const after = settings.parse((await request('GET', `/${id}`)).json);
+    expect(after).toEqual({
+      ...before,
+      cron: '0 1 * * *',
+      retries: 2,
+      nextScheduleTime: after['nextScheduleTime'],
+    });
+
+    const headers = {
+      'Svc-Label': '',
+      'Svc-Delay': '',
+      'Svc-Forward-X-Tenant': '',
+      'Content-Type': 'text/csv',
+    };
+    await change(id, { destination: 'https://example.com/other', body: 'a,b', headers });
+    const { label: _, labels: __, delay: ___, ...rest } = after;
+    const last = settings.parse((await request('GET', `/${id}`)).json);
+    expect(last).toEqual({
+      ...rest,
+      destination: 'https://example.com/other',
+      header: { 'X-Key': before.header['X-Key'], 'Content-Type': ['text/csv'] },
+      body: last['body'],
+      nextScheduleTime: last['nextScheduleTime'],
+    });
+    expect(last['body']).toMatch(/^REDACTED:/);
+    expect(last['body']).not.toBe(before['body']);
+  });
+
+  it('loses nothing to changes that are made at once', async () => {
+    const body = randomBytes(3_000).toString('base64');
+    const id = await create('https://example.com/', { 'Svc-Cron': rarely }, body);
+    const changes = [
+      { 'Svc-Cron': '0 2 * * *' },
+      { 'Svc-Retries': '1' },
+      { 'Svc-Label': 'changed' },
+      { 'Svc-Forward-X-Tenant': 'acme' },
+    ];
+    const answers = await Promise.all(changes.map((headers) => change(id, { headers })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect((await request('GET', `/${id}`)).json).toMatchObject({
+      cron: '0 2 * * *',
+      retries: 1,
+      label: 'changed',
+      header: { 'X-Tenant': ['acme'] },
+      body,
+    });
+  });
+
+  it.each<[body: unknown, status: number, says: RegExp]>([
+    ['text', 400, /^The body: .*; allowed is \{"destination"/],
+    [{ cron: '0 1 * * *' }, 400, /^cron: .*; allowed is/],
+    [{ headers: { 'Svc-Cron': '61 * * * *' } }, 400, /minute/],
+    [{ headers: { 'Svc-Cron': '' } }, 400, /^Svc-Cron is missing/],
+    [{ headers: { 'Svc-Schedule-Id': 'other' } }, 400, /^headers.Svc-Schedule-Id is given/],
+    [{ headers: { 'Svc-Retries': '999' } }, 412, /max_retries/],
+    [{ destination: 'http://10.0.0.1/' }, 403, /^The destination is/],
+    [{ destination: 'nobody' }, 404, /^There is no URL group "nobody"/],
+  ])('stays as it is where the change %j is refused', async (body, status, says) => {
+    const id = await create('https://example.com/', { 'Svc-Cron': rarely });
+    const before = await request('GET', `/${id}`);
+    const answer = await change(id, body);
+    expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringMatching(says)]);
+    expect((await request('GET', `/${id}`)).json).toEqual(before.json);
+    expect((await change(unique('nobody'), {})).status).toBe(404);
   });
 
   it('ends when it is deleted', async () => {
@@ -379,6 +472,51 @@ describe.runIf(service.target === 'local')('time', () => {
     await remove(id);
     await stage.advance(3 * minuteMs);
     expect(inbox.deliveries).toHaveLength(3);
+  });
+
+  it('fires what a schedule was changed to, with all that answers do not show of it', async () => {
+    const callbacks = receiver.inbox();
+    const inbox = receiver.inbox();
+    const body = Buffer.from([0, 255, 254, 1]);
+    const authorization = `Bearer ${stage.token}`;
+    const { origin, pathname } = new URL(inbox.url);
+    const made = await call(
+      `/v2/schedules/${origin.replace('//', '//user:secret@')}/elsewhere`,
+      {
+        method: 'POST',
+        body,
+        headers: {
+          authorization,
+          'Upstash-Cron': '0 0 1 1 *',
+          'Upstash-Forward-X-Key': 'secret',
+          'Upstash-Redact-Fields': 'body,headers',
+          'Upstash-Callback': callbacks.url.replace('//', '//user:secret@'),
+          'Upstash-Callback-Forward-X-Trace': '7',
+        },
+      },
+      stage.url,
+    );
+    const id = scheduleIdOf(made);
+    const change = {
+      destination: `${origin}${pathname}`,
+      headers: { 'Svc-Cron': '* * * * *', 'Svc-Forward-X-Tenant': 'acme' },
+    };
+    const init = { method: 'PATCH', headers: { authorization }, body: JSON.stringify(change) };
+    expect((await call(`/v2/schedules/${id}`, init, stage.url)).status).toBe(200);
+    await stage.advance(minuteMs);
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body).toEqual(body);
+    expect(delivery?.headers).toMatchObject({
+      'upstash-schedule-id': id,
+      'x-key': 'secret',
+      'x-tenant': 'acme',
+    });
+    const [callback] = await callbacks.received(1);
+    expect(callback?.headers).toMatchObject({
+      authorization: `Basic ${Buffer.from('user:secret').toString('base64')}`,
+      'x-trace': '7',
+    });
+    await remove(id);
   });
 
   it('fires what a schedule was overwritten with, and no more what it was', async () => {

@@ -18,9 +18,12 @@ export interface Asked<T> {
 /** What changes on its own is asked for this often while the page is seen. */
 export const oftenMs = 3_000;
 
+/** The page asks for at most a tenth of the time. */
+const restFactor = 9;
+
 /**
- * Asks for something, again when the request changes, and every few seconds where `everyMs` says so. Nothing is asked while the
- * page is hidden.
+ * Asks for something, again when the request changes, and every few seconds where `everyMs` says so; less often where answers
+ * take long, because those read much. Nothing is asked while the page is hidden.
  *
  * @param request undefined to ask for nothing yet; requests are compared by their content
  * @param everyMs 0 or undefined for once only
@@ -50,6 +53,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const once = async (): Promise<void> => {
+      const begun = performance.now();
       try {
         const page = await askForPage(shape, { ...request, signal: ending.signal });
         if (!ending.signal.aborted) setState({ key, ...page });
@@ -57,7 +61,10 @@ export function useAsked<Shape extends z.ZodMiniType>(
         if (ending.signal.aborted) return;
         setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
       }
-      if (everyMs > 0 && !ending.signal.aborted) timer = setTimeout(whenSeen, everyMs);
+      if (everyMs > 0 && !ending.signal.aborted) {
+        const pauseMs = Math.max(everyMs, restFactor * (performance.now() - begun));
+        timer = setTimeout(whenSeen, pauseMs);
+      }
     };
     const whenSeen = (): void => {
       if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
@@ -87,8 +94,10 @@ export interface Paged<T> {
   /** Loads the next page; undefined at the end. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
-  /** Whether further pages were loaded: then new entries do not appear, and of very many the first are gone. */
+  /** Whether further pages were loaded: then new entries do not appear. */
   readonly isFurther: boolean;
+  /** Entries before those that are shown. */
+  readonly skipped: number;
   /** Begins again with the first page. */
   readonly again: () => void;
 }
@@ -98,7 +107,7 @@ const mostShown = 1_000;
 
 /**
  * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
- * page was loaded: entries that somebody reads do not move. Of very many entries the last to be loaded are shown.
+ * page was loaded: entries that somebody reads do not move. Of very many the next page takes the place of those before it.
  *
  * @param itemsOf a page's entries
  */
@@ -112,6 +121,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const [loaded, setLoaded] = useState<{
     readonly key: string;
     readonly items: readonly T[];
+    readonly skipped: number;
     readonly cursor: string | undefined;
   }>();
   const [failure, setFailure] = useState<string>();
@@ -127,8 +137,14 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     setFailure(undefined);
     try {
       const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
-      const all = [...(items ?? []), ...itemsOf(page.answer)];
-      setLoaded({ key, items: all.slice(-mostShown), cursor: page.cursor });
+      const [before, next] = [items ?? [], itemsOf(page.answer)];
+      const isFull = before.length + next.length > mostShown;
+      setLoaded({
+        key,
+        items: isFull ? next : [...before, ...next],
+        skipped: (own?.skipped ?? 0) + (isFull ? before.length : 0),
+        cursor: page.cursor,
+      });
     } catch (error) {
       setFailure(sentenceOf(error));
     }
@@ -141,6 +157,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     isLoading:
       isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
     isFurther: own !== undefined,
+    skipped: own?.skipped ?? 0,
     again: () => {
       setLoaded(undefined);
       first.again();

@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import { ownStats } from '../../../lambdas/api/answers.ts';
 import { Access } from '../access.ts';
 import { useAsked } from '../api/useAsked.ts';
-import { href, usePlace } from '../place.ts';
-import { apis, signOut, useSession, type Api } from '../session.ts';
+import { href, usePlace, type Place } from '../place.ts';
+import { apis, signOut, useSession, type Api, type Session } from '../session.ts';
 import { Button, ButtonLink, classes, Empty, Failure, Loading, Page } from '../ui/basics.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { screens, type Screen } from './screens.tsx';
@@ -25,26 +25,51 @@ export function App() {
       {session[api] === undefined ? (
         <SignIn key={api} api={api} />
       ) : (
-        <div class="frame">
-          <a class="skip" href="#screen">
-            Skip to the content
-          </a>
-          <Navigation current={current} isSignedIn={(one) => session[one] !== undefined} />
-          <Main key={`${current?.path} ${place.path[1] ?? ''}`}>
-            {current === undefined ? (
-              <NoSuchScreen />
-            ) : api === 'messaging' ? (
-              <WithAccess>
-                <current.Screen place={place} />
-              </WithAccess>
-            ) : (
-              <current.Screen place={place} />
-            )}
-          </Main>
-        </div>
+        <Frame key={session.messaging} session={session} current={current} place={place} />
       )}
       <Toasts />
     </>
+  );
+}
+
+interface FrameProps {
+  readonly session: Session;
+  readonly current: Screen | undefined;
+  readonly place: Place;
+}
+
+function Frame({ session, current, place }: FrameProps) {
+  // What the token may do is known before a screen is shown.
+  const { answer, error, again } = useAsked(
+    ownStats,
+    session.messaging === undefined ? undefined : { path: 'v2/stats' },
+  );
+  return (
+    <div class="frame">
+      <a class="skip" href="#screen">
+        Skip to the content
+      </a>
+      <Navigation
+        current={current}
+        access={answer?.access}
+        isSignedIn={(one) => session[one] !== undefined}
+      />
+      <Main key={`${current?.path} ${place.path[1] ?? ''}`}>
+        {current === undefined ? (
+          <NoSuchScreen />
+        ) : current.api === 'management' ? (
+          <current.Screen place={place} />
+        ) : answer !== undefined ? (
+          <Access.Provider value={answer.access}>
+            <current.Screen place={place} />
+          </Access.Provider>
+        ) : error !== undefined ? (
+          <Failure error={error} again={again} />
+        ) : (
+          <Loading />
+        )}
+      </Main>
+    </div>
   );
 }
 
@@ -64,14 +89,6 @@ function Main({ children }: { readonly children: preact.ComponentChildren }) {
   );
 }
 
-/** Finds out what the token may do before a screen is shown. */
-function WithAccess({ children }: { readonly children: preact.ComponentChildren }) {
-  const { answer, error, again } = useAsked(ownStats, { path: 'v2/stats' });
-  if (answer === undefined)
-    return error === undefined ? <Loading /> : <Failure error={error} again={again} />;
-  return <Access.Provider value={answer.access}>{children}</Access.Provider>;
-}
-
 function NoSuchScreen() {
   return (
     <Page title="Not found">
@@ -84,11 +101,15 @@ function NoSuchScreen() {
 
 interface NavigationProps {
   readonly current: Screen | undefined;
+  /** What the token may do; undefined until it is known. */
+  readonly access: 'read' | 'write' | undefined;
   readonly isSignedIn: (api: Api) => boolean;
 }
 
-function Navigation({ current, isSignedIn }: NavigationProps) {
-  const shown = screens.filter(({ api, isHidden }) => apis.includes(api) && isHidden !== true);
+function Navigation({ current, access, isSignedIn }: NavigationProps) {
+  const shown = screens.filter(
+    ({ api, changes }) => apis.includes(api) && !(changes === true && access === 'read'),
+  );
   return (
     <nav class="navigation" aria-label="Screens">
       <p class="brand">Console</p>

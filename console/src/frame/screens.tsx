@@ -21,15 +21,15 @@ export interface Screen {
   readonly api: Api;
   /** Gets the whole place: what follows its first segment, and the query, are the screen's own. */
   readonly Screen: FunctionComponent<{ readonly place: Place }>;
-  /** Not in the navigation. */
-  readonly isHidden?: boolean;
+  /** For tokens that may change something only. */
+  readonly changes?: boolean;
 }
 
 export const screens: readonly Screen[] = [
   { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview },
   { path: 'messages', name: 'Messages', api: 'messaging', Screen: Messages },
   { path: 'dead-letters', name: 'Dead letters', api: 'messaging', Screen: DeadLetters },
-  { path: 'publish', name: 'Publish', api: 'messaging', Screen: Publish },
+  { path: 'publish', name: 'Publish', api: 'messaging', Screen: Publish, changes: true },
   { path: 'schedules', name: 'Schedules', api: 'messaging', Screen: Schedules },
   { path: 'url-groups', name: 'URL groups', api: 'messaging', Screen: UrlGroups },
   { path: 'queues', name: 'Queues', api: 'messaging', Screen: Queues },

@@ -41,6 +41,8 @@ interface OpensProps {
   readonly name: ComponentChildren;
   readonly kind?: 'plain' | 'main' | 'quiet';
   readonly label?: string | undefined;
+  /** Whether there is nothing to do. A dialogue that is open stays. */
+  readonly isHidden?: boolean;
   /** Runs when the dialogue has done what it is for. */
   readonly then?: () => void;
   /** Makes the dialogue. */
@@ -48,19 +50,21 @@ interface OpensProps {
 }
 
 /** A button that opens a dialogue. */
-export function Opens({ name, kind = 'plain', label, then, children }: OpensProps) {
+export function Opens({ name, kind = 'plain', label, isHidden, then, children }: OpensProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button
-        kind={kind}
-        aria-label={label}
-        onClick={() => {
-          setOpen(true);
-        }}
-      >
-        {name}
-      </Button>
+      {isHidden !== true && (
+        <Button
+          kind={kind}
+          aria-label={label}
+          onClick={() => {
+            setOpen(true);
+          }}
+        >
+          {name}
+        </Button>
+      )}
       {isOpen &&
         children((isDone) => {
           setOpen(false);

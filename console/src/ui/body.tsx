@@ -1,11 +1,13 @@
 /** Bodies and headers of messages and of answers. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { bytesOf, textOf } from './base64.ts';
 import { bytes, Copy } from './basics.tsx';
+import { isRedacted } from './redacted.ts';
 
 interface BodyProps {
   /** Text, where the body is UTF-8 text. */
   readonly text?: string | undefined;
-  /** Base64, where it is not. */
+  /** Base64, where it is not, or is too long for an answer as such. */
   readonly base64?: string | undefined;
   /** As in `Content-Type`. */
   readonly type?: string | undefined;
@@ -16,26 +18,21 @@ interface BodyProps {
 /** More characters than these are shown on demand only: a page with megabytes of text is slow. */
 const shownAtFirst = 20_000;
 
-/** A redacted body is the word and a hash. */
-const isRedacted = (text: string): boolean => text.startsWith('REDACTED:');
-
-const bytesOfBase64 = (base64: string): number =>
-  Math.floor((base64.length * 3) / 4) - (base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0);
-
 /** A body: JSON is laid out, other text is shown as it is, and of anything else the size and the type. */
-export function Body({ text, base64, type, label }: BodyProps) {
+export function Body({ text: given, base64, type, label }: BodyProps) {
   const [isWhole, setWhole] = useState(false);
-  if (base64 !== undefined) {
+  const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
+  const shown = useMemo(() => laidOut(text ?? ''), [text]);
+  if (base64 !== undefined && text === undefined) {
     return (
       <p class="binary">
-        {bytes(bytesOfBase64(base64))} of {type ?? 'unknown type'}, not shown: it is no text.{' '}
+        {bytes(bytesOf(base64).length)} of {type ?? 'unknown type'}, not shown: it is no text.{' '}
         <Copy text={base64}>Copy as base64</Copy>
       </p>
     );
   }
   if (text === undefined || text === '') return <p class="hint">Empty.</p>;
   if (isRedacted(text)) return <Redacted text={text} />;
-  const shown = laidOut(text);
   const isCut = !isWhole && shown.length > shownAtFirst;
   return (
     <div class="body">

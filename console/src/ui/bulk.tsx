@@ -1,10 +1,11 @@
-/** A change of all that match the filters of a list. It says first how many they are. */
+/** A change of many: of all that match the filters of a list, or of those that are selected. It says first how many they are. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../lambdas/api/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
-import { countOf } from './basics.tsx';
+import { count as shown, countOf } from './basics.tsx';
 import { Confirm } from './dialog.tsx';
+import { showToast } from './toast.tsx';
 
 interface BulkProps {
   /** Names the change: `Resume`. */
@@ -16,33 +17,62 @@ interface BulkProps {
   /** The path at which the API counts them, and the query that selects them. */
   readonly path: string;
   readonly query: URLSearchParams;
+  /** How many they are, where that is known; then they are not counted. */
+  readonly known?: number | undefined;
   readonly isDangerous?: boolean;
   /** Says what will happen. */
   readonly children: ComponentChildren;
-  /** Makes the change part by part, and tells how many each part was. */
+  /** Makes the change part by part, and tells how many each part was. It can be stopped after each part. */
   readonly work: (query: URLSearchParams) => AsyncIterable<number>;
+  /** The address of what was made of them. */
+  readonly linkOf?: () => string | undefined;
   readonly onClose: (isDone: boolean) => void;
 }
 
-export function Bulk({ verb, done, noun, path, query, isDangerous = false, work, ...props }: BulkProps) {
+export function Bulk({ verb, done, noun, path, query, known, isDangerous = false, ...props }: BulkProps) {
   // What comes after it was counted is left alone.
   const [selected] = useState(() => upToNow(query));
-  const { count, isOver, error } = useCount(path, selected);
-  const number = countOf(count, noun);
+  const { count, isOver = false, error } = useCount(path, selected, known);
+  const [changed, setChanged] = useState<number>();
+  const isStopped = useRef(false);
+  const number = `${isOver ? '' : 'more than '}${countOf(count, noun)}`;
+  const isKnown = isOver || count > 0;
+  const work = async (): Promise<undefined> => {
+    let sum = 0;
+    isStopped.current = false;
+    setChanged(sum);
+    for await (const some of props.work(selected)) {
+      sum += some;
+      setChanged(sum);
+      if (isStopped.current) break;
+    }
+    let text = `${countOf(sum, noun)} ${done}`;
+    if (isStopped.current) text += '; it was stopped then';
+    else if (isOver && sum < count) text += `, ${shown(count - sum)} not`;
+    showToast(`${text}.`, 'done', props.linkOf?.());
+  };
   return (
     <Confirm
-      title={`${verb} ${isOver || error !== undefined ? number : `… (${number} so far)`}?`}
-      yes={`${verb} ${number}`}
+      title={isKnown ? `${verb} ${number}?` : `${verb} …`}
+      yes={isKnown ? `${verb} ${number}` : verb}
       isDangerous={isDangerous}
-      isReady={isOver && count > 0}
-      onClose={props.onClose}
-      work={async () => {
-        let changed = 0;
-        for await (const some of work(selected)) changed += some;
-        return `${countOf(changed, noun)} ${done}.`;
+      isReady={count > 0}
+      onStop={() => {
+        isStopped.current = true;
       }}
+      onClose={props.onClose}
+      work={work}
     >
-      {props.children}
+      {changed === undefined ? (
+        props.children
+      ) : (
+        <div role="status">
+          <progress aria-label="Progress" value={changed} max={Math.max(count, changed)} />
+          <p>
+            {shown(changed)} of {number} {done}
+          </p>
+        </div>
+      )}
       {error !== undefined && (
         <p class="wrong" role="alert">
           {error}
@@ -65,9 +95,12 @@ interface Count {
   readonly error?: string;
 }
 
-function useCount(path: string, query: URLSearchParams): Count {
-  const [state, setState] = useState<Count>({ count: 0 });
+function useCount(path: string, query: URLSearchParams, known: number | undefined): Count {
+  const [state, setState] = useState<Count>(
+    known === undefined ? { count: 0 } : { count: known, isOver: true },
+  );
   useEffect(() => {
+    if (known !== undefined) return undefined;
     const ending = new AbortController();
     const countAll = async (): Promise<void> => {
       let count = 0;

@@ -54,8 +54,10 @@ interface ConfirmProps {
   readonly isWide?: boolean;
   /** False while it is not known yet what it would do. */
   readonly isReady?: boolean;
-  /** Does it, and says what it did. */
-  readonly work: () => Promise<string>;
+  /** Does it, and says what it did; undefined where it has said so. */
+  readonly work: () => Promise<string | undefined>;
+  /** Ends the work before it is done, where that can be. */
+  readonly onStop?: () => void;
   readonly onClose: (isDone: boolean) => void;
 }
 
@@ -68,11 +70,13 @@ export function Confirm({
   isWide = false,
   isReady = true,
   work,
+  onStop,
   onClose,
 }: ConfirmProps) {
   const action = useAction();
   const close = (): void => {
-    if (!action.isRunning) onClose(false);
+    if (action.isRunning) onStop?.();
+    else onClose(false);
   };
   return (
     <Dialog title={title} onClose={close} isWide={isWide}>
@@ -85,7 +89,14 @@ export function Confirm({
         }}
       >
         {children}
-        <DialogEnd action={action} onClose={close} yes={yes} isReady={isReady} isDangerous={isDangerous} />
+        <DialogEnd
+          action={action}
+          onClose={close}
+          yes={yes}
+          isReady={isReady}
+          isDangerous={isDangerous}
+          isStoppable={onStop !== undefined}
+        />
       </form>
     </Dialog>
   );
@@ -97,10 +108,22 @@ interface DialogEndProps {
   readonly yes: string;
   readonly isReady?: boolean;
   readonly isDangerous?: boolean;
+  /** Whether to close the dialogue while it runs is to stop it. */
+  readonly isStoppable?: boolean;
 }
 
+/** Beside “Cancel 3 messages” the button “Cancel” would say the same. */
+const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
+
 /** The end of a dialogue's form: why it failed, and its two buttons. */
-export function DialogEnd({ action, onClose, yes, isReady = true, isDangerous = false }: DialogEndProps) {
+export function DialogEnd({
+  action,
+  onClose,
+  yes,
+  isReady = true,
+  isDangerous = false,
+  isStoppable = false,
+}: DialogEndProps) {
   return (
     <>
       {action.error !== undefined && (
@@ -109,8 +132,8 @@ export function DialogEnd({ action, onClose, yes, isReady = true, isDangerous = 
         </p>
       )}
       <footer class="dialog-end">
-        <Button onClick={onClose} disabled={action.isRunning}>
-          Cancel
+        <Button onClick={onClose} disabled={action.isRunning && !isStoppable}>
+          {action.isRunning && isStoppable ? 'Stop' : backFrom(yes)}
         </Button>
         <Button
           type="submit"

@@ -8,11 +8,11 @@ export const toLines = (headers: HeaderLists): string =>
     .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
     .join('\n');
 
-/** @throws Error with a sentence for people, where a line is no header */
+/** @throws Error with a sentence for people, where a line is no header: a browser sends none whose name is another */
 export const fromLines = (text: string): readonly Header[] =>
   text.split('\n').flatMap((line): readonly Header[] => {
     if (line.trim() === '') return [];
-    const [, name, value] = /^\s*([^\s:]+)\s*:(.*)$/.exec(line) ?? [];
+    const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+)\s*:(.*)$/i.exec(line) ?? [];
     if (name === undefined || value === undefined) {
       throw new Error(`“${line.trim()}” is no header; write “Name: value”.`);
     }

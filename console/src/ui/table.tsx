@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { Paged } from '../api/useAsked.ts';
-import { Button, Checkbox, classes, countOf, Failure, Loading } from './basics.tsx';
+import { Button, Checkbox, classes, count, Failure, Loading } from './basics.tsx';
 
 export interface Column<T> {
   readonly head: string;
@@ -110,14 +111,18 @@ export function Listed<T>({
   readonly empty: ComponentChildren;
   readonly children: (items: readonly T[]) => ComponentChildren;
 }) {
-  const { items, error, more, isLoading, isFurther, again } = list;
+  const { items, error, more, isLoading, isFurther, skipped, again } = list;
+  // Where others take the place of those that were read, they are read from their beginning.
+  useEffect(() => {
+    if (skipped > 0) scrollTo(0, 0);
+  }, [skipped]);
   return (
     <>
       {error !== undefined && <Failure error={error} again={again} />}
       {items === undefined && error === undefined && <Loading />}
       {items !== undefined && isFurther && (
         <p class="more">
-          The last {countOf(items.length, 'entry', 'entries')} that were loaded, and no new ones.{' '}
+          Entries {count(skipped + 1)} to {count(skipped + items.length)}. New ones are not shown.{' '}
           <Button kind="quiet" onClick={again}>
             Back to the newest
           </Button>

@@ -1,5 +1,5 @@
 /** Times in the viewer's zone: how far away they are, and exactly when on hover. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 const exact = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
@@ -14,10 +14,21 @@ const short = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 
+const toMinute = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+
 /** A moment in Unix milliseconds, exactly, in the viewer's zone. */
 export const exactTime = (ms: number): string => exact.format(ms);
 /** The same without its year and its zone. */
 export const shortTime = (ms: number): string => short.format(ms);
+
+/** The same to the minute. */
+export const timeToMinute = (ms: number): string => toMinute.format(ms);
 
 /** Beyond this, `Date` and its formats have no answer: a moment that far away is a mistake of the service's clock. */
 const latest = 8.64e15;
@@ -52,36 +63,45 @@ export function away(ms: number, from: number): string {
   return ms > from ? `in ${text}` : `${text} ago`;
 }
 
-/** The present, every second: all times of a page change together. */
+/** Are told the present every second: all times of a page change together. */
 const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
-export function useNow(): number {
-  const [now, setNow] = useState(Date.now);
+/** What follows from the present, in Unix milliseconds. Only what changes is drawn again: a page may have a thousand times. */
+function useOfNow<T extends string | number>(at: (now: number) => T): T {
+  const [, setValue] = useState(() => at(Date.now()));
+  const latest = useRef(at);
+  latest.current = at;
   useEffect(() => {
-    listeners.add(setNow);
+    const tell = (now: number): void => {
+      setValue(latest.current(now));
+    };
+    listeners.add(tell);
     ticking ??= setInterval(() => {
-      const time = Date.now();
-      for (const tell of listeners) tell(time);
+      const now = Date.now();
+      for (const tell of listeners) tell(now);
     }, secondMs);
     return () => {
-      listeners.delete(setNow);
-      if (listeners.size === 0) {
-        clearInterval(ticking);
-        ticking = undefined;
-      }
+      listeners.delete(tell);
+      if (listeners.size > 0) return;
+      clearInterval(ticking);
+      ticking = undefined;
     };
   }, []);
-  return now;
+  return at(Date.now());
 }
 
-/** @param at Unix milliseconds */
+/** The present in Unix milliseconds, every second. */
+export const useNow = (): number => useOfNow((now) => now);
+
+/** @param at Unix milliseconds; NaN for never */
 export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {
-  const now = useNow();
-  if (!(Math.abs(at) <= latest)) return <span>never</span>;
+  const isKnown = Math.abs(at) <= latest;
+  const text = useOfNow((now) => (isKnown ? (isExact ? shortTime(at) : away(at, now)) : 'never'));
+  if (!isKnown) return <span>{text}</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={exactTime(at)}>
-      {isExact ? shortTime(at) : away(at, now)}
+      {text}
     </time>
   );
 }

@@ -4,6 +4,8 @@ interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: 'done' | 'failure';
+  /** The address of what it is about. */
+  readonly link?: string | undefined;
 }
 
 /** Long enough to read two sentences, in milliseconds. */
@@ -21,9 +23,9 @@ const set = (changed: readonly Toast[]): void => {
 };
 
 /** Shows a sentence for some seconds. Screen readers read it out. */
-export function showToast(text: string, kind: Toast['kind'] = 'done'): void {
+export function showToast(text: string, kind: Toast['kind'] = 'done', link?: string): void {
   const id = (count += 1);
-  set([...toasts, { id, text, kind }].slice(-mostShown));
+  set([...toasts, { id, text, kind, link }].slice(-mostShown));
   setTimeout(() => {
     set(toasts.filter((toast) => toast.id !== id));
   }, shownMs);
@@ -41,9 +43,9 @@ export function Toasts() {
   }, []);
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {toasts.map(({ id, text, kind }) => (
+      {toasts.map(({ id, text, kind, link }) => (
         <p key={id} class={`toast ${kind}`}>
-          {text}
+          {text} {link !== undefined && <a href={link}>Show</a>}
         </p>
       ))}
     </div>

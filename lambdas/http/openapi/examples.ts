@@ -1,5 +1,6 @@
 /** Values that the description shows. The compiler checks them against what the service answers. */
 import { limitsOf } from '../../domain/account/account.ts';
+import { dayMs } from '../../domain/clock.ts';
 import type { Shown } from './schemas.ts';
 
 export const messageId = 'msg_01KDVDNA00M3A9X2C4D6F8GHJK';
@@ -43,7 +44,11 @@ export const message: Shown<'Message'> = {
 const { body, ...messageWithoutBody } = message;
 const listedMessage: Shown<'ListedMessage'> = { ...messageWithoutBody, state: 'CREATED' };
 
-export const messageInAnyState: Shown<'MessageInAnyState'> = { ...listedMessage, body };
+export const messageInAnyState: Shown<'MessageInAnyState'> = {
+  ...listedMessage,
+  body,
+  callbackIds: [],
+};
 
 export const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   messageId,
@@ -53,6 +58,8 @@ export const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   createdAt: start,
   dlqId,
   retried: 3,
+  failedAt: start + 90_000,
+  expiresAt: start + 7 * dayMs,
   responseStatus: 503,
   responseHeader: { 'Content-Type': ['text/plain'] },
   responseBody: 'The database is away.',

@@ -10,6 +10,7 @@ import {
   longestBatch,
   queueSettings,
   removedEndpoints,
+  scheduleChange,
 } from '../../api/requests.ts';
 import * as workflows from '../../api/workflowAnswers.ts';
 import { runsToCancel, triggerItem } from '../../api/workflowRequests.ts';
@@ -59,6 +60,7 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   Scheduled: answers.scheduled,
+  ScheduleChange: scheduleChange,
   ExplainedCron: answers.explainedCron,
   TriggerItem: triggerItem,
   TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),

@@ -39,13 +39,15 @@ export const noSuchDeadLetter = (dlqId: string): Error =>
  * @param responseBody as much of the last answer's body as was read
  */
 const deadLetterRecord = (
-  { dlqId, message, responseStatus, responseHeaders, error, retried }: DeadLetter,
+  { dlqId, message, responseStatus, responseHeaders, error, retried, failedAt, expiresAt }: DeadLetter,
   responseBody: Uint8Array = new Uint8Array(),
   bodies: ShownAs = 'text',
 ): Answer<typeof answers.listedDeadLetter> => ({
   ...messageRecord(message),
   dlqId,
   retried,
+  failedAt,
+  expiresAt,
   ...responseRecord({ status: responseStatus, headers: responseHeaders, body: responseBody, error }, bodies),
 });
 

@@ -83,7 +83,8 @@ export async function retryDeadLetters(
       else if (typeof outcome === 'object') responses.push(outcome);
     }
     if (refusal === undefined) return;
-    throw refusal.adding(`Sent again before that: ${responses.length} dead letters.`);
+    refusal.message += ` Sent again before that: ${responses.length} dead letters.`;
+    throw refusal;
   });
   return { cursor, responses };
 }

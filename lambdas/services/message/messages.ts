@@ -17,6 +17,7 @@ import { endMessage } from '../../stores/message/messages.ts';
 import type { LastAttempt } from '../../stores/message/rows.ts';
 import { isNewer, shardsOf, type Ordered, type Range } from '../../stores/shards.ts';
 import { isFarFrom, withdrawFar } from '../../transport/work.ts';
+import { callbackIdsOf, dlqIdOf } from '../delivery/consequenceIds.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
 import { countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../pages.ts';
 import { loadAccepted, loadKeptBody } from './kept.ts';
@@ -56,12 +57,17 @@ export async function getMessageInAnyState(
   messageId: string,
 ): Promise<Answer<typeof answers.messageInAnyState>> {
   const history = await loadAccepted(account, messageId);
-  const { message } = history;
+  const { message, attempts } = history;
+  const last = attempts.at(-1);
   const body = await loadKeptBody(history);
   return fitting((bodies) => ({
     ...messageRecord(message),
     ...(body && bodyRecord(body, message.redaction, bodies)),
     ...standingRecord(history),
+    callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
+    // The dead letter of a run is not that of a message.
+    dlqId:
+      last?.state === 'FAILED' && message.workflow === undefined ? dlqIdOf(history, last.number) : undefined,
   }));
 }
 

@@ -2,6 +2,7 @@ import type { Answer } from '../../api/answers.ts';
 import type { explainedCron } from '../../api/answers.ts';
 import { now } from '../../domain/clock.ts';
 import { fires, parseCron } from '../../domain/schedule/cron.ts';
+import { inWords } from '../../domain/schedule/cronWords.ts';
 
 /** So many of the next fires are shown. */
 const shownFires = 5;
@@ -11,14 +12,12 @@ const shownFires = 5;
  *
  * @throws HttpError 400 as for `Svc-Cron`
  */
-export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
+export function explainCron(given: string): Answer<typeof explainedCron> {
   const cron = parseCron('expression', given);
-  // Only this needs the library: a cold start does without it.
-  const { default: words } = await import('cronstrue');
   return {
     cron: cron.text,
     timezone: cron.timezone,
-    description: `${words.toString(cron.fields, { use24HourTimeFormat: true })}.`,
+    description: inWords(cron.fields),
     nextFires: [...take(fires(cron, now()), shownFires)],
   };
 }

@@ -3,7 +3,7 @@ import { limitsOf, type Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { now } from '../../domain/clock.ts';
-import { parseUrl, refuseUnsafe } from '../../domain/delivery/destination.ts';
+import { badDestination, parseUrl, refuseUnsafe } from '../../domain/delivery/destination.ts';
 import { canonicalize } from '../../api/dialect.ts';
 import { readHeaders, headerName } from '../../domain/headers.ts';
 import { badField, badRequest, type HttpError, notFound, overLimit, quote } from '../../domain/httpError.ts';
@@ -121,10 +121,7 @@ async function readEndpoints(request: GroupRequest): Promise<readonly Endpoint[]
     const field = `endpoints.${index}.url`;
     const parsed = parseUrl(field, url);
     if (parsed.length > longestEndpointUrl) {
-      throw badRequest(
-        'destination_invalid',
-        `${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`,
-      );
+      throw badDestination(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
     }
     refuseUnsafe(field, parsed, rules);
     const isTwice = endpoints.some(

@@ -92,7 +92,7 @@ function listedRecord(
   response: KeptResponse,
   bodies: ShownAs = 'text',
 ): Listed {
-  const { dlqId, message, workflow, retried } = deadLetter;
+  const { dlqId, message, workflow, retried, failedAt, expiresAt } = deadLetter;
   const start = shown.started?.start;
   const redaction = redactionOf(deadLetter, shown);
   const record = messageRecord(message);
@@ -102,6 +102,8 @@ function listedRecord(
     failureCallback: start?.failureCallback && shownUrl(start.failureCallback.url),
     dlqId,
     retried,
+    failedAt,
+    expiresAt,
     ...answerRecord(response, redaction, bodies),
     workflowRunId: workflow.runId,
     workflowCreatedAt: workflow.createdAt,

@@ -126,7 +126,8 @@ async function rerunAll(
       else if (typeof outcome === 'object') workflowRuns.push(outcome);
     }
     if (refusal === undefined) return;
-    throw refusal.adding(`Started again before that: ${workflowRuns.length} runs.`);
+    refusal.message += ` Started again before that: ${workflowRuns.length} runs.`;
+    throw refusal;
   });
   return { workflowRuns, cursor: cursor ?? '' };
 }

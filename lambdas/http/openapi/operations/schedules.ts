@@ -1,11 +1,27 @@
 import { messageId, schedule } from '../examples.ts';
 import { cursorHeaders, goesOn } from '../arrays.ts';
+import type { Errors } from '../errors.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const id = { schedule: variables.schedule };
 const noSuchSchedule = ['schedule_not_found', 'There is no schedule "nightly-report".'] as const;
+const refusals: Errors = {
+  400: [
+    ['field_invalid', 'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".'],
+    ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+  ],
+  403: [
+    [
+      'destination_not_allowed',
+      'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    ],
+  ],
+  404: [['url_group_not_found', 'There is no URL group "unknown".']],
+  412: [tooManyQueues],
+  503: [['busy', 'The schedule "nightly-report" is being changed by many at once; send it again.']],
+};
 
 const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation<'schedule'> => ({
   id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
@@ -38,25 +54,14 @@ export const schedules: Operations<'schedules'> = {
       },
     },
     errors: {
-      400: [
-        ['field_invalid', 'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".'],
-        ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
-      ],
-      403: [
-        [
-          'destination_not_allowed',
-          'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
-        ],
-      ],
-      404: [['url_group_not_found', 'There is no URL group "unknown".']],
+      ...refusals,
       412: [
         [
           'schedule_limit_reached',
           "The schedule would be number 1001, but the account's limit max_schedules is 1000.",
         ],
-        tooManyQueues,
+        ...(refusals[412] ?? []),
       ],
-      503: [['busy', 'The schedule "nightly-report" is being changed by many at once; send it again.']],
     },
   },
   'GET /v2/schedules': {
@@ -83,6 +88,37 @@ export const schedules: Operations<'schedules'> = {
     variables: id,
     answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
     errors: { 404: [noSuchSchedule] },
+  },
+  'PATCH /v2/schedules/{schedule}': {
+    id: 'changeSchedule',
+    tag: 'Schedules',
+    summary: 'Change a schedule',
+    description:
+      'What the body does not name stays as it is, also what answers do not show: a redacted body, credentials in a URL, the settings of callbacks.',
+    variables: id,
+    body: {
+      required: true,
+      schema: 'ScheduleChange',
+      example: { headers: { 'Svc-Cron': '0 9 * * *', 'Svc-Label': '' } },
+    },
+    answers: {
+      200: {
+        description: 'It is changed.',
+        schema: 'Scheduled',
+        example: { scheduleId: 'nightly-report' },
+      },
+    },
+    errors: {
+      ...refusals,
+      400: [
+        [
+          'field_invalid',
+          'headers.Svc-Schedule-Id is given; allowed are all headers but this one: an id stays.',
+        ],
+        ...(refusals[400] ?? []),
+      ],
+      404: [noSuchSchedule, ...(refusals[404] ?? [])],
+    },
   },
   'DELETE /v2/schedules/{schedule}': {
     id: 'deleteSchedule',
@@ -154,7 +190,7 @@ export const schedules: Operations<'schedules'> = {
         example: {
           cron: 'CRON_TZ=Europe/Berlin 30 9 * * MON-FRI',
           timezone: 'Europe/Berlin',
-          description: 'At 09:30, Monday through Friday.',
+          description: 'At 09:30, on Monday to Friday.',
           nextFires: [
             1_795_509_000_000, 1_795_595_400_000, 1_795_681_800_000, 1_795_768_200_000, 1_796_027_400_000,
           ],
