@@ -118,10 +118,11 @@ export function urlEvent(request: ApiRequest): object {
     routeKey: '$default',
     rawPath: path,
     rawQueryString: query,
-    headers: Object.fromEntries([
-      ...Object.entries(headersOf(request, host)).map(([name, value]) => [name.toLowerCase(), value]),
-      ['content-length', String(body.length)],
-    ]),
+    headers: Object.fromEntries(
+      Object.entries({ ...headersOf(request, host), 'Content-Length': String(body.length) }).map(
+        ([name, value]) => [name.toLowerCase(), value],
+      ),
+    ),
     requestContext: {
       requestId: 'c6af9ac6-7b61-11e6-9a41-93e8deadbeef',
       domainName: host,

@@ -4,7 +4,7 @@
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../domain/clock.ts';
-import { largestHeaders, type Header } from '../domain/headers.ts';
+import { largestHeaders, valuesOf, type Header } from '../domain/headers.ts';
 import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
 import { isGatewayHeader } from '../domain/message/forwarding.ts';
 import { settings } from '../settings.ts';
@@ -70,9 +70,12 @@ function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: str
  * changed what is not UTF-8, the body would have another length than the client said; where the client said none, the replacement
  * character tells.
  */
-function isDoubtful({ body = '', isBase64Encoded, headers }: LambdaFunctionURLEvent): boolean {
+function isDoubtful(
+  { body = '', isBase64Encoded }: LambdaFunctionURLEvent,
+  { headers }: ApiRequest,
+): boolean {
   if (isBase64Encoded) return false;
-  const length = headers['content-length'];
+  const [length] = valuesOf(headers, 'content-length');
   return length === undefined ? body.includes('\uFFFD') : Number(length) !== Buffer.byteLength(body);
 }
 
@@ -104,7 +107,7 @@ function refusalOf(
       `There is no ${method} ${rawPath} here: this address only takes messages. All else is at ${wholeApi}.`,
     );
   }
-  if (isDoubtful(event)) {
+  if (isDoubtful(event, request)) {
     return badRequest(
       'body_invalid',
       `The body is sent as text, but is not UTF-8. Allowed are UTF-8 and any other Content-Type, such as application/octet-stream; ${wholeApi} takes it as it is.`,

@@ -17,7 +17,10 @@ export function toUrlEvent({ request, body, requestId, receivedAt }: UrlRequest)
   const headers = joinedHeaders(request);
   const host = headers.get('host') ?? '';
   const cookies = headers.get('cookie');
-  const parameters = [...queryParameters(query)].map(([name, values]) => [name, values.join(',')]);
+  const parameters = [...queryParameters(query)].map(([name, values]): [string, string] => [
+    name,
+    values.join(','),
+  ]);
   return {
     version: '2.0',
     routeKey: '$default',

@@ -290,9 +290,7 @@ describe('what is refused', () => {
     const [first, second] = await throughBoth({ path, headers, body: '12345678901' });
     expect([first.status, second.status]).toEqual([413, 413]);
     expect(refusalOf(second)).toEqual(refusalOf(first));
-    expect((await ok(api('GET', '/v2/logs', { token: account.token }))) as unknown).toMatchObject({
-      logs: [],
-    });
+    expect(await ok(api('GET', '/v2/logs', { token: account.token }))).toMatchObject({ logs: [] });
   });
 });
 
