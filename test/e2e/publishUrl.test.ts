@@ -239,6 +239,23 @@ describe('what is refused', () => {
     expect((await send(service.publishUrl, { path, headers })).status).toBe(401);
   });
 
+  it('a token never goes on to a destination, be it one of two values of a header', async () => {
+    const foreign = `Basic ${Buffer.from('sender:password').toString('base64')}`;
+    for (const values of [
+      [foreign, `Bearer ${service.token}`],
+      [`Bearer ${service.token}`, foreign],
+    ]) {
+      for (const door of [service.url, service.publishUrl]) {
+        const inbox = receiver.inbox();
+        const query = `svc_token=${encodeURIComponent(service.token)}&svc-header-forward=true`;
+        const headers = { Authorization: values };
+        await send(door, { path: `/v2/publish/${inbox.url}?${query}`, headers });
+        const [delivery] = await inbox.received(1);
+        expect(JSON.stringify(delivery?.headerPairs)).not.toContain(service.token);
+      }
+    }
+  });
+
   it.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'])(
     'the method %s, with those that are allowed',
     async (method) => {
