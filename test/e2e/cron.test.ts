@@ -14,11 +14,11 @@ const explain = (expression: string) => api('GET', `/v2/cron${query({ expression
 
 describe('a cron expression', () => {
   it.each([
-    ['30 9 * * MON-FRI', 'UTC', 'At 09:30, on Monday to Friday.'],
+    ['30 9 * * MON-FRI', 'UTC', 'At 09:30, Monday through Friday.'],
     ['*/5 * * * *', 'UTC', 'Every 5 minutes.'],
     ['CRON_TZ=Asia/Tokyo 0 0 1 * *', 'Asia/Tokyo', 'At 00:00, on day 1 of the month.'],
-    ['0 22 * * FRI-MON', 'UTC', 'At 22:00, on Friday to Monday.'],
-    ['@weekly', 'UTC', 'At 00:00, on Sunday.'],
+    ['0 22 * * FRI-MON', 'UTC', 'At 22:00, Friday through Monday.'],
+    ['@weekly', 'UTC', 'At 00:00, only on Sunday.'],
   ])('is explained: %s', async (cron, timezone, description) => {
     const answer = explained.parse(await ok(explain(` ${cron} `)));
     expect(answer).toMatchObject({ cron, timezone, description });

@@ -155,6 +155,7 @@ describe('the API’s description', () => {
     await ask('GET', '/v2/schedules');
     await ask('GET', `/v2/cron?expression=${encodeURIComponent('*/5 * * * *')}`);
     await ask('GET', `/v2/schedules/${group}`);
+    await ask('PATCH', `/v2/schedules/${group}`, { body: { headers: { 'Svc-Label': 'changed' } } });
     await ask('POST', `/v2/schedules/${group}/run`);
     for (const action of ['pause', 'resume']) {
       for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);
@@ -266,6 +267,8 @@ describe('the description’s refusals', () => {
     [400, 'POST', '/v2/flowControl/unknown/unpin?rate=yes'],
     [404, 'POST', '/v2/flowControl/unknown/unpin?rate=true'],
     [404, 'POST', '/v2/flowControl/unknown/resetRate'],
+    [400, 'PATCH', '/v2/schedules/nightly-report', { body: { headers: { 'Svc-Schedule-Id': 'other' } } }],
+    [404, 'PATCH', '/v2/schedules/nightly-report', { body: {} }],
     [404, 'POST', '/v2/schedules/nightly-report/run'],
     [400, 'POST', '/v2/schedules/nightly-report/run', { body: 'again' }],
     [400, 'GET', '/v2/dlq?count=500'],

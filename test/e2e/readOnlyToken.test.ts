@@ -3,9 +3,12 @@ import { routes } from '../../lambdas/http/routes.ts';
 import { api } from '../support/api.ts';
 import { errorOf, service } from '../support/publish.ts';
 
-/** A path of the route table with something in the place of its variables. */
+/** A path of the route table with something in the place of its variables, and with what it cannot do without. */
 const pathOf = (template: string): string =>
-  template.replace('{destination+}', 'https://example.com').replace(/\{\w+\+?\}/g, 'read-only');
+  template
+    .replace('{destination+}', 'https://example.com')
+    .replace(/\{\w+\+?\}/g, 'read-only')
+    .replace('/v2/cron', '/v2/cron?expression=@daily');
 
 /** What a path cannot do without. */
 const queries: Readonly<Record<string, string>> = { '/v2/cron': '?expression=@daily' };

@@ -121,7 +121,7 @@ export function Listed<T>({
       {error !== undefined && <Failure error={error} again={again} />}
       {items === undefined && error === undefined && <Loading />}
       {items !== undefined && isFurther && (
-        <p class="more">
+        <p class="hint">
           Entries {count(skipped + 1)} to {count(skipped + items.length)}. New ones are not shown.{' '}
           <Button kind="quiet" onClick={again}>
             Back to the newest

@@ -1,11 +1,12 @@
 /**
- * Five-field cron with a zone (`Svc-Cron`), as Amazon EventBridge Scheduler is to run it. `docs/cron.md` is the table of what
- * is supported. The console reads expressions with this file, too: it needs nothing but the language.
+ * Five-field cron with a zone (`Svc-Cron`), as Amazon EventBridge Scheduler is to run it. croner reads the fields
+ * and walks the calendar; its translation and the zone's clocks are here. `docs/cron.md` is the table of what is
+ * supported.
  */
-import { readFields, type CronFields, type Refuse } from './cronFields.ts';
+import { Cron as Calendar, CronPattern } from 'croner';
+import { plainFields, type Refuse } from './cronFields.ts';
 import { schedulerExpressions } from './schedulerExpression.ts';
 import { wallClock, zoneName } from './wallClock.ts';
-import { dayMs, hourMs, minuteMs } from '../clock.ts';
 import { badRequest, quote } from '../httpError.ts';
 
 export interface Cron {
@@ -15,7 +16,10 @@ export interface Cron {
   readonly timezone: string;
   /** One or two, each `cron(minutes hours day-of-month month day-of-week *)`. It fires when either does. */
   readonly schedulerExpressions: readonly string[];
-  readonly fields: CronFields;
+  /** The five fields as they were given; those that a word such as `@daily` stands for. */
+  readonly fields: string;
+  /** The five fields as croner reads them. */
+  readonly pattern: string;
 }
 
 const nicknames: ReadonlyMap<string, string> = new Map([
@@ -54,9 +58,9 @@ export function parseCron(field: string, given: string): Cron {
     );
   }
 
-  const texts = (nicknames.get(expression.toLowerCase()) ?? expression).split(/\s+/);
-  if (texts.length !== 5) {
-    let problem = `the number of its fields is ${texts.length}`;
+  const fields = (nicknames.get(expression.toLowerCase()) ?? expression).split(/\s+/);
+  if (fields.length !== 5) {
+    let problem = `the number of its fields is ${fields.length}`;
     if (expression === '') problem = 'there is no expression';
     else if (expression.startsWith('@')) problem = `the word ${quote(expression)} is unknown`;
     throw refuse(
@@ -66,15 +70,15 @@ export function parseCron(field: string, given: string): Cron {
     );
   }
 
-  const fields = readFields(texts, refuse);
-  const expressions = schedulerExpressions(fields);
+  const pattern = plainFields(fields, refuse);
+  const expressions = schedulerExpressions(new CronPattern(pattern, undefined, { mode: '5-part' }));
   if (expressions.length === 0) {
     throw refuse(
-      `the day of month ${quote(texts[2] ?? '')} never comes in the month ${quote(texts[3] ?? '')}`,
+      `the day of month ${quote(fields[2] ?? '')} never comes in the month ${quote(fields[3] ?? '')}`,
       'in the day of month field is a day that one of the months has',
     );
   }
-  return { text, timezone, schedulerExpressions: expressions, fields };
+  return { text, timezone, schedulerExpressions: expressions, fields: fields.join(' '), pattern };
 }
 
 /**
@@ -83,39 +87,29 @@ export function parseCron(field: string, given: string): Cron {
  * At a change of the clocks this is what EventBridge Scheduler documents
  * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time), whatever the
  * expression: a time that the clocks skip is skipped, and one that they show twice fires "only once ... before the
- * shift occurs".
+ * shift occurs". croner has other rules for zones, so it walks wall time here.
  */
 export function* fires(cron: Cron, after: number): Generator<number, undefined> {
   const clock = wallClock(cron.timezone);
-  for (const wall of walls(cron.fields, clock.wallAt(after))) {
-    const time = clock.firstTimeOf(wall);
+  const calendar = new Calendar(cron.pattern, { mode: '5-part', utcOffset: 0 });
+  let wall = nextWall(calendar, new Date(clock.wallAt(after)));
+  while (wall !== null) {
+    const time = clock.firstTimeOf(wall.getTime());
     if (time !== undefined && time > after) yield time;
+    wall = nextWall(calendar, wall);
   }
   return undefined;
 }
 
-/** Here the calendar ends, in Unix milliseconds: a search for what never comes must end, too. */
-const calendarEnd = Date.UTC(3000, 0);
-
-/** Gives the wall times that fields match, in order, from the first one after `after` on. */
-function* walls({ minutes, hours, ...days }: CronFields, after: number): Generator<number, undefined> {
-  for (let day = Math.floor(after / dayMs) * dayMs; day < calendarEnd; day += dayMs) {
-    if (!isMatched(days, new Date(day))) continue;
-    for (const hour of hours) {
-      for (const minute of minutes) {
-        const wall = day + hour * hourMs + minute * minuteMs;
-        if (wall > after) yield wall;
-      }
-    }
-  }
-  return undefined;
-}
-
-/** Whether a day, at 00:00 UTC, is one of an expression's. Where both date and weekday are restricted, either is enough. */
-function isMatched({ dates, months, weekdays }: Omit<CronFields, 'minutes' | 'hours'>, day: Date): boolean {
-  if (!months.includes(day.getUTCMonth() + 1)) return false;
-  if (dates === undefined && weekdays === undefined) return true;
-  return dates?.includes(day.getUTCDate()) === true || weekdays?.includes(day.getUTCDay()) === true;
+/**
+ * Finds the next match of a calendar. croner 11 takes 31 February for 2 or 3 March and goes on from there, so that
+ * `0 0 1,31 * *` would miss 1 March: a search that leaves February is made again from February's last second on.
+ */
+function nextWall(calendar: Calendar, wall: Date): Date | null {
+  const next = calendar.nextRun(wall);
+  const march = Date.UTC(wall.getUTCFullYear(), 2);
+  if (next === null || wall.getTime() >= march || next.getTime() < march) return next;
+  return calendar.nextRun(new Date(march - 1000));
 }
 
 /** Finds the first time after `after` at which a schedule fires, in Unix milliseconds; undefined when it never does again. */

@@ -1,6 +1,7 @@
 /**
- * Reads the five fields of a cron expression: values, names, lists, ranges and steps. A range may wrap around, and a step may
- * have a start (`5/15`).
+ * Checks the five fields of a cron expression, and writes them in the forms that croner reads: numbers, lists, ranges and
+ * steps. croner does not read a range that wraps around, nor a start with a step (`5/15`), and it reads typing errors
+ * (`5*`, `JANFEB`) as something else. So each entry's form is checked here, where the error can name its field.
  */
 import { quote } from '../httpError.ts';
 
@@ -15,68 +16,47 @@ interface Field {
   readonly allowed: string;
 }
 
-const minute: Field = { name: 'minute', min: 0, max: 59, names: [], allowed: '0 to 59' };
-const hour: Field = { name: 'hour', min: 0, max: 23, names: [], allowed: '0 to 23' };
-const date: Field = { name: 'day of month', min: 1, max: 31, names: [], allowed: '1 to 31' };
-const month: Field = {
-  name: 'month',
-  min: 1,
-  max: 12,
-  names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
-  allowed: '1 to 12 or JAN to DEC',
-};
-const weekday: Field = {
-  name: 'day of week',
-  min: 0,
-  max: 6,
-  names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'],
-  alsoMin: 7,
-  allowed: '0 to 7 (0 and 7 are Sunday) or SUN to SAT',
-};
-
-/** The values at which an expression fires, in order. A day counts where either its date or its weekday is restricted to it. */
-export interface CronFields {
-  readonly minutes: readonly number[];
-  readonly hours: readonly number[];
-  /** Undefined where the field is no restriction. */
-  readonly dates: readonly number[] | undefined;
-  readonly months: readonly number[];
-  /** From 0, Sunday, to 6. Undefined where the field is no restriction. */
-  readonly weekdays: readonly number[] | undefined;
-}
+/** In the order in which they are written. */
+const fields: readonly Field[] = [
+  { name: 'minute', min: 0, max: 59, names: [], allowed: '0 to 59' },
+  { name: 'hour', min: 0, max: 23, names: [], allowed: '0 to 23' },
+  { name: 'day of month', min: 1, max: 31, names: [], allowed: '1 to 31' },
+  {
+    name: 'month',
+    min: 1,
+    max: 12,
+    names: ['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
+    allowed: '1 to 12 or JAN to DEC',
+  },
+  {
+    name: 'day of week',
+    min: 0,
+    max: 6,
+    names: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'],
+    alsoMin: 7,
+    allowed: '0 to 7 (0 and 7 are Sunday) or SUN to SAT',
+  },
+];
 
 /** Makes an error of a problem, and of the end of a sentence that says what is allowed. */
 export type Refuse = (problem: string, allowed: string) => Error;
 
 /**
- * Reads the five fields.
+ * Writes the five fields in the forms that croner reads.
  *
  * @throws the error of `refuse`, for the first entry that is wrong
  */
-export function readFields(texts: readonly string[], refuse: Refuse): CronFields {
-  const [minutes = '', hours = '', dates = '', months = '', weekdays = ''] = texts;
-  const read = (field: Field, text: string): readonly number[] =>
-    valuesOf(field, text, refuse) ?? valuesFrom(field.min, field.max, 1);
-  return {
-    minutes: read(minute, minutes),
-    hours: read(hour, hours),
-    dates: valuesOf(date, dates, refuse),
-    months: read(month, months),
-    weekdays: valuesOf(weekday, weekdays, refuse),
-  };
+export function plainFields(texts: readonly string[], refuse: Refuse): string {
+  return fields.map((field, index) => plainField(field, texts[index] ?? '', refuse)).join(' ');
 }
 
-/** @returns the values of a field, in order and each once; undefined where an entry is no restriction, as `*` */
-function valuesOf(field: Field, text: string, refuse: Refuse): readonly number[] | undefined {
-  const entries = text.split(',').map((entry) => valuesOfEntry(field, entry, refuse));
-  const values = entries.flatMap((entry) => entry ?? []);
-  return entries.includes(undefined) ? undefined : [...new Set(values)].sort((a, b) => a - b);
+function plainField(field: Field, text: string, refuse: Refuse): string {
+  const entries = text.split(',').map((entry) => plainEntry(field, entry, refuse));
+  // A list with a `*` in it is no restriction: it must not make a day field a restricted one.
+  return entries.includes('*') ? '*' : entries.join(',');
 }
 
-const valuesFrom = (from: number, to: number, step: number): readonly number[] =>
-  Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
-
-function valuesOfEntry(field: Field, entry: string, refuse: Refuse): readonly number[] | undefined {
+function plainEntry(field: Field, entry: string, refuse: Refuse): string {
   const size = field.max - field.min + 1;
   const refuseEntry = (problem: string): Error =>
     refuse(
@@ -101,7 +81,7 @@ function valuesOfEntry(field: Field, entry: string, refuse: Refuse): readonly nu
   const [, first, last, stepText] = form;
   const step = Number(stepText ?? 1);
   if (step < 1 || step > size) throw refuseEntry(`the step of ${quote(entry)} is not 1 to ${size}`);
-  if (first === undefined) return step === 1 ? undefined : valuesFrom(field.min, field.max, step);
+  if (first === undefined) return step === 1 ? '*' : `*/${step}`;
 
   let from = valueOf(first);
   let to = from;
@@ -112,5 +92,10 @@ function valuesOfEntry(field: Field, entry: string, refuse: Refuse): readonly nu
     if (to === field.alsoMin) to = field.min;
   }
   if (to < from) to += size;
-  return valuesFrom(from, to, step).map((value) => (value > field.max ? value - size : value));
+  if (to === from) return String(from);
+  if (to <= field.max) return `${from}-${to}/${step}`;
+
+  const values: number[] = [];
+  for (let value = from; value <= to; value += step) values.push(value > field.max ? value - size : value);
+  return values.join(',');
 }

@@ -11,22 +11,24 @@
  * used: it shows no range that wraps around, no step in a range, and no range in a list. A range in a list is used all the
  * same where the expression would be too long without it.
  */
-import type { CronFields } from './cronFields.ts';
+import type { CronPattern } from 'croner';
 
 /** The last day each month can have. */
 const monthLengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 const longestExpression = 256;
 
 /**
- * Translates the fields of an expression.
+ * Translates a pattern.
  *
  * @returns one expression; two where both day fields are restricted, because cron fires when either matches (a minute in
  * both is one fire); none where no such day exists, as 30 February
  */
-export function schedulerExpressions(fields: CronFields): readonly string[] {
-  const { minutes, hours, months, dates = [] } = fields;
-  // Scheduler counts weekdays from 1, Sunday.
-  const weekdays = (fields.weekdays ?? []).map((day) => day + 1);
+export function schedulerExpressions(pattern: CronPattern): readonly string[] {
+  const minutes = valuesOf(pattern.minute, 0);
+  const hours = valuesOf(pattern.hour, 0);
+  const dates = valuesOf(pattern.day, 1);
+  const months = valuesOf(pattern.month, 1);
+  const weekdays = valuesOf(pattern.dayOfWeek, 1);
 
   const write = (days: 'every' | 'dates' | 'weekdays'): string => {
     const spell = (list: (values: readonly number[]) => string): string => {
@@ -40,13 +42,17 @@ export function schedulerExpressions(fields: CronFields): readonly string[] {
     return plain.length <= longestExpression ? plain : spell(listOfRanges);
   };
 
-  const isEveryDay =
-    (fields.dates === undefined && fields.weekdays === undefined) ||
-    dates.length === 31 ||
-    weekdays.length === 7;
-  if (isEveryDay) return [write('every')];
+  const everyDate = dates.length === 31;
+  const everyWeekday = weekdays.length === 7;
+  const either = !pattern.starDOM && !pattern.starDOW;
+  if (either ? everyDate || everyWeekday : everyDate && everyWeekday) return [write('every')];
+
   const comes = months.some((month) => dates.some((date) => date <= (monthLengths[month - 1] ?? 0)));
-  return [...(comes ? [write('dates')] : []), ...(weekdays.length > 0 ? [write('weekdays')] : [])];
+  return [...(!everyDate && comes ? [write('dates')] : []), ...(everyWeekday ? [] : [write('weekdays')])];
+}
+
+function valuesOf(flags: readonly number[], min: number): readonly number[] {
+  return flags.flatMap((flag, index) => (flag > 0 ? [index + min] : []));
 }
 
 function fieldText(

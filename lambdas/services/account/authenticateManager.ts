@@ -8,7 +8,7 @@ import {
   renewedManagementCredentials,
   type ManagementCredentials,
 } from '../../stores/account/secrets.ts';
-import { addFailedLogin, failedLogins, loginMemoryMs } from '../../stores/usage/usage.ts';
+import { addFailedLogin, failedLogins, loginMemoryMs } from '../../stores/usage/logins.ts';
 import { log } from '../../log.ts';
 
 /** Failures of a client within a quarter of an hour, after which it must wait for the next one. */

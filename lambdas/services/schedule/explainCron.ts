@@ -2,7 +2,6 @@ import type { Answer } from '../../api/answers.ts';
 import type { explainedCron } from '../../api/answers.ts';
 import { now } from '../../domain/clock.ts';
 import { fires, parseCron } from '../../domain/schedule/cron.ts';
-import { inWords } from '../../domain/schedule/cronWords.ts';
 
 /** So many of the next fires are shown. */
 const shownFires = 5;
@@ -12,12 +11,14 @@ const shownFires = 5;
  *
  * @throws HttpError 400 as for `Svc-Cron`
  */
-export function explainCron(given: string): Answer<typeof explainedCron> {
+export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
   const cron = parseCron('expression', given);
+  // Only this needs the library: a cold start does without it.
+  const { default: words } = await import('cronstrue');
   return {
     cron: cron.text,
     timezone: cron.timezone,
-    description: inWords(cron.fields),
+    description: `${words.toString(cron.fields, { use24HourTimeFormat: true })}.`,
     nextFires: [...take(fires(cron, now()), shownFires)],
   };
 }

@@ -14,19 +14,14 @@ import { allowanceOf, type Allowance } from './allowance.ts';
 
 const nothing: Usage = { requests: 0, messages: 0, calls: 0, bytes: 0 };
 
-const plus = (one: Usage, other: Usage): Usage => ({
-  requests: one.requests + other.requests,
-  messages: one.messages + other.messages,
-  calls: one.calls + other.calls,
-  bytes: one.bytes + other.bytes,
+const plus = (one: Usage, other: Usage, times = 1): Usage => ({
+  requests: one.requests + times * other.requests,
+  messages: one.messages + times * other.messages,
+  calls: one.calls + times * other.calls,
+  bytes: one.bytes + times * other.bytes,
 });
 
-const minus = (one: Usage, other: Usage): Usage => ({
-  requests: one.requests - other.requests,
-  messages: one.messages - other.messages,
-  calls: one.calls - other.calls,
-  bytes: one.bytes - other.bytes,
-});
+const minus = (one: Usage, other: Usage): Usage => plus(one, other, -1);
 
 /** Reports of requests to the API in a second of full traffic: from them a process learns its share of the requests. */
 const callReportsPerSecond = 10;

@@ -1,11 +1,11 @@
-/** The usage table: what each account used on each day, and failed attempts to log in to the management API. */
+/** The usage table: what each account used on each day. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs, minuteMs } from '../../domain/clock.ts';
+import { dayMs } from '../../domain/clock.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
-import { dynamodb, dynamodbIn, getRow, queryRows, toItem, type Row } from '../dynamodb.ts';
+import { dynamodb, dynamodbIn, queryRows, toItem, type Row } from '../dynamodb.ts';
 
 /** An account's use, of a day or of a part of it. */
 export interface Usage {
@@ -18,6 +18,8 @@ export interface Usage {
   /** Of the bodies of requests. */
   readonly bytes: number;
 }
+
+const counted = ['requests', 'messages', 'calls', 'bytes'] as const satisfies readonly (keyof Usage)[];
 
 const usageRow = z.object({
   id: z.string(),
@@ -51,20 +53,13 @@ export async function addUsage(accountId: string, day: string, hour: number, usa
     new UpdateItemCommand({
       TableName: settings.usageTable,
       Key: toItem(keyOf(accountId, day)),
-      UpdateExpression: `ADD #requests :requests, #messages :messages, #calls :calls, #bytes :bytes, ${hourAttribute(hour)} :messages SET expiresAt = :expiresAt`,
-      ExpressionAttributeNames: {
-        '#requests': 'requests',
-        '#messages': 'messages',
-        '#calls': 'calls',
-        '#bytes': 'bytes',
-      },
-      ExpressionAttributeValues: {
-        ':requests': { N: String(usage.requests) },
-        ':messages': { N: String(usage.messages) },
-        ':calls': { N: String(usage.calls) },
-        ':bytes': { N: String(usage.bytes) },
-        ':expiresAt': { N: String(epochSeconds(Date.parse(day) + keptMs)) },
-      },
+      UpdateExpression: `ADD ${counted.map((name) => `#${name} :${name}`).join(', ')}, ${hourAttribute(hour)} :messages SET expiresAt = :expiresAt`,
+      // DynamoDB reserves some of the names.
+      ExpressionAttributeNames: Object.fromEntries(counted.map((name) => [`#${name}`, name])),
+      ExpressionAttributeValues: toItem({
+        ...Object.fromEntries(counted.map((name) => [`:${name}`, usage[name]])),
+        ':expiresAt': epochSeconds(Date.parse(day) + keptMs),
+      }),
       ReturnValues: 'ALL_NEW',
     }),
   );
@@ -110,41 +105,4 @@ export async function usageOf(...days: Parameters<typeof usageRows>): Promise<Re
   const usage = new Map<string, Usage>();
   for await (const row of usageRows(...days)) usage.set(...dayOfRow(row));
   return usage;
-}
-
-/** Failed logins are counted in periods of this length. */
-export const loginMemoryMs = 15 * minuteMs;
-
-const loginKey = (client: string, now: number) => ({
-  owner: `login#${client}`,
-  id: String(Math.floor(now / loginMemoryMs)),
-});
-
-const loginRow = z.object({ failures: z.number() });
-
-/** Counts how often a client failed to log in within the present quarter of an hour. */
-export async function failedLogins(client: string, now: number): Promise<number> {
-  const row = await getRow(settings.usageTable, loginKey(client, now), true);
-  return row === undefined ? 0 : loginRow.parse(row).failures;
-}
-
-/**
- * Counts a failed login.
- *
- * @returns the failures within the present quarter of an hour
- */
-export async function addFailedLogin(client: string, now: number): Promise<number> {
-  const { Attributes = {} } = await dynamodb.send(
-    new UpdateItemCommand({
-      TableName: settings.usageTable,
-      Key: toItem(loginKey(client, now)),
-      UpdateExpression: 'ADD failures :one SET expiresAt = :expiresAt',
-      ExpressionAttributeValues: {
-        ':one': { N: '1' },
-        ':expiresAt': { N: String(epochSeconds(now + 2 * loginMemoryMs)) },
-      },
-      ReturnValues: 'ALL_NEW',
-    }),
-  );
-  return loginRow.parse(unmarshall(Attributes)).failures;
 }

@@ -1,21 +1,37 @@
-/** What a cron expression means: in words, and its next fires. */
-import { fires, parseCron, type Cron } from '../../../../lambdas/domain/schedule/cron.ts';
-import { inWords } from '../../../../lambdas/domain/schedule/cronWords.ts';
-import { sentenceOf } from '../../api/client.ts';
+/** What a cron expression means: in words, and its next fires. The API reads expressions: it is what runs them. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { explainedCron, type Answer } from '../../../../lambdas/api/answers.ts';
+import { useAsked, type Asked } from '../../api/useAsked.ts';
 import { Time } from '../../ui/time.tsx';
 
-/** Reads an expression as the service does; a text says what is wrong with it. */
-export function readCron(text: string): Cron | string {
-  try {
-    return parseCron('The expression', text);
-  } catch (error) {
-    return sentenceOf(error);
-  }
+export type Explained = Answer<typeof explainedCron>;
+
+/** An expression that is typed is asked for when no key was pressed for so long, in milliseconds. */
+const typingMs = 250;
+
+/** Explains an expression, also while it is typed: the last explanation stays until the next one is there. */
+export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'error'> {
+  const expression = text.trim();
+  const [settled, setSettled] = useState(expression);
+  useEffect(() => {
+    if (expression === settled) return undefined;
+    const timer = setTimeout(() => {
+      setSettled(expression);
+    }, typingMs);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [expression, settled]);
+  const { answer, error } = useAsked(
+    explainedCron,
+    settled === '' ? undefined : { path: 'v2/cron', query: { expression: settled } },
+  );
+  const last = useRef<Explained | undefined>(undefined);
+  if (answer !== undefined || error !== undefined || settled === '') last.current = answer;
+  return { answer: last.current, error };
 }
 
 export const viewersZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-const shown = 5;
 
 const dayAndTime = (at: number, timeZone: string): string =>
   new Date(at).toLocaleString(undefined, {
@@ -28,19 +44,16 @@ const dayAndTime = (at: number, timeZone: string): string =>
     timeZone,
   });
 
-export function NextFires({ cron }: { readonly cron: Cron }) {
-  const { timezone } = cron;
+export function NextFires({ of: { timezone, description, nextFires } }: { readonly of: Explained }) {
   const zone = viewersZone();
-  const next = fires(cron, Date.now());
-  const times = Array.from({ length: shown }, () => next.next().value ?? []).flat();
   return (
     <>
       <p role="status">
-        {inWords(cron.fields)} <span class="hint">Times of {timezone}</span>
+        {description} <span class="hint">Times of {timezone}</span>
       </p>
       <h3>Next fires in your time ({zone})</h3>
       <ol class="fires">
-        {times.map((at) => (
+        {nextFires.map((at) => (
           <li key={at}>
             {dayAndTime(at, zone)}
             {zone !== timezone && (

@@ -10,7 +10,7 @@ import { Button, ButtonLink, Card, Checkbox, Page, TextField } from '../../ui/ba
 import { fromLines, toLines } from '../../ui/headerLines.ts';
 import { sentAs, SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
 import { isSetting } from '../publish/draft.ts';
-import { NextFires, readCron, viewersZone } from './fires.tsx';
+import { NextFires, useExplained, viewersZone } from './fires.tsx';
 import { hrefOf } from './schedule.tsx';
 
 /** What the fields of the form have. */
@@ -202,7 +202,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const action = useAction();
   const { destination, headers, body, texts } = draft;
   const cronText = texts['Cron'] ?? '';
-  const cron = readCron(cronText);
+  const cron = useExplained(cronText);
   const isNew = yes === 'Create';
   return (
     <form
@@ -224,10 +224,10 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
           onInput={(text) => {
             onChange({ ...draft, texts: { ...texts, Cron: text } });
           }}
-          error={typeof cron === 'string' ? cron : undefined}
+          error={cron.error}
           hint="Minute, hour, day of month, month, day of week; before them CRON_TZ=<zone>, unless it is UTC. Or a word such as @daily."
         />
-        {typeof cron === 'object' && <NextFires cron={cron} />}
+        {cron.answer && <NextFires of={cron.answer} />}
       </Card>
       <Card title="What it publishes">
         {children}
@@ -294,7 +294,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
         </p>
       )}
       <div class="actions">
-        <Button type="submit" kind="main" isBusy={action.isRunning} disabled={typeof cron === 'string'}>
+        <Button type="submit" kind="main" isBusy={action.isRunning} disabled={cron.error !== undefined}>
           {yes}
         </Button>
         <ButtonLink href={cancel}>Cancel</ButtonLink>

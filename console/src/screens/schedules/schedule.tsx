@@ -11,7 +11,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
-import { NextFires, readCron } from './fires.tsx';
+import { NextFires, useExplained } from './fires.tsx';
 
 /** The address of a schedule. One may be called `new`, as the form's address ends. */
 export const hrefOf = (scheduleId: string): string =>
@@ -88,7 +88,7 @@ function Actions({ of: { scheduleId, isPaused }, again }: ActionsProps) {
 }
 
 function Details({ of }: { readonly of: Answer<typeof schedule> }) {
-  const cron = readCron(of.cron);
+  const { answer: explained } = useExplained(of.cron);
   return (
     <>
       <Card title="When">
@@ -100,7 +100,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
           ]}
         />
         {of.isPaused && <p>It fires at none of these times while it is paused.</p>}
-        {typeof cron === 'object' && <NextFires cron={cron} />}
+        {explained && <NextFires of={explained} />}
       </Card>
       {of.lastScheduleStates && (
         <Card title="Messages of the last fire">

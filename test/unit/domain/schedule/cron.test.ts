@@ -1,8 +1,8 @@
+import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fires, nextFire, parseCron } from '../../../../lambdas/domain/schedule/cron.ts';
 import { HttpError } from '../../../../lambdas/domain/httpError.ts';
-import { readByLibrary } from '../../../support/cronLibrary.ts';
 
 const parse = (text: string) => parseCron('Svc-Cron', text);
 const expressionsOf = (text: string): readonly string[] => parse(text).schedulerExpressions;
@@ -235,16 +235,20 @@ describe('a wrong cron expression', () => {
   });
 });
 
-describe('a cron library', () => {
+describe('the library', () => {
   it.each([
     '*/15 9-17 * * MON-FRI',
     '5-50/10,3 0,12 1-7,31 jan-mar,DEC sun',
     '0 0 */2 */5 0,7',
     '0 0 * * 5-7',
     '0 0 13 * FRI',
-    '* * * * *',
+    '@weekly',
   ])('reads %s as it is read here', (text) => {
-    expect(readByLibrary(text)).toEqual(parse(text).fields);
+    const given = new CronPattern(text, undefined, { mode: '5-part' });
+    const read = new CronPattern(parse(text).pattern, undefined, { mode: '5-part' });
+    for (const part of ['minute', 'hour', 'day', 'month', 'dayOfWeek', 'starDOM', 'starDOW'] as const) {
+      expect(read[part], part).toEqual(given[part]);
+    }
   });
 });
 
