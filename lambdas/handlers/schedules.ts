@@ -52,11 +52,11 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),
   'POST /v2/schedules/{schedule}/resume': setPaused(false),
   'PATCH /v2/schedules/{schedule}/resume': setPaused(false),
-  'GET /v2/cron': (call) => {
+  'GET /v2/cron': async (call) => {
     const { expression } = readQuery(call, ['expression']);
     if (expression === undefined) {
       throw badField('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
     }
-    return ok(explainCron(expression));
+    return ok(await explainCron(expression));
   },
 });

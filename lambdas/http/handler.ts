@@ -22,8 +22,11 @@ export interface ApiResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers 200. */
-export const ok = (body: unknown): ApiResponse => ({ status: 200, body });
+/** Answers 200. A promise is no body: it would be sent as `{}`. */
+export const ok = <Body>(body: Body extends PromiseLike<unknown> ? never : Body): ApiResponse => ({
+  status: 200,
+  body,
+});
 
 /** A request that has passed the middlewares. */
 export interface Call {

@@ -256,7 +256,9 @@ it('A token that may only read sees schedules, and nothing that changes them', a
   expect(await isTooWide(page)).toBe(false);
   expect(await barriersOf(page)).toEqual([]);
   await page.getByRole('link', { name: id }).click();
-  await page.getByText('on days 1 to 7 and 15 of the month and also on Friday to Monday').waitFor();
+  await page
+    .getByText('on day 1 through 7 and 15 of the month, Friday through Monday (either day is enough)')
+    .waitFor();
   for (const name of ['Run now', 'Pause', 'Delete…']) {
     expect(await page.getByRole('button', { name }).count()).toBe(0);
   }

@@ -18,6 +18,7 @@ describe('a cron expression', () => {
     ['*/5 * * * *', 'UTC', 'Every 5 minutes.'],
     ['CRON_TZ=Asia/Tokyo 0 0 1 * *', 'Asia/Tokyo', 'At 00:00, on day 1 of the month.'],
     ['0 22 * * FRI-MON', 'UTC', 'At 22:00, Friday through Monday.'],
+    ['0 0 1 * MON', 'UTC', 'At 00:00, on day 1 of the month, and on Monday (either day is enough).'],
     ['@weekly', 'UTC', 'At 00:00, only on Sunday.'],
   ])('is explained: %s', async (cron, timezone, description) => {
     const answer = explained.parse(await ok(explain(` ${cron} `)));

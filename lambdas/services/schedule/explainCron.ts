@@ -1,5 +1,4 @@
-import type { Answer } from '../../api/answers.ts';
-import type { explainedCron } from '../../api/answers.ts';
+import type { Answer, explainedCron } from '../../api/answers.ts';
 import { now } from '../../domain/clock.ts';
 import { fires, parseCron } from '../../domain/schedule/cron.ts';
 
@@ -15,10 +14,13 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
   const cron = parseCron('expression', given);
   // Only this needs the library: a cold start does without it.
   const { default: words } = await import('cronstrue');
+  const when = words.toString(cron.fields, { use24HourTimeFormat: true });
+  // It needs two expressions of Scheduler where both a day of month and a day of week are named.
+  const either = cron.schedulerExpressions.length > 1 ? ' (either day is enough)' : '';
   return {
     cron: cron.text,
     timezone: cron.timezone,
-    description: `${words.toString(cron.fields, { use24HourTimeFormat: true })}.`,
+    description: `${when}${either}.`,
     nextFires: [...take(fires(cron, now()), shownFires)],
   };
 }
