@@ -29,7 +29,8 @@ export const errorCodes = {
   },
   body_invalid: {
     statuses: [400],
-    meaning: 'The body is not JSON of the form that is wanted, or there is one where none is allowed.',
+    meaning:
+      'The body is not JSON of the form that is wanted, is not UTF-8, or there is one where none is allowed.',
     advice: 'Correct the body, or leave it out.',
   },
   request_malformed: {

@@ -5,6 +5,7 @@ import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { consoleRoutes, type MessagingFunction, routes } from '../lambdas/http/routes.ts';
 import { addRoutes, answerTimeout, type MadeApi } from './api.ts';
 import { type SharedProps, SvcFunction } from './function.ts';
+import { makePublishUrl, type PublishUrl } from './publishUrl.ts';
 import type { Rights } from './rights.ts';
 
 interface MessagingApiProps {
@@ -19,22 +20,37 @@ export class MessagingApi {
   /** The base URL, without a slash at its end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
+  readonly publishUrl: PublishUrl | undefined;
+  /** The same for all functions of the stack but publish: they know the host of the publish URL. */
+  readonly shared: SharedProps;
 
   constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
     this.api = made.api;
     this.url = made.url;
+    const { settings } = shared;
     const may = rightsOfFunctions(rights);
+    const publish = new SvcFunction(stack, 'Publish', {
+      ...shared,
+      handler: 'publish',
+      description: 'Accepts messages: stores them, and sends their first attempts',
+      timeout: answerTimeout,
+      may: may.publish,
+      reservedConcurrency: settings.publishConcurrency,
+      ...(settings.publishUrl && { variables: { API_URL: made.url } }),
+    });
+    // The URL needs its function, so this function cannot be told the URL's host. It learns it: see docs/design.md, "No loops".
+    this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
+    this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
       new SvcFunction(stack, id, {
-        ...shared,
+        ...this.shared,
         handler,
         description,
         timeout: answerTimeout,
         may: may[handler],
-        reservedConcurrency: handler === 'publish' ? shared.settings.publishConcurrency : undefined,
       });
     this.functions = {
-      publish: serve('Publish', 'publish', 'Accepts messages: stores them, and sends their first attempts'),
+      publish,
       messages: serve('MessagesApi', 'messages', 'Shows messages, cancels them and publishes them again'),
       logs: serve('Logs', 'logs', 'Shows what became of messages'),
       urlGroups: serve('UrlGroups', 'urlGroups', 'Keeps URL groups'),
@@ -50,6 +66,12 @@ export class MessagingApi {
     };
     addRoutes(this.api, { routes: [...routes, ...consoleRoutes], functions: this.functions });
   }
+}
+
+/** Adds a host to those that functions refuse as destinations. */
+function withOwnHost(shared: SharedProps, host: string): SharedProps {
+  const OWN_HOSTS = [shared.environment.OWN_HOSTS, host].join(',');
+  return { ...shared, environment: { ...shared.environment, OWN_HOSTS } };
 }
 
 function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, readonly PolicyStatement[]>> {

@@ -60,12 +60,19 @@ export class ServiceStack extends Stack {
       queues: this.queues,
     };
     this.messagingApi = new MessagingApi(this, { ...parts, made });
-    this.delivery = new Delivery(this, parts);
-    this.scheduling = new Scheduling(this, { ...parts, group });
-    this.accounts = new Accounts(this, parts);
-    this.counting = new Counting(this, parts);
+    const { publishUrl, shared } = this.messagingApi;
+    this.delivery = new Delivery(this, { ...parts, shared });
+    this.scheduling = new Scheduling(this, { ...parts, shared, group });
+    this.accounts = new Accounts(this, { ...parts, shared });
+    this.counting = new Counting(this, { ...parts, shared });
 
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
+    if (publishUrl !== undefined) {
+      new CfnOutput(this, 'PublishUrl', {
+        value: publishUrl.url,
+        description: 'The base URL for messages without the gateway: SVC_PUBLISH_URL',
+      });
+    }
   }
 }

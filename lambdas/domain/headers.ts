@@ -4,8 +4,11 @@ import { badField } from './httpError.ts';
 /** A header name in lower case, and one value. */
 export type Header = readonly [name: string, value: string];
 
-/** Bytes of all headers together. A gateway takes no larger ones in a request, and in JSON they may not be larger either. */
-const largestHeaders = 10_240;
+/**
+ * Bytes of all headers together. API Gateway takes no larger ones in a request, its first line included; in JSON and through the
+ * publish URL they may not be larger either.
+ */
+export const largestHeaders = 10_240;
 
 /**
  * Checks headers that stood in JSON, and writes their names in lower case.

@@ -47,8 +47,11 @@ const usage: Middleware = {
   },
 };
 
+/** What every request to the messaging API passes, in this order. */
+export const messagingMiddlewares: readonly Middleware[] = [token, usage];
+
 /** Makes the Lambda handler of one function of the messaging API. */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,
-) => handlerOf(endpoints, finder(own), [token, usage]);
+) => handlerOf(endpoints, finder(own), messagingMiddlewares);

@@ -1,14 +1,13 @@
 import type { Header } from '../domain/headers.ts';
-import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { badRequest, quote } from '../domain/httpError.ts';
 import { ownPathAt } from './findRoute.ts';
 import type { Route } from './route.ts';
 
-/** A request as the handlers see it. Only this file knows the event of the gateway that it came through. */
+/** A request as the handlers see it, whichever way it came: `gateway.ts` and `functionUrl.ts` make it of their events. */
 export interface ApiRequest {
   readonly id: string;
   readonly method: string;
-  /** As the gateway passes it on: not decoded, and with every slash that arrived there. */
+  /** As AWS passes it on: not decoded, and with every slash that arrived there. */
   readonly rawPath: string;
   /** The path before the API's own: the stage's name, or the path of a custom domain's mapping. */
   readonly basePath: string;
@@ -20,25 +19,6 @@ export interface ApiRequest {
   readonly callerIp: string;
   /** The host the request was sent to. */
   readonly host: string;
-}
-
-const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
-  Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
-
-/** Reads the proxy event of a REST API. Its `path` is raw; its captured path variables are decoded, and not read here. */
-export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
-  const { requestContext } = event;
-  return {
-    id: requestContext.requestId,
-    method: event.httpMethod,
-    rawPath: event.path,
-    basePath: requestContext.path.slice(0, ownPathAt(requestContext.path)),
-    query: pairs(event.multiValueQueryStringParameters),
-    headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
-    body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
-    callerIp: requestContext.identity.sourceIp,
-    host: requestContext.domainName ?? '',
-  };
 }
 
 /** A request whose route is known. */

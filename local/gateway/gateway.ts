@@ -1,11 +1,12 @@
 /** API Gateway for the local stage: a REST API whose every route is a Lambda proxy with binary bodies. */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/errorCodes.ts';
 import type { ApiFunction, Route } from '../../lambdas/http/routes.ts';
-import { answerJson, listen, readBody } from '../http.ts';
-import type { LambdaFunction } from '../lambda/lambda.ts';
+import { answerJson, drain, endWithServer, listen, readBody } from '../http.ts';
+import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { splitUrl } from '../incoming.ts';
 import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
 import { createRouter, type Router } from './router.ts';
 
@@ -37,8 +38,6 @@ export const tooLateToAnswer =
 const maxBodyBytes = 10_485_760;
 /** API Gateway's "Total combined size of request line and header values": 10 KiB. */
 const maxHeadBytes = 10_240;
-/** Lambda's "Invocation payload", 6 MiB, in which the body is base64: so it is the limit of bodies in practice. */
-const maxEventBytes = 6_291_456;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { functions, ready, report, timeoutMs = 29_000 } = options;
@@ -47,10 +46,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     (request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
-      // A connection that is kept alive would hold up a stop.
-      response.once('close', () => {
-        if (!server.listening) server.closeIdleConnections();
-      });
+      endWithServer(server, response);
       answer(request, response, { route, functions, ready, timeoutMs, requestId }).catch((error: unknown) => {
         if (request.errored !== null) return;
         report(error);
@@ -84,22 +80,6 @@ function refuseUnreadable(_error: Error, socket: Duplex): void {
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
   );
-}
-
-async function drain(server: Server, signal: AbortSignal): Promise<void> {
-  if (!server.listening) return;
-  const giveUp = (): void => {
-    server.closeAllConnections();
-  };
-  signal.addEventListener('abort', giveUp);
-  await new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeIdleConnections();
-    if (signal.aborted) giveUp();
-  });
-  signal.removeEventListener('abort', giveUp);
 }
 
 interface Proxy {
@@ -143,12 +123,13 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
       ...{ request, path, query, body, pathParameters, requestId, receivedAt },
       resource: route.path,
     });
-    if (body.length > maxEventBytes / 2 && JSON.stringify(event).length > maxEventBytes) {
+    // The body is base64 in the event: so this is the limit of bodies in practice.
+    if (body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
       refuse(
         response,
         413,
         'body_too_large',
-        `The request, its body in base64, exceeds ${maxEventBytes} bytes.`,
+        `The request, its body in base64, exceeds ${largestEvent} bytes.`,
       );
       return;
     }
@@ -159,16 +140,6 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
     if (returned === tooLate) refuse(response, 504, 'service_timeout', tooLateToAnswer);
     else applyProxyResult(response, returned);
   }
-}
-
-/** The raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has them percent-encoded. */
-function splitUrl(url: string): { path: string; query: string } {
-  const ascii = url.replace(
-    /[\u0080-\u00ff]/g,
-    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  const mark = ascii.indexOf('?');
-  return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
 }
 
 function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {

@@ -5,6 +5,8 @@ import { StageError } from './stageError.ts';
 export interface Options {
   /** 0 chooses a free one. */
   readonly port: number;
+  /** The port of the publish URL; 0 chooses a free one. Without one there is no publish URL. */
+  readonly publishPort: number | undefined;
   /** Without one nothing is kept. */
   readonly dataDirectory: string | undefined;
   readonly region: string;
@@ -24,6 +26,8 @@ Runs the whole service on this machine.
 
   --dev                            serve applications that run with QSTASH_DEV=true, on the port QSTASH_DEV_PORT (8080)
   --port <number>                  port of the API; 0 takes any free one (SVC_PORT; 8080)
+  --publish-port <number>          port of the publish URL, which takes messages as a function URL does on AWS, without the
+                                   gateway; 0 takes any free one; without it there is none (SVC_PUBLISH_PORT)
   --data-dir <folder>              where messages, accounts and secrets are kept (SVC_DATA_DIR; .svc)
   --region <region>                the AWS region to play (SVC_REGION; eu-central-1)
   --in-memory                      keep nothing
@@ -49,8 +53,16 @@ export function parseOptions(
   const dev = flags.dev === true;
   const given = (flag: string | undefined, variable: string, otherwise: string): string =>
     flag ?? (environment[variable] || otherwise);
+  const publishPort = given(flags['publish-port'], 'SVC_PUBLISH_PORT', '');
   return {
-    port: toPort(given(flags.port, 'SVC_PORT', (dev && environment['QSTASH_DEV_PORT']) || '8080')),
+    port: toPort(
+      'The port (--port, SVC_PORT)',
+      given(flags.port, 'SVC_PORT', (dev && environment['QSTASH_DEV_PORT']) || '8080'),
+    ),
+    publishPort:
+      publishPort === ''
+        ? undefined
+        : toPort('The port of the publish URL (--publish-port, SVC_PUBLISH_PORT)', publishPort),
     dataDirectory:
       flags['in-memory'] === true ? undefined : toFolder(given(flags['data-dir'], 'SVC_DATA_DIR', '.svc')),
     region: toRegion(given(flags.region, 'SVC_REGION', 'eu-central-1')),
@@ -70,6 +82,7 @@ function parseFlags(args: readonly string[]) {
       options: {
         dev: { type: 'boolean' },
         port: { type: 'string' },
+        'publish-port': { type: 'string' },
         'data-dir': { type: 'string' },
         region: { type: 'string' },
         'in-memory': { type: 'boolean' },
@@ -86,10 +99,10 @@ function parseFlags(args: readonly string[]) {
   }
 }
 
-function toPort(text: string): number {
+function toPort(field: string, text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) {
-    throw new StageError(`The port (--port, SVC_PORT) is a whole number from 0 to 65535, not '${text}'.`);
+    throw new StageError(`${field} is a whole number from 0 to 65535, not '${text}'.`);
   }
   return port;
 }

@@ -13,6 +13,7 @@ import { openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
+import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
@@ -60,8 +61,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * Starts the parts in this order: the gateway, whose port the handlers must know; the data directory and the stand-ins;
- * the handlers, which read their settings as they load; the event sources; the developer's account.
+ * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and
+ * the stand-ins; the handlers, which read their settings as they load; the event sources; the developer's account.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { report, region } = options;
@@ -78,6 +79,17 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     report,
   });
   endings.push(() => gateway.stop(AbortSignal.abort()));
+  const publishUrl =
+    options.publishPort === undefined
+      ? undefined
+      : await startFunctionUrl({
+          port: options.publishPort,
+          called: () => functions.get('publish'),
+          ready: loading.promise,
+          report,
+        });
+  if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
+  const doors = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
   const data =
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
@@ -87,7 +99,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
-    OWN_HOSTS: `localhost:${gateway.port}`,
+    OWN_HOSTS: doors.map(({ port }) => `localhost:${port}`).join(','),
+    API_URL: gateway.url,
     // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
     LEARN_HOSTS: 'false',
     // One address serves both here.
@@ -106,13 +119,14 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const clocks = await startTimers(options);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
-    const inFlight = [gateway, ...sources, ...clocks];
+    const inFlight = [...doors, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
   loading.resolve();
   await checkHealth(gateway.url);
   const variables = {
     ...(testControl !== undefined && { SVC_TEST_CONTROL_URL: testControl.url }),
+    ...(publishUrl !== undefined && { SVC_PUBLISH_URL: publishUrl.url }),
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));

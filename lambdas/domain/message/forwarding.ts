@@ -1,5 +1,5 @@
 import type { Header } from '../headers.ts';
-import { bearerToken, readToken } from '../account/credentials.ts';
+import { readToken } from '../account/credentials.ts';
 import { badField, quote } from '../httpError.ts';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1) or that the service sets itself. */
@@ -23,6 +23,9 @@ export const isOwnHeader = (name: string): boolean => ownHeaders.has(name);
 
 /** Headers that gateways on the way to the service add. */
 const gatewayHeaders = /^(x-forwarded-|x-amzn-|x-amz-cf-|via$|forwarded$|cloudfront-|cdn-loop$)/;
+
+/** Whether a header in lower case is one that gateways on the way to the service add. */
+export const isGatewayHeader = (name: string): boolean => gatewayHeaders.test(name);
 
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
@@ -49,18 +52,18 @@ export function checkForwarded(
   return headers;
 }
 
+/** Tells whether a header has a token of the service, be it one of several values that were joined by commas. */
+const carriesToken = ([name, value]: Header): boolean =>
+  name === 'authorization' && value.split(/[\s,]+/).some((part) => readToken(part) !== undefined);
+
 /**
  * Picks the headers of an incoming request that the destination gets when all are to be forwarded. Those of the connection
  * and of gateways stay behind, and so does an `Authorization` with a token of the service; a sender's own is passed on.
  */
-export function passedOn(headers: readonly Header[]): readonly Header[] {
-  const bearer = bearerToken(headers);
-  const carriesToken = bearer !== undefined && readToken(bearer) !== undefined;
-  return headers.filter(
-    ([name]) =>
-      !ownHeaders.has(name) && !gatewayHeaders.test(name) && !(carriesToken && name === 'authorization'),
+export const passedOn = (headers: readonly Header[]): readonly Header[] =>
+  headers.filter(
+    (header) => !ownHeaders.has(header[0]) && !isGatewayHeader(header[0]) && !carriesToken(header),
   );
-}
 
 /** Adds the headers of the second list whose names the first does not have. */
 export function addMissingHeaders(

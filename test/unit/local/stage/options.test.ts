@@ -4,6 +4,7 @@ import { StageError } from '../../../../local/stage/stageError.ts';
 
 const defaults = {
   port: 8080,
+  publishPort: undefined,
   dataDirectory: '.svc',
   region: 'eu-central-1',
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
@@ -19,6 +20,7 @@ test('without flags and variables the defaults hold', () => {
 test('variables change the defaults, and flags win over variables', () => {
   const variables = {
     SVC_PORT: '0',
+    SVC_PUBLISH_PORT: '0',
     SVC_DATA_DIR: '/data',
     SVC_REGION: 'us-east-1',
     SVC_ALLOWED_DESTINATIONS: 'none',
@@ -27,6 +29,7 @@ test('variables change the defaults, and flags win over variables', () => {
   };
   const fromVariables = {
     port: 0,
+    publishPort: 0,
     dataDirectory: '/data',
     region: 'us-east-1',
     allowedDestinations: [],
@@ -38,6 +41,7 @@ test('variables change the defaults, and flags win over variables', () => {
   const flags = [
     '--port',
     '81',
+    '--publish-port=82',
     '--data-dir=d',
     '--region',
     'eu-west-3',
@@ -47,6 +51,7 @@ test('variables change the defaults, and flags win over variables', () => {
   ];
   expect(parseOptions(flags, variables)).toEqual({
     port: 81,
+    publishPort: 82,
     dataDirectory: 'd',
     region: 'eu-west-3',
     allowedDestinations: ['a', '10.0.0.0/8'],
