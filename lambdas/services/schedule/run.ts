@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
-import { loadBody } from '../../stores/message/bodies.ts';
-import { loadSchedule } from '../../stores/schedule/schedules.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { acceptEach, takeBack } from '../message/accept.ts';
 import { prepare } from '../message/prepare.ts';
 import { answerOf, notStored, type PublishAnswer } from '../message/publications.ts';
 import { isOfWorkflow, publishWorkflow } from '../message/workflows.ts';
 import { withAdmission } from '../usage/admission.ts';
-import { noSuchSchedule } from './shownSchedules.ts';
+import { loadWholeSchedule } from './wholeSchedule.ts';
 
 /**
  * Publishes what a schedule says, now, whether it is paused or not: to a URL, or to every endpoint of a URL group. As a fire
@@ -23,9 +21,7 @@ export async function runSchedule(
   scheduleId: string,
   host: string,
 ): Promise<PublishAnswer> {
-  const schedule = await loadSchedule(account.id, scheduleId);
-  if (schedule === undefined) throw noSuchSchedule(scheduleId);
-  const body = await loadBody(schedule.saveId, schedule.body);
+  const { schedule, body } = await loadWholeSchedule(account, scheduleId);
   // With a seed of its own, so that each run makes messages of its own.
   const fire = { scheduleId, time: now(), seed: randomUUID() };
   const request = { ...schedule, body, host, fire };

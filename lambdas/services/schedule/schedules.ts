@@ -11,7 +11,7 @@ import { configOverDefaults } from '../../domain/config.ts';
 import { parseDestination } from '../../domain/delivery/destination.ts';
 import { shownUrl, withKnownCredentials } from '../../domain/delivery/urlCredentials.ts';
 import { readHeaders, type Header } from '../../domain/headers.ts';
-import { badField, overLimit, quote } from '../../domain/httpError.ts';
+import { badField, overLimit } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
 import { parseShape } from '../../domain/json.ts';
 import { passedOn } from '../../domain/message/forwarding.ts';
@@ -19,7 +19,7 @@ import { parseName } from '../../domain/names.ts';
 import { parseCron, type Cron } from '../../domain/schedule/cron.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import { settings } from '../../settings.ts';
-import { loadBody, storeBody } from '../../stores/message/bodies.ts';
+import { storeBody } from '../../stores/message/bodies.ts';
 import {
   deleteSchedule as deleteStored,
   listSchedules as listStored,
@@ -33,7 +33,7 @@ import { ensureQueue } from '../lane/queues.ts';
 import { prepare, withQuery, type PublishRequest } from '../message/prepare.ts';
 import { retryOnConflict } from '../retryOnConflict.ts';
 import { startFiring, stopFiring } from './firing.ts';
-import { noSuchSchedule } from './shownSchedules.ts';
+import { bodyOf, changedByMany, noSuchSchedule } from './wholeSchedule.ts';
 
 /** A request for a schedule: a publish that says when, with a cron expression. */
 export type ScheduleRequest = Omit<PublishRequest, 'queueName' | 'fire'>;
@@ -126,17 +126,6 @@ export async function changeSchedule(
   });
 }
 
-/** @returns undefined where somebody else has replaced the schedule meanwhile, and with it the body */
-async function bodyOf(schedule: StoredSchedule): Promise<Uint8Array | undefined> {
-  try {
-    return await loadBody(schedule.saveId, schedule.body);
-  } catch (error) {
-    const current = await loadSchedule(schedule.accountId, schedule.scheduleId);
-    if (current?.saveId === schedule.saveId) throw error;
-    return undefined;
-  }
-}
-
 /**
  * Saves a schedule in the place of the one with its id, if there is one.
  *
@@ -154,8 +143,7 @@ function save(
     before: StoredSchedule | undefined,
   ) => ScheduleRequest | undefined | Promise<ScheduleRequest | undefined>,
 ): Promise<Answer<typeof answers.scheduled>> {
-  const refusal = `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`;
-  return retryOnConflict(refusal, async () => {
+  return retryOnConflict(changedByMany(scheduleId), async () => {
     const before = await loadSchedule(account.id, scheduleId);
     const request = await requestOf(before);
     if (request === undefined) return undefined;

@@ -87,7 +87,7 @@ export const schedules: Operations<'schedules'> = {
     summary: 'Get a schedule',
     variables: id,
     answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
-    errors: { 404: [noSuchSchedule] },
+    errors: { 404: [noSuchSchedule], ...(refusals[503] && { 503: refusals[503] }) },
   },
   'PATCH /v2/schedules/{schedule}': {
     id: 'changeSchedule',

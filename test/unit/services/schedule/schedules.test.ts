@@ -8,6 +8,7 @@ import { HeadObjectCommand, NotFound, S3Client } from '@aws-sdk/client-s3';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import { shardOf } from '../../../../lambdas/domain/ids.ts';
 import { parseNotice, type FireNotice } from '../../../../lambdas/domain/schedule/schedule.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
@@ -345,6 +346,48 @@ describe('overwriting a schedule', () => {
     expect(await inScheduler(saveId)).toHaveLength(1);
     await lambdas.deleteSchedule(world.account, 'many');
     expect(await inScheduler(saveId)).toEqual([]);
+  });
+});
+
+describe('a schedule that is replaced while it is read', () => {
+  /** Replaces a schedule once: when its row has been read, and its body has not. */
+  async function replacedWhenRead<T>(scheduleId: string, body: string, read: () => Promise<T>): Promise<T> {
+    const { middlewareStack } = world.dynamodb;
+    let left = 1;
+    middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        const { TableName } = z.object({ TableName: z.optional(z.string()) }).parse(args.input);
+        if (TableName === world.settings.schedulesTable && left > 0) {
+          left -= 1;
+          await create(scheduleId, 'https://example.com', '0 2 * * *', body);
+        }
+        return result;
+      },
+      { step: 'initialize', name: 'replacedWhenRead' },
+    );
+    try {
+      return await read();
+    } finally {
+      middlewareStack.remove('replacedWhenRead');
+    }
+  }
+  const longBody = (letter: string): string => letter.repeat(400_000);
+
+  it.each(['shown', 'run'] as const)('is %s as it is then', async (how) => {
+    const scheduleId = `replaced-${how}`;
+    await create(scheduleId, 'https://example.com', '0 1 * * *', longBody('a'));
+    await replacedWhenRead(scheduleId, longBody('b'), async () => {
+      if (how === 'shown') {
+        const shown = await lambdas.getSchedule(world.account, scheduleId);
+        expect(shown).toMatchObject({ cron: '0 2 * * *', body: longBody('b') });
+        return;
+      }
+      const published = await lambdas.runSchedule(world.account, scheduleId, 'localhost');
+      const message = await lambdas.getMessage(world.account, idOf(published));
+      expect(message).toMatchObject({ body: longBody('b') });
+    });
+    await lambdas.deleteSchedule(world.account, scheduleId);
   });
 });
 
