@@ -49,6 +49,19 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
+      {
+        test: {
+          ...limits,
+          // The console in a real browser. Not part of the deployed check: what AWS does with its files, `e2e` looks at.
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          globalSetup: [bundledStage, './test/support/sharedService.ts', './test/support/chromium.ts'],
+          // One browser for all files of a process.
+          isolate: false,
+          setupFiles: ['./test/support/ownAccount.ts'],
+          sequence: { groupOrder: 2 },
+        },
+      },
     ],
   },
 });

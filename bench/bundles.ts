@@ -36,7 +36,11 @@ export async function measureBundles(): Promise<readonly BundleCost[]> {
     return {
       handler,
       startBytes: sum([...coldStart(folder).values()].map((text) => Buffer.byteLength(text))),
-      allBytes: sum(readdirSync(folder).map((file) => statSync(join(folder, file)).size)),
+      allBytes: sum(
+        readdirSync(folder, { recursive: true, withFileTypes: true })
+          .filter((entry) => entry.isFile())
+          .map((file) => statSync(join(file.parentPath, file.name)).size),
+      ),
       importWallMs: median(wall),
       importCpuMs: median(cpu),
     };

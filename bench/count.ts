@@ -1,7 +1,8 @@
 /** Counts what AWS bills for a message, while the real handlers publish and deliver it. */
 import { checkAnswer } from './answer.ts';
-import { bodies, jsonBody, queueEvent } from './events.ts';
+import { bodies, jsonBody, jsonBodyName, queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
+import { isCounted } from './nowAndThen.ts';
 import { dollarsPerMillion, type Unit } from './prices.ts';
 import type { World } from './world.ts';
 
@@ -24,15 +25,44 @@ export interface Bill {
   readonly lines: readonly BillLine[];
 }
 
+/** A way for messages to come to the service. */
+interface Way {
+  readonly messagesPerRequest: number;
+  /** Whether a request passes API Gateway, which bills it. */
+  readonly passesGateway: boolean;
+  readonly eventFor: (world: World, body: Buffer) => object;
+}
+
+const throughApi: Way = {
+  messagesPerRequest: 1,
+  passesGateway: true,
+  eventFor: (world, body) => world.eventFor(body),
+};
+
+/** Lambda bills nothing for a request to a function URL: only the invocation that follows. */
+const throughUrl: Way = {
+  messagesPerRequest: 1,
+  passesGateway: false,
+  eventFor: (world, body) => world.urlEventFor(body),
+};
+
+/** The messages of a request of `POST /v2/batch`. */
+export const batchCount = 100;
+const inBatches: Way = {
+  messagesPerRequest: batchCount,
+  passesGateway: false,
+  eventFor: (world, body) => world.batchEventFor(body, batchCount),
+};
+
 /** Dollars for a million messages. */
 export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
   lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);
 
 /**
- * The number of messages whose average is billed. Usage is added up once for several messages, in steps that are shortest at the
+ * The number of requests whose average is billed. Usage is added up once for several messages, in steps that are shortest at the
  * beginning of an account's day, and this is a whole number of such steps.
  */
-const counted = 60;
+const countedRequests = 60;
 
 /**
  * Makes the bill of each body. Every handler is warm: it has read its secret, the usage of the day and the hosts of the APIs,
@@ -40,49 +70,75 @@ const counted = 60;
  */
 export async function countUses(world: World): Promise<readonly Bill[]> {
   const bills: Bill[] = [];
-  await warmUp(world);
-  for (const [name, body] of bodies) {
-    for (let made = 0; made < counted; made += 10) await messagesWay(world, body, 10);
-    const lists = new Map<BatchSize, readonly Use[]>();
-    for (const size of batchSizes) {
-      const uses: Use[] = [];
-      for (let made = 0; made < counted; made += size) uses.push(...(await messagesWay(world, body, size)));
-      lists.set(size, uses);
-    }
-    bills.push({ body: name, lines: linesOf(lists) });
-  }
+  for (const [name, body] of bodies) bills.push(await billOf(world, name, body, throughApi));
   return bills;
 }
 
-/** Lets both functions read what a process reads once. It is not counted. */
-async function warmUp(world: World): Promise<void> {
-  checkAnswer(await world.publish.invoke(world.eventFor(jsonBody)));
-  checkAnswer(await world.deliver.invoke(queueEvent(await world.takeAttempts(1))));
+/** Makes the bills of messages of JSON that come through the publish URL: one to a request, and many. */
+export async function countUrlUses(world: World): Promise<{ readonly single: Bill; readonly batch: Bill }> {
+  return {
+    single: await billOf(world, jsonBodyName, jsonBody, throughUrl),
+    batch: await billOf(world, jsonBodyName, jsonBody, inBatches),
+  };
 }
 
-/** Publishes messages and delivers them in one batch of that size. */
-async function messagesWay(world: World, body: Buffer, size: BatchSize): Promise<readonly Use[]> {
-  const published = await world.meter.measure('publish', async () => {
-    for (let made = 0; made < size; made += 1) checkAnswer(await world.publish.invoke(world.eventFor(body)));
-  });
-  const event = queueEvent(await world.takeAttempts(size));
-  const delivered = await world.meter.measure('deliver', async () => {
-    checkAnswer(await world.deliver.invoke(event));
-  });
-  return [
-    { by: 'gateway', what: 'a request', unit: 'apiRequest', amount: size },
-    { by: 'publish', what: 'its invocation', unit: 'lambdaRequest', amount: size },
-    ...published,
-    // The event source mapping calls SQS on the account's bill.
-    { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
-    { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
-    ...delivered,
-    { by: 'queue', what: 'DeleteMessageBatch', unit: 'sqsRequest', amount: 1 },
-  ];
+/** Lets both functions read what a process reads once, and learn the host that it is called by. It is not counted. */
+async function warmUp(world: World, way: Way): Promise<void> {
+  checkAnswer(await world.publish.invoke(way.eventFor(world, jsonBody)));
+  checkAnswer(await world.deliver.invoke(queueEvent(await world.takeAttempts(way.messagesPerRequest))));
+}
+
+/** Whether a use is a message's own: usage is added up in steps of so many messages, and all else now and then is the process's. */
+const isOfMessages = (use: Use): boolean => isCounted(use) || use.what === 'UpdateItem usage';
+
+async function billOf(world: World, body: string, bytes: Buffer, way: Way): Promise<Bill> {
+  const counted = countedRequests * way.messagesPerRequest;
+  const groupOf = (size: BatchSize): number => Math.max(size, way.messagesPerRequest);
+  await warmUp(world, way);
+  for (let made = 0; made < counted; made += groupOf(10)) await messagesWay(world, bytes, way, 10);
+  const lists = new Map<BatchSize, readonly Use[]>();
+  for (const size of batchSizes) {
+    const uses: Use[] = [];
+    for (let made = 0; made < counted; made += groupOf(size)) {
+      uses.push(...(await messagesWay(world, bytes, way, size)).filter(isOfMessages));
+    }
+    lists.set(size, uses);
+  }
+  return { body, lines: linesOf(lists, counted) };
+}
+
+/** Publishes as many messages as fill a request and a batch, and delivers them in batches of that size. */
+async function messagesWay(world: World, body: Buffer, way: Way, size: BatchSize): Promise<readonly Use[]> {
+  const messages = Math.max(size, way.messagesPerRequest);
+  const requests = messages / way.messagesPerRequest;
+  const uses: Use[] = [];
+  if (way.passesGateway)
+    uses.push({ by: 'gateway', what: 'a request', unit: 'apiRequest', amount: requests });
+  uses.push({ by: 'publish', what: 'its invocation', unit: 'lambdaRequest', amount: requests });
+  uses.push(
+    ...(await world.meter.measure('publish', async () => {
+      for (let made = 0; made < requests; made += 1) {
+        checkAnswer(await world.publish.invoke(way.eventFor(world, body)));
+      }
+    })),
+  );
+  for (let delivered = 0; delivered < messages; delivered += size) {
+    const event = queueEvent(await world.takeAttempts(size));
+    uses.push(
+      // The event source mapping calls SQS on the account's bill.
+      { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
+      { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
+      ...(await world.meter.measure('deliver', async () => {
+        checkAnswer(await world.deliver.invoke(event));
+      })),
+      { by: 'queue', what: 'DeleteMessageBatch', unit: 'sqsRequest', amount: 1 },
+    );
+  }
+  return uses;
 }
 
 /** Adds up the uses of each kind, in the order of the first of the kind, and divides them by the number of messages. */
-function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>): readonly BillLine[] {
+function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>, counted: number): readonly BillLine[] {
   const amount = (of: Use, size: BatchSize): number =>
     (lists.get(size) ?? [])
       .filter(({ by, what, unit }) => by === of.by && what === of.what && unit === of.unit)

@@ -33,6 +33,15 @@ export async function measureCpu(world: World): Promise<readonly CpuTime[]> {
   return [publish, await measure(program, 'deliver', deliverEvents, batchSize)];
 }
 
+/** Measures the size of the line that publish logs for a request to the publish URL. Through the API it logs none. */
+export async function measureUrlLogBytes(world: World): Promise<number> {
+  const warmUp = Array.from({ length: batchSize }, () => world.urlEventFor(jsonBody));
+  const task = { bundle: bundleUrl('publish'), warmUp, rounds: [] };
+  const { outputBytes } = await runChild(compileChild('invoke'), task, invokeResult);
+  await world.takeAttempts(batchSize);
+  return outputBytes / batchSize;
+}
+
 async function measure(
   program: string,
   handler: CpuTime['handler'],

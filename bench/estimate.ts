@@ -32,7 +32,11 @@ export interface Estimate {
   readonly dollars: Readonly<Record<BatchSize, number>>;
 }
 
-export function estimate(cpu: readonly CpuTime[]): readonly Estimate[] {
+/** @param urlLogBytes the size of a request's line in the log of publish, where it came through the publish URL */
+export function estimate(
+  cpu: readonly CpuTime[],
+  urlLogBytes: number,
+): { readonly throughApi: readonly Estimate[]; readonly urlLine: Estimate } {
   const cpuOf = (wanted: CpuTime['handler']): CpuTime => {
     const found = cpu.find(({ handler }) => handler === wanted);
     if (found === undefined) throw new Error(`The CPU time of ${wanted} was not measured.`);
@@ -50,10 +54,14 @@ export function estimate(cpu: readonly CpuTime[]): readonly Estimate[] {
     dollarsPerMillion('logGb', (bytes + assumed.logEventBytes) / 2 ** 30);
   const attemptLog = log(cpuOf('deliver').logBytes);
   const accessLog = log(assumed.accessLogBytes);
-  return [
-    { what: 'publish: its running time', dollars: { 1: publish, 10: publish } },
-    { what: 'deliver: its running time', dollars: { 1: deliver(1), 10: deliver(10) } },
-    { what: 'deliver: its line in the log', dollars: { 1: attemptLog, 10: attemptLog } },
-    { what: 'gateway: its line in the access log', dollars: { 1: accessLog, 10: accessLog } },
-  ];
+  const urlLog = log(urlLogBytes);
+  return {
+    throughApi: [
+      { what: 'publish: its running time', dollars: { 1: publish, 10: publish } },
+      { what: 'deliver: its running time', dollars: { 1: deliver(1), 10: deliver(10) } },
+      { what: 'deliver: its line in the log', dollars: { 1: attemptLog, 10: attemptLog } },
+      { what: 'gateway: its line in the access log', dollars: { 1: accessLog, 10: accessLog } },
+    ],
+    urlLine: { what: 'publish URL: its line in the log, instead', dollars: { 1: urlLog, 10: urlLog } },
+  };
 }

@@ -66,21 +66,27 @@ export interface ApiRequest {
   readonly body: Buffer;
 }
 
+const pathOf = ({ route, pathParameters }: ApiRequest): string =>
+  route.replaceAll(/\{(\w+)\+?\}/g, (_, name: string) => pathParameters[name] ?? '');
+
+const headersOf = ({ token, headers }: ApiRequest, host: string) => ({
+  Accept: '*/*',
+  Authorization: `Bearer ${token}`,
+  'Content-Type': 'application/json',
+  Host: host,
+  'User-Agent': 'bench/1.0',
+  'X-Amzn-Trace-Id': 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b',
+  'X-Forwarded-For': '203.0.113.7',
+  'X-Forwarded-Port': '443',
+  'X-Forwarded-Proto': 'https',
+  ...headers,
+});
+
 /** The fields of API Gateway's proxy event that a real client's request fills. */
-export function apiEvent({ token, route, pathParameters, headers: added, body }: ApiRequest): object {
-  const path = route.replaceAll(/\{(\w+)\+?\}/g, (_, name: string) => pathParameters[name] ?? '');
-  const headers = {
-    Accept: '*/*',
-    Authorization: `Bearer ${token}`,
-    'Content-Type': 'application/json',
-    Host: 'abcde12345.execute-api.us-east-1.example',
-    'User-Agent': 'bench/1.0',
-    'X-Amzn-Trace-Id': 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b',
-    'X-Forwarded-For': '203.0.113.7',
-    'X-Forwarded-Port': '443',
-    'X-Forwarded-Proto': 'https',
-    ...added,
-  };
+export function apiEvent(request: ApiRequest): object {
+  const { route, pathParameters, body } = request;
+  const path = pathOf(request);
+  const headers = headersOf(request, 'abcde12345.execute-api.us-east-1.example');
   return {
     resource: route,
     path,
@@ -99,6 +105,31 @@ export function apiEvent({ token, route, pathParameters, headers: added, body }:
     },
     body: body.toString('base64'),
     isBase64Encoded: true,
+  };
+}
+
+/** The fields of a function URL's event that a real client's request fills. Bodies of JSON are text there. */
+export function urlEvent(request: ApiRequest): object {
+  const [path = '', query = ''] = pathOf(request).split('?');
+  const host = 'abcdefghijklmnopqrstuvwxyz234567.lambda-url.us-east-1.example';
+  const { body } = request;
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: path,
+    rawQueryString: query,
+    headers: Object.fromEntries(
+      Object.entries({ ...headersOf(request, host), 'Content-Length': String(body.length) }).map(
+        ([name, value]) => [name.toLowerCase(), value],
+      ),
+    ),
+    requestContext: {
+      requestId: 'c6af9ac6-7b61-11e6-9a41-93e8deadbeef',
+      domainName: host,
+      http: { method: 'POST', path, protocol: 'HTTP/1.1', sourceIp: '203.0.113.7', userAgent: 'bench/1.0' },
+    },
+    body: body.toString(),
+    isBase64Encoded: false,
   };
 }
 

@@ -7,6 +7,8 @@ import type { Use } from './meter.ts';
 const nowAndThen = [
   /^deliver GetItem accounts/,
   /^\w+ (Query accounts|BatchGetItem accounts|GetSecretValue)/,
+  // The hosts of the APIs, which are learned.
+  /^\w+ UpdateItem accounts/,
   /^\w+ (GetItem|UpdateItem|Query) usage/,
   /^\w+ \w+ lanes \(account\)/,
 ];

@@ -1,10 +1,11 @@
 /** Measures what a message costs, with lanes and without, and a run of a workflow, prints it, and fails where a counted goal is missed. */
-import { batchSizes, countUses, totalOf, type Bill } from './count.ts';
+import { batchCount, batchSizes, countUrlUses, countUses, totalOf, type Bill } from './count.ts';
 import { measureBundles, type BundleCost } from './bundles.ts';
-import { measureCpu, type CpuTime } from './cpu.ts';
+import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
+import { measureCpu, measureUrlLogBytes, type CpuTime } from './cpu.ts';
 import { assumed, estimate, type Estimate } from './estimate.ts';
 import { jsonBodyName } from './events.ts';
-import { pricedOn } from './prices.ts';
+import { dollarsPerMillion, pricedOn } from './prices.ts';
 import { dollars, printBill } from './printBill.ts';
 import { formatTable } from './table.ts';
 import { countLanes } from './laneCosts.ts';
@@ -17,9 +18,17 @@ import { startWorld, type World } from './world.ts';
 
 /**
  * The goals. The dollars are for a million messages of JSON in full batches: a bill of millions comes from a load that fills
- * them. The other goals are for the two functions that a message passes.
+ * them. Those of starts and CPU are for the two functions that a message passes; that of the console is for all its files.
  */
-const goals = { dollarsPerMillion: 7, startBytes: 400_000, importMs: 60, cpuMs: 2 };
+const goals = {
+  dollarsPerMillion: 7,
+  dollarsThroughUrl: 3.5,
+  dollarsInBatches: 3,
+  startBytes: 400_000,
+  importMs: 60,
+  cpuMs: 2,
+  consoleBytes: 60_000,
+};
 const onTheWay = ['publish', 'deliver'];
 const judgedSize = 10;
 
@@ -27,27 +36,37 @@ const verdict = (value: number, goal: number): string => (value <= goal ? 'met' 
 
 const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(0);
 
-function printMessageBill(bill: Bill): void {
-  const verdicts = batchSizes.map((size) =>
-    size === judgedSize ? verdict(totalOf(bill, size), goals.dollarsPerMillion) : '',
-  );
-  const goal = [`goal: at most ${dollars(goals.dollarsPerMillion)}`, '', '', '', '', ...verdicts];
-  printBill(
-    `A message of ${bill.body}: units for one, dollars for a million`,
-    bill,
-    bill.body === jsonBodyName ? [goal] : [],
-  );
+/** A bill, with the most that a million of its messages may cost under load; without a goal it is only printed. */
+interface JudgedBill {
+  readonly title: string;
+  readonly bill: Bill;
+  readonly goal?: number | undefined;
 }
 
-function printEstimates(estimates: readonly Estimate[]): void {
-  const rows = estimates.map(({ what, dollars: costs }) => [
+function printMessageBill({ title, bill, goal }: JudgedBill): void {
+  const more =
+    goal === undefined
+      ? []
+      : [
+          [
+            `goal: at most ${dollars(goal)}`,
+            ...['', '', '', ''],
+            ...batchSizes.map((size) => (size === judgedSize ? verdict(totalOf(bill, size), goal) : '')),
+          ],
+        ];
+  printBill(`${title}: units for one, dollars for a million`, bill, more);
+}
+
+function printEstimates(estimates: readonly Estimate[], urlLine: Estimate): void {
+  const rowOf = ({ what, dollars: costs }: Estimate) => [
     what,
     ...batchSizes.map((size) => dollars(costs[size])),
-  ]);
+  ];
+  const rows = estimates.map(rowOf);
   const totals = batchSizes.map((size) =>
     estimates.reduce((sum, { dollars: costs }) => sum + costs[size], 0),
   );
-  rows.push(['total', ...totals.map(dollars)]);
+  rows.push(['total', ...totals.map(dollars)], rowOf(urlLine));
   print(
     `Estimated beside it: ${assumed.memoryMb} MB, ${assumed.awsCallMs} ms for an AWS call, ${assumed.destinationMs} ms for the destination`,
     formatTable(['for', '$ batch 1', '$ batch 10'], rows),
@@ -84,34 +103,83 @@ function printBundles(bundles: readonly BundleCost[]): void {
   print('Bundles', formatTable([...head, ...goalHead], rows));
 }
 
+/** @returns the goals that are missed, as sentences */
+function printConsole(files: readonly ConsoleFile[]): readonly string[] {
+  const tenths = (bytes: number): string => (bytes / 1000).toFixed(1);
+  const rows = files.map(({ name, plainBytes, gzipBytes, brotliBytes }) => [
+    name,
+    ...[plainBytes, gzipBytes, brotliBytes].map(tenths),
+  ]);
+  const total = brotliTotal(files);
+  rows.push(['total', '', '', tenths(total), verdict(total, goals.consoleBytes)]);
+  print(
+    'The console',
+    formatTable(['file', 'KB', 'KB gzip', 'KB brotli', `≤ ${kilobytes(goals.consoleBytes)} KB`], rows),
+  );
+  return total > goals.consoleBytes ? [`The console has ${tenths(total)} KB, compressed.`] : [];
+}
+
 function print(title: string, table: string): void {
   console.log(`\n${title}\n\n${table}`);
 }
 
+/** Says by how much a bill misses its goal, and which call is the dearest. */
+function missedBy({ title, bill, goal = Infinity }: JudgedBill): readonly string[] {
+  const total = totalOf(bill, judgedSize);
+  if (total <= goal) return [];
+  const costs = bill.lines.map(({ by, what, unit, amounts }) => ({
+    call: `${what} of ${by}`,
+    cost: dollarsPerMillion(unit, amounts[judgedSize]),
+  }));
+  const [dearest] = costs.toSorted((one, other) => other.cost - one.cost);
+  return [
+    `${title}: a million in batches of ${judgedSize} cost $${dollars(total)}, $${dollars(total - goal)} more than the goal; the dearest is ${dearest?.call ?? 'nothing'}, $${dollars(dearest?.cost ?? 0)}.`,
+  ];
+}
+
 /** The goals that are missed, of those that are counted. Times depend on the machine, so the reader judges them. */
-function missedGoals(bills: readonly Bill[], bundles: readonly BundleCost[]): readonly string[] {
-  const tooDear = bills
-    .filter(({ body }) => body === jsonBodyName)
-    .map((bill) => totalOf(bill, judgedSize))
-    .filter((total) => total > goals.dollarsPerMillion)
-    .map((total) => `A million messages in batches of ${judgedSize} cost $${dollars(total)}.`);
+function missedGoals(bills: readonly JudgedBill[], bundles: readonly BundleCost[]): readonly string[] {
   const tooLarge = bundles
     .filter(({ handler, startBytes }) => onTheWay.includes(handler) && startBytes > goals.startBytes)
     .map(({ handler, startBytes }) => `The bundle of ${handler} starts with ${kilobytes(startBytes)} KB.`);
-  return [...tooDear, ...tooLarge];
+  return [...bills.flatMap(missedBy), ...tooLarge];
 }
 
-/** Messages without lanes, lanes, or runs of workflows: all of it without an argument. */
-const parts = ['messages', 'lanes', 'workflows'] as const;
+/** Messages without lanes, lanes, runs of workflows, or the console: all of it without an argument. */
+const parts = ['messages', 'lanes', 'workflows', 'console'] as const;
 const [wanted] = process.argv.slice(2);
 const isWanted = (part: (typeof parts)[number]): boolean => wanted === undefined || wanted === part;
 if (!parts.some(isWanted)) throw new Error(`There is no part ${wanted}; there are ${parts.join(', ')}.`);
 
+/** Counts messages through the API, and messages of JSON through the publish URL. */
+async function countMessages(world: World): Promise<readonly JudgedBill[]> {
+  const throughApi = (await countUses(world)).map((bill) => ({
+    title: `A message of ${bill.body}`,
+    bill,
+    goal: bill.body === jsonBodyName ? goals.dollarsPerMillion : undefined,
+  }));
+  const { single, batch } = await countUrlUses(world);
+  return [
+    ...throughApi,
+    {
+      title: `A message of ${single.body} through the publish URL`,
+      bill: single,
+      goal: goals.dollarsThroughUrl,
+    },
+    {
+      title: `A message of ${batch.body} through the publish URL, ${batchCount} to a request (POST /v2/batch)`,
+      bill: batch,
+      goal: goals.dollarsInBatches,
+    },
+  ];
+}
+
 async function measureMessages(world: World): Promise<readonly string[]> {
-  const bills = await countUses(world);
+  const bills = await countMessages(world);
   bills.forEach(printMessageBill);
   const cpu = await measureCpu(world);
-  printEstimates(estimate(cpu));
+  const { throughApi, urlLine } = estimate(cpu, await measureUrlLogBytes(world));
+  printEstimates(throughApi, urlLine);
   printCpu(cpu);
   const bundles = await measureBundles();
   printBundles(bundles);
@@ -135,6 +203,7 @@ try {
   await world.close();
 }
 if (isWanted('lanes')) printLaneSpeeds(await measureLaneSpeed());
+if (isWanted('console')) missed.push(...printConsole(measureConsole()));
 if (missed.length > 0) {
   console.log(`\nMissed: ${missed.join(' ')}`);
   process.exitCode = 1;

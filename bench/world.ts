@@ -5,7 +5,7 @@ import { loadFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
 import { startReceiver, type Receiver } from '../test/support/receiver.ts';
 import type { StandIns } from '../local/stage/standIns.ts';
-import { apiEvent } from './events.ts';
+import { apiEvent, urlEvent } from './events.ts';
 import { attachMeter, type Meter } from './meter.ts';
 
 export interface World {
@@ -18,8 +18,12 @@ export interface World {
   load(name: FunctionName): Promise<LambdaFunction>;
   /** Makes one more account, and returns its token. */
   makeAccount(fields: object): Promise<string>;
-  /** The event of one request to publish a body. */
+  /** The event of one request to publish a body through the API. */
   eventFor(body: Buffer): object;
+  /** The event of one request to publish a body of JSON through the publish URL. */
+  urlEventFor(body: Buffer): object;
+  /** The event of one request to publish a body of JSON so many times through the publish URL. */
+  batchEventFor(body: Buffer, count: number): object;
   /**
    * Takes attempts off their queues.
    *
@@ -45,6 +49,8 @@ export async function startWorld(): Promise<World> {
   // The URL is as long as a real one: it stands in the message's row, which is billed by its size.
   const url = `${receiver.inbox().url}/hooks/orders/paid?tenant=acme-shop`;
 
+  const toDestination = { token, route: '/v2/publish/{destination+}', pathParameters: { destination: url } };
+
   const queueUrls = [standIns.sqs.queueUrl('short'), standIns.sqs.queueUrl('long')];
   const take = async (QueueUrl: string, most: number): Promise<readonly Message[]> => {
     const { Messages = [] } = await sqs.send(
@@ -64,8 +70,22 @@ export async function startWorld(): Promise<World> {
     receiver,
     load,
     makeAccount,
-    eventFor: (body) =>
-      apiEvent({ token, route: '/v2/publish/{destination+}', pathParameters: { destination: url }, body }),
+    eventFor: (body) => apiEvent({ ...toDestination, body }),
+    urlEventFor: (body) => urlEvent({ ...toDestination, body }),
+    batchEventFor: (body, count) => {
+      const item = {
+        destination: url,
+        body: body.toString(),
+        headers: { 'Content-Type': 'application/json' },
+      };
+      const items = Array.from({ length: count }, () => item);
+      return urlEvent({
+        token,
+        route: '/v2/batch',
+        pathParameters: {},
+        body: Buffer.from(JSON.stringify(items)),
+      });
+    },
     takeAttempts: async (count) => {
       const taken: Message[] = [];
       for (const queueUrl of queueUrls) {

@@ -1,5 +1,6 @@
 /** `npm start`: the whole service on this machine. */
-import { parseOptions, usage } from '../local/stage/options.ts';
+import { devModeSentence } from '../local/stage/devMode.ts';
+import { parseOptions, usage, type Options } from '../local/stage/options.ts';
 import { startStage, toLines, type Stage } from '../local/stage/stage.ts';
 import { StageError } from '../local/stage/stageError.ts';
 
@@ -21,10 +22,14 @@ function readOptions(): ReturnType<typeof parseOptions> {
   }
 }
 
-function announce({ variables }: Stage, dataDirectory: string | undefined): void {
+function announce({ url, variables }: Stage, { dataDirectory, dev }: Options): void {
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
-  console.log(`The service is ready; Ctrl-C ends it. ${where}\n\n${toLines(variables)}`);
+  const who = dev ? `\n${devModeSentence(url)}` : '';
+  console.log(
+    `The service is ready; Ctrl-C ends it. ${where}${who}\n\n${toLines(variables)}\n` +
+      `Look at it in a browser: ${url}/console. Sign in with the token above, SVC_TOKEN.\n`,
+  );
 }
 
 /** A signal that comes during the start waits for its end: the parts of a stage are ended in order. */
@@ -47,10 +52,17 @@ const options = readOptions();
 if (options === 'help') {
   console.log(usage);
 } else {
-  const starting = startStage({ ...options, report, onFatal: (error) => fail(error, 1) });
+  const starting = startStage({
+    ...options,
+    announce: (sentence) => {
+      console.log(sentence);
+    },
+    report,
+    onFatal: (error) => fail(error, 1),
+  });
   stopOnSignals(starting);
   try {
-    announce(await starting, options.dataDirectory);
+    announce(await starting, options);
   } catch (error) {
     fail(error, error instanceof StageError ? 2 : 1);
   }

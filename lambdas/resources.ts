@@ -201,6 +201,15 @@ export const queues = {
 export type QueueName = keyof typeof queues;
 
 /**
+ * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least;
+ * each hour, so that it has little to read even where many messages end.
+ */
+export const timers = {
+  countOutcomes: { everyHours: 1, functionTimeoutSeconds: 900 },
+} as const;
+export type TimedFunction = keyof typeof timers;
+
+/**
  * The default maximum of executions at once of the function behind each of the two delivery queues. An AWS account has 1,000
  * executions at once in a region for all its functions. Destinations that do not answer can hold 600 of them, and the API keeps
  * most of the rest.

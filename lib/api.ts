@@ -24,7 +24,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type ApiFunction, gatewayPath, type Route } from '../lambdas/http/routes.ts';
 import { apiFunctionTimeoutSeconds } from '../lambdas/resources.ts';
-import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed } from './gatewayAnswers.ts';
+import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed, refusalBody } from './gatewayAnswers.ts';
 import type { Settings } from './settings.ts';
 
 const stageName = 'api';
@@ -167,7 +167,7 @@ function addMethodNotAllowed(resource: IResource, methods: readonly string[]): v
         {
           statusCode: status,
           selectionPattern: status,
-          responseTemplates: { 'application/json': JSON.stringify({ error: methodNotAllowed }) },
+          responseTemplates: { 'application/json': refusalBody(methodNotAllowed) },
           responseParameters: { 'method.response.header.Allow': `'${methods.join(', ')}'` },
         },
       ],

@@ -1,8 +1,8 @@
 /** Bundles a handler for Lambda: makes a folder with `index.mjs`, and with parts that it loads only when it needs them. */
-import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
+import { buildConsole } from '../console/build.ts';
+import { writeFolder } from '../console/writeFolder.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -24,25 +24,19 @@ const apart = {
  * which is not deployed again, and two processes can bundle at once.
  */
 export function bundle(handler: string, from = handlersDirectory): string {
-  const files = withParts(build('index', join(from, `${handler}.ts`), Object.keys(apart)));
-  const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
-
-  const hash = createHash('sha256');
-  for (const [name, text] of sorted) hash.update(`${name}\0${Buffer.byteLength(text)}\0`).update(text);
-  const folder = join(root, '.cache/bundles', `${handler}-${hash.digest('hex').slice(0, 16)}`);
-  if (existsSync(folder)) return folder;
-
-  const draft = `${folder}.${randomUUID()}`;
-  mkdirSync(draft, { recursive: true });
-  for (const [name, text] of sorted) writeFileSync(join(draft, name), text);
-  try {
-    renameSync(draft, folder);
-  } catch (error) {
-    rmSync(draft, { recursive: true });
-    if (!existsSync(folder)) throw error; // Otherwise another process was first, with the same content.
-  }
-  return folder;
+  const files = [
+    ...withParts(build('index', join(from, `${handler}.ts`), Object.keys(apart))),
+    ...(handler === 'console' ? consoleFiles() : []),
+  ];
+  return writeFolder(join(root, '.cache/bundles', handler), files);
 }
+
+/** The files of the console, in a folder of their own. They are built once for both APIs. */
+function consoleFiles(): readonly (readonly [string, Uint8Array])[] {
+  builtConsole ??= buildConsole();
+  return [...builtConsole].map(([name, content]) => [`console/${name}`, content]);
+}
+let builtConsole: ReadonlyMap<string, Uint8Array> | undefined;
 
 /** The text of each file, by name. */
 type Files = ReadonlyMap<string, string>;

@@ -8,8 +8,13 @@ import type { ScheduleGroup } from './scheduleGroup.ts';
 import type { Settings } from './settings.ts';
 import type { Tables } from './tables.ts';
 
-/** Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default. */
-export type FunctionEnvironment = Readonly<Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS'>>;
+/**
+ * Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default; the
+ * function of the console is told its APIs by its stack, and publish the API's URL where it has a URL of its own.
+ */
+export type FunctionEnvironment = Readonly<
+  Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL'>
+>;
 
 interface EnvironmentProps {
   readonly settings: Settings;

@@ -14,6 +14,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import type { Environment } from '../lambdas/settings.ts';
 import type { FunctionEnvironment } from './environment.ts';
 import type { Settings } from './settings.ts';
 import { allow } from './statements.ts';
@@ -36,6 +37,8 @@ export interface SvcFunctionProps extends SharedProps {
   readonly may: readonly PolicyStatement[];
   /** Set for a function that sends to the queue that invokes it. */
   readonly mayInvokeItself?: boolean;
+  /** Variables that only this function gets. */
+  readonly variables?: Readonly<Partial<Environment>>;
   /** Executions that no other function can take. They are also the most that this function gets. */
   readonly reservedConcurrency?: number | undefined;
 }
@@ -68,6 +71,7 @@ export class SvcFunction extends LambdaFunction {
       }),
       environment: {
         ...props.environment,
+        ...props.variables,
         ...(settings.clientPatience > 1 && {
           CLIENT_PATIENCE: settings.clientPatience.toString(),
         }),

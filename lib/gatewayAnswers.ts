@@ -1,66 +1,104 @@
-/** The answers that API Gateway gives by itself, made to look like the service's own: a status, and a sentence as JSON. */
+/** The answers that API Gateway gives by itself, made to look like the service's own: a status, and as JSON a code and a sentence. */
 import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
+import type { CodeOf, ErrorCode, ErrorStatus } from '../lambdas/errorCodes.ts';
 
-export interface GatewayAnswer {
+type StatusAndCode = {
+  [Status in ErrorStatus]: { readonly status: Status; readonly code: CodeOf<Status> };
+}[ErrorStatus];
+
+export type GatewayAnswer = {
   readonly type: ResponseType;
-  /** Without it, the status is the one that the gateway would have given. */
-  readonly status?: number;
   readonly sentence: string;
   readonly headers?: Readonly<Record<string, string>>;
-}
+} & (
+  | StatusAndCode
+  // Its status is the one that the gateway would have given.
+  | { readonly status?: never; readonly code: ErrorCode }
+  // It repeats what the authorizer says.
+  | { readonly status: 401; readonly code: '$context.authorizer.code' }
+);
 
-export const methodNotAllowed = 'The path exists, but not with this method.';
-const nothingHere = 'There is nothing at this path.';
-const notAllowed = 'The request is not allowed.';
-const ours =
-  'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
+export const methodNotAllowed = {
+  status: 405,
+  code: 'method_not_allowed',
+  sentence: 'The path exists, but not with this method.',
+} as const;
+const nothingHere = {
+  status: 404,
+  code: 'path_not_found',
+  sentence: 'There is nothing at this path.',
+} as const;
+const notAllowed = { status: 403, code: 'request_blocked', sentence: 'The request is not allowed.' } as const;
+const ours = {
+  code: 'service_failed',
+  sentence:
+    'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.',
+} as const;
 
 /** The answers of both APIs. */
 export const gatewayAnswers: readonly GatewayAnswer[] = [
   // No method of our APIs asks for AWS credentials, so the first four can only come from a path that does not exist. There
   // the gateway takes an `Authorization` header for an AWS signature, and a bearer token for a broken one (which has no
   // type of its own but is DEFAULT_4XX).
-  { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, status: 404, sentence: nothingHere },
-  { type: ResponseType.INVALID_SIGNATURE, status: 404, sentence: nothingHere },
-  { type: ResponseType.EXPIRED_TOKEN, status: 404, sentence: nothingHere },
-  { type: ResponseType.DEFAULT_4XX, status: 404, sentence: nothingHere },
-  { type: ResponseType.RESOURCE_NOT_FOUND, status: 404, sentence: nothingHere },
+  { type: ResponseType.MISSING_AUTHENTICATION_TOKEN, ...nothingHere },
+  { type: ResponseType.INVALID_SIGNATURE, ...nothingHere },
+  { type: ResponseType.EXPIRED_TOKEN, ...nothingHere },
+  { type: ResponseType.DEFAULT_4XX, ...nothingHere },
+  { type: ResponseType.RESOURCE_NOT_FOUND, ...nothingHere },
   {
     type: ResponseType.BAD_REQUEST_PARAMETERS,
     status: 400,
+    code: 'request_malformed',
     sentence: 'The parameters of the request are not valid.',
   },
-  { type: ResponseType.BAD_REQUEST_BODY, status: 400, sentence: 'The body of the request is not valid.' },
-  { type: ResponseType.UNAUTHORIZED, status: 401, sentence: notAllowed },
-  { type: ResponseType.INVALID_API_KEY, status: 403, sentence: notAllowed },
-  { type: ResponseType.ACCESS_DENIED, status: 403, sentence: notAllowed },
-  { type: ResponseType.WAF_FILTERED, status: 403, sentence: 'The request was refused by the firewall.' },
+  {
+    type: ResponseType.BAD_REQUEST_BODY,
+    status: 400,
+    code: 'request_malformed',
+    sentence: 'The body of the request is not valid.',
+  },
+  { type: ResponseType.UNAUTHORIZED, ...notAllowed, status: 401, code: 'credentials_missing' },
+  { type: ResponseType.INVALID_API_KEY, ...notAllowed },
+  { type: ResponseType.ACCESS_DENIED, ...notAllowed },
+  { type: ResponseType.WAF_FILTERED, ...notAllowed, sentence: 'The request was refused by the firewall.' },
   // Only the mock integration behind other methods looks at a body's type: see `addMethodNotAllowed`.
-  { type: ResponseType.UNSUPPORTED_MEDIA_TYPE, status: 405, sentence: methodNotAllowed },
+  { type: ResponseType.UNSUPPORTED_MEDIA_TYPE, ...methodNotAllowed },
   {
     type: ResponseType.REQUEST_TOO_LARGE,
     status: 413,
+    code: 'body_too_large',
     sentence: 'The body is too large: this service takes at most 4194304 bytes.',
   },
   {
     type: ResponseType.THROTTLED,
     status: 429,
+    code: 'service_throttled',
     sentence: 'The service gets more requests than it may take at once. Send this one again after a second.',
     headers: { 'Retry-After': "'1'" },
   },
-  { type: ResponseType.QUOTA_EXCEEDED, status: 429, sentence: 'The quota of requests is used up.' },
-  { type: ResponseType.INTEGRATION_FAILURE, status: 502, sentence: ours },
+  {
+    type: ResponseType.QUOTA_EXCEEDED,
+    status: 429,
+    code: 'service_throttled',
+    sentence: 'The quota of requests is used up.',
+  },
+  { type: ResponseType.INTEGRATION_FAILURE, status: 502, ...ours },
   {
     type: ResponseType.INTEGRATION_TIMEOUT,
     status: 504,
+    code: 'service_timeout',
     sentence:
       'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.',
   },
-  { type: ResponseType.API_CONFIGURATION_ERROR, status: 500, sentence: ours },
-  { type: ResponseType.AUTHORIZER_CONFIGURATION_ERROR, status: 500, sentence: ours },
-  { type: ResponseType.AUTHORIZER_FAILURE, status: 500, sentence: ours },
-  { type: ResponseType.DEFAULT_5XX, sentence: ours },
+  { type: ResponseType.API_CONFIGURATION_ERROR, status: 500, ...ours },
+  { type: ResponseType.AUTHORIZER_CONFIGURATION_ERROR, status: 500, ...ours },
+  { type: ResponseType.AUTHORIZER_FAILURE, status: 500, ...ours },
+  { type: ResponseType.DEFAULT_5XX, ...ours },
 ];
+
+/** The body of a refusal. */
+export const refusalBody = ({ sentence, code }: Pick<GatewayAnswer, 'sentence' | 'code'>): string =>
+  JSON.stringify({ error: sentence, code });
 
 /**
  * Has an API give these answers.
@@ -69,11 +107,11 @@ export const gatewayAnswers: readonly GatewayAnswer[] = [
  */
 export function addGatewayAnswers(api: RestApi, own: readonly GatewayAnswer[] = []): void {
   const common = gatewayAnswers.filter(({ type }) => !own.some((other) => other.type === type));
-  for (const { type, status, sentence, headers } of [...common, ...own]) {
+  for (const { type, status, code, sentence, headers } of [...common, ...own]) {
     api.addGatewayResponse(type.responseType, {
       type,
       ...(status === undefined ? {} : { statusCode: status.toString() }),
-      templates: { 'application/json': JSON.stringify({ error: sentence }) },
+      templates: { 'application/json': refusalBody({ sentence, code }) },
       ...(headers === undefined ? {} : { responseHeaders: headers }),
     });
   }

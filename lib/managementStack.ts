@@ -3,7 +3,7 @@ import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
 import { RequestAuthorizer, ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
-import { managementRoutes } from '../lambdas/http/routes.ts';
+import { consoleRoutes, managementRoutes } from '../lambdas/http/routes.ts';
 import { addRoutes, answerTimeout, makeApi } from './api.ts';
 import { type CodeOf, type SharedProps, SvcFunction } from './function.ts';
 import type { GatewayAnswer } from './gatewayAnswers.ts';
@@ -26,6 +26,7 @@ const throttle = { rate: 50, burst: 50 };
 const wrongCredentials: GatewayAnswer = {
   type: ResponseType.ACCESS_DENIED,
   status: 401,
+  code: '$context.authorizer.code',
   sentence: '$context.authorizer.sentence',
   headers: { 'WWW-Authenticate': `'Basic realm="management", charset="UTF-8"'` },
 };
@@ -53,8 +54,8 @@ export class ManagementStack extends Stack {
     });
     this.api = api;
     addRoutes(api, {
-      routes: managementRoutes,
-      functions: { accounts: this.accounts },
+      routes: [...managementRoutes, ...consoleRoutes],
+      functions: { accounts: this.accounts, console: this.makeConsole(shared) },
       authorizer: new RequestAuthorizer(this, 'Authorizer', {
         handler: this.authorizer,
         // Each request is judged by itself: a remembered verdict would outlive a password.
@@ -100,6 +101,17 @@ export class ManagementStack extends Stack {
         this.countFailedLogins(settings),
         allow(['sqs:SendMessage'], ...inAllRegions(queueArn, names.accountChangesQueue)),
       ],
+    });
+  }
+
+  private makeConsole(shared: SharedProps): SvcFunction {
+    return new SvcFunction(this, 'ManagementConsole', {
+      ...shared,
+      handler: 'console',
+      description: 'Serves the console, a web page',
+      timeout: answerTimeout,
+      variables: { CONSOLE_APIS: 'management' },
+      may: [],
     });
   }
 

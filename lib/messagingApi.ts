@@ -2,9 +2,10 @@
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { type MessagingFunction, routes } from '../lambdas/http/routes.ts';
+import { consoleRoutes, type MessagingFunction, routes } from '../lambdas/http/routes.ts';
 import { addRoutes, answerTimeout, type MadeApi } from './api.ts';
 import { type SharedProps, SvcFunction } from './function.ts';
+import { makePublishUrl, type PublishUrl } from './publishUrl.ts';
 import type { Rights } from './rights.ts';
 
 interface MessagingApiProps {
@@ -19,35 +20,58 @@ export class MessagingApi {
   /** The base URL, without a slash at its end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
+  readonly publishUrl: PublishUrl | undefined;
+  /** The same for all functions of the stack but publish: they know the host of the publish URL. */
+  readonly shared: SharedProps;
 
   constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
     this.api = made.api;
     this.url = made.url;
+    const { settings } = shared;
     const may = rightsOfFunctions(rights);
+    const publish = new SvcFunction(stack, 'Publish', {
+      ...shared,
+      handler: 'publish',
+      description: 'Accepts messages: stores them, and sends their first attempts',
+      timeout: answerTimeout,
+      may: may.publish,
+      reservedConcurrency: settings.publishConcurrency,
+      ...(settings.publishUrl && { variables: { API_URL: made.url } }),
+    });
+    // The URL needs its function, so this function cannot be told the URL's host. It learns it: see docs/design.md, "No loops".
+    this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
+    this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
       new SvcFunction(stack, id, {
-        ...shared,
+        ...this.shared,
         handler,
         description,
         timeout: answerTimeout,
         may: may[handler],
-        reservedConcurrency: handler === 'publish' ? shared.settings.publishConcurrency : undefined,
       });
     this.functions = {
-      publish: serve('Publish', 'publish', 'Accepts messages: stores them, and sends their first attempts'),
-      messages: serve('MessagesApi', 'messages', 'Shows and cancels messages that wait'),
+      publish,
+      messages: serve('MessagesApi', 'messages', 'Shows messages, cancels them and publishes them again'),
       logs: serve('Logs', 'logs', 'Shows what became of messages'),
       urlGroups: serve('UrlGroups', 'urlGroups', 'Keeps URL groups'),
       queues: serve('QueuesApi', 'queues', 'Keeps queues'),
       flowControl: serve('FlowControl', 'flowControl', 'Shows and changes flow-control keys'),
       dlq: serve('DlqApi', 'dlq', 'Shows, removes and retries dead letters'),
-      schedules: serve('Schedules', 'schedules', 'Keeps schedules'),
+      schedules: serve('Schedules', 'schedules', 'Keeps schedules, and runs them by hand'),
       workflows: serve('Workflows', 'workflows', 'Shows, wakes, ends and resumes runs of workflows'),
       keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
+      console: serve('Console', 'console', 'Serves the console, a web page'),
+      stats: serve('Stats', 'stats', 'Shows what an account has used, and what became of its messages'),
       description: serve('Description', 'description', 'Says how the service is and what it offers'),
     };
-    addRoutes(this.api, { routes, functions: this.functions });
+    addRoutes(this.api, { routes: [...routes, ...consoleRoutes], functions: this.functions });
   }
+}
+
+/** Adds a host to those that functions refuse as destinations. */
+function withOwnHost(shared: SharedProps, host: string): SharedProps {
+  const OWN_HOSTS = [shared.environment.OWN_HOSTS, host].join(',');
+  return { ...shared, environment: { ...shared.environment, OWN_HOSTS } };
 }
 
 function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, readonly PolicyStatement[]>> {
@@ -64,9 +88,9 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     messages: [
       ...answer,
-      rights.on('messages', 'Query', 'GetItem', 'PutItem'),
-      rights.onBodies('GetObject'),
-      ...rights.changeLanes(),
+      rights.on('messages', 'Query', 'GetItem', 'PutItem', 'BatchWriteItem'),
+      rights.onBodies('GetObject', 'PutObject'),
+      ...rights.ensureQueues(),
       rights.endSchedules(),
     ],
     logs: [...answer, rights.on('messages', 'Query', 'BatchGetItem'), rights.queryIndex('messages', 'log')],
@@ -88,8 +112,10 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('schedules', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'),
       rights.on('groups', 'GetItem'),
       ...rights.ensureQueues(),
-      rights.on('messages', 'Query', 'GetItem', 'BatchWriteItem', 'DeleteItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'BatchWriteItem', 'DeleteItem'),
       rights.onBodies('GetObject', 'PutObject', 'DeleteObject'),
+      // One that is run by hand may start a run of a workflow.
+      rights.changeRuns(),
       rights.endSchedules(),
     ],
     workflows: [
@@ -104,6 +130,8 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.endSchedules(),
     ],
     keys: [...answer, rights.on('accounts', 'PutItem')],
+    stats: [...answer, ...rights.countOutcomes(), rights.on('lanes', 'GetItem'), rights.on('dlq', 'GetItem')],
     description: [],
+    console: [],
   };
 }

@@ -19,6 +19,7 @@ type TableAction =
   | 'UpdateItem'
   | 'DeleteItem'
   | 'Query'
+  | 'Scan'
   | 'BatchGetItem'
   | 'BatchWriteItem';
 type BodyAction = 'GetObject' | 'PutObject' | 'DeleteObject';
@@ -98,6 +99,11 @@ export class Rights {
   /** Allows to count what accounts use, and to read what they have used. */
   countUsage(): PolicyStatement {
     return this.on('usage', 'UpdateItem', 'Query');
+  }
+
+  /** Allows to count what became of messages: to read the log, and to keep the counts. */
+  countOutcomes(): PolicyStatement[] {
+    return [this.queryIndex('messages', 'log'), this.on('usage', 'GetItem', 'PutItem')];
   }
 
   /** Allows to derive tokens and signing keys, and to read the account and its usage: who is it, and may it do this? */

@@ -3,6 +3,7 @@ import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Accounts } from './accounts.ts';
 import { makeApi, makeGatewayLogRole } from './api.ts';
+import { Counting } from './counting.ts';
 import { Delivery } from './delivery.ts';
 import { environmentOf, type FunctionEnvironment } from './environment.ts';
 import type { CodeOf } from './function.ts';
@@ -27,6 +28,7 @@ export class ServiceStack extends Stack {
   readonly delivery: Delivery;
   readonly scheduling: Scheduling;
   readonly accounts: Accounts;
+  readonly counting: Counting;
   /** The environment of a function that takes no destinations, and so needs no host of this stack: the management API's. */
   readonly environmentWithoutHost: FunctionEnvironment;
 
@@ -58,11 +60,19 @@ export class ServiceStack extends Stack {
       queues: this.queues,
     };
     this.messagingApi = new MessagingApi(this, { ...parts, made });
-    this.delivery = new Delivery(this, parts);
-    this.scheduling = new Scheduling(this, { ...parts, group });
-    this.accounts = new Accounts(this, parts);
+    const { publishUrl, shared } = this.messagingApi;
+    this.delivery = new Delivery(this, { ...parts, shared });
+    this.scheduling = new Scheduling(this, { ...parts, shared, group });
+    this.accounts = new Accounts(this, { ...parts, shared });
+    this.counting = new Counting(this, { ...parts, shared });
 
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
+    if (publishUrl !== undefined) {
+      new CfnOutput(this, 'PublishUrl', {
+        value: publishUrl.url,
+        description: 'The base URL for messages without the gateway: SVC_PUBLISH_URL',
+      });
+    }
   }
 }

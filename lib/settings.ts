@@ -89,6 +89,11 @@ const shape = z.strictObject({
    * be deployed to the smallest account.
    */
   publishConcurrency: whole(1, 100_000).optional(),
+  /**
+   * Whether publish has a URL of its own beside the API, which costs nothing by the request. It is open to everybody, as the API
+   * is, but some organisations forbid such URLs; so there is none by default.
+   */
+  publishUrl: flag.default(false),
   /** Dollars that a message counts for against its account's budget. */
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
   /** The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators. */

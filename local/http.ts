@@ -21,18 +21,20 @@ export interface Listening {
  * Listens on the loopback address.
  *
  * @param port 0 chooses a free one
+ * @param flag the flag of `npm start` that sets the port
  * @throws StageError when the port is taken or not permitted
  */
 export async function listen(
   listener: RequestListener,
   port = 0,
   options: ServerOptions = {},
+  flag = '--port',
 ): Promise<Listening> {
   // Idle connections stay open: a client that keeps one must never find it closed under its next request.
   const server = createServer({ keepAliveTimeout: 3_600_000, ...options }, listener);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
-      reject(explained(error, port));
+      reject(explained(error, port, flag));
     });
     server.listen(port, loopback, resolve);
   });
@@ -41,18 +43,42 @@ export async function listen(
   return { server, port: address.port, url: `http://${loopback}:${address.port}` };
 }
 
-function explained(error: Error, port: number): Error {
+function explained(error: Error, port: number, flag: string): Error {
   if (isSystemError(error, 'EADDRINUSE')) {
     return new StageError(
-      `Port ${port} is already in use: choose another with --port, or any free one with --port 0.`,
+      `Port ${port} is already in use: choose another with ${flag}, or any free one with ${flag} 0.`,
     );
   }
   if (isSystemError(error, 'EACCES')) {
     return new StageError(
-      `Port ${port} may not be used without more rights: choose one above 1023 with --port.`,
+      `Port ${port} may not be used without more rights: choose one above 1023 with ${flag}.`,
     );
   }
   return error;
+}
+
+/** Lets connections that are kept alive end with their request once the server takes no more: they would hold up its stop. */
+export function endWithServer(server: Server, response: ServerResponse): void {
+  response.once('close', () => {
+    if (!server.listening) server.closeIdleConnections();
+  });
+}
+
+/** Takes no more requests; resolves when those that were taken have been answered, or `signal` aborts. */
+export async function drain(server: Server, signal: AbortSignal): Promise<void> {
+  if (!server.listening) return;
+  const giveUp = (): void => {
+    server.closeAllConnections();
+  };
+  signal.addEventListener('abort', giveUp);
+  await new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+    server.closeIdleConnections();
+    if (signal.aborted) giveUp();
+  });
+  signal.removeEventListener('abort', giveUp);
 }
 
 /** Stops a server at once, requests that wait for an answer included. */

@@ -11,7 +11,7 @@ import type * as answers from './answers.ts';
 import type { Answer } from './answers.ts';
 import { secondMs } from '../domain/clock.ts';
 import { tokenOf, type MasterSecret } from '../domain/account/credentials.ts';
-import { badRequest, quote, quoteJson } from '../domain/httpError.ts';
+import { badField, badRequest, quote, quoteJson } from '../domain/httpError.ts';
 import { eachLimit } from '../domain/account/limits.ts';
 
 const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
@@ -27,18 +27,21 @@ const fieldNames = Object.keys(accountFields).join(', ');
  */
 export function parseAccountInput(body: unknown, regions: readonly string[]): AccountInput {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw badRequest(`The body is not a JSON object; allowed are the fields ${fieldNames}.`);
+    throw badRequest('body_invalid', `The body is not a JSON object; allowed are the fields ${fieldNames}.`);
   }
   for (const [field, value] of Object.entries(body)) {
     if (!isField(field)) {
-      throw badRequest(`${quote(field)} is no field that can be set; allowed are ${fieldNames}.`);
+      throw badRequest(
+        'field_unknown',
+        `${quote(field)} is no field that can be set; allowed are ${fieldNames}.`,
+      );
     }
     const isRight =
       accountFields[field].safeParse(value).success &&
       (field !== 'region' || value === null || regions.some((region) => region === value));
     if (isRight) continue;
     const allowed = field === 'region' ? regions.join(' or ') : allowedValues[field];
-    throw badRequest(`${field} is ${quoteJson(value)}; allowed is ${allowed}.`);
+    throw badField(`${field} is ${quoteJson(value)}; allowed is ${allowed}.`);
   }
   const input = changedAccountInput.parse(body);
   if (
@@ -46,7 +49,7 @@ export function parseAccountInput(body: unknown, regions: readonly string[]): Ac
     input.state !== undefined &&
     input.active !== (input.state === 'active')
   ) {
-    throw badRequest('active and state contradict each other; allowed is one of them, or both alike.');
+    throw badField('active and state contradict each other; allowed is one of them, or both alike.');
   }
   return input;
 }
@@ -86,7 +89,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
   };
   const { max_requests_per_day: soft, max_requests_per_day_hard: hard } = limitsOf(after);
   if (hard < soft) {
-    throw badRequest(
+    throw badField(
       `max_requests_per_day_hard is ${hard}; allowed is ${soft}, which max_requests_per_day is, or more.`,
     );
   }

@@ -5,7 +5,9 @@
 import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
-import { logStates } from './filters.ts';
+import { limitMeanings } from './limitMeanings.ts';
+import { logStates } from '../domain/log/logStates.ts';
+import { messageStates } from '../domain/message/messageStates.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
@@ -26,10 +28,6 @@ export const cursor = z.optional(text('Where to go on; absent at the end.'));
 export const messageId = z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/));
 export const dlqId = z.string().check(z.regex(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/));
 
-export const error = z.object({
-  error: text('One sentence that names the field, what is wrong with its value, and what is allowed.'),
-});
-
 export const published = z.object({
   messageId,
   deduplicated: z.optional(
@@ -46,14 +44,6 @@ export const publishAnswer = z.union([
     .array(publishedToEndpoint)
     .check(z.describe('One for each endpoint, where the destination is a URL group.')),
 ]);
-
-export const itemError = z.object({
-  ...error.shape,
-  status: whole('As the message would have been answered by itself.'),
-});
-export const batchAnswer = z
-  .array(z.union([published, z.array(publishedToEndpoint), itemError]))
-  .check(z.describe('An answer for each message, in its place.'));
 
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
 export const settings = z.object({
@@ -106,10 +96,41 @@ export const message = z.object({
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
 });
 
+/** How a message stands. */
+const standing = {
+  state: z.enum(messageStates),
+  retried: message.shape.retried,
+  responseStatus: z.optional(
+    whole('Of the last answer; 0 where there was none; absent before the first attempt.'),
+  ),
+  nextDeliveryTime: z.optional(time('When it is delivered next, at the earliest; absent once it has ended.')),
+  endedAt: z.optional(time('When it was delivered, failed or was cancelled.')),
+  workflowRunId: z.optional(
+    text(
+      'The run of a workflow that it belongs to: it is cancelled with its run only, and published by it only.',
+    ),
+  ),
+};
+export const listedMessage = z.object({ ...messageWithoutBody.shape, ...standing });
+export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
+/** A message as `GET /v2/messages/{messageId}?state=ALL` shows it, whether it waits or has ended. */
+export const messageInAnyState = z.object({
+  ...messageWithoutBody.shape,
+  ...body,
+  ...standing,
+  callbackIds: z
+    .array(messageId)
+    .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),
+  dlqId: z.optional(text('Where it failed: its dead letter, which may have been taken out since.')),
+});
+export const messageAnswer = z.union([message, messageInAnyState]);
+
 export const listedDeadLetter = z.object({
   ...messageWithoutBody.shape,
   dlqId,
   retried: whole('Retries that were made.'),
+  failedAt: time('When the last attempt failed.'),
+  expiresAt: time('Until when it is kept.'),
   responseStatus: whole('Of the last answer; 0 where there was none.'),
   responseHeader: headerLists('Of the last answer.'),
   responseBody: z.optional(
@@ -221,11 +242,81 @@ export const scheduleWithoutBody = z.object({
 export const schedule = z.object({ ...scheduleWithoutBody.shape, ...body });
 export const schedules = z.array(schedule);
 export const scheduled = z.object({ scheduleId: z.string() });
+export const explainedCron = z.object({
+  cron: text('The expression, without spaces around it.'),
+  timezone: text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.'),
+  description: text('When it fires, in English. The times are those of its zone.'),
+  nextFires: z.array(z.number()).check(z.describe('The next five fires, in Unix milliseconds.')),
+});
 
 export const messageIdAnswer = z.object({ messageId });
 export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer) });
 export const cancelled = z.object({ cancelled: whole('How many messages were cancelled.'), cursor });
 export const deleted = z.object({ deleted: whole('How many entries were deleted.'), cursor });
+
+/** The answer to a count: all that match, or those that were counted before the time was over. */
+export const counted = z.object({ count: whole('How many match.'), cursor });
+export const deadLetterGroup = z.object({
+  host: text('The host of the destination, with its port where it has one.'),
+  responseStatus: whole('Of the last answer; 0 where there was none.'),
+  count: whole('How many dead letters have both.'),
+  lastFailedAt: time('When the newest of them failed.'),
+});
+export const deadLetterCount = z.object({
+  ...counted.shape,
+  groups: z
+    .array(deadLetterGroup)
+    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
+});
+
+/** Counts of an account's own use. */
+const used = {
+  requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
+  messages: whole('All messages, callbacks included: the budget counts these.'),
+  calls: whole('Requests to the API, of every kind.'),
+  bytes: whole('Bytes of requests’ bodies.'),
+};
+const outcomes = {
+  accepted: whole('Messages that were accepted for delivery, callbacks included.'),
+  delivered: whole('Messages that were delivered.'),
+  failed: whole('Messages that failed after their last attempt.'),
+  cancelled: whole('Messages that were cancelled, those of cancelled runs included.'),
+};
+const usedOnDay = z.object({ ...used, ...outcomes });
+export const ownStats = z.object({
+  access: z.enum(['read', 'write']).check(z.describe('The rights of the token of this request.')),
+  account: z.object({
+    id: z.uuid(),
+    customer_id: z.optional(z.string()),
+    type: z.enum(['free', 'paid']),
+    region: z.string(),
+  }),
+  limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
+  today: usedOnDay,
+  days: z
+    .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
+    .check(z.describe('The last 30 days, today included, the oldest first.')),
+  hours: z
+    .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
+    .check(z.describe('The last 48 hours, this one included, the oldest first.')),
+  countedUntil: z.optional(
+    time(
+      'What ended later is not all counted yet, because it was too much for one answer: the next ones go on. Absent where everything is counted.',
+    ),
+  ),
+  month: z.object({
+    messages: used.messages,
+    bytes: used.bytes,
+    cost: z.number().check(z.describe('Dollars, at the deployment’s price of a message.')),
+    budget: whole('Dollars a month; 0 is no limit.'),
+  }),
+  inFlight: whole(
+    'Deliveries in flight at most: slots that are taken by them, and for up to 70 s by workers for their next ones.',
+  ),
+  deadLetters: whole(
+    'Dead letters that are kept, those of workflows included; those that expire today count until the day is over, UTC.',
+  ),
+});
 
 export const signingKeys = z.object({
   current: text('What deliveries are signed with.'),
@@ -246,7 +337,7 @@ export const account = z.object({
     text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
   ),
   last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
-  ...eachLimit((_, { meaning }) => whole(meaning)),
+  ...eachLimit((name) => whole(limitMeanings[name])),
   prod_pack_enabled: z.boolean(),
   prometheus_enabled: z
     .enum(['true', 'false'])

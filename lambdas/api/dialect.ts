@@ -5,7 +5,7 @@
 import type { ConfigurationName } from './configuration.ts';
 import { headerName, type Header } from '../domain/headers.ts';
 import { scoped, type Config, type CallbackScope } from '../domain/config.ts';
-import { badRequest } from '../domain/httpError.ts';
+import { badField } from '../domain/httpError.ts';
 
 export interface CanonicalRequest {
   /** The prefix of the request's headers. What the service sends for its message has the same one. */
@@ -116,7 +116,7 @@ export class ConfigReader {
     if (values === undefined) return undefined;
     const [value = '', ...more] = values;
     if (more.some((other) => other !== value)) {
-      throw badRequest(`${this.field(name)} is given ${values.length} times; allowed is once.`);
+      throw badField(`${this.field(name)} is given ${values.length} times; allowed is once.`);
     }
     return value.trim();
   }

@@ -1,9 +1,11 @@
 /** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
 import type { Header } from '../domain/headers.ts';
 import * as z from 'zod/mini';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { parseShape } from '../domain/json.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
+import { logStates, type LogState } from '../domain/log/logStates.ts';
+import { messageStates, type MessageState } from '../domain/message/messageStates.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../domain/workflow/failureStates.ts';
 import type { Run } from '../domain/workflow/run.ts';
 
@@ -60,7 +62,9 @@ const common = [
 
 /** The filters of each list. */
 export const known = {
+  /** What a bulk cancellation cancels. */
   messages: common,
+  listedMessages: [...common, 'messageId', 'state'],
   dlq: [...common, 'messageId', 'responseStatus'],
   deadRuns: [
     'workflowUrl',
@@ -82,28 +86,28 @@ export type List = keyof typeof known;
 /** The names of the filters that take ids, and make every other filter ignored. */
 export const idFilters = {
   messages: 'messageIds',
+  listedMessages: 'messageIds',
   dlq: 'dlqIds',
   deadRuns: 'dlqIds',
   logs: 'messageIds',
 } as const satisfies Record<List, string>;
 
-export const logStates = [
-  'CREATED',
-  'ACTIVE',
-  'RETRY',
-  'ERROR',
-  'DELIVERED',
-  'FAILED',
-  'CANCEL_REQUESTED',
-  'CANCELED',
-] as const;
-export type LogState = (typeof logStates)[number];
+const eachState = <State extends string>(
+  states: readonly State[],
+): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
 
-/** The values of the filter `state`, each with the states it stands for. */
-export const stateFilters: Readonly<Record<string, readonly LogState[]>> = {
-  ...Object.fromEntries(logStates.map((state) => [state, [state]])),
+/** The values of the log's filter `state`, each with the states it stands for. */
+export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
+  ...eachState(logStates),
   IN_PROGRESS: ['ACTIVE', 'RETRY', 'ERROR'],
   CANCELLED: ['CANCELED'],
+};
+
+/** The values of the filter `state` of messages, each with the states it stands for. */
+export const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
+  ...eachState(messageStates),
+  CANCELLED: ['CANCELED'],
+  ALL: messageStates,
 };
 
 export interface Filter {
@@ -123,6 +127,7 @@ export const longestPage = 100;
 /** The largest `count` of a list or a bulk operation. */
 export const mostAtOnce: Readonly<Record<List, number>> = {
   messages: 500,
+  listedMessages: longestPage,
   dlq: longestPage,
   // Of a bulk operation; a page of the list is not longer than others.
   deadRuns: 10_000,
@@ -144,17 +149,21 @@ const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
 /**
  * Reads the query of a list or of a bulk operation.
  *
- * @param most the largest `count`
+ * @param most the largest `count`; `uncounted` where it has none, because all that match are counted
  * @throws HttpError 400 for an unknown filter, an empty one, or a value that its filter cannot have
  */
-export function parseFilter(list: List, query: readonly Header[], most = mostAtOnce[list]): Filter {
+export function parseFilter(
+  list: List,
+  query: readonly Header[],
+  most: number | 'uncounted' = mostAtOnce[list],
+): Filter {
   const names: readonly string[] = known[list];
   const given = new Map<string, string[]>();
   for (const [written, value] of query) {
     const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
     const values = mayHaveCommas.has(name) ? [value] : value.split(',').map((part) => part.trim());
     if (values.some((part) => part === '')) {
-      throw badRequest(`${written} is empty; a filter that is given must have a value.`);
+      throw badField(`${written} is empty; a filter that is given must have a value.`);
     }
     given.set(name, [...(given.get(name) ?? []), ...values]);
   }
@@ -165,8 +174,7 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
   };
   const single = (name: string): string | undefined => {
     const values = take(name);
-    if (values !== undefined && values.length > 1)
-      throw badRequest(`${name} is given ${values.length} times.`);
+    if (values !== undefined && values.length > 1) throw badField(`${name} is given ${values.length} times.`);
     return values?.[0];
   };
   const whole = (name: string, least: number, most: number): number | undefined => {
@@ -174,18 +182,18 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
     if (text === undefined) return undefined;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (!(value >= least && value <= most)) {
-      throw badRequest(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+      throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
     }
     return value;
   };
 
   const ids = take(idFilters[list]);
   if (ids !== undefined && ids.length > mostIds) {
-    throw badRequest(`${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
+    throw badRequest('too_many_items', `${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
   }
   const filter = {
     ids,
-    count: whole('count', 1, most),
+    count: most === 'uncounted' ? undefined : whole('count', 1, most),
     cursor: single('cursor'),
     fromDate: whole('fromDate', 0, Number.MAX_SAFE_INTEGER),
     toDate: whole('toDate', 0, Number.MAX_SAFE_INTEGER),
@@ -194,21 +202,24 @@ export function parseFilter(list: List, query: readonly Header[], most = mostAtO
   for (const [name, wanted] of given) {
     const field = known[list].find((one) => one === name);
     if (field === undefined) {
-      const all = [...names, 'fromDate', 'toDate', 'count', 'cursor', idFilters[list]];
-      throw badRequest(`${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
+      const count = most === 'uncounted' ? [] : ['count'];
+      const all = [...names, 'fromDate', 'toDate', ...count, 'cursor', idFilters[list]];
+      throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
-    if (field === 'state') values.set(field, new Set(wanted.flatMap(statesOf)));
+    if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
     else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
     else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
   }
   return { ...filter, values };
 }
 
-function statesOf(text: string): readonly LogState[] {
+function statesOf(list: List, text: string): readonly string[] {
+  const known: Readonly<Record<string, readonly string[]>> =
+    list === 'logs' ? logStateFilters : messageStateFilters;
   const name = text.toUpperCase();
-  const states = Object.hasOwn(stateFilters, name) ? stateFilters[name] : undefined;
+  const states = Object.hasOwn(known, name) ? known[name] : undefined;
   if (states === undefined) {
-    throw badRequest(`state is ${quote(text)}; allowed are ${Object.keys(stateFilters).join(', ')}.`);
+    throw badField(`state is ${quote(text)}; allowed are ${Object.keys(known).join(', ')}.`);
   }
   return states;
 }
@@ -216,7 +227,7 @@ function statesOf(text: string): readonly LogState[] {
 function failureStateOf(text: string): string {
   const state = failureFunctionStates.find((known) => known === text.toUpperCase());
   if (state === undefined) {
-    throw badRequest(
+    throw badField(
       `failureFunctionState is ${quote(text)}; allowed are ${failureFunctionStates.join(', ')}.`,
     );
   }

@@ -1,7 +1,8 @@
 /** The entries of the log, made of a message and of what was recorded of it. */
 import type * as answers from './answers.ts';
 import type { Answer } from './answers.ts';
-import type { Filterable, LogState } from './filters.ts';
+import type { LogState } from '../domain/log/logStates.ts';
+import type { Filterable } from './filters.ts';
 import { shownHeaders } from '../domain/headers.ts';
 import { logSubjectOf, type LogSubject } from '../domain/log/logSubject.ts';
 import type { Attempt, Message } from '../domain/message/message.ts';

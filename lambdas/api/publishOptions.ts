@@ -13,7 +13,7 @@ import { parseUrl, refuseUnsafe, type DestinationRules } from '../domain/deliver
 import { formatDuration, parseDurationMs } from '../domain/duration.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from '../domain/message/forwarding.ts';
 import { parseFlowControl } from '../domain/lane/flowControl.ts';
-import { badRequest, overLimit, quote } from '../domain/httpError.ts';
+import { badField, overLimit, quote } from '../domain/httpError.ts';
 import type { CallbackSettings, DeliverySettings } from '../domain/message/message.ts';
 import { parseRedaction } from '../domain/message/redaction.ts';
 import { parseRetryDelay } from '../domain/delivery/retryDelay.ts';
@@ -30,24 +30,26 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
 
 function parseMethod(field: string, value: string): Method {
   const method = methods.find((known) => known === value.toUpperCase());
-  if (method === undefined)
-    throw badRequest(`${field} is ${quote(value)}; allowed are ${methods.join(', ')}.`);
+  if (method === undefined) throw badField(`${field} is ${quote(value)}; allowed are ${methods.join(', ')}.`);
   return method;
 }
 
 function parseBoolean(field: string, value: string): boolean {
   if (/^true$/i.test(value)) return true;
   if (/^false$/i.test(value)) return false;
-  throw badRequest(`${field} is ${quote(value)}; allowed are true and false.`);
+  throw badField(`${field} is ${quote(value)}; allowed are true and false.`);
 }
 
 function parseRetries(maxRetries: number): (field: string, value: string) => number {
   return (field, value) => {
     if (!/^\d{1,9}$/.test(value)) {
-      throw badRequest(`${field} is ${quote(value)}; allowed is a whole number from 0 to ${maxRetries}.`);
+      throw badField(`${field} is ${quote(value)}; allowed is a whole number from 0 to ${maxRetries}.`);
     }
     if (Number(value) > maxRetries) {
-      throw overLimit(`${field} is ${value}, but the account's limit max_retries is ${maxRetries}.`);
+      throw overLimit(
+        'retries_over_limit',
+        `${field} is ${value}, but the account's limit max_retries is ${maxRetries}.`,
+      );
     }
     return Number(value);
   };
@@ -56,7 +58,7 @@ function parseRetries(maxRetries: number): (field: string, value: string) => num
 function parseTimeoutMs(limitMs: number): (field: string, value: string) => number {
   return (field, value) => {
     const timeoutMs = parseDurationMs(field, value, ['h', 'm', 's']);
-    if (timeoutMs === 0) throw badRequest(`${field} is ${quote(value)}; allowed is 1s or more.`);
+    if (timeoutMs === 0) throw badField(`${field} is ${quote(value)}; allowed is 1s or more.`);
     return Math.min(timeoutMs, limitMs);
   };
 }
@@ -65,6 +67,7 @@ function checkDelay(field: string, delayMs: number, account: Account): void {
   const limitSeconds = limitsOf(account).max_delay;
   if (delayMs > limitSeconds * secondMs) {
     throw overLimit(
+      'delay_over_limit',
       `${field} asks for a delay of ${formatDuration(delayMs)}, but the account's limit max_delay is ${limitSeconds} seconds.`,
     );
   }
@@ -73,7 +76,7 @@ function checkDelay(field: string, delayMs: number, account: Account): void {
 function parseNotBefore(now: number, account: Account): (field: string, value: string) => number {
   return (field, value) => {
     if (!/^\d{1,11}$/.test(value)) {
-      throw badRequest(`${field} is ${quote(value)}; allowed is a Unix time in whole seconds.`);
+      throw badField(`${field} is ${quote(value)}; allowed is a Unix time in whole seconds.`);
     }
     const notBefore = Number(value) * secondMs;
     checkDelay(field, notBefore - now, account);
@@ -84,7 +87,7 @@ function parseNotBefore(now: number, account: Account): (field: string, value: s
 function parseLabels(field: string, value: string): readonly string[] {
   const labels = value.split(',').map((label) => label.trim());
   if (labels.some((label) => label === '' || label.length > longestLabel) || labels.length > mostLabels) {
-    throw badRequest(
+    throw badField(
       `${field} is ${quote(value)}; allowed are up to ${mostLabels} labels of 1 to ${longestLabel} characters, separated by commas.`,
     );
   }
@@ -95,7 +98,7 @@ function parseDeduplication(reader: ConfigReader): Deduplication | undefined {
   const id = reader.single('deduplication-id');
   if (id !== undefined) {
     if (id === '' || id.length > longestDeduplicationId) {
-      throw badRequest(
+      throw badField(
         `${reader.field('deduplication-id')} is ${quote(id)}; allowed are 1 to ${longestDeduplicationId} characters.`,
       );
     }
@@ -121,6 +124,7 @@ function parseDelivery(
   );
   if (flowControl?.parallelism !== undefined && flowControl.parallelism > limits.max_parallelism) {
     throw overLimit(
+      'parallelism_over_limit',
       `${reader.field('flow-control-value')} asks for a parallelism of ${flowControl.parallelism}, but the account's limit max_parallelism is ${limits.max_parallelism}.`,
     );
   }

@@ -6,6 +6,7 @@ import { secondMs } from '../domain/clock.ts';
 import { shownHeaders } from '../domain/headers.ts';
 import type { DeliverySettings, KeptResponse, Message } from '../domain/message/message.ts';
 import { noRedaction, redacted, redactHeaders, type Redaction } from '../domain/message/redaction.ts';
+import { standingOf, type Course } from '../domain/message/standing.ts';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -75,6 +76,19 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
     callerIp: message.callerIp,
   };
 }
+
+/** How a message stands. */
+export const standingRecord = (history: Course & { readonly message: Message }) => {
+  const { state, nextDeliveryAt, endedAt } = standingOf(history);
+  return {
+    state,
+    retried: history.attempts.length,
+    responseStatus: history.attempts.at(-1)?.response.status,
+    nextDeliveryTime: nextDeliveryAt,
+    endedAt,
+    workflowRunId: history.message.workflow?.runId,
+  };
+};
 
 /** Bytes of the last answer's body that a dead letter's own row keeps, and lists show: a kilobyte costs one write unit. */
 export const listedResponseBytes = 1_024;

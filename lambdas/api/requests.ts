@@ -14,6 +14,17 @@ export const batchItem = z.strictObject({
   queue: optionalField(z.string().check(z.describe('The name of a queue, as for an enqueue.'))),
 });
 
+/** What changes of a schedule; all else stays as it is. */
+export const scheduleChange = z.strictObject({
+  destination: optionalField(z.string().check(z.describe('A URL, or the name of a URL group.'))),
+  body: optionalField(z.string()),
+  headers: optionalField(
+    headersIn(
+      'What the creation of a schedule takes as headers: `Svc-Cron`, `Svc-Retries`, `Content-Type` and so on. An empty value takes the header out.',
+    ),
+  ),
+});
+
 export const queueSettings = z.strictObject({
   queueName: z.string().check(z.describe('The queue’s name: letters, digits, `.`, `_` and `-`.')),
   parallelism: optionalField(

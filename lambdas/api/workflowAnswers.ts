@@ -1,10 +1,10 @@
 /** The shapes of answers about runs of workflows; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { failureFunctionStates } from '../domain/workflow/failureStates.ts';
-import { stepStates } from '../domain/workflow/log/shownStep.ts';
+import { stepStates } from '../domain/workflow/log/stepStates.ts';
 import { runStates } from '../domain/workflow/run.ts';
-import { stepTypes } from '../domain/workflow/step.ts';
-import { callTypes } from '../domain/workflow/workflowMessage.ts';
+import { stepTypes } from '../domain/workflow/stepTypes.ts';
+import { callTypes } from '../domain/workflow/callTypes.ts';
 import {
   body,
   cursor,
@@ -66,6 +66,9 @@ export const notification = z.object({
   waiter: z.optional(waiter),
   messageId: published.shape.messageId,
   error: text('Why it could not be woken; empty where it was.'),
+  code: z.optional(
+    text('The code of the refusal, where it could not be woken, as those of requests have it.'),
+  ),
   deduplicated: published.shape.deduplicated,
   workflowRunId: z.optional(runId),
   workflowCreatedAt: z.optional(runCreatedAt),

@@ -2,9 +2,9 @@
 import * as z from 'zod/mini';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
 import type { Header } from '../domain/headers.ts';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { optionalField, parseShape } from '../domain/json.ts';
-import { stepStates, type StepState } from '../domain/workflow/log/shownStep.ts';
+import { stepStates, type StepState } from '../domain/workflow/log/stepStates.ts';
 import { runStates, type RunIdentity, type RunState } from '../domain/workflow/run.ts';
 import { longestPage, mostIds } from './filters.ts';
 
@@ -74,7 +74,7 @@ class Given {
       const name = aliases.get(written) ?? written;
       const values = undivided.has(name) ? [value] : value.split(',').map((part) => part.trim());
       if (values.includes('')) {
-        throw badRequest(`${quote(written)} is empty; a filter that is given must have a value.`);
+        throw badField(`${quote(written)} is empty; a filter that is given must have a value.`);
       }
       this.#left.set(name, [...(this.#left.get(name) ?? []), ...values]);
     }
@@ -88,7 +88,7 @@ class Given {
 
   single(name: string): string | undefined {
     const [first, ...more] = this.list(name) ?? [];
-    if (more.length > 0) throw badRequest(`${name} is given ${more.length + 1} times; allowed is once.`);
+    if (more.length > 0) throw badField(`${name} is given ${more.length + 1} times; allowed is once.`);
     return first;
   }
 
@@ -97,7 +97,7 @@ class Given {
     if (text === undefined) return undefined;
     const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (value >= least && value <= most) return value;
-    throw badRequest(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+    throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
   }
 
   oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
@@ -123,15 +123,15 @@ class Given {
   end(others: readonly string[]): void {
     const [unknown] = this.#left.keys();
     if (unknown === undefined) return;
-    const all = [...runFields, 'fromDate', 'toDate', 'count', ...others];
-    throw badRequest(`${quote(unknown)} is not a filter here; known are ${all.join(', ')}.`);
+    const all = [...runFields, 'fromDate', 'toDate', ...others];
+    throw badRequest('field_unknown', `${quote(unknown)} is not a filter here; known are ${all.join(', ')}.`);
   }
 }
 
 function found<T extends string>(name: string, text: string, allowed: readonly T[]): T {
   const value = allowed.find((one) => one.toLowerCase() === text.toLowerCase());
   if (value !== undefined) return value;
-  throw badRequest(`${name} is ${quote(text)}; allowed are ${allowed.join(', ')}.`);
+  throw badField(`${name} is ${quote(text)}; allowed are ${allowed.join(', ')}.`);
 }
 
 /** A request for the log of runs. */
@@ -154,6 +154,7 @@ const states = [...runStates, ...stepStates] as const;
 
 /** Names of the log's parameters besides those that all lists of runs have. */
 const ofLog = [
+  'count',
   'cursor',
   'workflowRunId',
   'workflowCreatedAt',
@@ -168,7 +169,7 @@ const ofLog = [
 function runOf(text: string): RunIdentity {
   const [, runId, createdAt] = /^(.+)@(\d{1,15})$/s.exec(text) ?? [];
   if (runId === undefined || createdAt === undefined) {
-    throw badRequest(`workflowRuns has ${quote(text)}; allowed is <workflowRunId>@<workflowCreatedAt>.`);
+    throw badField(`workflowRuns has ${quote(text)}; allowed is <workflowRunId>@<workflowCreatedAt>.`);
   }
   return { runId, createdAt: Number(createdAt) };
 }
@@ -176,7 +177,7 @@ function runOf(text: string): RunIdentity {
 function runsIn(given: Given): readonly RunIdentity[] | undefined {
   const runs = given.list('workflowRuns')?.map(runOf);
   if (runs !== undefined && runs.length > longestPage) {
-    throw badRequest(`workflowRuns has ${runs.length} runs; allowed are ${longestPage}.`);
+    throw badRequest('too_many_items', `workflowRuns has ${runs.length} runs; allowed are ${longestPage}.`);
   }
   return runs;
 }
@@ -231,6 +232,22 @@ export const cancelBody = z.strictObject({
 
 const allowedBody = '{"workflowRunIds"?: ["<id>", …], "workflowUrl"?: "<beginning of URLs>"}';
 
+/** Reads which runs a request to cancel many means. */
+function runsToCancel(given: Given, inBody: readonly string[] = []): Omit<CancelQuery, 'count'> {
+  const runIds = [...(given.list('workflowRunIds') ?? []), ...inBody];
+  if (runIds.length > mostIds) {
+    throw badRequest('too_many_items', `workflowRunIds has ${runIds.length} ids; allowed are ${mostIds}.`);
+  }
+  const filter = {
+    ...given.runFilter(),
+    urlsBegin: given.oneOf('workflowUrlExactMatch', ['true', 'false']) !== 'true',
+  };
+  return runIds.length === 0 ? { runIds: undefined, ...filter } : { runIds, ...everyRun };
+}
+
+/** Names of its parameters besides those that all lists of runs have. */
+const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
+
 /**
  * Reads a request to cancel many runs: its query, its JSON body, or both.
  *
@@ -240,17 +257,23 @@ export function parseCancelQuery(query: readonly Header[], body: Uint8Array): Ca
   const inBody = body.length === 0 ? {} : parseShape('The body', body, cancelBody, allowedBody);
   const urls = [inBody.workflowUrl ?? []].flat().map((url): Header => ['workflowUrl', url]);
   const given = new Given([...query, ...urls]);
-  const inQuery = given.list('workflowRunIds');
-  const runIds = [...(inQuery ?? []), ...(inBody.workflowRunIds ?? [])];
-  if (runIds.length > mostIds) {
-    throw badRequest(`workflowRunIds has ${runIds.length} ids; allowed are ${mostIds}.`);
-  }
-  const read: CancelQuery = {
-    runIds: runIds.length === 0 ? undefined : runIds,
+  const read = {
+    ...runsToCancel(given, inBody.workflowRunIds),
     count: given.whole('count', 1, mostCancelled),
-    ...given.runFilter(),
-    urlsBegin: given.oneOf('workflowUrlExactMatch', ['true', 'false']) !== 'true',
   };
-  given.end(['workflowRunIds', 'workflowUrlExactMatch']);
-  return read.runIds === undefined ? read : { ...read, ...everyRun };
+  given.end(['count', ...ofCancel]);
+  return read;
+}
+
+/** A request to count the runs that a cancellation with the same filters would cancel. */
+export interface CountQuery extends Omit<CancelQuery, 'count'> {
+  readonly cursor: string | undefined;
+}
+
+/** @throws as {@link parseCancelQuery} */
+export function parseCountQuery(query: readonly Header[]): CountQuery {
+  const given = new Given(query);
+  const read = { ...runsToCancel(given), cursor: given.single('cursor') };
+  given.end(['cursor', ...ofCancel]);
+  return read;
 }

@@ -1,4 +1,5 @@
 /** Bounds of single values, apart from the table of all configuration: bundles do not load that for their sake. */
+import { dayMs } from './clock.ts';
 
 /** Names of URL groups, queues and schedules. */
 export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
@@ -8,3 +9,5 @@ export const longestDeduplicationId = 1_024;
 export const longestFlowControlKey = 256;
 /** Of a retry-delay expression: enough for any sensible formula, and reading and evaluating it take microseconds. */
 export const longestExpression = 500;
+/** No retry waits longer than a day, whatever the message or its destination asks for. */
+export const longestRetryDelayMs = dayMs;

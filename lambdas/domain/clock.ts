@@ -12,6 +12,10 @@ export const clockMarginMs = 5 * secondMs;
 /** The day of a moment in UTC, as `2026-11-20`. */
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
+/** The hour of a day in which a moment is, UTC: 0 to 23; the last one where the day is over. */
+export const hourOf = (day: string, time: number): number =>
+  Math.min(23, Math.floor((time - Date.parse(day)) / hourMs));
+
 /** Unix milliseconds at which the next day begins in UTC. */
 export const nextDay = (time: number): number => (Math.floor(time / dayMs) + 1) * dayMs;
 

@@ -40,7 +40,10 @@ export function openCursor(key: string, scope: string, cursor: string): Place {
     given.length !== sealBytes ||
     !timingSafeEqual(given, seal(key, scope, text))
   ) {
-    throw badRequest('cursor is not one that this list handed out; send it back exactly as it was answered.');
+    throw badRequest(
+      'cursor_invalid',
+      'cursor is not one that this list handed out; send it back exactly as it was answered.',
+    );
   }
   return { time: Number(time), id, shown: shown === undefined || shown === '' ? undefined : Number(shown) };
 }

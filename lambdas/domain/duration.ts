@@ -1,5 +1,5 @@
 import { dayMs, hourMs, minuteMs, secondMs } from './clock.ts';
-import { badRequest, quote } from './httpError.ts';
+import { badField, quote } from './httpError.ts';
 
 const unitMs = { d: dayMs, h: hourMs, m: minuteMs, s: secondMs } as const;
 export type DurationUnit = keyof typeof unitMs;
@@ -23,7 +23,7 @@ export function parseDurationMs(
   const allowed = `a whole number and a unit (${units.join(', ')}), as in "30s"${
     units.length > 1 ? ', or several of them, as in "1h30m"' : ''
   }`;
-  const malformed = (): Error => badRequest(`${field} is ${quote(text)}; allowed is ${allowed}.`);
+  const malformed = (): Error => badField(`${field} is ${quote(text)}; allowed is ${allowed}.`);
   if (!/^(\d{1,12}[a-z])+$/.test(text)) throw malformed();
 
   const seen = new Set<string>();
@@ -34,7 +34,7 @@ export function parseDurationMs(
     seen.add(unit);
     totalMs += Number(digits) * unitMs[unit];
   }
-  if (totalMs > longestMs) throw badRequest(`${field} is ${quote(text)}, which is too long a time.`);
+  if (totalMs > longestMs) throw badField(`${field} is ${quote(text)}, which is too long a time.`);
   return totalMs;
 }
 

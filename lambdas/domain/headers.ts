@@ -1,11 +1,14 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { badRequest } from './httpError.ts';
+import { badField } from './httpError.ts';
 
 /** A header name in lower case, and one value. */
 export type Header = readonly [name: string, value: string];
 
-/** Bytes of all headers together. A gateway takes no larger ones in a request, and in JSON they may not be larger either. */
-const largestHeaders = 10_240;
+/**
+ * Bytes of all headers together. API Gateway takes no larger ones in a request, its first line included; in JSON and through the
+ * publish URL they may not be larger either.
+ */
+export const largestHeaders = 10_240;
 
 /**
  * Checks headers that stood in JSON, and writes their names in lower case.
@@ -20,12 +23,12 @@ export function readHeaders(field: string, headers: readonly Header[]): readonly
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
-      throw badRequest(`${field}.${name} is no HTTP header, or its value cannot stand in one.`);
+      throw badField(`${field}.${name} is no HTTP header, or its value cannot stand in one.`);
     }
   }
   const size = Buffer.byteLength(pairs.flat().join(''));
   if (size > largestHeaders) {
-    throw badRequest(`${field} have ${size} bytes; allowed are ${largestHeaders}.`);
+    throw badField(`${field} have ${size} bytes; allowed are ${largestHeaders}.`);
   }
   return pairs;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { Header } from './headers.ts';
+import type { CodeOf } from '../errorCodes.ts';
 import { badRequest } from './httpError.ts';
 
 /**
@@ -12,7 +13,7 @@ export function parseJson(field: string, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
-    throw badRequest(`${field} is not JSON.`);
+    throw badRequest('body_invalid', `${field} is not JSON.`);
   }
 }
 
@@ -25,7 +26,13 @@ export function parseJson(field: string, bytes: Uint8Array): unknown {
 export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMiniType<T>, allowed: string): T {
   const read = shape.safeParse(parseJson(field, bytes));
   if (read.success) return read.data;
-  throw badRequest(`${problemOf(read.error, field)}; allowed is ${allowed}.`);
+  throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${allowed}.`);
+}
+
+/** The code of the first thing that is wrong with a body: a name in it, a value in it, or the body itself. */
+export function codeOf({ issues: [issue] }: z.core.$ZodError): CodeOf<400> {
+  if (issue?.code === 'unrecognized_keys') return 'field_unknown';
+  return issue?.path.length === 0 ? 'body_invalid' : 'field_invalid';
 }
 
 /**

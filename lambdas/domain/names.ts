@@ -1,5 +1,5 @@
 import { nameForm } from './bounds.ts';
-import { badRequest, quote } from './httpError.ts';
+import { badField, quote } from './httpError.ts';
 
 export const namePattern = new RegExp(nameForm);
 
@@ -11,7 +11,7 @@ export const namePattern = new RegExp(nameForm);
  */
 export function parseName(field: string, text: string): string {
   if (!namePattern.test(text)) {
-    throw badRequest(`${field} is ${quote(text)}; allowed are 1 to 128 letters, digits, ".", "_" and "-".`);
+    throw badField(`${field} is ${quote(text)}; allowed are 1 to 128 letters, digits, ".", "_" and "-".`);
   }
   return text;
 }

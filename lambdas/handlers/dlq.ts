@@ -1,11 +1,12 @@
 import { idsInBody, parseFilter, type Filter } from '../api/filters.ts';
 import { valuesOf } from '../domain/headers.ts';
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, quote } from '../domain/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { variable } from '../http/request.ts';
 import { dlqRoutes } from '../http/routeTable.ts';
 import {
+  countDeadLetters,
   deleteDeadLetters,
   deleteDeadLetter,
   getDeadLetter,
@@ -28,7 +29,7 @@ function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
   const source = valuesOf(canonical.otherQuery, 'source');
   if (source.length === 0) return listDeadLetters(caller.account, parseFilter('dlq', query));
   if (source.some((one) => one !== 'workflow')) {
-    throw badRequest(
+    throw badField(
       `source is ${quote(source.join(', '))}; allowed is workflow, for the dead letters of runs.`,
     );
   }
@@ -37,6 +38,8 @@ function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
 
 export const handler = api<'dlq'>(dlqRoutes, {
   'GET /v2/dlq': async (call) => ok(await list(call)),
+  'GET /v2/dlq/count': async ({ canonical, caller }) =>
+    ok(await countDeadLetters(caller.account, parseFilter('dlq', canonical.otherQuery, 'uncounted'))),
   'DELETE /v2/dlq': async (call) => ok(await deleteDeadLetters(call.caller.account, bulkFilter(call))),
   'POST /v2/dlq/retry': async (call) => ({
     status: 201,

@@ -2,18 +2,18 @@ import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } fro
 import { HttpError } from '../domain/httpError.ts';
 import { authenticateManager } from '../services/account/authenticateManager.ts';
 
-/** @param sentence goes into the refusal that API Gateway answers */
+/** @param refusal goes into what API Gateway answers */
 const verdict = (
   effect: 'Allow' | 'Deny',
   resource: string,
-  sentence?: string,
+  refusal?: HttpError,
 ): APIGatewayAuthorizerResult => ({
   principalId: 'operator',
   policyDocument: {
     Version: '2012-10-17',
     Statement: [{ Action: 'execute-api:Invoke', Effect: effect, Resource: resource }],
   },
-  ...(sentence !== undefined && { context: { sentence } }),
+  ...(refusal !== undefined && { context: { sentence: refusal.message, code: refusal.code } }),
 });
 
 /**
@@ -28,7 +28,7 @@ export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<
     await authenticateManager(authorization, requestContext.identity.sourceIp);
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
-    if (error.status === 401) return verdict('Deny', methodArn, error.message);
+    if (error.status === 401) return verdict('Deny', methodArn, error);
   }
   return verdict('Allow', methodArn);
 }

@@ -1,20 +1,53 @@
 import { idsInBody, parseFilter } from '../api/filters.ts';
+import { valuesOf } from '../domain/headers.ts';
+import { badField, quote } from '../domain/httpError.ts';
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
-import { variable } from '../http/request.ts';
+import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
-import { cancelMessage, cancelMessages, getMessage } from '../services/message/messages.ts';
+import { publishAgain, type AgainRequest } from '../services/message/again.ts';
+import { listMessages } from '../services/message/listed.ts';
+import {
+  cancelMessage,
+  cancelMessages,
+  countMessages,
+  getMessage,
+  getMessageInAnyState,
+} from '../services/message/messages.ts';
+
+/** Shows a message that waits; with `state=ALL`, one that has ended as well. */
+function get(call: AuthenticatedCall): Promise<unknown> {
+  const messageId = variable(call, 'messageId');
+  const states = valuesOf(call.canonical.otherQuery, 'state');
+  const other = states.find((state) => state !== 'ALL');
+  if (other !== undefined) {
+    throw badField(`state is ${quote(other)}; allowed is ALL, for a message that has ended as well.`);
+  }
+  return states.length === 0
+    ? getMessage(call.caller.account, messageId)
+    : getMessageInAnyState(call.caller.account, messageId);
+}
+
+function againRequest(call: AuthenticatedCall): AgainRequest {
+  refuseBody(call, 'the message has its own');
+  const { host, callerIp } = call.request;
+  return { ...call.canonical, host, callerIp };
+}
 
 export const handler = api<'messages'>(messagesRoutes, {
-  'GET /v2/messages/{messageId}': async (call) => ({
-    status: 200,
-    body: await getMessage(call.caller.account, variable(call, 'messageId')),
-  }),
+  'GET /v2/messages': async ({ canonical, caller }) =>
+    ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
+  'GET /v2/messages/count': async ({ canonical, caller }) =>
+    ok(await countMessages(caller.account, parseFilter('messages', canonical.otherQuery, 'uncounted'))),
+  'GET /v2/messages/{messageId}': async (call) => ok(await get(call)),
+  'POST /v2/messages/{messageId}/publish': (call) =>
+    publishAgain(call.caller.account, variable(call, 'messageId'), againRequest(call)),
   'DELETE /v2/messages/{messageId}': async (call) => {
     await cancelMessage(call.caller.account, variable(call, 'messageId'));
-    return { status: 200, body: { cancelled: 1 } };
+    return ok({ cancelled: 1 });
   },
   'DELETE /v2/messages': async ({ request, canonical, caller }) => {
     const query = [...canonical.otherQuery, ...idsInBody('messages', request.body)];
-    return { status: 200, body: await cancelMessages(caller.account, parseFilter('messages', query)) };
+    return ok(await cancelMessages(caller.account, parseFilter('messages', query)));
   },
 });

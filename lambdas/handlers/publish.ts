@@ -1,4 +1,4 @@
-import { api } from '../http/messagingApi.ts';
+import { apiWithUrl } from '../http/apiWithUrl.ts';
 import { publishRoutes } from '../http/routeTable.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { variable } from '../http/request.ts';
@@ -30,7 +30,7 @@ const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest =
 /** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */
 const runs = () => import('../services/workflow/forPublish.ts');
 
-export const handler = api<'publish'>(publishRoutes, {
+export const handler = apiWithUrl<'publish'>(publishRoutes, {
   'POST /v2/publish/{destination+}': (call) =>
     publish(call.caller.account, requestTo(call, variable(call, 'destination'))),
   'POST /v2/enqueue/{queueName}/{destination+}': (call) => {

@@ -1,11 +1,18 @@
-import { ConfigReader } from '../api/dialect.ts';
-import { parseName } from '../domain/names.ts';
+import { badField } from '../domain/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
-import { variable } from '../http/request.ts';
+import { readQuery } from '../http/query.ts';
+import { refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
-import { createSchedule, deleteSchedule, pauseSchedule } from '../services/schedule/schedules.ts';
+import { runSchedule } from '../services/schedule/run.ts';
+import {
+  changeSchedule,
+  createSchedule,
+  deleteSchedule,
+  pauseSchedule,
+} from '../services/schedule/schedules.ts';
+import { explainCron } from '../services/schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
 
 const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
@@ -19,7 +26,6 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     const scheduled = await createSchedule(caller.account, {
       ...canonical,
       destination: variable(call, 'schedule'),
-      queueName: new ConfigReader(canonical.prefix, canonical.config).read('queue-name', parseName),
       body: request.body,
       callerIp: request.callerIp,
       host: request.host,
@@ -30,12 +36,27 @@ export const handler = api<'schedules'>(schedulesRoutes, {
     listAnswer(call, await listSchedules(call.caller.account, cursorOf(call))),
   'GET /v2/schedules/{schedule}': async (call) =>
     ok(await getSchedule(call.caller.account, variable(call, 'schedule'))),
+  'PATCH /v2/schedules/{schedule}': async (call) => {
+    const { body, host } = call.request;
+    return ok(await changeSchedule(call.caller.account, variable(call, 'schedule'), { body, host }));
+  },
   'DELETE /v2/schedules/{schedule}': async (call) => {
     await deleteSchedule(call.caller.account, variable(call, 'schedule'));
     return ok({});
+  },
+  'POST /v2/schedules/{schedule}/run': (call) => {
+    refuseBody(call, 'the schedule has its own');
+    return runSchedule(call.caller.account, variable(call, 'schedule'), call.request.host);
   },
   'POST /v2/schedules/{schedule}/pause': setPaused(true),
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),
   'POST /v2/schedules/{schedule}/resume': setPaused(false),
   'PATCH /v2/schedules/{schedule}/resume': setPaused(false),
+  'GET /v2/cron': async (call) => {
+    const { expression } = readQuery(call, ['expression']);
+    if (expression === undefined) {
+      throw badField('expression is missing; allowed is a cron expression such as "*/5 * * * *".');
+    }
+    return ok(await explainCron(expression));
+  },
 });

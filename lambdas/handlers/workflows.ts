@@ -1,4 +1,4 @@
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { refusedSubmission } from '../domain/workflow/refusals.ts';
 import type { HookRequest } from '../domain/workflow/waiting.ts';
 import { readWorkflowMessage, type SubmissionMessage } from '../domain/workflow/workflowMessage.ts';
@@ -10,7 +10,9 @@ import { workflowsRoutes } from '../http/routeTable.ts';
 import type { RetryRequest } from '../services/deadLetter/retry.ts';
 import { withQuery } from '../services/message/prepare.ts';
 import { cancelRuns } from '../services/workflow/cancelRuns.ts';
+import { countRuns } from '../services/workflow/countRuns.ts';
 import {
+  countRunDeadLetters,
   deleteRunDeadLetter,
   deleteRunDeadLetters,
   getRunDeadLetter,
@@ -32,7 +34,7 @@ import { settings } from '../settings.ts';
 function isCancel(call: Call): boolean {
   const { cancel = 'true' } = readQuery(call, ['cancel']);
   if (cancel !== 'true' && cancel !== 'false') {
-    throw badRequest(`cancel is ${quote(cancel)}; allowed are true and false.`);
+    throw badField(`cancel is ${quote(cancel)}; allowed are true and false.`);
   }
   return cancel === 'true';
 }
@@ -42,7 +44,7 @@ function createdAtOf({ canonical: { config } }: Call): number | undefined {
   const [text] = config.get('workflow-createdat') ?? [];
   if (text === undefined) return undefined;
   if (!/^\d{1,15}$/.test(text)) {
-    throw badRequest(`Workflow-CreatedAt is ${quote(text)}; allowed are Unix milliseconds.`);
+    throw badField(`Workflow-CreatedAt is ${quote(text)}; allowed are Unix milliseconds.`);
   }
   return Number(text);
 }
@@ -51,7 +53,10 @@ function createdAtOf({ canonical: { config } }: Call): number | undefined {
 function submissionOf({ canonical }: Call): SubmissionMessage {
   const message = readWorkflowMessage(canonical, settings.headerPrefixes);
   if (message === undefined) {
-    throw badRequest('Workflow-Init is missing; only the endpoint of a run waits for an event.');
+    throw badRequest(
+      'workflow_request_invalid',
+      'Workflow-Init is missing; only the endpoint of a run waits for an event.',
+    );
   }
   if (message.kind !== 'submission') throw refusedSubmission('A wait is a step of a run, and starts none.');
   return message;
@@ -100,6 +105,8 @@ const done = async (work: () => Promise<void>): Promise<ApiResponse> => {
 };
 
 export const handler = api<'workflows'>(workflowsRoutes, {
+  'GET /v2/workflows/runs/count': async ({ caller, canonical }) =>
+    ok(await countRuns(caller.account, canonical.otherQuery)),
   'GET /v2/workflows/runs/{runId}': async (call) =>
     ok(await runEntries(call.caller.account, variable(call, 'runId'))),
   'DELETE /v2/workflows/runs/{runId}': (call) =>
@@ -140,6 +147,8 @@ export const handler = api<'workflows'>(workflowsRoutes, {
     ok(await listRunDeadLetters(caller.account, canonical.otherQuery)),
   'DELETE /v2/workflows/dlq': async ({ caller, canonical }) =>
     ok(await deleteRunDeadLetters(caller.account, canonical.otherQuery)),
+  'GET /v2/workflows/dlq/count': async ({ caller, canonical }) =>
+    ok(await countRunDeadLetters(caller.account, canonical.otherQuery)),
   'GET /v2/workflows/dlq/{dlqId}': async (call) =>
     ok(await getRunDeadLetter(call.caller.account, variable(call, 'dlqId'))),
   'DELETE /v2/workflows/dlq/{dlqId}': async (call) => {

@@ -22,20 +22,26 @@ const rankOf = ({ path }: Route): number =>
     0,
   );
 
+/**
+ * Finds where the API's own path begins in a raw path: a custom domain's mapping, and API Gateway's stage, may have put
+ * something before it. A destination may have `/console` in its path as well, so `/v2/` counts first.
+ */
+export function ownPathAt(rawPath: string): number {
+  const api = rawPath.indexOf('/v2/');
+  return Math.max(0, api === -1 ? rawPath.search(/\/console(\/|$)/) : api);
+}
+
 /** @returns the most specific route of the request's method, and all that its path matches */
 export type FindRoute = (
   method: string,
   rawPath: string,
 ) => { readonly route: Route | undefined; readonly matching: readonly Route[] };
 
-/**
- * Makes the function that finds a request's route by its raw path. It passes over a path before the version segment, which
- * a custom domain's mapping may have.
- */
+/** Makes the function that finds a request's route by its raw path. */
 export function finder(table: readonly Route[]): FindRoute {
   const patterns = [...table].sort(bySpecificity).map((route) => ({ route, pattern: patternOf(route.path) }));
   return (method, rawPath) => {
-    const path = rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')));
+    const path = rawPath.slice(ownPathAt(rawPath));
     const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
     return { route: matching.find((route) => route.method === method), matching };
   };

@@ -1,26 +1,32 @@
 /** The part that the Lambda handlers of both APIs have in common. */
 import middy, { type MiddlewareObj } from '@middy/core';
-import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
+import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../api/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../api/dialect.ts';
+import type { ErrorCode } from '../errorCodes.ts';
 import { HttpError, notFound } from '../domain/httpError.ts';
 import type { Caller } from '../services/account/authenticate.ts';
 import { settings } from '../settings.ts';
 import { log } from '../log.ts';
-import { readRequest, type ApiRequest } from './request.ts';
 import type { FindRoute } from './findRoute.ts';
+import { throughGateway } from './gateway.ts';
+import type { ApiRequest } from './request.ts';
+import type { Answer, Result } from './result.ts';
 import type { ApiFunction, Route } from './route.ts';
 import type { RoutesOf } from './routes.ts';
 
 export interface ApiResponse {
   readonly status: number;
-  /** Sent as JSON. */
+  /** Sent as JSON; bytes are sent as they are, with the content type that `headers` give. */
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers 200. */
-export const ok = (body: unknown): ApiResponse => ({ status: 200, body });
+/** Answers 200. A promise is no body: it would be sent as `{}`. */
+export const ok = <Body>(body: Body extends PromiseLike<unknown> ? never : Body): ApiResponse => ({
+  status: 200,
+  body,
+});
 
 /** A request that has passed the middlewares. */
 export interface Call {
@@ -45,18 +51,26 @@ interface ApiContext extends Context {
   caller?: Caller;
 }
 
-export type Middleware = MiddlewareObj<APIGatewayProxyEvent, APIGatewayProxyResult, Error, ApiContext>;
+export type Middleware = MiddlewareObj<ApiRequest, Result, Error, ApiContext>;
 
 /**
- * Makes the result of a function from an answer: in base64 where that is shorter. The gateway decodes it for the client. The
+ * Makes the result of a function from an answer: in base64 where that is shorter, which AWS decodes for the client. The
  * answer to a HEAD request has no body.
  */
-function json(
+function resultOf(
   method: string,
   status: number,
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
-): APIGatewayProxyResult {
+): Result {
+  if (body instanceof Uint8Array) {
+    return {
+      statusCode: status,
+      headers: { ...headers },
+      body: Buffer.from(body).toString('base64'),
+      isBase64Encoded: true,
+    };
+  }
   const text = method === 'HEAD' ? '' : JSON.stringify(body);
   const { isBase64, bytes } = encodingOf(text);
   if (bytes > largestPayload) throw new Error(`The answer has ${bytes} bytes, more than Lambda returns.`);
@@ -73,54 +87,69 @@ const failed = (method: string): string =>
     ? 'The service failed to answer the request. Send it again.'
     : 'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.';
 
+/** Makes the result of a function from an error that its client is told of. */
+export function refuse({ id, method }: ApiRequest, { status, code, message, headers }: HttpError): Result {
+  log.debug('refused', { requestId: id, status, code });
+  return resultOf(method, status, { error: message, code }, headers);
+}
+
 /** Turns an error into an answer: our own with their sentence, every other into a 500 that says nothing of its cause. */
 const errors: Middleware = {
-  onError: ({ error, event, context }) => {
-    const requestId = event.requestContext.requestId;
-    if (error instanceof HttpError) {
-      log.debug('refused', { requestId, status: error.status });
-      return json(event.httpMethod, error.status, { error: error.message }, error.headers);
-    }
+  onError: ({ error, event: request, context }) => {
+    if (error instanceof HttpError) return refuse(request, error);
     log.error('A request failed', {
-      requestId,
+      requestId: request.id,
       route: context.call?.route.path,
       error: error ?? 'nothing was thrown',
     });
-    return json(event.httpMethod, 500, { error: failed(event.httpMethod) });
+    const code: ErrorCode = 'service_failed';
+    return resultOf(request.method, 500, { error: failed(request.method), code });
   },
 };
 
 const route = (find: FindRoute): Middleware => ({
-  before: ({ event, context }) => {
-    const request = readRequest(event);
+  before: ({ event: request, context }) => {
     const { method, rawPath } = request;
     const { route: found, matching } = find(method, rawPath);
-    if (found === undefined && matching.length === 0) throw notFound(`There is no ${method} ${rawPath}.`);
+    if (found === undefined && matching.length === 0)
+      throw notFound('path_not_found', `There is no ${method} ${rawPath}.`);
     if (found === undefined) {
       const allow = [...new Set(matching.map((other) => other.method))].join(', ');
-      throw new HttpError(405, `The path exists, but not with ${method}; allowed are ${allow}.`, { allow });
+      throw new HttpError(
+        405,
+        'method_not_allowed',
+        `The path exists, but not with ${method}; allowed are ${allow}.`,
+        { allow },
+      );
     }
     const canonical = canonicalize(request.headers, request.query, settings.headerPrefixes);
     context.call = { request, canonical, route: found };
   },
 });
 
-/** Makes the Lambda handler of one function of an API. */
-export function handlerOf<F extends ApiFunction>(
+/** Makes what answers the requests to one function of an API. */
+export function answerOf<F extends ApiFunction>(
   endpoints: Endpoints<F>,
   find: FindRoute,
   middlewares: readonly Middleware[],
-) {
+): Answer {
   const table = new Map<string, (call: AuthenticatedCall | Call) => Promise<ApiResponse> | ApiResponse>(
     Object.entries(endpoints),
   );
-  return middy<APIGatewayProxyEvent, APIGatewayProxyResult, Error, ApiContext>()
+  return middy<ApiRequest, Result, Error, ApiContext>()
     .use([errors, route(find), ...middlewares])
-    .handler(async (_event, context) => {
+    .handler(async (_request, context) => {
       const { call, caller } = context;
       const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers } = await endpoint({ ...call, caller });
-      return json(call.request.method, status, body, headers);
+      return resultOf(call.request.method, status, body, headers);
     });
 }
+
+/** Makes the Lambda handler of one function of an API. */
+export const handlerOf = <F extends ApiFunction>(
+  endpoints: Endpoints<F>,
+  find: FindRoute,
+  middlewares: readonly Middleware[],
+) => throughGateway(answerOf(endpoints, find, middlewares));

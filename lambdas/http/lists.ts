@@ -1,6 +1,6 @@
 /** Lists whose answer is an array, as the published clients expect it: their cursor is a header. */
 import { headerName } from '../domain/headers.ts';
-import { badRequest } from '../domain/httpError.ts';
+import { badField } from '../domain/httpError.ts';
 import type { ApiResponse, Call } from './handler.ts';
 
 /**
@@ -11,8 +11,8 @@ import type { ApiResponse, Call } from './handler.ts';
 export function cursorOf({ canonical }: Call): string | undefined {
   const given = canonical.otherQuery.filter(([name]) => name === 'cursor');
   const [[, cursor] = []] = given;
-  if (given.length > 1) throw badRequest(`cursor is given ${given.length} times; allowed is once.`);
-  if (cursor === '') throw badRequest('cursor is empty; allowed is what the answer before said.');
+  if (given.length > 1) throw badField(`cursor is given ${given.length} times; allowed is once.`);
+  if (cursor === '') throw badField('cursor is empty; allowed is what the answer before said.');
   return cursor;
 }
 

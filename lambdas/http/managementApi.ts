@@ -14,7 +14,8 @@ const manager: Middleware = {
     if (call === undefined) return;
     const { request } = call;
     const prefix = prefixOfBrand(variable(call, 'brand'), settings.headerPrefixes);
-    if (prefix === undefined) throw notFound(`There is no ${request.method} ${request.rawPath}.`);
+    if (prefix === undefined)
+      throw notFound('path_not_found', `There is no ${request.method} ${request.rawPath}.`);
     if (call.route.access === 'open') return;
     const authorization = request.headers.find(([name]) => name === 'authorization')?.[1];
     await authenticateManager(authorization, request.callerIp);

@@ -25,7 +25,10 @@ const token: Middleware = {
     await refuseOwnDelivery(call.canonical, call.request.rawPath);
     await admitCall(caller.account, call.request.body.length);
     if (call.route.access === 'write' && caller.access === 'read') {
-      throw forbidden('The token is read-only; this operation changes something and takes the full token.');
+      throw forbidden(
+        'token_read_only',
+        'The token is read-only; this operation changes something and takes the full token.',
+      );
     }
   },
 };
@@ -44,8 +47,11 @@ const usage: Middleware = {
   },
 };
 
+/** What every request to the messaging API passes, in this order. */
+export const messagingMiddlewares: readonly Middleware[] = [token, usage];
+
 /** Makes the Lambda handler of one function of the messaging API. */
 export const api = <F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],
   endpoints: Endpoints<F>,
-) => handlerOf(endpoints, finder(own), [token, usage]);
+) => handlerOf(endpoints, finder(own), messagingMiddlewares);

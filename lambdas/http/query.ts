@@ -1,4 +1,4 @@
-import { badRequest, quote } from '../domain/httpError.ts';
+import { badField, badRequest, quote } from '../domain/httpError.ts';
 import type { Call } from './handler.ts';
 
 /**
@@ -16,10 +16,13 @@ export function readQuery<Name extends string>(
   for (const [written, value] of canonical.otherQuery) {
     const name = names.find((one) => one === written);
     if (name === undefined) {
-      throw badRequest(`${quote(written)} is not a parameter here; allowed are ${names.join(', ')}.`);
+      throw badRequest(
+        'field_unknown',
+        `${quote(written)} is not a parameter here; allowed are ${names.join(', ')}.`,
+      );
     }
-    if (given[name] !== undefined) throw badRequest(`${name} is given twice; allowed is once.`);
-    if (value === '') throw badRequest(`${name} is empty; a parameter that is given must have a value.`);
+    if (given[name] !== undefined) throw badField(`${name} is given twice; allowed is once.`);
+    if (value === '') throw badField(`${name} is empty; a parameter that is given must have a value.`);
     given[name] = value;
   }
   return given;

@@ -1,15 +1,15 @@
 import type { Header } from '../domain/headers.ts';
-import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { badRequest, quote } from '../domain/httpError.ts';
+import { ownPathAt } from './findRoute.ts';
 import type { Route } from './route.ts';
 
-/** A request as the handlers see it. Only this file knows the event of the gateway that it came through. */
+/** A request as the handlers see it, whichever way it came: `gateway.ts` and `functionUrl.ts` make it of their events. */
 export interface ApiRequest {
   readonly id: string;
   readonly method: string;
-  /** As the gateway passes it on: not decoded, and with every slash that arrived there. */
+  /** As AWS passes it on: not decoded, and with every slash that arrived there. */
   readonly rawPath: string;
-  /** The path before the version segment: the stage's name, or the path of a custom domain's mapping. */
+  /** The path before the API's own: the stage's name, or the path of a custom domain's mapping. */
   readonly basePath: string;
   /** Decoded, in the order they were sent. */
   readonly query: readonly Header[];
@@ -19,25 +19,6 @@ export interface ApiRequest {
   readonly callerIp: string;
   /** The host the request was sent to. */
   readonly host: string;
-}
-
-const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
-  Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
-
-/** Reads the proxy event of a REST API. Its `path` is raw; its captured path variables are decoded, and not read here. */
-export function readRequest(event: APIGatewayProxyEvent): ApiRequest {
-  const { requestContext } = event;
-  return {
-    id: requestContext.requestId,
-    method: event.httpMethod,
-    rawPath: event.path,
-    basePath: requestContext.path.slice(0, Math.max(0, requestContext.path.indexOf('/v2/'))),
-    query: pairs(event.multiValueQueryStringParameters),
-    headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
-    body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
-    callerIp: requestContext.identity.sourceIp,
-    host: requestContext.domainName ?? '',
-  };
 }
 
 /** A request whose route is known. */
@@ -50,20 +31,22 @@ const decoded = (raw: string): string => {
   try {
     return decodeURIComponent(raw);
   } catch {
-    throw badRequest(`The path has ${quote(raw)}, which is percent-encoded, but not correctly.`);
+    throw badRequest(
+      'request_malformed',
+      `The path has ${quote(raw)}, which is percent-encoded, but not correctly.`,
+    );
   }
 };
 
 /**
  * Reads a variable of a route's path from the raw path: `{name}`, one segment, decoded; `{name+}`, the rest of the path,
- * byte for byte as it was sent. What stands before the version segment is passed over: a custom domain's mapping may put
- * something there.
+ * byte for byte as it was sent.
  *
  * @throws HttpError 400 when a segment is not correctly encoded
  * @throws Error when the route has no such variable
  */
 export function variable({ request, route }: Routed, name: string): string {
-  const path = request.rawPath.slice(Math.max(0, request.rawPath.indexOf('/v2/')));
+  const path = request.rawPath.slice(ownPathAt(request.rawPath));
   const segments = path.split('/');
   const places = route.path.split('/');
   const rest = places.indexOf(`{${name}+}`);
@@ -80,6 +63,18 @@ export function variable({ request, route }: Routed, name: string): string {
  */
 export function segmentsOf(routed: Routed, name: string): readonly string[] {
   const raw = variable(routed, name).replace(/\/$/, '').split('/');
-  if (raw.includes('')) throw badRequest('The path has two slashes in a row, and nothing between them.');
+  if (raw.includes(''))
+    throw badRequest('request_malformed', 'The path has two slashes in a row, and nothing between them.');
   return raw.map(decoded);
+}
+
+/**
+ * Refuses a body where another one is sent: who sends one expects it to be taken.
+ *
+ * @param why the reason why there is none, as the end of a sentence
+ * @throws HttpError 400
+ */
+export function refuseBody({ request: { body } }: { readonly request: ApiRequest }, why: string): void {
+  if (body.length > 0)
+    throw badRequest('body_invalid', `The body has ${body.length} bytes; allowed is none, because ${why}.`);
 }

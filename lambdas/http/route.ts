@@ -10,7 +10,9 @@ export type MessagingFunction =
   | 'schedules'
   | 'workflows'
   | 'keys'
-  | 'description';
+  | 'stats'
+  | 'description'
+  | 'console';
 export type ManagementFunction = 'accounts';
 export type ApiFunction = MessagingFunction | ManagementFunction;
 

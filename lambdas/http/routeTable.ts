@@ -14,8 +14,11 @@ export const publishRoutes = [
 ] as const satisfies readonly Route[];
 
 export const messagesRoutes = [
+  { method: 'GET', path: '/v2/messages', function: 'messages', access: 'read' },
+  { method: 'GET', path: '/v2/messages/count', function: 'messages', access: 'read' },
   { method: 'GET', path: '/v2/messages/{messageId}', function: 'messages', access: 'read' },
   { method: 'DELETE', path: '/v2/messages/{messageId}', function: 'messages', access: 'write' },
+  { method: 'POST', path: '/v2/messages/{messageId}/publish', function: 'messages', access: 'write' },
   { method: 'DELETE', path: '/v2/messages', function: 'messages', access: 'write' },
 ] as const satisfies readonly Route[];
 
@@ -55,6 +58,7 @@ export const flowControlRoutes = [
 
 export const dlqRoutes = [
   { method: 'GET', path: '/v2/dlq', function: 'dlq', access: 'read' },
+  { method: 'GET', path: '/v2/dlq/count', function: 'dlq', access: 'read' },
   { method: 'DELETE', path: '/v2/dlq', function: 'dlq', access: 'write' },
   { method: 'POST', path: '/v2/dlq/retry', function: 'dlq', access: 'write' },
   { method: 'POST', path: '/v2/dlq/retry/{dlqId}', function: 'dlq', access: 'write' },
@@ -66,14 +70,18 @@ export const schedulesRoutes = [
   { method: 'POST', path: '/v2/schedules/{schedule+}', function: 'schedules', access: 'write' },
   { method: 'GET', path: '/v2/schedules', function: 'schedules', access: 'read' },
   { method: 'GET', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'read' },
+  { method: 'PATCH', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
   { method: 'DELETE', path: '/v2/schedules/{schedule}', function: 'schedules', access: 'write' },
+  { method: 'POST', path: '/v2/schedules/{schedule}/run', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}/pause', function: 'schedules', access: 'write' },
   { method: 'POST', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
   { method: 'PATCH', path: '/v2/schedules/{schedule}/resume', function: 'schedules', access: 'write' },
+  { method: 'GET', path: '/v2/cron', function: 'schedules', access: 'read' },
 ] as const satisfies readonly Route[];
 
 export const workflowsRoutes = [
+  { method: 'GET', path: '/v2/workflows/runs/count', function: 'workflows', access: 'read' },
   { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
@@ -121,6 +129,7 @@ export const workflowsRoutes = [
     access: 'open',
   },
   { method: 'GET', path: '/v2/workflows/dlq', function: 'workflows', access: 'read' },
+  { method: 'GET', path: '/v2/workflows/dlq/count', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq', function: 'workflows', access: 'write' },
   { method: 'GET', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'read' },
   { method: 'DELETE', path: '/v2/workflows/dlq/{dlqId}', function: 'workflows', access: 'write' },
@@ -137,9 +146,19 @@ export const keysRoutes = [
   { method: 'POST', path: '/v2/keys/rotate', function: 'keys', access: 'write' },
 ] as const satisfies readonly Route[];
 
+export const statsRoutes = [
+  { method: 'GET', path: '/v2/stats', function: 'stats', access: 'read' },
+] as const satisfies readonly Route[];
+
 export const descriptionRoutes = [
   { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
   { method: 'GET', path: '/v2/openapi.json', function: 'description', access: 'open' },
+] as const satisfies readonly Route[];
+
+/** The console, for people. Each of the two APIs serves it, because a page may only call the API that it came from. */
+export const consoleRoutes = [
+  { method: 'GET', path: '/console', function: 'console', access: 'open' },
+  { method: 'GET', path: '/console/{file}', function: 'console', access: 'open' },
 ] as const satisfies readonly Route[];
 
 /**

@@ -16,12 +16,15 @@ import {
   schedulesRoutes,
   workflowsRoutes,
   keysRoutes,
+  statsRoutes,
   descriptionRoutes,
+  consoleRoutes,
 } from './routeTable.ts';
 
+export { consoleRoutes } from './routeTable.ts';
 export type { Access, ApiFunction, ManagementFunction, MessagingFunction, Route } from './route.ts';
 
-/** The messaging API: one in each region. */
+/** The messaging API: one in each region. The console, which each API serves, is a page for people, and no part of an API. */
 export const routes = [
   ...publishRoutes,
   ...messagesRoutes,
@@ -33,13 +36,14 @@ export const routes = [
   ...schedulesRoutes,
   ...workflowsRoutes,
   ...keysRoutes,
+  ...statsRoutes,
   ...descriptionRoutes,
 ] as const;
 
 /** The management API: one for a deployment. */
 export const managementRoutes = accountsRoutes;
 
-const allRoutes = [...routes, ...managementRoutes];
+const allRoutes = [...routes, ...managementRoutes, ...consoleRoutes];
 
 /** The routes of one function. */
 export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number], { readonly function: F }>;

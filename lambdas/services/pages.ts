@@ -85,6 +85,9 @@ async function* byName<E>(
   for await (const entry of entries) yield { entry, place: { time: 0, id: nameOf(entry) } };
 }
 
+/** A list is searched for so long where few entries match. */
+export const listBudgetMs = 5 * secondMs;
+
 /**
  * Takes a page from a list. A row may have several entries that are wanted, or none. Where few are wanted, it goes on
  * until its time is over, and gives the place where it stopped.
@@ -227,4 +230,33 @@ export async function onEach<T extends Ordered, E>(
   }
   if (some.length > 0) await work(some);
   return undefined;
+}
+
+/**
+ * Counts the wanted rows of a list: all of them, or as many as the time suffices for.
+ *
+ * @param scope the list's owner and what it lists, so that a cursor is good for this list only
+ * @param entryOf gives undefined for a row that is not wanted
+ * @param note is told of each entry that is counted
+ * @returns their number, and the cursor to go on with; no cursor when all are counted
+ */
+export async function countEach<T extends Ordered, E>(
+  scope: string,
+  rows: AsyncIterable<T>,
+  entryOf: (row: T) => E | undefined,
+  note: (entry: E) => void = () => undefined,
+): Promise<{ readonly count: number; readonly cursor: string | undefined }> {
+  const until = now() + listBudgetMs;
+  let count = 0;
+  let last: Place | undefined;
+  for await (const row of rows) {
+    if (last !== undefined && now() > until) return { count, cursor: await sealed(scope, last) };
+    const entry = entryOf(row);
+    if (entry !== undefined) {
+      count += 1;
+      note(entry);
+    }
+    last = { time: row.time, id: row.id };
+  }
+  return { count, cursor: undefined };
 }

@@ -23,5 +23,5 @@ export async function retryOnConflict<T>(refusal: string, attempt: () => Promise
     if (outcome !== undefined) return outcome;
     await setTimeout(Math.random() * longestPauseMs);
   } while (now() < until);
-  throw new HttpError(503, refusal);
+  throw new HttpError(503, 'busy', refusal);
 }

@@ -140,8 +140,12 @@ export async function deleteRow(table: string, key: object): Promise<void> {
   await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
 }
 
+/** Rows of the largest read of a query with a limit. DynamoDB itself reads at most 1 MB at once. */
+const mostRowsPerRead = 640;
+
 /**
- * Reads the rows that a query finds, one page after the other, until the reader stops asking.
+ * Reads the rows that a query finds, one page after the other, until the reader stops asking. A `Limit` is the number of rows
+ * of the first read; each further one is twice as large, because who reads on finds little of what it looks for.
  *
  * @param until Unix milliseconds after which no further page is read, for a query whose pages may all be empty
  */
@@ -151,12 +155,14 @@ export async function* queryRows(
   until = Infinity,
 ): AsyncGenerator<Row> {
   let from: Key | undefined;
+  let limit = input.Limit;
   do {
     const page: QueryCommandOutput = await client.send(
-      new QueryCommand({ ...input, ExclusiveStartKey: from }),
+      new QueryCommand({ ...input, Limit: limit, ExclusiveStartKey: from }),
     );
     for (const item of page.Items ?? []) yield unmarshall(item);
     from = page.LastEvaluatedKey;
+    limit &&= Math.min(2 * limit, mostRowsPerRead);
   } while (from !== undefined && Date.now() <= until);
 }
 

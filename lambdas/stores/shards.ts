@@ -60,7 +60,7 @@ export function idBounds(kind: IdKind, range: Range): { readonly first: string; 
   };
 }
 
-/** Rows that a shard is asked for at once: few enough that eight shards do not read much more than a page. */
+/** Rows that a shard is asked for first: few enough that eight shards do not read much more than a page. */
 export const rowsPerRead = 40;
 
 /**

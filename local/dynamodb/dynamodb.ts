@@ -1,12 +1,11 @@
 /** DynamoDB for the local stage: dynoxide as a child process, or the database that `DYNAMODB_ENDPOINT` names. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { createRequire } from 'node:module';
-import { delimiter, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { ListTablesCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { close, listen, loopback } from '../http.ts';
 import { StageError } from '../stage/stageError.ts';
+import { findDynoxide } from './dynoxide.ts';
+import { underWatch } from './underWatch.ts';
 
 export interface Dynamodb {
   readonly url: string;
@@ -18,6 +17,8 @@ export interface Dynamodb {
 export interface DynamodbOptions {
   /** The data file; without one nothing is kept. */
   readonly file: string | undefined;
+  /** Is told what the start waits for, where that takes long. */
+  readonly announce: (sentence: string) => void;
   /** Is called when the database ends before `stop` was called. */
   readonly onExit: (error: Error) => void;
 }
@@ -30,24 +31,16 @@ export async function startDynamodb(options: DynamodbOptions): Promise<Dynamodb>
   return { url, stop: () => Promise.resolve() };
 }
 
-/**
- * A shell script that becomes dynoxide, and leaves a watcher behind. The watcher ends dynoxide as soon as the pipe from the
- * stage closes. The kernel closes the pipe however the stage dies, so that no orphan keeps the data file open.
- */
-const underWatch = `
-exec 3<&0 </dev/null
-{ read -r _ <&3; kill "$$" 2>/dev/null; } &
-exec "$@" 3<&-
-`;
-
-async function startDynoxide({ file, onExit }: DynamodbOptions): Promise<Dynamodb> {
-  const binary = findDynoxide();
+async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promise<Dynamodb> {
+  const program = await findDynoxide(announce);
   const port = await freePort();
-  const command = [binary, 'serve', '--host', loopback, '--port', String(port)];
+  const command = [program, 'serve', '--host', loopback, '--port', String(port)];
   if (file !== undefined) command.push('--db-path', file);
+  const watched = underWatch(command);
   // A process group of its own, so that Ctrl-C in the terminal does not end the database before the stage.
-  const child = spawn('/bin/sh', ['-c', underWatch, 'sh', ...command], {
+  const child = spawn(watched.file, watched.args, {
     detached: true,
+    windowsHide: true,
     stdio: ['pipe', 'ignore', 'pipe'],
   });
   let stopping = false;
@@ -77,39 +70,6 @@ async function startDynoxide({ file, onExit }: DynamodbOptions): Promise<Dynamod
 
 function pidOf({ pid }: ChildProcess): { pid?: number } {
   return pid === undefined ? {} : { pid };
-}
-
-function findDynoxide(): string {
-  const name = process.platform === 'win32' ? 'dynoxide.exe' : 'dynoxide';
-  const packageName = `@dynoxide/${process.platform}-${process.arch}`;
-  const candidates = [folderOfPackage(packageName), ...(process.env['PATH'] ?? '').split(delimiter)]
-    .filter((folder) => folder !== undefined)
-    .filter((folder) => folder !== '')
-    .map((folder) => join(folder, name));
-  const found = candidates.find(isExecutable);
-  if (found !== undefined) return found;
-  throw new StageError(
-    `There is no DynamoDB for this machine: install the npm package ${packageName}, put dynoxide on the PATH, or set DYNAMODB_ENDPOINT to the URL of any DynamoDB, DynamoDB Local included.`,
-  );
-}
-
-function folderOfPackage(name: string): string | undefined {
-  try {
-    return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-  } catch {
-    // Not installed: the PATH is next.
-    return undefined;
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    // Missing, or not executable: the next candidate is tried.
-    return false;
-  }
 }
 
 async function freePort(): Promise<number> {

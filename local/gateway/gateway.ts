@@ -1,10 +1,12 @@
 /** API Gateway for the local stage: a REST API whose every route is a Lambda proxy with binary bodies. */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/errorCodes.ts';
 import type { ApiFunction, Route } from '../../lambdas/http/routes.ts';
-import { answerJson, listen, readBody } from '../http.ts';
-import type { LambdaFunction } from '../lambda/lambda.ts';
+import { answerJson, drain, endWithServer, listen, readBody } from '../http.ts';
+import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { splitUrl } from '../incoming.ts';
 import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
 import { createRouter, type Router } from './router.ts';
 
@@ -36,8 +38,6 @@ export const tooLateToAnswer =
 const maxBodyBytes = 10_485_760;
 /** API Gateway's "Total combined size of request line and header values": 10 KiB. */
 const maxHeadBytes = 10_240;
-/** Lambda's "Invocation payload", 6 MiB, in which the body is base64: so it is the limit of bodies in practice. */
-const maxEventBytes = 6_291_456;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { functions, ready, report, timeoutMs = 29_000 } = options;
@@ -46,15 +46,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     (request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
-      // A connection that is kept alive would hold up a stop.
-      response.once('close', () => {
-        if (!server.listening) server.closeIdleConnections();
-      });
+      endWithServer(server, response);
       answer(request, response, { route, functions, ready, timeoutMs, requestId }).catch((error: unknown) => {
         if (request.errored !== null) return;
         report(error);
         if (response.headersSent) response.destroy();
-        else refuse(response, 502, couldNotAnswer);
+        else refuse(response, 502, 'service_failed', couldNotAnswer);
       });
     },
     options.port,
@@ -75,28 +72,14 @@ function refuseUnreadable(_error: Error, socket: Duplex): void {
     socket.destroy();
     return;
   }
+  const code: ErrorCode = 'request_malformed';
   const text = JSON.stringify({
     error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
+    code,
   });
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
   );
-}
-
-async function drain(server: Server, signal: AbortSignal): Promise<void> {
-  if (!server.listening) return;
-  const giveUp = (): void => {
-    server.closeAllConnections();
-  };
-  signal.addEventListener('abort', giveUp);
-  await new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeIdleConnections();
-    if (signal.aborted) giveUp();
-  });
-  signal.removeEventListener('abort', giveUp);
 }
 
 interface Proxy {
@@ -114,14 +97,25 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
   const method = request.method ?? 'GET';
   const routed = proxy.route(method, path);
   if (headBytes(request) > maxHeadBytes) {
-    refuse(response, 431, `The request line and headers together exceed ${maxHeadBytes} bytes.`);
+    refuse(
+      response,
+      431,
+      'head_too_large',
+      `The request line and headers together exceed ${maxHeadBytes} bytes.`,
+    );
   } else if (routed.kind === 'none') {
-    refuse(response, 404, `There is nothing at ${path}.`);
+    refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
   } else if (routed.kind === 'method') {
     const allowed = routed.allowed.join(', ');
-    refuse(response, 405, `${method} is not possible at ${path}; allowed: ${allowed}.`, { allow: allowed });
+    refuse(
+      response,
+      405,
+      'method_not_allowed',
+      `${method} is not possible at ${path}; allowed: ${allowed}.`,
+      { allow: allowed },
+    );
   } else if (body === undefined) {
-    refuse(response, 413, `The body exceeds ${maxBodyBytes} bytes.`);
+    refuse(response, 413, 'body_too_large', `The body exceeds ${maxBodyBytes} bytes.`);
   } else {
     const { requestId } = proxy;
     const { route, pathParameters } = routed;
@@ -129,40 +123,37 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
       ...{ request, path, query, body, pathParameters, requestId, receivedAt },
       resource: route.path,
     });
-    if (body.length > maxEventBytes / 2 && JSON.stringify(event).length > maxEventBytes) {
-      refuse(response, 413, `The request, its body in base64, exceeds ${maxEventBytes} bytes.`);
+    // The body is base64 in the event: so this is the limit of bodies in practice.
+    if (body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
+      refuse(
+        response,
+        413,
+        'body_too_large',
+        `The request, its body in base64, exceeds ${largestEvent} bytes.`,
+      );
       return;
     }
     await proxy.ready;
     const called = proxy.functions.get(route.function);
     if (called === undefined) throw new Error(`The function ${route.function} is not there.`);
     const returned = await within(proxy.timeoutMs, called.invoke(event));
-    if (returned === tooLate) refuse(response, 504, tooLateToAnswer);
+    if (returned === tooLate) refuse(response, 504, 'service_timeout', tooLateToAnswer);
     else applyProxyResult(response, returned);
   }
-}
-
-/** The raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has them percent-encoded. */
-function splitUrl(url: string): { path: string; query: string } {
-  const ascii = url.replace(
-    /[\u0080-\u00ff]/g,
-    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  const mark = ascii.indexOf('?');
-  return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
 }
 
 function headBytes({ method = '', url = '', rawHeaders }: IncomingMessage): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, method.length + url.length);
 }
 
-function refuse(
+function refuse<Status extends ErrorStatus>(
   response: ServerResponse,
-  status: number,
+  status: Status,
+  code: CodeOf<Status>,
   error: string,
   headers: Record<string, string> = {},
 ): void {
-  answerJson(response, status, 'application/json', { error }, headers);
+  answerJson(response, status, 'application/json', { error, code }, headers);
 }
 
 const tooLate = Symbol('too late');

@@ -1,9 +1,8 @@
 /** The Lambda proxy integration of a REST API: makes an event of a request, and an answer of a handler's result. */
-import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
-import { decodedOrAsIs } from './router.ts';
+import { passedHeaders, queryParameters, requestTime, sourceIpOf } from '../incoming.ts';
 import { accountId } from '../aws/arns.ts';
 
 const stage = 'local';
@@ -87,74 +86,22 @@ function requestContextOf({
   };
 }
 
-function sourceIpOf(request: IncomingMessage): string {
-  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-}
-
-/** `09/Apr/2015:12:34:56 +0000` */
-function requestTime(receivedAt: number): string {
-  const [, day = '', month = '', year = '', time = ''] = new Date(receivedAt).toUTCString().split(' ');
-  return `${day}/${month}/${year}:${time} +0000`;
-}
-
-/** Headers about a connection and not about the request: the gateway does not pass them on. */
-const hopByHop = new Set([
-  'connection',
-  'expect',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
 /** All headers with all their values, and those that AWS adds. A name is spelled as the client spelled it first. */
 function headersOf(request: IncomingMessage): Record<string, string[]> {
-  const added = [
-    'X-Forwarded-For',
-    sourceIpOf(request),
-    'X-Forwarded-Proto',
-    'http',
-    'X-Forwarded-Port',
-    String(request.socket.localPort),
-    'X-Amzn-Trace-Id',
-    traceId(),
-  ];
-  const raw = [...request.rawHeaders, ...added];
   const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();
-  for (let at = 0; at + 1 < raw.length; at += 2) {
-    const spelling = raw[at] ?? '';
+  for (const [spelling, value] of passedHeaders(request)) {
     const name = spelling.toLowerCase();
-    if (hopByHop.has(name)) continue;
     const header = headers.get(name) ?? { spelling, values: [] };
-    header.values.push(raw[at + 1] ?? '');
+    header.values.push(value);
     headers.set(name, header);
   }
   return Object.fromEntries([...headers.values()].map(({ spelling, values }) => [spelling, values]));
 }
 
-/** `Root=1-<epoch seconds>-<96 random bits>`, both in hexadecimal. */
-function traceId(): string {
-  const seconds = Math.floor(Date.now() / 1000);
-  return `Root=1-${seconds.toString(16)}-${randomBytes(12).toString('hex')}`;
-}
-
 /** The decoded names of the query, each with its decoded values in their order; null without a query. */
 function queryOf(query: string): Record<string, string[]> | null {
-  const parameters = new Map<string, string[]>();
-  for (const pair of query.split('&').filter((text) => text !== '')) {
-    const equals = pair.indexOf('=');
-    const name = formDecoded(equals < 0 ? pair : pair.slice(0, equals));
-    const values = parameters.get(name) ?? [];
-    values.push(equals < 0 ? '' : formDecoded(pair.slice(equals + 1)));
-    parameters.set(name, values);
-  }
+  const parameters = queryParameters(query);
   return parameters.size > 0 ? Object.fromEntries(parameters) : null;
-}
-
-function formDecoded(text: string): string {
-  return decodedOrAsIs(text.replaceAll('+', ' '));
 }
 
 function lastOfEach(values: Record<string, string[]>): Record<string, string> {

@@ -1,5 +1,6 @@
 /** Finds the route of a request as API Gateway does: first the most specific resource, then its method. */
 import type { Route } from '../../lambdas/http/routes.ts';
+import { decodedOrAsIs } from '../incoming.ts';
 
 export type Routed =
   | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Record<string, string> | null }
@@ -71,14 +72,4 @@ function match(segments: readonly Segment[], path: string): Record<string, strin
     if (kind === 'rest') return parameters;
   }
   return texts.length === segments.length ? parameters : undefined;
-}
-
-/** Percent-decodes a text; a text that is not well encoded is returned as it is. */
-export function decodedOrAsIs(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch (error) {
-    if (error instanceof URIError) return text;
-    throw error;
-  }
 }

@@ -105,9 +105,13 @@ class AppendOnlyFile<Entry> implements AppendOnly<Entry> {
     const file = openSync(temporary, 'w', 0o600);
     writeAll(file, bytes);
     closeSync(file);
-    renameSync(temporary, this.#path);
+    // Windows replaces no file that is open.
     this.close();
-    this.#file = openSync(this.#path, 'a');
+    try {
+      renameSync(temporary, this.#path);
+    } finally {
+      this.#file = openSync(this.#path, 'a');
+    }
     this.#bytes = bytes.length;
     this.#entries = all.length;
   }

@@ -1,9 +1,9 @@
 import type { ApiFunction } from '../../lambdas/http/routes.ts';
-import type { queues } from '../../lambdas/resources.ts';
+import type { queues, TimedFunction } from '../../lambdas/resources.ts';
 
 /** The functions that queues feed. */
 export type QueueFunction = Exclude<(typeof queues)[keyof typeof queues]['handler'], undefined>;
-export type FunctionName = ApiFunction | QueueFunction;
+export type FunctionName = ApiFunction | QueueFunction | TimedFunction;
 
 /**
  * The modules of the functions. They are loaded late, since handlers read their settings when they are loaded. The paths are
@@ -20,10 +20,13 @@ export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown
   schedules: () => import('../../lambdas/handlers/schedules.ts'),
   workflows: () => import('../../lambdas/handlers/workflows.ts'),
   keys: () => import('../../lambdas/handlers/keys.ts'),
+  stats: () => import('../../lambdas/handlers/stats.ts'),
   description: () => import('../../lambdas/handlers/description.ts'),
+  console: () => import('../../lambdas/handlers/console.ts'),
   accounts: () => import('../../lambdas/handlers/accounts.ts'),
   deliver: () => import('../../lambdas/handlers/deliver.ts'),
   deliverAlone: () => import('../../lambdas/handlers/deliverAlone.ts'),
   fire: () => import('../../lambdas/handlers/fire.ts'),
+  countOutcomes: () => import('../../lambdas/handlers/countOutcomes.ts'),
   followAccount: () => import('../../lambdas/handlers/followAccount.ts'),
 };

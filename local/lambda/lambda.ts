@@ -5,6 +5,9 @@ import * as z from 'zod/mini';
 import { handlerModules, type FunctionName } from './handlers.ts';
 import { functionArn } from '../aws/arns.ts';
 
+/** Lambda's "Invocation payload" of a synchronous request, in bytes of JSON: 6 MiB. */
+export const largestEvent = 6_291_456;
+
 /** Lambda's "Invocation payload" of a synchronous response, in bytes of JSON: 6 MiB and 100 bytes. */
 const largestPayload = 6_291_556;
 

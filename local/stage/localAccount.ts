@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 
 /** The same at every start, so that the account is found again. */
-const id = '00000000-0000-4000-8000-000000000001';
+export const localAccountId = '00000000-0000-4000-8000-000000000001';
 
 const record = z.object({
   token: z.string(),
@@ -31,14 +31,14 @@ export async function localAccount({ url, username, password }: Management, regi
       await jsonOf(await fetch(`${users}${path}`, { method, headers, body: JSON.stringify(body) })),
     );
 
-  const found = await fetch(`${users}/${id}`, { headers });
+  const found = await fetch(`${users}/${localAccountId}`, { headers });
   let account =
     found.status === 404
-      ? await send('POST', '', { id, customer_id: 'local', type: 'paid', region })
+      ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', region })
       : record.parse(await jsonOf(found));
   // The data directory comes from a stage of another region.
   if (account.region !== region && account.deletion_time === 0)
-    account = await send('PATCH', `/${id}`, { region });
+    account = await send('PATCH', `/${localAccountId}`, { region });
 
   const answer = await fetch(`${url}/v2/keys`, { headers: { authorization: `Bearer ${account.token}` } });
   return { ...account, keys: answer.status === 401 ? undefined : signingKeys.parse(await jsonOf(answer)) };

@@ -5,6 +5,8 @@ import { StageError } from './stageError.ts';
 export interface Options {
   /** 0 chooses a free one. */
   readonly port: number;
+  /** The port of the publish URL; 0 chooses a free one. Without one there is no publish URL. */
+  readonly publishPort: number | undefined;
   /** Without one nothing is kept. */
   readonly dataDirectory: string | undefined;
   readonly region: string;
@@ -12,6 +14,8 @@ export interface Options {
   readonly allowedDestinations: readonly string[];
   /** The dollars of the account's budget that a message costs. */
   readonly pricePerMessage: number;
+  /** Whether to be the server of the published clients' development mode; see `devMode.ts`. */
+  readonly dev: boolean;
   /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). It is not for users, so there is no flag and no help. */
   readonly testControl: boolean;
 }
@@ -20,7 +24,10 @@ export const usage = `Usage: npm start -- [flags]
 
 Runs the whole service on this machine.
 
+  --dev                            serve applications that run with QSTASH_DEV=true, on the port QSTASH_DEV_PORT (8080)
   --port <number>                  port of the API; 0 takes any free one (SVC_PORT; 8080)
+  --publish-port <number>          port of the publish URL, which takes messages as a function URL does on AWS, without the
+                                   gateway; 0 takes any free one; without it there is none (SVC_PUBLISH_PORT)
   --data-dir <folder>              where messages, accounts and secrets are kept (SVC_DATA_DIR; .svc)
   --region <region>                the AWS region to play (SVC_REGION; eu-central-1)
   --in-memory                      keep nothing
@@ -43,10 +50,19 @@ export function parseOptions(
 ): Options | 'help' {
   const flags = parseFlags(args);
   if (flags.help === true) return 'help';
+  const dev = flags.dev === true;
   const given = (flag: string | undefined, variable: string, otherwise: string): string =>
     flag ?? (environment[variable] || otherwise);
+  const publishPort = given(flags['publish-port'], 'SVC_PUBLISH_PORT', '');
   return {
-    port: toPort(given(flags.port, 'SVC_PORT', '8080')),
+    port: toPort(
+      'The port (--port, SVC_PORT)',
+      given(flags.port, 'SVC_PORT', (dev && environment['QSTASH_DEV_PORT']) || '8080'),
+    ),
+    publishPort:
+      publishPort === ''
+        ? undefined
+        : toPort('The port of the publish URL (--publish-port, SVC_PUBLISH_PORT)', publishPort),
     dataDirectory:
       flags['in-memory'] === true ? undefined : toFolder(given(flags['data-dir'], 'SVC_DATA_DIR', '.svc')),
     region: toRegion(given(flags.region, 'SVC_REGION', 'eu-central-1')),
@@ -54,6 +70,7 @@ export function parseOptions(
       given(flags['allowed-destinations'], 'SVC_ALLOWED_DESTINATIONS', loopbackDestinations),
     ),
     pricePerMessage: toPrice(given(flags['price-per-message'], 'SVC_PRICE_PER_MESSAGE', '0.00001')),
+    dev,
     testControl: environment['SVC_TEST_CONTROL'] === '1',
   };
 }
@@ -63,7 +80,9 @@ function parseFlags(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       options: {
+        dev: { type: 'boolean' },
         port: { type: 'string' },
+        'publish-port': { type: 'string' },
         'data-dir': { type: 'string' },
         region: { type: 'string' },
         'in-memory': { type: 'boolean' },
@@ -80,10 +99,10 @@ function parseFlags(args: readonly string[]) {
   }
 }
 
-function toPort(text: string): number {
+function toPort(field: string, text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) {
-    throw new StageError(`The port (--port, SVC_PORT) is a whole number from 0 to 65535, not '${text}'.`);
+    throw new StageError(`${field} is a whole number from 0 to 65535, not '${text}'.`);
   }
   return port;
 }

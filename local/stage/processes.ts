@@ -13,13 +13,19 @@ export type ProcessIdentity = z.infer<typeof processIdentity>;
 
 /** @returns undefined when no such process runs; a zombie does not run */
 export function identify(pid: number): ProcessIdentity | undefined {
-  const startedAt = process.platform === 'linux' ? startOnLinux(pid) : startElsewhere(pid);
+  const startedAt = (startOn[process.platform] ?? startElsewhere)(pid);
   return startedAt === undefined ? undefined : { pid, startedAt };
 }
 
 export function isRunning(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.startedAt === identity.startedAt;
 }
+
+/** Each gives the start time of a process that runs. */
+const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefined>> = {
+  linux: startOnLinux,
+  win32: startOnWindows,
+};
 
 function startOnLinux(pid: number): string | undefined {
   try {
@@ -48,4 +54,11 @@ function startElsewhere(pid: number): string | undefined {
     if (error instanceof Error && 'status' in error && error.status === 1) return undefined;
     throw error;
   }
+}
+
+function startOnWindows(pid: number): string | undefined {
+  const script = `Get-Process -Id ${pid} -ErrorAction SilentlyContinue | ForEach-Object { $_.StartTime.ToFileTimeUtc() }`;
+  const args = ['-NoProfile', '-NonInteractive', '-Command', `${script}; exit 0`];
+  const printed = execFileSync('powershell.exe', args, { encoding: 'utf8', windowsHide: true }).trim();
+  return printed === '' ? undefined : printed;
 }

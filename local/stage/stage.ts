@@ -5,13 +5,19 @@ import {
   apiFunctionTimeoutSeconds,
   deliveryConcurrency,
   queues,
+  timers,
+  type TimedFunction,
 } from '../../lambdas/resources.ts';
+import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
+import { consoleFunction } from '../lambda/console.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
+import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
+import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import type { Queues } from '../sqs/queues.ts';
@@ -26,6 +32,8 @@ import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
 export interface Stage {
+  /** The address of both APIs. */
+  readonly url: string;
   /** The addresses and credentials that a client needs, by the names of environment variables. */
   readonly variables: Readonly<Record<string, string>>;
   /** Takes no new requests and messages, finishes those in flight within 10 s, and ends. */
@@ -45,7 +53,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
     for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
   };
   try {
-    return { variables: await start(options, endings), stop };
+    return { ...(await start(options, endings)), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -53,11 +61,12 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * Starts the parts in this order: the gateway, whose port the handlers must know; the data directory and the stand-ins;
- * the handlers, which read their settings as they load; the event sources; the developer's account.
+ * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and
+ * the stand-ins; the handlers, which read their settings as they load; the event sources; the developer's account.
  */
-async function start(options: StageOptions, endings: Endings): Promise<Record<string, string>> {
+async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { report, region } = options;
+  if (options.dev) giveDevCredentials();
   const testClock = options.testControl ? takeOverClock() : undefined;
   if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
@@ -70,6 +79,17 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     report,
   });
   endings.push(() => gateway.stop(AbortSignal.abort()));
+  const publishUrl =
+    options.publishPort === undefined
+      ? undefined
+      : await startFunctionUrl({
+          port: options.publishPort,
+          called: () => functions.get('publish'),
+          ready: loading.promise,
+          report,
+        });
+  if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
+  const doors = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
   const data =
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
@@ -79,31 +99,38 @@ async function start(options: StageOptions, endings: Endings): Promise<Record<st
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
-    OWN_HOSTS: `localhost:${gateway.port}`,
+    OWN_HOSTS: doors.map(({ port }) => `localhost:${port}`).join(','),
+    API_URL: gateway.url,
     // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
     LEARN_HOSTS: 'false',
+    // One address serves both here.
+    CONSOLE_APIS: 'messaging management',
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
 
   for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
-    functions.set(name, await loadFunction(name, { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 }));
+    const limits = { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 };
+    functions.set(name, name === 'console' ? consoleFunction(limits) : await loadFunction(name, limits));
   }
   await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
   const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
+  const clocks = await startTimers(options);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
-    await Promise.all([gateway.stop(signal), ...sources.map((source) => source.stop(signal))]);
+    const inFlight = [...doors, ...sources, ...clocks];
+    await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
   loading.resolve();
   await checkHealth(gateway.url);
   const variables = {
     ...(testControl !== undefined && { SVC_TEST_CONTROL_URL: testControl.url }),
+    ...(publishUrl !== undefined && { SVC_PUBLISH_URL: publishUrl.url }),
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));
-  return variables;
+  return { url: gateway.url, variables };
 }
 
 async function clientVariables(management: Management, region: string): Promise<Record<string, string>> {
@@ -161,6 +188,18 @@ async function feed(
         ...(onLeft !== undefined && { onLeft }),
       }),
     ),
+  );
+}
+
+/** Starts the functions that run by the clock. */
+function startTimers({ region, report }: StageOptions): Promise<Timer[]> {
+  const names: readonly TimedFunction[] = ['countOutcomes'];
+  return Promise.all(
+    names.map(async (name) => {
+      const { everyHours, functionTimeoutSeconds } = timers[name];
+      const timed = await loadFunction(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
+      return startTimer({ function: timed, everyMs: everyHours * 60 * 60 * 1000, report });
+    }),
   );
 }
 

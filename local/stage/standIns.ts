@@ -44,6 +44,8 @@ export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
+  /** Is told what the start waits for, where that takes long. */
+  readonly announce: (sentence: string) => void;
   /** Is told of errors that the stage survives. */
   readonly report: (error: unknown) => void;
   /** Is told of an error that ends the stage. */
@@ -66,13 +68,14 @@ export interface StandIns {
 
 /** @param data the data directory; without one everything is in memory */
 export async function startStandIns(
-  { region, report, onFatal }: StandInOptions,
+  { region, announce, report, onFatal }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
   const failed = new AbortController();
   const dynamodb = await startDynamodb({
     file: data?.databaseFile,
+    announce,
     onExit: (error) => {
       failed.abort(error);
       onFatal(error);

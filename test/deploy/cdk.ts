@@ -10,7 +10,7 @@ export const regions = ['eu-central-1', 'us-east-1'] as const;
 export type Region = (typeof regions)[number];
 
 const url = z.url().transform((text) => new URL(text));
-const service = z.object({ Url: url });
+const service = z.object({ Url: url, PublishUrl: url });
 const outputsShape = z.object({
   'Svc-eu-central-1-Service': service,
   'Svc-us-east-1-Service': service,
@@ -20,6 +20,8 @@ const outputsShape = z.object({
 interface Deployed {
   /** Of the messaging API of each region. */
   readonly urls: Readonly<Record<Region, URL>>;
+  /** The publish URL of each region. */
+  readonly publishUrls: Readonly<Record<Region, URL>>;
   readonly management: { readonly url: URL; readonly secret: string };
 }
 
@@ -66,6 +68,10 @@ export async function deploy(options: {
     urls: {
       'eu-central-1': outputs['Svc-eu-central-1-Service'].Url,
       'us-east-1': outputs['Svc-us-east-1-Service'].Url,
+    },
+    publishUrls: {
+      'eu-central-1': outputs['Svc-eu-central-1-Service'].PublishUrl,
+      'us-east-1': outputs['Svc-us-east-1-Service'].PublishUrl,
     },
     management: { url: ManagementUrl, secret: ManagementSecret },
   };

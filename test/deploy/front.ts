@@ -8,11 +8,12 @@ export interface Front {
   close(): Promise<void>;
 }
 
-/** An API behind the emulator's gateway. */
+/** An API behind the emulator's gateway, or a function URL. */
 export interface Api {
-  /** The host name by which the emulator tells APIs apart. */
+  /** The host name by which the emulator tells them apart. */
   readonly host: string;
-  readonly stage: string;
+  /** The stage of an API, behind a slash; nothing for a function URL. */
+  readonly base: string;
 }
 
 /**
@@ -20,7 +21,7 @@ export interface Api {
  *
  * - The emulator is spoken to in plain HTTP, but it enforces policies, and ours (like those of `cdk bootstrap`)
  *   refuse what does not come over TLS. `X-Forwarded-Proto` tells it that TLS ended here.
- * - An API lives at a host name of its own and below its stage; here it gets a URL that needs no name server.
+ * - An API lives at a host name of its own and below its stage, a function URL at a host name; here it gets a URL that needs no name server.
  * - The emulator decodes the path before its gateway sees it, and functions get it decoded; on AWS they get it as
  *   the client wrote it. Encoded once more on the way, it arrives as it does there.
  *
@@ -40,7 +41,7 @@ export async function openFront(emulatorPort: number, api?: () => Api | undefine
       host: '127.0.0.1',
       port: emulatorPort,
       method: incoming.method,
-      path: behind === undefined ? url : `/${behind.stage}${encodePath(url)}`,
+      path: behind === undefined ? url : `${behind.base}${encodePath(url)}`,
       setHost: false,
       headers: [
         ...(behind === undefined ? headers : [...dropHeader(headers, 'host'), 'Host', behind.host]),

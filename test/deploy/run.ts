@@ -53,8 +53,8 @@ async function main(): Promise<void> {
   }
 }
 
-/** The messaging APIs by their regions, and the management API. */
-type ApiName = Region | 'management';
+/** The messaging APIs and the publish URLs by their regions, and the management API. */
+type ApiName = Region | `publish ${Region}` | 'management';
 
 async function deployAndTest(port: number, awsUrl: string, scratch: string): Promise<void> {
   // The fronts listen before their APIs exist, so that the deployment can be told its own hosts.
@@ -70,6 +70,8 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
     const urls = {
       [home]: await openDoor(home),
       [other]: await openDoor(other),
+      [`publish ${home}`]: await openDoor(`publish ${home}`),
+      [`publish ${other}`]: await openDoor(`publish ${other}`),
       management: await openDoor('management'),
     };
     const deployed = await deploy({
@@ -87,12 +89,16 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
         ownHosts: Object.values(urls)
           .map((url) => new URL(url).host)
           .join(','),
+        publishUrl: 'true',
         // For the tests of budgets; no other account has one.
         pricePerMessage: '0.1',
       },
     });
     apis.set('management', apiAt(deployed.management.url));
-    for (const region of regions) apis.set(region, apiAt(deployed.urls[region]));
+    for (const region of regions) {
+      apis.set(region, apiAt(deployed.urls[region]));
+      apis.set(`publish ${region}`, functionUrlAt(deployed.publishUrls[region]));
+    }
     await replicateTable(awsUrl, 'Svc-accounts', { from: home, to: [other] });
     say('deployed');
 
@@ -118,6 +124,7 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
         {
           SVC_E2E_TARGET: 'deployed',
           SVC_URL: urls[region],
+          SVC_PUBLISH_URL: urls[`publish ${region}`],
           SVC_REGION: region,
           SVC_MANAGEMENT_URL: management.url,
           SVC_MANAGEMENT_USER: management.username,
@@ -168,7 +175,13 @@ function failedTests(file: string): string {
 /** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com. */
 const apiAt = ({ hostname, pathname }: URL): Api => ({
   host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`,
-  stage: pathname.slice(1),
+  base: pathname,
+});
+
+/** A function URL on AWS, <id>.lambda-url.<region>.on.aws, in a spelling that names this machine. */
+const functionUrlAt = ({ hostname }: URL): Api => ({
+  host: hostname.replace(/on\.aws$/, 'localhost'),
+  base: '',
 });
 
 // An interrupted run must take its processes with it: what `main` waits for fails, and it cleans up.

@@ -11,7 +11,7 @@ import {
 } from '../support/accounts.ts';
 import { api } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
-import { call, errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
+import { call, errorOf, messageIdOf, refusalOf, service, type Answer } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
@@ -265,6 +265,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
         /^There were 10 wrong user names or passwords from this address; the next attempt/,
       ),
     ]);
+    expect(refusalOf(right).code).toBe('login_limit_reached');
     expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(0);
     await stage.advance(hourMs / 4);
     expect((await guess(management.password)).status).toBe(200);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import type { ErrorCode } from '../../lambdas/errorCodes.ts';
 import { api, ok, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { errorOf, service } from '../support/publish.ts';
@@ -94,26 +95,34 @@ describe('a batch', () => {
       [],
       { destination, body: 'last' },
     ]);
-    const errors: readonly [status: number, error: RegExp][] = [
-      [400, /^Svc-Retries is "many"/],
-      [412, /max_retries is 5/],
-      [404, /^There is no URL group "unknown-group"\.$/],
-      [403, /not a public address/],
-      [403, /is this service itself/],
-      [400, /^item\.6\.destination: .*allowed is \{destination, body\?, headers\?, queue\?\}\.$/],
-      [400, /^item\.7\.body: /],
-      [400, /^item\.8\.queue is "not\$a\$name"; allowed are/],
-      [400, /^item\.9\.header: /],
-      [400, /^item\.10\.headers\.X-A: /],
-      [400, /^item\.11\.headers\.x a is no HTTP header/],
-      [400, /^item\.12\.headers have 20003 bytes; allowed are 10240\.$/],
-      [413, /max_message_size is 4194304 bytes/],
-      [400, /^item\.14: /],
-      [400, /^item\.15: /],
-      [400, /^item\.16: /],
+    const errors: readonly [status: number, code: ErrorCode, error: RegExp][] = [
+      [400, 'field_invalid', /^Svc-Retries is "many"/],
+      [412, 'retries_over_limit', /max_retries is 5/],
+      [404, 'url_group_not_found', /^There is no URL group "unknown-group"\.$/],
+      [403, 'destination_not_allowed', /not a public address/],
+      [403, 'delivery_loop', /is this service itself/],
+      [
+        400,
+        'field_invalid',
+        /^item\.6\.destination: .*allowed is \{destination, body\?, headers\?, queue\?\}\.$/,
+      ],
+      [400, 'field_invalid', /^item\.7\.body: /],
+      [400, 'field_invalid', /^item\.8\.queue is "not\$a\$name"; allowed are/],
+      [400, 'field_unknown', /^item\.9\.header: /],
+      [400, 'field_invalid', /^item\.10\.headers\.X-A: /],
+      [400, 'field_invalid', /^item\.11\.headers\.x a is no HTTP header/],
+      [400, 'field_invalid', /^item\.12\.headers have 20003 bytes; allowed are 10240\.$/],
+      [413, 'body_too_large', /max_message_size is 4194304 bytes/],
+      [400, 'body_invalid', /^item\.14: /],
+      [400, 'body_invalid', /^item\.15: /],
+      [400, 'body_invalid', /^item\.16: /],
     ];
     expect(answers.slice(1, -1)).toEqual(
-      errors.map(([status, error]): unknown => ({ status, error: expect.stringMatching(error) as unknown })),
+      errors.map(([status, code, error]): unknown => ({
+        status,
+        code,
+        error: expect.stringMatching(error) as unknown,
+      })),
     );
     const sent = [answers[0], answers.at(-1)].map((answer) => published.parse(answer).messageId);
     const deliveries = await inbox.received(2);

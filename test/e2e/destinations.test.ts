@@ -1,8 +1,8 @@
-import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { api, buried, unique } from '../support/api.ts';
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import { send } from '../support/send.ts';
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -11,17 +11,9 @@ beforeAll(async () => {
 afterAll(() => receiver.close());
 
 /** Publishes with a path that no client library has touched. */
-function publishRaw(rawTail: string): Promise<number> {
-  const { hostname, port, pathname } = new URL(service.url);
-  const path = `${pathname.replace(/\/$/, '')}/v2/publish/${rawTail}`;
-  return new Promise((answered, failed) => {
-    const outgoing = request({ hostname, port, path, method: 'POST' }, (response) => {
-      response.resume().on('end', () => {
-        answered(response.statusCode ?? 0);
-      });
-    });
-    outgoing.setHeader('authorization', `Bearer ${service.token}`).on('error', failed).end();
-  });
+async function publishRaw(rawTail: string): Promise<number> {
+  const headers = { authorization: `Bearer ${service.token}` };
+  return (await send(service.url, { path: `/v2/publish/${rawTail}`, headers })).status;
 }
 
 describe('a destination', () => {
@@ -70,6 +62,7 @@ describe('the service itself', () => {
   /** All APIs, and on this machine every name that they have. */
   const urls = [
     service.url,
+    service.publishUrl,
     service.management.url,
     ...(service.otherUrl === undefined ? [] : [service.otherUrl]),
   ];
@@ -119,6 +112,7 @@ describe('the service itself', () => {
   const { user, password, url: managementUrl } = service.management;
   it.each([
     ['messaging', service.url, '/v2/publish/', `Bearer ${service.token}`, 'POST'],
+    ['publishing', service.publishUrl, '/v2/publish/', `Bearer ${service.token}`, 'POST'],
     [
       'management',
       managementUrl,

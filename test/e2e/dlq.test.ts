@@ -89,6 +89,10 @@ describe('a dead letter', () => {
       responseBody: 'out of order',
     };
     expect(listed).toMatchObject(shown);
+    const times = z.object({ createdAt: z.number(), failedAt: z.number(), expiresAt: z.number() });
+    const { createdAt, failedAt, expiresAt } = times.parse(listed);
+    expect(failedAt).toBeGreaterThanOrEqual(createdAt);
+    expect(expiresAt - failedAt).toBe(7 * 86_400_000);
     expect(listed?.dlqId).toMatch(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/);
     // Lists read no messages' bodies.
     expect(listed).not.toHaveProperty('body');

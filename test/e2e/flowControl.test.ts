@@ -137,7 +137,9 @@ describe('flow control', () => {
     ];
     for (const answer of answers) expect([answer.status, errorOf(answer)]).toEqual([412, says]);
     const items = [{ destination: receiver.origin, headers }];
-    expect(await ok(api('POST', '/v2/batch', { body: items }))).toEqual([{ status: 412, error: says }]);
+    expect(await ok(api('POST', '/v2/batch', { body: items }))).toEqual([
+      { status: 412, error: says, code: 'parallelism_over_limit' },
+    ]);
   });
 
   it.each([' ', 'x'.repeat(257)])('with the key "%s" is refused', async (key) => {

@@ -132,11 +132,18 @@ describe('the API’s description', () => {
     const later = { headers: { ...withCallbacks, 'svc-delay': '10m' }, body: '{}' };
     const one = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
     const other = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
+    await ask('GET', '/v2/messages');
+    await ask('GET', '/v2/messages?state=ALL');
+    await ask('GET', '/v2/messages/count');
     await ask('GET', `/v2/messages/${one}`);
+    await ask('GET', `/v2/messages/${one}?state=ALL`);
     await ask('DELETE', `/v2/messages/${one}`);
     await ask('DELETE', '/v2/messages', { body: { messageIds: [other] } });
+    await ask('GET', `/v2/messages/${other}?state=ALL`);
+    await ask('POST', `/v2/messages/${other}/publish`, { headers: { 'svc-delay': '10m' } });
 
     const [first = '', second = ''] = await deadLettersOf(failing.url, 3);
+    await ask('GET', '/v2/dlq/count');
     await ask('GET', `/v2/dlq/${first}`);
     await ask('DELETE', `/v2/dlq/${first}`);
     await ask('POST', `/v2/dlq/retry/${second}`, { headers: { 'svc-retries': '0' } });
@@ -146,7 +153,10 @@ describe('the API’s description', () => {
     const cron = { ...withCallbacks, 'svc-cron': '0 0 29 2 *', 'svc-schedule-id': group };
     await ask('POST', `/v2/schedules/${ok.url}`, { headers: cron, body: '{}' });
     await ask('GET', '/v2/schedules');
+    await ask('GET', `/v2/cron?expression=${encodeURIComponent('*/5 * * * *')}`);
     await ask('GET', `/v2/schedules/${group}`);
+    await ask('PATCH', `/v2/schedules/${group}`, { body: { headers: { 'Svc-Label': 'changed' } } });
+    await ask('POST', `/v2/schedules/${group}/run`);
     for (const action of ['pause', 'resume']) {
       for (const method of ['POST', 'PATCH']) await ask(method, `/v2/schedules/${group}/${action}`);
     }
@@ -161,6 +171,7 @@ describe('the API’s description', () => {
     held.letGo();
 
     await ask('GET', '/v2/keys');
+    await ask('GET', '/v2/stats');
 
     const missing = routes
       .map(({ method, path }) => `${method} ${path}`)
@@ -205,8 +216,21 @@ describe('the description’s refusals', () => {
     [404, 'POST', '/v2/enqueue/mail/unknown'],
     [400, 'POST', '/v2/batch', { body: {} }],
     [400, 'POST', '/v2/batch', { body: '{' }],
+    [400, 'GET', '/v2/messages?state=DONE'],
+    [400, 'GET', '/v2/messages/count?label='],
+    [400, 'GET', '/v2/dlq/count?label='],
+    [400, 'GET', '/v2/workflows/runs/count?workflowUrlExactMatch=yes'],
+    [400, 'GET', '/v2/workflows/dlq/count?label='],
+    [400, 'GET', '/v2/messages?count=500'],
     [404, 'GET', `/v2/messages/${messageId}`],
+    [404, 'GET', `/v2/messages/${messageId}?state=ALL`],
+    [400, 'GET', `/v2/messages/${messageId}?state=DELIVERED`],
     [404, 'DELETE', `/v2/messages/${messageId}`],
+    [400, 'POST', `/v2/messages/${messageId}/publish`, { headers: many }],
+    [400, 'POST', `/v2/messages/${messageId}/publish`, { body: 'again' }],
+    [403, 'POST', `/v2/messages/${messageId}/publish`, { headers: { 'svc-callback': inside } }],
+    [404, 'POST', `/v2/messages/${messageId}/publish`],
+    [412, 'POST', `/v2/messages/${messageId}/publish`, { headers: six }],
     [400, 'DELETE', '/v2/messages?label='],
     [400, 'GET', '/v2/logs?count=500'],
     [400, 'GET', `/v2/logs?cursor=${none}`],
@@ -243,6 +267,10 @@ describe('the description’s refusals', () => {
     [400, 'POST', '/v2/flowControl/unknown/unpin?rate=yes'],
     [404, 'POST', '/v2/flowControl/unknown/unpin?rate=true'],
     [404, 'POST', '/v2/flowControl/unknown/resetRate'],
+    [400, 'PATCH', '/v2/schedules/nightly-report', { body: { headers: { 'Svc-Schedule-Id': 'other' } } }],
+    [404, 'PATCH', '/v2/schedules/nightly-report', { body: {} }],
+    [404, 'POST', '/v2/schedules/nightly-report/run'],
+    [400, 'POST', '/v2/schedules/nightly-report/run', { body: 'again' }],
     [400, 'GET', '/v2/dlq?count=500'],
     [400, 'DELETE', '/v2/dlq?count=500'],
     [400, 'POST', '/v2/dlq/retry?count=500'],

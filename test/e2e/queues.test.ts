@@ -283,7 +283,7 @@ describe('the limit max_queues', () => {
     const answers = z
       .array(z.looseObject({}))
       .parse(await ok(api('POST', '/v2/batch', { token: owner.token, body: items })));
-    const refused = { status: 412, error: tooMany(2) };
+    const refused = { status: 412, code: 'queue_limit_reached', error: tooMany(2) };
     expect([answers[0], answers[3], answers[4]]).toEqual([refused, refused, refused]);
     for (const index of [1, 2]) expect(answers[index]).toHaveProperty('messageId');
     await expectOnly(owner, 2);

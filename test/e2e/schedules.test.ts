@@ -1,7 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { makeAccount } from '../support/accounts.ts';
 import { callbackOf } from '../support/callbacks.ts';
+import { makeGroup } from '../support/groups.ts';
+import { listMessages, standsAs } from '../support/listedMessages.ts';
 import { call, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
@@ -162,6 +165,99 @@ describe('a schedule', () => {
     expect((await request('GET', `/${id}`)).json).toMatchObject({ body });
   });
 
+  const change = (id: string, body: unknown): Promise<Answer> =>
+    call(`/v2/schedules/${id}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${service.token}` },
+      body: JSON.stringify(body),
+    });
+
+  it('is changed in what a request names, and keeps the rest', async () => {
+    const id = await create(
+      'https://user:secret@example.com/hook',
+      {
+        'Svc-Cron': rarely,
+        'Content-Type': 'text/plain',
+        'Svc-Redact-Fields': 'body,header[x-key]',
+        'Svc-Forward-X-Key': 'secret',
+        'Svc-Forward-X-Tenant': 'acme',
+        'Svc-Label': 'nightly',
+        'Svc-Delay': '90s',
+        'Svc-Callback': 'https://user:secret@example.com/callback',
+      },
+      'secret',
+    );
+    const settings = z.looseObject({ createdAt: z.number(), header: z.record(z.string(), z.unknown()) });
+    const before = settings.parse((await request('GET', `/${id}`)).json);
+    expect((await change(id, { headers: { 'Svc-Cron': '0 1 * * *', 'Svc-Retries': '2' } })).json).toEqual({
+      scheduleId: id,
+    });
+    const after = settings.parse((await request('GET', `/${id}`)).json);
+    expect(after).toEqual({
+      ...before,
+      cron: '0 1 * * *',
+      retries: 2,
+      nextScheduleTime: after['nextScheduleTime'],
+    });
+
+    const headers = {
+      'Svc-Label': '',
+      'Svc-Delay': '',
+      'Svc-Forward-X-Tenant': '',
+      'Content-Type': 'text/csv',
+    };
+    await change(id, { destination: 'https://example.com/other', body: 'a,b', headers });
+    const { label: _, labels: __, delay: ___, ...rest } = after;
+    const last = settings.parse((await request('GET', `/${id}`)).json);
+    expect(last).toEqual({
+      ...rest,
+      destination: 'https://example.com/other',
+      header: { 'X-Key': before.header['X-Key'], 'Content-Type': ['text/csv'] },
+      body: last['body'],
+      nextScheduleTime: last['nextScheduleTime'],
+    });
+    expect(last['body']).toMatch(/^REDACTED:/);
+    expect(last['body']).not.toBe(before['body']);
+  });
+
+  it('loses nothing to changes that are made at once', async () => {
+    const body = randomBytes(3_000).toString('base64');
+    const id = await create('https://example.com/', { 'Svc-Cron': rarely }, body);
+    const changes = [
+      { 'Svc-Cron': '0 2 * * *' },
+      { 'Svc-Retries': '1' },
+      { 'Svc-Label': 'changed' },
+      { 'Svc-Forward-X-Tenant': 'acme' },
+    ];
+    const answers = await Promise.all(changes.map((headers) => change(id, { headers })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect((await request('GET', `/${id}`)).json).toMatchObject({
+      cron: '0 2 * * *',
+      retries: 1,
+      label: 'changed',
+      header: { 'X-Tenant': ['acme'] },
+      body,
+    });
+  });
+
+  it.each<[body: unknown, status: number, says: RegExp]>([
+    ['text', 400, /^The body: .*; allowed is \{"destination"/],
+    [{ cron: '0 1 * * *' }, 400, /^cron: .*; allowed is/],
+    [{ headers: { 'Svc-Cron': '61 * * * *' } }, 400, /minute/],
+    [{ headers: { 'Svc-Cron': '' } }, 400, /^Svc-Cron is missing/],
+    [{ headers: { 'Svc-Schedule-Id': 'other' } }, 400, /^headers.Svc-Schedule-Id is given/],
+    [{ headers: { 'Svc-Retries': '999' } }, 412, /max_retries/],
+    [{ destination: 'http://10.0.0.1/' }, 403, /^The destination is/],
+    [{ destination: 'nobody' }, 404, /^There is no URL group "nobody"/],
+  ])('stays as it is where the change %j is refused', async (body, status, says) => {
+    const id = await create('https://example.com/', { 'Svc-Cron': rarely });
+    const before = await request('GET', `/${id}`);
+    const answer = await change(id, body);
+    expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringMatching(says)]);
+    expect((await request('GET', `/${id}`)).json).toEqual(before.json);
+    expect((await change(unique('nobody'), {})).status).toBe(404);
+  });
+
   it('ends when it is deleted', async () => {
     const id = scheduleIdOf(await schedule('https://example.com/', { 'Svc-Cron': rarely }));
     expect((await request('DELETE', `/${id}`)).status).toBe(200);
@@ -198,6 +294,118 @@ describe('a schedule', () => {
     for (const action of ['pause', 'resume']) {
       expect((await request('POST', `/${unique('nobody')}/${action}`)).status).toBe(404);
     }
+  });
+});
+
+describe('a schedule that is run by hand', () => {
+  const run = (id: string, where: Where = service): Promise<Answer> => request('POST', `/${id}/run`, where);
+  const shown = async (id: string): Promise<unknown> => (await request('GET', `/${id}`)).json;
+
+  it('publishes its message each time, paused or not, and triggers next when it would have', async () => {
+    const inbox = receiver.inbox();
+    const id = scheduleIdOf(
+      await schedule(
+        encodeURIComponent(`${inbox.url}?a=b`),
+        {
+          'Svc-Cron': rarely,
+          'Svc-Method': 'PUT',
+          'Svc-Forward-X-Tenant': 'acme',
+          'Content-Type': 'text/plain',
+          'Svc-Deduplication-Id': unique('once'),
+          'Svc-Label': 'by hand',
+        },
+        'x'.repeat(20_000),
+      ),
+    );
+    const before = await shown(id);
+    const first = messageIdOf(await run(id));
+    const second = messageIdOf(await run(id));
+    expect(first).not.toBe(second);
+    const deliveries = await inbox.received(2);
+    expect(new Set(deliveries.map(({ headers }) => headers['svc-message-id']))).toEqual(
+      new Set([first, second]),
+    );
+    for (const { headers, method, body } of deliveries) {
+      expect([method, body.length]).toEqual(['PUT', 20_000]);
+      expect(headers).toMatchObject({
+        'svc-schedule-id': id,
+        'x-tenant': 'acme',
+        'content-type': 'text/plain',
+      });
+    }
+    expect(await shown(id)).toEqual(before);
+    await request('POST', `/${id}/pause`);
+    const paused = messageIdOf(await run(id));
+    await inbox.received(3);
+    expect(await standsAs(paused, 'DELIVERED')).toMatchObject({ scheduleId: id, label: 'by hand' });
+    const { messages } = await listMessages({ scheduleId: id, state: 'ALL' });
+    expect(messages.map(({ messageId }) => messageId)).toEqual([paused, second, first].sort().reverse());
+    await request('DELETE', `/${id}`);
+  });
+
+  it('publishes to each endpoint of its URL group, and through its queue', async () => {
+    const inboxes = [receiver.inbox(), receiver.inbox()];
+    const topicName = await makeGroup(inboxes.map(({ url }) => ({ url })));
+    const queueName = unique('queue');
+    const headers = { 'Svc-Cron': rarely, 'Svc-Queue-Name': queueName };
+    const id = scheduleIdOf(await schedule(topicName, headers));
+    const answer = await run(id);
+    const messages = z.array(z.object({ messageId: z.string(), url: z.string() })).parse(answer.json);
+    expect(messages.map(({ url }) => url)).toEqual(inboxes.map(({ url }) => url));
+    for (const { messageId } of messages) {
+      expect(await standsAs(messageId, 'DELIVERED')).toMatchObject({ topicName, queueName, scheduleId: id });
+    }
+    await request('DELETE', `/${id}`);
+  });
+
+  it('starts a run of a workflow, where it is one', async () => {
+    const endpoint = receiver.inbox();
+    const headers = { 'Svc-Cron': rarely, 'Svc-Workflow-Init': 'true', 'Svc-Workflow-Url': endpoint.url };
+    const id = scheduleIdOf(await schedule(endpoint.url, headers));
+    const messageId = messageIdOf(await run(id));
+    const [delivery] = await endpoint.received(1);
+    expect(delivery?.headers).toMatchObject({ 'svc-message-id': messageId });
+    await request('DELETE', `/${id}`);
+    await call('/v2/workflows/runs', {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${service.token}` },
+      body: JSON.stringify({ workflowUrl: endpoint.url }),
+    });
+  });
+
+  it('is refused beyond the limit of a day, and publishes nothing then', async () => {
+    const { token } = await makeAccount({ max_requests_per_day: 1, max_requests_per_day_hard: 1 });
+    const own = { url: service.url, token };
+    const inbox = receiver.inbox();
+    const id = scheduleIdOf(await schedule(inbox.url, { 'Svc-Cron': rarely }, 'tick', own));
+    messageIdOf(await run(id, own));
+    const answer = await run(id, own);
+    expect([answer.status, errorOf(answer)]).toEqual([
+      429,
+      expect.stringMatching(/^The account's limit max_requests_per_day_hard is 1/),
+    ]);
+    expect(await inbox.received(1)).toHaveLength(1);
+  });
+
+  it('is refused with a body, without its group, and for a schedule that is not there', async () => {
+    const topicName = await makeGroup([{ url: receiver.origin }]);
+    const id = scheduleIdOf(await schedule(topicName, { 'Svc-Cron': rarely }));
+    const authorization = `Bearer ${service.token}`;
+    const withBody = await call(`/v2/schedules/${id}/run`, {
+      method: 'POST',
+      headers: { authorization },
+      body: 'mine',
+    });
+    expect([withBody.status, errorOf(withBody)]).toEqual([
+      400,
+      'The body has 4 bytes; allowed is none, because the schedule has its own.',
+    ]);
+    await call(`/v2/topics/${topicName}`, { method: 'DELETE', headers: { authorization } });
+    const without = await run(id);
+    expect([without.status, errorOf(without)]).toEqual([404, `There is no URL group "${topicName}".`]);
+    await request('DELETE', `/${id}`);
+    const gone = await run(id);
+    expect([gone.status, errorOf(gone)]).toEqual([404, `There is no schedule "${id}".`]);
   });
 });
 
@@ -264,6 +472,51 @@ describe.runIf(service.target === 'local')('time', () => {
     await remove(id);
     await stage.advance(3 * minuteMs);
     expect(inbox.deliveries).toHaveLength(3);
+  });
+
+  it('fires what a schedule was changed to, with all that answers do not show of it', async () => {
+    const callbacks = receiver.inbox();
+    const inbox = receiver.inbox();
+    const body = Buffer.from([0, 255, 254, 1]);
+    const authorization = `Bearer ${stage.token}`;
+    const { origin, pathname } = new URL(inbox.url);
+    const made = await call(
+      `/v2/schedules/${origin.replace('//', '//user:secret@')}/elsewhere`,
+      {
+        method: 'POST',
+        body,
+        headers: {
+          authorization,
+          'Upstash-Cron': '0 0 1 1 *',
+          'Upstash-Forward-X-Key': 'secret',
+          'Upstash-Redact-Fields': 'body,headers',
+          'Upstash-Callback': callbacks.url.replace('//', '//user:secret@'),
+          'Upstash-Callback-Forward-X-Trace': '7',
+        },
+      },
+      stage.url,
+    );
+    const id = scheduleIdOf(made);
+    const change = {
+      destination: `${origin}${pathname}`,
+      headers: { 'Svc-Cron': '* * * * *', 'Svc-Forward-X-Tenant': 'acme' },
+    };
+    const init = { method: 'PATCH', headers: { authorization }, body: JSON.stringify(change) };
+    expect((await call(`/v2/schedules/${id}`, init, stage.url)).status).toBe(200);
+    await stage.advance(minuteMs);
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body).toEqual(body);
+    expect(delivery?.headers).toMatchObject({
+      'upstash-schedule-id': id,
+      'x-key': 'secret',
+      'x-tenant': 'acme',
+    });
+    const [callback] = await callbacks.received(1);
+    expect(callback?.headers).toMatchObject({
+      authorization: `Basic ${Buffer.from('user:secret').toString('base64')}`,
+      'x-trace': '7',
+    });
+    await remove(id);
   });
 
   it('fires what a schedule was overwritten with, and no more what it was', async () => {

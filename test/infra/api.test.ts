@@ -1,7 +1,14 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { gatewayPath, managementRoutes, type Route, routes } from '../../lambdas/http/routes.ts';
+import { errorCodes, type ErrorCode } from '../../lambdas/errorCodes.ts';
+import {
+  consoleRoutes,
+  gatewayPath,
+  managementRoutes,
+  type Route,
+  routes,
+} from '../../lambdas/http/routes.ts';
 import { properties, reference, resources, synthesizeOne } from './app.ts';
 
 const { service, management } = synthesizeOne();
@@ -50,11 +57,14 @@ const answerShape = z.object({
   StatusCode: z.string().optional(),
   ResponseTemplates: z.strictObject({ 'application/json': z.string() }),
 });
-const errorShape = z.strictObject({ error: z.string().regex(/^[A-Z].*\.$/) });
+const errorShape = z.strictObject({
+  error: z.string().regex(/^[A-Z].*\.$/),
+  code: z.enum(Object.keys(errorCodes) as ErrorCode[]),
+});
 
 const apis: [string, Template, readonly Route[]][] = [
-  ['messaging', service, routes],
-  ['management', management, managementRoutes],
+  ['messaging', service, [...routes, ...consoleRoutes]],
+  ['management', management, [...managementRoutes, ...consoleRoutes]],
 ];
 
 describe.each(apis)('the %s API', (_, template, table) => {
@@ -98,7 +108,9 @@ describe.each(apis)('the %s API', (_, template, table) => {
       },
       functions,
     );
-    template.resourceCountIs('AWS::Lambda::Permission', functions);
+    // A rule that invokes a function by the clock may do so, too.
+    const rules = resources(template, 'AWS::Events::Rule').size;
+    template.resourceCountIs('AWS::Lambda::Permission', functions + rules);
   });
 
   it('has one variable at most at each place in a path, as API Gateway demands', () => {
@@ -164,10 +176,12 @@ describe.each(apis)('the %s API', (_, template, table) => {
     ['AUTHORIZER_CONFIGURATION_ERROR', '500'],
     ['AUTHORIZER_FAILURE', '500'],
     ['DEFAULT_5XX', undefined],
-  ])('answers %s by itself with status %s and an error sentence', (type, status) => {
+  ])('answers %s by itself with status %s, a sentence and a code of that status', (type, status) => {
     const answer = gatewayAnswers.get(type);
     expect(answer?.StatusCode).toBe(status);
-    errorShape.parse(JSON.parse(answer?.ResponseTemplates['application/json'] ?? ''));
+    const { code } = errorShape.parse(JSON.parse(answer?.ResponseTemplates['application/json'] ?? ''));
+    const { statuses } = errorCodes[code];
+    expect(statuses).toContain(status === undefined ? 500 : Number(status));
   });
 
   it('deploys its answers too: each is there before the deployment is', () => {
@@ -190,9 +204,9 @@ describe('who may call', () => {
     service.resourceCountIs('AWS::ApiGateway::Authorizer', 0);
   });
 
-  it('the management API is asked of its authorizer, each time, save for its description', () => {
+  it('the management API is asked of its authorizer, each time, save for its description and its console', () => {
     for (const line of access(management)) {
-      expect(line).toMatch(line.includes('/openapi.json') ? / NONE$/ : / CUSTOM$/);
+      expect(line).toMatch(/ \S*\/(openapi\.json|console)\b/.test(line) ? / NONE$/ : / CUSTOM$/);
     }
     management.hasResourceProperties('AWS::ApiGateway::Authorizer', {
       Type: 'REQUEST',
@@ -204,7 +218,9 @@ describe('who may call', () => {
     management.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
       ResponseType: 'ACCESS_DENIED',
       StatusCode: '401',
-      ResponseTemplates: { 'application/json': '{"error":"$context.authorizer.sentence"}' },
+      ResponseTemplates: {
+        'application/json': '{"error":"$context.authorizer.sentence","code":"$context.authorizer.code"}',
+      },
       ResponseParameters: {
         'gatewayresponse.header.WWW-Authenticate': `'Basic realm="management", charset="UTF-8"'`,
       },

@@ -35,6 +35,8 @@ describe('the functions', () => {
   it('are these', () => {
     expect(functions.map(({ name, Code }) => `${name} ${Code.ZipFile}`).sort()).toEqual([
       'Accounts // accounts',
+      'Console // console',
+      'CountOutcomes // countOutcomes',
       'DeliverAlone // deliverAlone',
       'DeliverLong // deliver',
       'DeliverShort // deliver',
@@ -46,10 +48,12 @@ describe('the functions', () => {
       'Keys // keys',
       'Logs // logs',
       'ManagementAuthorizer // managementAuthorizer',
+      'ManagementConsole // console',
       'MessagesApi // messages',
       'Publish // publish',
       'QueuesApi // queues',
       'Schedules // schedules',
+      'Stats // stats',
       'UrlGroups // urlGroups',
       'Workflows // workflows',
     ]);
@@ -67,8 +71,9 @@ describe('the functions', () => {
 
   it('answer the gateway before it gives up after 29 s', () => {
     const behindQueues = ['DeliverShort', 'DeliverLong', 'DeliverAlone', 'Fire', 'FollowAccount'];
+    const byTheClock = ['CountOutcomes'];
     for (const { name, Timeout } of functions) {
-      if (!behindQueues.includes(name)) expect([name, Timeout]).toEqual([name, 28]);
+      if (![...behindQueues, ...byTheClock].includes(name)) expect([name, Timeout]).toEqual([name, 28]);
     }
   });
 
@@ -88,6 +93,7 @@ describe('the functions', () => {
         'ACCOUNT_CHANGES_QUEUES',
         'ALLOWED_DESTINATIONS',
         'BODIES_BUCKET',
+        ...(name === 'ManagementConsole' ? ['CONSOLE_APIS'] : []),
         'DEAD_QUEUE_ARN',
         'DEAD_QUEUE_URL',
         'DEDUPLICATION_TABLE',
@@ -158,7 +164,7 @@ describe('the logs', () => {
     const groups = functions.map(({ LoggingConfig }) => LoggingConfig.LogGroup);
     expect(new Set(groups).size).toBe(functions.length);
     service.resourceCountIs('AWS::Logs::LogGroup', messagingFunctions.length + 1);
-    management.resourceCountIs('AWS::Logs::LogGroup', 2 + 1);
+    management.resourceCountIs('AWS::Logs::LogGroup', 3 + 1);
     for (const { LoggingConfig } of functions) {
       expect(LoggingConfig).toMatchObject({
         LogFormat: 'JSON',

@@ -24,6 +24,7 @@ const stateless = [
   'AWS::ApiGateway::Method',
   'AWS::ApiGateway::Resource',
   'AWS::ApiGateway::Stage',
+  'AWS::Events::Rule',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
   'AWS::Lambda::EventSourceMapping',
@@ -61,6 +62,8 @@ describe('the logical ids of what keeps something', () => {
     expect(idsOf(templates.service)).toEqual([
       'AWS::ApiGateway::RestApi ApiF70053CD',
       'AWS::Logs::LogGroup ApiAccessLog3B08078D',
+      'AWS::Logs::LogGroup ConsoleLog5234E4DE',
+      'AWS::Logs::LogGroup CountOutcomesLogFE8415F8',
       'AWS::Logs::LogGroup DeliverAloneLog2CF1E2C2',
       'AWS::Logs::LogGroup DeliverLongLog49996435',
       'AWS::Logs::LogGroup DeliverShortLog23722A9A',
@@ -75,6 +78,7 @@ describe('the logical ids of what keeps something', () => {
       'AWS::Logs::LogGroup PublishLogC283E3C2',
       'AWS::Logs::LogGroup QueuesApiLogD8BF6032',
       'AWS::Logs::LogGroup SchedulesLog0D2C1AF7',
+      'AWS::Logs::LogGroup StatsLog6D1D29DB',
       'AWS::Logs::LogGroup UrlGroupsLog8359413E',
       'AWS::Logs::LogGroup WorkflowsLog412B4E45',
       'AWS::SQS::Queue QueuesAccountChangesBFE824F8',
@@ -90,6 +94,7 @@ describe('the logical ids of what keeps something', () => {
       'AWS::Logs::LogGroup AccountsLog2490562F',
       'AWS::Logs::LogGroup ApiAccessLog3B08078D',
       'AWS::Logs::LogGroup ManagementAuthorizerLog8014F4CF',
+      'AWS::Logs::LogGroup ManagementConsoleLogC0FCCF4D',
     ]);
   });
 

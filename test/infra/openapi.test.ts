@@ -2,16 +2,16 @@ import { expect, it } from 'vitest';
 import { gatewayAnswers } from '../../lib/gatewayAnswers.ts';
 import { gatewayRefusals } from '../../lambdas/http/openapi/errors.ts';
 
-/** The gateway's sentences for a status. One of its answers has no status of its own, and may come with any 5XX. */
-const said = (status: number): readonly string[] =>
+/** The gateway's refusals for a status. One of its answers has no status of its own, and may come with any 5XX. */
+const said = (status: number): readonly (readonly [code: string, sentence: string])[] =>
   gatewayAnswers
     .filter((answer) => (answer.status === undefined ? status >= 500 : answer.status === status))
-    .map(({ sentence }) => sentence);
+    .map(({ code, sentence }) => [code, sentence]);
 
 it('The APIs’ descriptions have what the gateway answers by itself', () => {
   expect(gatewayRefusals.map(({ status }) => status)).toEqual([413, 429, 502, 503, 504]);
-  for (const { status, sentences } of gatewayRefusals) {
-    expect(sentences.length).toBeGreaterThan(0);
-    expect(said(status)).toEqual(expect.arrayContaining([...sentences]));
+  for (const { status, examples } of gatewayRefusals) {
+    expect(examples.length).toBeGreaterThan(0);
+    expect(said(status)).toEqual(expect.arrayContaining([...examples]));
   }
 });

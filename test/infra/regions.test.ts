@@ -61,7 +61,7 @@ describe('a deployment', () => {
         'AWS::Lambda::Function',
         z.object({ Code: z.object({ ZipFile: z.string() }) }),
       ).map(({ Code }) => Code.ZipFile);
-    expect(handlers(management).sort()).toEqual(['// accounts', '// managementAuthorizer']);
+    expect(handlers(management).sort()).toEqual(['// accounts', '// console', '// managementAuthorizer']);
     for (const { service } of regions) expect(handlers(service)).not.toContain('// accounts');
     expect(JSON.stringify(management.findOutputs('ManagementUrl'))).toContain('.execute-api.eu-central-1.');
     management.hasOutput('ManagementSecret', { Value: 'Svc/management' });
@@ -180,6 +180,6 @@ describe('cdk synth', () => {
       .object({ files: z.record(z.string(), z.object({ displayName: z.string() })) })
       .parse(JSON.parse(first['Svc-us-east-1-Service.assets.json'] ?? ''));
     const code = Object.values(files).filter(({ displayName }) => displayName.endsWith('/Code'));
-    expect(code).toHaveLength(15);
+    expect(code).toHaveLength(18);
   });
 });

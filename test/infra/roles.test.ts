@@ -10,6 +10,11 @@ const functions = [...messagingFunctions, ...functionsOf(management)];
 const statements = [service, management].flatMap(statementsOf);
 
 const countUsage = ['dynamodb:Query usage', 'dynamodb:UpdateItem usage'];
+const countOutcomes = [
+  'dynamodb:GetItem usage',
+  'dynamodb:PutItem usage',
+  'dynamodb:Query messages/index/log',
+];
 const authenticate = [...countUsage, 'dynamodb:GetItem accounts', 'secretsmanager:GetSecretValue master'];
 /** Rights to the rows of the APIs' hosts, and to no account's: see the test of their rows. */
 const knowHosts = 'dynamodb:BatchGetItem accounts';
@@ -98,11 +103,13 @@ describe('the roles', () => {
       'MessagesApi',
       [
         ...answer,
-        ...changeLanes,
+        ...ensureQueues,
+        'dynamodb:BatchWriteItem messages',
         'dynamodb:GetItem messages',
         'dynamodb:PutItem messages',
         'dynamodb:Query messages',
         's3:GetObject bodies',
+        's3:PutObject bodies',
         unschedule,
       ],
     ],
@@ -149,13 +156,16 @@ describe('the roles', () => {
       [
         ...answer,
         ...ensureQueues,
+        ...changeRuns,
         unschedule,
+        'dynamodb:BatchGetItem messages',
         'dynamodb:BatchWriteItem messages',
         'dynamodb:DeleteItem messages',
         'dynamodb:DeleteItem schedules',
         'dynamodb:GetItem groups',
         'dynamodb:GetItem messages',
         'dynamodb:GetItem schedules',
+        'dynamodb:PutItem messages',
         'dynamodb:PutItem schedules',
         'dynamodb:Query messages',
         'dynamodb:Query schedules',
@@ -213,10 +223,13 @@ describe('the roles', () => {
       ],
     ],
     ['Description', []],
+    ['Console', []],
     ['DeliverShort', [...perform, ...consume('short')]],
     ['DeliverLong', [...perform, ...consume('long')]],
     ['DeliverAlone', [...perform, ...consume('dead'), 'sqs:SendMessage dead']],
     ['Keys', [...answer, 'dynamodb:PutItem accounts']],
+    ['Stats', [...answer, ...countOutcomes, 'dynamodb:GetItem dlq', 'dynamodb:GetItem lanes']],
+    ['CountOutcomes', [...countOutcomes, 'dynamodb:Scan accounts']],
     [
       'FollowAccount',
       [
@@ -249,6 +262,7 @@ describe('the roles', () => {
       'dynamodb:UpdateItem eu-central-1 Svc-usage',
       'secretsmanager:GetSecretValue eu-central-1 Svc/management-??????',
     ]);
+    expect(rightsOf(synthesize().management, 'ManagementConsole', arn)).toEqual([]);
     expect(rightsOf(synthesize().management, 'Accounts', arn)).toEqual(
       [
         ...inBoth('dynamodb:GetItem', 'Svc-accounts'),

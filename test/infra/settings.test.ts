@@ -21,6 +21,7 @@ describe('the settings of a deployment', () => {
       throttleRate: 10_000,
       throttleBurst: 5_000,
       deliveryConcurrency: 300,
+      publishUrl: false,
       pricePerMessage: 0.000_01,
       gatewayLogRole: true,
       clientPatience: 1,

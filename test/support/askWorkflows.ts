@@ -40,6 +40,7 @@ async function askOfDeadLetters(ask: Ask, failing: string, held: string): Promis
 
   for (let count = 0; count < 3; count += 1) await start();
   const [first = '', second = '', third = ''] = await failed('CALLBACK_FAIL', 3);
+  await ask('GET', `/v2/workflows/dlq/count?${ofThese}`);
   await ask('GET', `/v2/workflows/dlq/${first}`);
   await ask('POST', `/v2/workflows/dlq/callback/${first}`);
   await ask('POST', `/v2/workflows/dlq/resume/${second}`, { headers: { 'svc-retries': '1' } });
@@ -66,6 +67,7 @@ export async function askWorkflows(
     body: { order: 1 },
   });
   await ask('GET', `/v2/workflows/runs/${one}`);
+  await ask('GET', '/v2/workflows/runs/count');
   await ask('GET', `/v2/workflows/logs?workflowRunId=${one}`);
   await ask('GET', '/v2/workflows/events?groupBy=workflowRunId');
   await ask('DELETE', `/v2/workflows/runs/${one}`);

@@ -11,6 +11,8 @@ declare module 'vitest' {
     bundledStage: string;
     /** The file of the bundled command that changes the master secret. */
     bundledMasterSecret: string;
+    /** The file of the bundled command that migrates. */
+    bundledMigrate: string;
   }
 }
 
@@ -24,13 +26,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = folderOf(project);
   await build({
     absWorkingDir: root,
-    entryPoints: { stage: 'bin/local.ts', masterSecret: 'bin/masterSecret.ts' },
+    entryPoints: { stage: 'bin/local.ts', masterSecret: 'bin/masterSecret.ts', migrate: 'bin/migrate.ts' },
     outdir: folder,
     bundle: true,
     splitting: true,
     platform: 'node',
     target: 'node20',
     format: 'esm',
+    // The stage builds the console with it.
+    external: ['esbuild'],
     mainFields: ['module', 'main'],
     outExtension: { '.js': '.mjs' },
     // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
@@ -41,5 +45,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   });
   project.provide('bundledStage', bundleOf(project));
   project.provide('bundledMasterSecret', join(folder, 'masterSecret.mjs'));
+  project.provide('bundledMigrate', join(folder, 'migrate.mjs'));
   return () => rm(folder, { recursive: true, force: true });
 }

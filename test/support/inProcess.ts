@@ -13,7 +13,7 @@ export async function startInProcess(): Promise<{ readonly standIns: StandIns; s
     throw error;
   };
   const standIns = await startStandIns(
-    { region: 'eu-central-1', report: fail, onFatal: fail },
+    { region: 'eu-central-1', announce: fail, report: fail, onFatal: fail },
     undefined,
     endings,
   );

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { errorCodes, type ErrorCode } from '../../lambdas/errorCodes.ts';
 import { service } from './service.ts';
 
 export { service };
@@ -44,7 +45,6 @@ export async function publish(destination: string, init: PublishInit = {}): Prom
 }
 
 const accepted = z.object({ messageId: z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/)) });
-const refused = z.object({ error: z.string() });
 
 /** The id of the message that an answer says was accepted. */
 export function messageIdOf(answer: Answer): string {
@@ -52,4 +52,17 @@ export function messageIdOf(answer: Answer): string {
   return accepted.parse(answer.json).messageId;
 }
 
-export const errorOf = (answer: Answer): string => refused.parse(answer.json).error;
+const refused = z.strictObject({
+  error: z.string(),
+  code: z.enum(Object.keys(errorCodes) as ErrorCode[]),
+});
+
+/** Reads a refusal; throws where it has no code of the table, or one that does not come with its status. */
+export function refusalOf({ status, json }: Answer): z.infer<typeof refused> {
+  const refusal = refused.parse(json);
+  const statuses: readonly number[] = errorCodes[refusal.code].statuses;
+  if (!statuses.includes(status)) throw new Error(`Status ${status} came with ${JSON.stringify(refusal)}`);
+  return refusal;
+}
+
+export const errorOf = (answer: Answer): string => refusalOf(answer).error;

@@ -8,6 +8,8 @@ export interface SharedService {
   /** `local`: the local stage, which a test may stop and start others of; `deployed`: an AWS emulator. */
   readonly target: 'local' | 'deployed';
   readonly url: string;
+  /** The same region's URL for messages without the gateway. */
+  readonly publishUrl: string;
   readonly region: string;
   readonly management: Management;
   /** A region of the deployment that this service is not in, and its URL where it runs. */
@@ -33,6 +35,7 @@ declare module 'vitest' {
 
 const deployed = z.object({
   SVC_URL: z.url(),
+  SVC_PUBLISH_URL: z.url(),
   SVC_REGION: z.string(),
   SVC_MANAGEMENT_URL: z.url(),
   SVC_MANAGEMENT_USER: z.string(),
@@ -51,6 +54,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     project.provide('service', {
       target: 'deployed',
       url: env.SVC_URL,
+      publishUrl: env.SVC_PUBLISH_URL,
       region: env.SVC_REGION,
       management: {
         url: env.SVC_MANAGEMENT_URL,
@@ -63,12 +67,15 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     return undefined;
   }
   const stage = await startStage({
-    args: ['--price-per-message', String(pricePerMessage)],
+    args: ['--publish-port', '0', '--price-per-message', String(pricePerMessage)],
     command: [bundleOf(project)],
   });
+  const { publishUrl } = stage;
+  if (publishUrl === undefined) throw new Error('The stage has no publish URL.');
   project.provide('service', {
     target: 'local',
     url: stage.url,
+    publishUrl,
     region: 'eu-central-1',
     management: stage.management,
     otherRegion: 'us-east-1',

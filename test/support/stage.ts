@@ -26,6 +26,8 @@ export interface StageOptions {
 /** A local stage in a process of its own, as a user starts it. */
 export interface Stage {
   readonly url: string;
+  /** With the flag `--publish-port` only. */
+  readonly publishUrl: string | undefined;
   readonly token: string;
   readonly readOnlyToken: string;
   readonly currentSigningKey: string;
@@ -51,6 +53,7 @@ export interface Stage {
 
 const printed = z.object({
   SVC_URL: z.url(),
+  SVC_PUBLISH_URL: z.optional(z.url()),
   SVC_TOKEN: z.string(),
   SVC_READ_ONLY_TOKEN: z.string(),
   SVC_CURRENT_SIGNING_KEY: z.string(),
@@ -107,6 +110,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
   };
   return {
     url: variables.SVC_URL,
+    publishUrl: variables.SVC_PUBLISH_URL,
     token: variables.SVC_TOKEN,
     readOnlyToken: variables.SVC_READ_ONLY_TOKEN,
     currentSigningKey: variables.SVC_CURRENT_SIGNING_KEY,

@@ -215,14 +215,15 @@ export class Rehearsal {
 
   #list(runId: string): unknown {
     const run = this.runs.get(runId);
-    if (run === undefined || hasEnded(run.state)) throw new HttpError(404, 'no such run');
+    if (run === undefined || hasEnded(run.state)) throw new HttpError(404, 'run_not_found', 'no such run');
     return JSON.parse(listBody(listed(run.entries)).toString());
   }
 
   #delete(runId: string, query: string, body: Buffer): unknown {
     const run = this.runs.get(runId);
     const ending = endingOf(run?.state, !query.includes('cancel=false'));
-    if ('status' in ending && ending.status === 404) throw new HttpError(404, 'it has ended');
+    if ('status' in ending && ending.status === 404)
+      throw new HttpError(404, 'run_not_found', 'it has ended');
     if (run !== undefined && 'ends' in ending) {
       run.response = body.length === 0 ? undefined : body.toString();
       this.#end(run, ending.ends);

@@ -1,28 +1,67 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
 const texts = [
   'README.md',
   'CONTRIBUTING.md',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
 ];
+const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
 /** Paths from the root, in backticks; `<a concept>` and `*` stand for any name, and what stands before them is looked for. */
 const pathsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|test)\/[^`\s]*)`/g)].map(([, path = '']) =>
+  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test)\/[^`\s]*)`/g)].map(([, path = '']) =>
     path.replace(/[<*].*$/, ''),
   );
 
 it.each(texts)('The files and folders that %s names are there', (name) => {
-  const missing = pathsIn(readFileSync(join(root, name), 'utf8')).filter(
-    (path) => !existsSync(join(root, path)),
-  );
+  const missing = pathsIn(read(name)).filter((path) => !existsSync(join(root, path)));
   expect(missing).toEqual([]);
 });
 
 it('The documents name files', () => {
-  const named = texts.flatMap((name) => pathsIn(readFileSync(join(root, name), 'utf8')));
+  const named = texts.flatMap((name) => pathsIn(read(name)));
   expect(named.length).toBeGreaterThan(20);
+});
+
+const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
+
+/** The names by which links find the headings of a document: their words in lower case, with hyphens between them. */
+const anchorsOf = (name: string): readonly string[] =>
+  [...withoutCode(read(name)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(/\s/g, '-'),
+  );
+
+/** The links of a document that lead into the project: the file and, behind `#`, the heading. */
+const linksIn = (name: string): readonly { link: string; file: string; anchor: string }[] =>
+  [...withoutCode(read(name)).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(
+    ([, path = '', anchor = '']) => ({
+      link: `${path}#${anchor}`,
+      file: path === '' ? name : relative(root, resolve(root, dirname(name), path)),
+      anchor,
+    }),
+  );
+
+it.each(texts)('The links of %s lead to files and headings that are there', (name) => {
+  const broken = linksIn(name).filter(
+    ({ file, anchor }) =>
+      !existsSync(join(root, file)) || (anchor !== '' && !anchorsOf(file).includes(anchor)),
+  );
+  expect(broken.map(({ link }) => link)).toEqual([]);
+});
+
+it('The README leads to every document', () => {
+  const linked = new Set(linksIn('README.md').map(({ file }) => file));
+  expect(texts.filter((name) => name !== 'README.md' && !linked.has(name))).toEqual([]);
+});
+
+it('The README is read in a few minutes', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(121);
 });

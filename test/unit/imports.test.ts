@@ -62,6 +62,7 @@ const forbidden = [
   ['lib/deep/api.ts', '../../lambdas/domain/message/message.ts'],
   ['local/json.ts', '../lambdas/services/pages.ts'],
   ['local/sqs/stage.ts', '../../lib/queues.ts'],
+  ['migrate/run.ts', '../lambdas/services/pages.ts'],
 ] as const;
 
 const allowed = [
@@ -71,6 +72,7 @@ const allowed = [
   ['lambdas/handlers/deliver.ts', '../services/delivery/deliver.ts'],
   ['local/lambda/lambda.ts', '../../lambdas/handlers/deliver.ts'],
   ['lib/api.ts', '../lambdas/http/routes.ts'],
+  ['migrate/switch.ts', '../lambdas/domain/schedule/cron.ts'],
 ] as const;
 
 describe('of all these, linted with one start of the linter,', () => {
@@ -102,6 +104,16 @@ it('no file imports itself by way of others', () => {
   const one = `import { two } from './two.ts';\n\nexport const one = (): unknown => two;\n`;
   const two = `import { one } from './one.ts';\n\nexport const two = (): unknown => one;\n`;
   expect(lint({ 'lambdas/domain/one.ts': one, 'lambdas/domain/two.ts': two })).toContain('no-cycle');
+});
+
+it('only the local stage gives credentials, nothing that is deployed', () => {
+  const files = ['bin', 'lambdas', 'lib', 'local'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => join(folder, name))
+      .filter((name) => name.endsWith('.ts')),
+  );
+  const giving = files.filter((file) => /\bgiveCredentials\(/.test(readFileSync(join(root, file), 'utf8')));
+  expect(giving).toEqual(['lambdas/givenCredentials.ts', 'local/stage/devMode.ts']);
 });
 
 it('every client of AWS takes the options of clientOptions.ts, without which it waits for ever', () => {

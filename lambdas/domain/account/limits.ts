@@ -1,6 +1,6 @@
 /**
- * The limits of an account: the one table of their names, defaults, ranges and meanings. Stored rows, the account record,
- * what the management API takes and what its description says all follow from it.
+ * The limits of an account: the one table of their names, defaults and ranges. Stored rows, the account record, what the
+ * management API takes and what its description says all follow from it.
  */
 import { dayMs, hourMs, secondMs } from '../clock.ts';
 
@@ -14,8 +14,6 @@ export interface Limit {
   /** The range that may be set; both ends are allowed. */
   readonly least: number;
   readonly most: number;
-  /** The unit and the meaning, for the API's description. */
-  readonly meaning: string;
 }
 
 const kibibyte = 1_024;
@@ -29,7 +27,6 @@ export const limitTable = {
     least: 1,
     // Lambda ends a delivery after 900 s, and the attempt must be recorded before that.
     most: 840,
-    meaning: 'Seconds that a destination may take to answer.',
   },
   max_message_size: {
     free: mebibyte,
@@ -37,28 +34,24 @@ export const limitTable = {
     least: 1,
     // A request reaches a function base64-encoded within 6 MB.
     most: 4 * mebibyte,
-    meaning: 'Bytes.',
   },
   max_retries: {
     free: 3,
     paid: 5,
     least: 0,
     most: 100,
-    meaning: 'How often a failed delivery may be tried again.',
   },
   max_delay: {
     free: seconds(7 * dayMs),
     paid: seconds(365 * dayMs),
     least: 0,
     most: seconds(365 * dayMs),
-    meaning: 'Seconds.',
   },
   max_requests_per_day: {
     free: 1_000,
     paid: 500_000,
     least: 0,
     most: 1e12,
-    meaning: 'Messages a day, UTC, from which on answers carry a warning.',
   },
   /** Follows from the soft limit above where only that one is set for an account: see `limitsOf`. */
   max_requests_per_day_hard: {
@@ -66,43 +59,37 @@ export const limitTable = {
     paid: 5_000_000,
     least: 0,
     most: 1e13,
-    meaning: 'Messages a day, UTC, from which on they are refused.',
   },
   max_requests_per_second: {
     free: 100,
     paid: 1_000,
     least: 1,
     most: 1e6,
-    meaning: 'Requests to the API.',
   },
   max_bandwidth_per_second: {
     free: 10 * mebibyte,
     paid: 100 * mebibyte,
     least: 1,
     most: 1e12,
-    meaning: 'Bytes of requests’ bodies.',
   },
   max_dlq_size: {
     free: 1_000,
     paid: 100_000,
     least: 1,
-    most: 1e7,
     // The oldest make room for new ones.
-    meaning: 'Entries of the dead letter queue.',
+    most: 1e7,
   },
   max_dlq_retention_time_milis: {
     free: 3 * dayMs,
     paid: 7 * dayMs,
     least: hourMs,
     most: 90 * dayMs,
-    meaning: 'Milliseconds that dead letters are kept.',
   },
   max_topics: {
     free: 1,
     paid: 100,
     least: 0,
     most: 10_000,
-    meaning: 'URL groups.',
   },
   max_endpoints_per_topic: {
     free: 100,
@@ -110,14 +97,12 @@ export const limitTable = {
     least: 1,
     // A group is one row of at most 400 KB: a hundred endpoints have room in it, however long their URLs are.
     most: 100,
-    meaning: 'Endpoints of one URL group.',
   },
   max_schedules: {
     free: 10,
     paid: 1_000,
     least: 0,
     most: 10_000,
-    meaning: 'Schedules.',
   },
   max_events_size: {
     free: 20_000,
@@ -125,28 +110,24 @@ export const limitTable = {
     least: 0,
     // An attempt's row has at most 400 KB.
     most: 100_000,
-    meaning: 'Bytes of a failed attempt’s response that its event keeps.',
   },
   max_parallelism: {
     free: 10,
     paid: 100,
     least: 1,
     most: 10_000,
-    meaning: 'Deliveries in flight at once that a flow-control key or a queue may ask for.',
   },
   max_global_parallelism: {
     free: 10,
     paid: 100,
     least: 1,
     most: 100_000,
-    meaning: 'Deliveries in flight at once.',
   },
   max_queues: {
     free: 10,
     paid: 100,
     least: 0,
     most: 10_000,
-    meaning: 'Queues.',
   },
 } as const satisfies Record<string, Limit>;
 

@@ -122,7 +122,7 @@ export function isOwnHost(host: string, port: number, own: OwnHosts): boolean {
 }
 
 /**
- * Tells whether API Gateway can have given a host to an API: a name of several labels without a port, and not this machine's.
+ * Tells whether API Gateway or Lambda can have given a host to an API: a name of several labels without a port, and not this machine's.
  *
  * @param name a {@link plainName}
  */

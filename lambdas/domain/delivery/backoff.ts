@@ -1,9 +1,7 @@
 import type { Header } from '../headers.ts';
-import { dayMs, secondMs } from '../clock.ts';
+import { longestRetryDelayMs } from '../bounds.ts';
+import { secondMs } from '../clock.ts';
 import { retryHint } from './retryHint.ts';
-
-/** No retry waits longer than a day, whatever the message or its destination asks for. */
-export const longestRetryDelayMs = dayMs;
 
 const clamp = (delayMs: number): number => Math.min(Math.max(delayMs, 0), longestRetryDelayMs);
 

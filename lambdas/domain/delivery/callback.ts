@@ -43,7 +43,7 @@ const emptyCallback = ({ message, response, retried, dlqId }: CallbackFacts) => 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /**
- * The JSON body of a callback, as the README describes it. When it would be larger than `maxBytes`, the response's body is cut;
+ * The JSON body of a callback, as `docs/receiving.md` describes it. When it would be larger than `maxBytes`, the response's body is cut;
  * should that not be enough, the message's own body too.
  */
 export function callbackBody(facts: CallbackFacts, maxBytes: number): Uint8Array {

@@ -7,7 +7,7 @@ import {
   type AllowedDestinations,
   type OwnHosts,
 } from './addresses.ts';
-import { badRequest, forbidden } from '../httpError.ts';
+import { badRequest, forbidden, type HttpError } from '../httpError.ts';
 import { quoteUrl } from './urlCredentials.ts';
 
 /** The address of a message. */
@@ -19,6 +19,9 @@ const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
   'a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-")';
 
+/** For a destination, or another URL, to which nothing can be delivered. */
+export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
+
 /**
  * Parses a destination in the raw path, byte for byte. Two changes that clients and proxies make are undone: a scheme whose
  * slashes were collapsed (`https:/`), and a destination that is percent-encoded as a whole (`https%3A%2F%2F…`), which is decoded
@@ -27,7 +30,7 @@ const allowed =
  * @throws HttpError 400
  */
 export function parseDestination(raw: string): Destination {
-  if (raw === '') throw badRequest(`The destination is missing; allowed is ${allowed}.`);
+  if (raw === '') throw badDestination(`The destination is missing; allowed is ${allowed}.`);
   const text = /^https?%3a/i.test(raw) ? decodeOnce(raw) : raw;
   const scheme = /^(https?):\/{0,2}/i.exec(text);
   if (scheme !== null) {
@@ -37,14 +40,14 @@ export function parseDestination(raw: string): Destination {
     };
   }
   if (groupName.test(text)) return { kind: 'group', name: text };
-  throw badRequest(`The destination is ${quoteUrl(text)}; allowed is ${allowed}.`);
+  throw badDestination(`The destination is ${quoteUrl(text)}; allowed is ${allowed}.`);
 }
 
 function decodeOnce(raw: string): string {
   try {
     return decodeURIComponent(raw);
   } catch {
-    throw badRequest('The destination is percent-encoded, but not correctly.');
+    throw badDestination('The destination is percent-encoded, but not correctly.');
   }
 }
 
@@ -57,7 +60,7 @@ function decodeOnce(raw: string): string {
  */
 export function parseUrl(field: string, text: string): string {
   const refuse = (problem: string): Error =>
-    badRequest(
+    badDestination(
       `${field} is ${quoteUrl(text)}: ${problem}. Allowed is a URL that starts with http:// or https://.`,
     );
   const [, authority = '', target = ''] = /^(https?:\/\/[^/?#\\]*)([^#]*)/i.exec(text) ?? [];
@@ -135,6 +138,7 @@ export function refuseUnsafe(field: string, url: string, { allowed, own }: Desti
   const { hostname, port } = targetOf(url);
   if (isOwnHost(hostname, port, own)) {
     throw forbidden(
+      'delivery_loop',
       `${field} is ${quoteUrl(url)}, which is this service itself; messages to it would go in circles.`,
     );
   }
@@ -144,6 +148,7 @@ export function refuseUnsafe(field: string, url: string, { allowed, own }: Desti
   const unsafe = address === undefined ? isLocalName(name) : !isReachable(address, allowed);
   if (unsafe) {
     throw forbidden(
+      'destination_not_allowed',
       `${field} is ${quoteUrl(url)}, which is not a public address; this deployment refuses it.`,
     );
   }

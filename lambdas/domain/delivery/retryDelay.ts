@@ -53,6 +53,7 @@ const isOperator = (name: string): name is Operator => Object.hasOwn(operators, 
 export function parseRetryDelay(field: string, text: string): RetryDelay {
   const refuse = (problem: string): Error =>
     badRequest(
+      'retry_delay_invalid',
       `${field} is ${quote(text)}: ${problem}. Allowed are numbers, the variable retried, + - * / % and parentheses, ` +
         `and the functions ${Object.keys(functions).join(', ')}; the result is milliseconds.`,
     );

@@ -1,7 +1,7 @@
 import { longestFlowControlKey } from '../bounds.ts';
 import { secondMs } from '../clock.ts';
 import { parseDurationMs } from '../duration.ts';
-import { badRequest, quote } from '../httpError.ts';
+import { badField, quote } from '../httpError.ts';
 
 /** The limits of a lane: the messages of an account that have one key. */
 export interface FlowControl {
@@ -36,7 +36,7 @@ const allowed =
 export function parseCount(field: string, text: string): number {
   const count = /^\d{1,12}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= largest) return count;
-  throw badRequest(`${field} is ${quote(text)}; allowed is a whole number from 1 to ${largest}.`);
+  throw badField(`${field} is ${quote(text)}; allowed is a whole number from 1 to ${largest}.`);
 }
 
 /**
@@ -49,7 +49,7 @@ export function parseCount(field: string, text: string): number {
 export function parsePeriod(field: string, text: string): number {
   const seconds = /^\d{1,12}$/.test(text) ? Number(text) : parseDurationMs(field, text) / secondMs;
   if (seconds >= 1 && seconds <= longestPeriod) return seconds;
-  throw badRequest(`${field} is ${quote(text)}; allowed is 1 second to ${longestPeriod} seconds, a week.`);
+  throw badField(`${field} is ${quote(text)}; allowed is 1 second to ${longestPeriod} seconds, a week.`);
 }
 
 /**
@@ -64,16 +64,16 @@ export function parseFlowControl(
   value: string | undefined,
 ): FlowControl | undefined {
   if (key === undefined && value === undefined) return undefined;
-  if (key === undefined) throw badRequest(`${fields.value} is given without ${fields.key}.`);
+  if (key === undefined) throw badField(`${fields.value} is given without ${fields.key}.`);
   if (key === '' || key.length > longestFlowControlKey || unsendable.test(key)) {
-    throw badRequest(
+    throw badField(
       `${fields.key} is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters of Unicode.`,
     );
   }
   if (value === undefined)
-    throw badRequest(`${fields.key} is given without ${fields.value}; allowed is ${allowed}.`);
+    throw badField(`${fields.key} is given without ${fields.value}; allowed is ${allowed}.`);
 
-  const malformed = (): Error => badRequest(`${fields.value} is ${quote(value)}; allowed is ${allowed}.`);
+  const malformed = (): Error => badField(`${fields.value} is ${quote(value)}; allowed is ${allowed}.`);
   const settings = new Map<string, string>();
   for (const part of value.split(',')) {
     const [, name, text] = /^\s*(\w+)\s*=\s*([^\s=]+)\s*$/.exec(part) ?? [];

@@ -7,6 +7,7 @@ export function checkBodySize(account: Account, body: Uint8Array): void {
   if (body.length <= most) return;
   throw new HttpError(
     413,
+    'body_too_large',
     `The body has ${body.length} bytes, but the account's limit max_message_size is ${most} bytes.`,
   );
 }

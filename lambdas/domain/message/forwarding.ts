@@ -1,6 +1,6 @@
 import type { Header } from '../headers.ts';
-import { bearerToken, readToken } from '../account/credentials.ts';
-import { badRequest, quote } from '../httpError.ts';
+import { readToken } from '../account/credentials.ts';
+import { badField, quote } from '../httpError.ts';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1) or that the service sets itself. */
 const ownHeaders = new Set([
@@ -24,6 +24,9 @@ export const isOwnHeader = (name: string): boolean => ownHeaders.has(name);
 /** Headers that gateways on the way to the service add. */
 const gatewayHeaders = /^(x-forwarded-|x-amzn-|x-amz-cf-|via$|forwarded$|cloudfront-|cdn-loop$)/;
 
+/** Whether a header in lower case is one that gateways on the way to the service add. */
+export const isGatewayHeader = (name: string): boolean => gatewayHeaders.test(name);
+
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
 /**
@@ -37,30 +40,30 @@ export function checkForwarded(
   field: (name: string) => string,
 ): readonly Header[] {
   for (const [name, value] of headers) {
-    if (!token.test(name)) throw badRequest(`${field(name)} does not name an HTTP header.`);
+    if (!token.test(name)) throw badField(`${field(name)} does not name an HTTP header.`);
     if (ownHeaders.has(name)) {
-      throw badRequest(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
+      throw badField(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
     }
     // RFC 9110, 5.5, says what a field value may hold. The HTTP client sends it as Latin-1.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw badRequest(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
+      throw badField(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
     }
   }
   return headers;
 }
 
+/** Tells whether a header has a token of the service, be it one of several values that were joined by commas. */
+const carriesToken = ([name, value]: Header): boolean =>
+  name === 'authorization' && value.split(/[\s,]+/).some((part) => readToken(part) !== undefined);
+
 /**
  * Picks the headers of an incoming request that the destination gets when all are to be forwarded. Those of the connection
  * and of gateways stay behind, and so does an `Authorization` with a token of the service; a sender's own is passed on.
  */
-export function passedOn(headers: readonly Header[]): readonly Header[] {
-  const bearer = bearerToken(headers);
-  const carriesToken = bearer !== undefined && readToken(bearer) !== undefined;
-  return headers.filter(
-    ([name]) =>
-      !ownHeaders.has(name) && !gatewayHeaders.test(name) && !(carriesToken && name === 'authorization'),
+export const passedOn = (headers: readonly Header[]): readonly Header[] =>
+  headers.filter(
+    (header) => !ownHeaders.has(header[0]) && !isGatewayHeader(header[0]) && !carriesToken(header),
   );
-}
 
 /** Adds the headers of the second list whose names the first does not have. */
 export function addMissingHeaders(

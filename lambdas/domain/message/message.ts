@@ -1,7 +1,7 @@
 import type { Method } from '../delivery/method.ts';
 import type { Header } from '../headers.ts';
 import { dayMs, secondMs } from '../clock.ts';
-import { longestRetryDelayMs } from '../delivery/backoff.ts';
+import { longestRetryDelayMs } from '../bounds.ts';
 import type { FlowControl } from '../lane/flowControl.ts';
 import type { Redaction } from './redaction.ts';
 import type { WorkflowPart } from './workflowPart.ts';

@@ -1,6 +1,6 @@
 import type { Header } from '../headers.ts';
 import { createHash } from 'node:crypto';
-import { badRequest, quote } from '../httpError.ts';
+import { badField, quote } from '../httpError.ts';
 
 /** The parts of a message that are shown as their hash only. Deliveries have the original. */
 export interface Redaction {
@@ -26,7 +26,7 @@ export function parseRedaction(field: string, value: string): Redaction {
     else if (/^headers?$/i.test(item)) all = true;
     else if (name !== undefined) names.push(name.trim().toLowerCase());
     else {
-      throw badRequest(
+      throw badField(
         `${field} is ${quote(value)}; allowed are body, headers and header[<name>], separated by commas.`,
       );
     }

@@ -16,6 +16,8 @@ export interface Cron {
   readonly timezone: string;
   /** One or two, each `cron(minutes hours day-of-month month day-of-week *)`. It fires when either does. */
   readonly schedulerExpressions: readonly string[];
+  /** The five fields as they were given; those that a word such as `@daily` stands for. */
+  readonly fields: string;
   /** The five fields as croner reads them. */
   readonly pattern: string;
 }
@@ -42,7 +44,7 @@ const longestText = 500;
 export function parseCron(field: string, given: string): Cron {
   const text = given.trim();
   const refuse: Refuse = (problem, allowed) =>
-    badRequest(`${field} is ${quote(text)}: ${problem}. Allowed ${allowed}.`);
+    badRequest('cron_invalid', `${field} is ${quote(text)}: ${problem}. Allowed ${allowed}.`);
   if (text.length > longestText) {
     throw refuse(`it has ${text.length} characters`, `are ${longestText}`);
   }
@@ -76,7 +78,7 @@ export function parseCron(field: string, given: string): Cron {
       'in the day of month field is a day that one of the months has',
     );
   }
-  return { text, timezone, schedulerExpressions: expressions, pattern };
+  return { text, timezone, schedulerExpressions: expressions, fields: fields.join(' '), pattern };
 }
 
 /**

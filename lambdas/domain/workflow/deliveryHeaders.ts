@@ -6,7 +6,7 @@ import type { Header } from '../headers.ts';
 import { brandless, branded, type Prefixes } from './brands.ts';
 import { forwardedByRun, forwardedToEndpoint, overlaid } from './forwarding.ts';
 import type { Run } from './run.ts';
-import type { CallType } from './workflowMessage.ts';
+import type { CallType } from './callTypes.ts';
 
 /** The version of the protocol that clients speak. */
 export const protocolVersion = '1';

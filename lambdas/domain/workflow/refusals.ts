@@ -7,10 +7,14 @@ import { badRequest, HttpError, quote } from '../httpError.ts';
 
 /** For a submission to a run that has ended, or that never was. */
 export const endedRun = (runId: string): HttpError =>
-  badRequest(`can not append to a cancelled workflow: run ${quote(runId)} has ended or is not known.`);
+  badRequest(
+    'run_ended',
+    `can not append to a cancelled workflow: run ${quote(runId)} has ended or is not known.`,
+  );
 
 /** For a submission that can never be accepted: the run fails, where everybody sees it. */
-export const refusedSubmission = (message: string): HttpError => new HttpError(412, message);
+export const refusedSubmission = (message: string): HttpError =>
+  new HttpError(412, 'submission_refused', message);
 
 /** Statuses that say something about the submission itself, which would be the same the next time. */
 const permanent: ReadonlySet<number> = new Set([400, 403, 404, 413]);

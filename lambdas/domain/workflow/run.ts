@@ -11,10 +11,15 @@ export const longestRunId = 256;
 /** It stands in paths as it is. */
 const runIdForm = /^[\x21-\x7e\x80-\xff]+$/;
 const reservedInPaths = /[/?#%\\]/;
+/** It stands in the place of a run's id in a path of the API. */
+export const reservedRunId = 'count';
 
 /** Tells whether a text can be the id of a run. No other text is looked up: it may be no key at all. */
 export const isRunId = (text: string): boolean =>
-  text.length <= longestRunId && runIdForm.test(text) && !reservedInPaths.test(text);
+  text.length <= longestRunId &&
+  runIdForm.test(text) &&
+  !reservedInPaths.test(text) &&
+  text !== reservedRunId;
 
 /** A run by what tells it from every other: an id may be used again when its run has ended. */
 export interface RunIdentity {

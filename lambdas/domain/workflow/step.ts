@@ -3,20 +3,7 @@ import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../json.ts';
 import { HttpError } from '../httpError.ts';
 import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
-
-export const stepTypes = [
-  'Initial',
-  'Run',
-  'SleepFor',
-  'SleepUntil',
-  'Call',
-  'Wait',
-  'Notify',
-  'Invoke',
-  'CreateWebhook',
-  'WaitForWebhook',
-] as const;
-export type StepType = (typeof stepTypes)[number];
+import { stepTypes, type StepType } from './stepTypes.ts';
 
 /** The facts that name a step. */
 export interface StepIdentity {

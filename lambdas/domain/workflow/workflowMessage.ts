@@ -1,16 +1,14 @@
 /** Reads from the headers of a message which part of a workflow it is. */
 import { scoped, type Config } from '../config.ts';
 import { headerName } from '../headers.ts';
-import { badRequest, quote, type HttpError } from '../httpError.ts';
+import { badField, quote, type HttpError } from '../httpError.ts';
 import { brandless, type Prefixes } from './brands.ts';
 import { parseFeatures, type Features } from './features.ts';
 import { refusedSubmission } from './refusals.ts';
-import { deepestInvoke, isRunId, longestRunId } from './run.ts';
-import { stepTypes, type StepIdentity } from './step.ts';
-
-/** The roles of a run's messages as headers and records name them. */
-export const callTypes = ['step', 'toCallback', 'fromCallback', 'failureCall'] as const;
-export type CallType = (typeof callTypes)[number];
+import { deepestInvoke, isRunId, longestRunId, reservedRunId } from './run.ts';
+import { callTypes } from './callTypes.ts';
+import type { StepIdentity } from './step.ts';
+import { stepTypes } from './stepTypes.ts';
 
 interface Common {
   /** The endpoint that the client says it is. */
@@ -124,7 +122,7 @@ class Reader {
     if (text === undefined) return undefined;
     if (!isRunId(text)) {
       throw this.refuse(
-        `${this.field('workflow-runid')} is ${quote(text)}; allowed are 1 to ${longestRunId} characters without spaces, "/", "?", "#", "%" and "\\".`,
+        `${this.field('workflow-runid')} is ${quote(text)}; allowed are 1 to ${longestRunId} characters without spaces, "/", "?", "#", "%" and "\\", but not "${reservedRunId}".`,
       );
     }
     return text;
@@ -214,7 +212,7 @@ function partOf(
   const runId = reader.runId();
   // Without a run no endpoint waits for the answer, and nothing can be told to end.
   if (runId === undefined) {
-    throw badRequest(
+    throw badField(
       `${reader.field('workflow-runid')} is missing; with ${reader.field('workflow-init')}: false it names the run.`,
     );
   }
@@ -251,7 +249,7 @@ export function readWorkflowMessage(
   prefixes: Prefixes,
 ): WorkflowMessage | undefined {
   if (!config.has('workflow-init')) return undefined;
-  const asStart = new Reader(prefix, config, badRequest);
+  const asStart = new Reader(prefix, config, badField);
   const isStart = asStart.flag('workflow-init');
   return isStart
     ? startOf(asStart, config, prefixes)

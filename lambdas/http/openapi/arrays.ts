@@ -12,7 +12,12 @@ export const goesOn: Pick<Operation, 'query' | 'errors'> = {
     },
   },
   errors: {
-    400: ['cursor is not one that this list handed out; send it back exactly as it was answered.'],
+    400: [
+      [
+        'cursor_invalid',
+        'cursor is not one that this list handed out; send it back exactly as it was answered.',
+      ],
+    ],
   },
 };
 

@@ -17,17 +17,20 @@ import { messages } from './operations/messages.ts';
 import { publish } from './operations/publish.ts';
 import { queues } from './operations/queues.ts';
 import { schedules } from './operations/schedules.ts';
+import { stats } from './operations/stats.ts';
 import { urlGroups } from './operations/urlGroups.ts';
 import { workflows } from './operations/workflows.ts';
 import {
   configurationParameters,
   filterParameters,
+  uncounted,
   type Parameter,
   type NamedParameters,
 } from './parameters.ts';
 import { schemaOf, schemasIn, type Reference, type SchemaName } from './schemas.ts';
 
-const byFunction: { readonly [F in ApiFunction]: Operations<F> } = {
+/** The console is a page for people, and no part of the API. */
+const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Operations<F> } = {
   publish,
   messages,
   logs,
@@ -38,6 +41,7 @@ const byFunction: { readonly [F in ApiFunction]: Operations<F> } = {
   schedules,
   workflows,
   keys,
+  stats,
   description,
   accounts,
 };
@@ -88,7 +92,7 @@ interface Api {
 }
 
 const refusals =
-  'Every refusal is `{"error": "<a sentence>"}`. A path that does not exist is answered with 404, one that exists with another method with 405 and the header `Allow`. After a 5xx nothing is half-done; send the request again.';
+  'Every refusal is `{"error": "<a sentence>", "code": "<a word>"}`: the sentence is for people, the code for programs. A path that does not exist is answered with 404, one that exists with another method with 405 and the header `Allow`. After a 5xx nothing is half-done; send the request again.';
 
 const messaging: Api = {
   title: 'Svc Queue',
@@ -162,9 +166,10 @@ function ownParameters({ variables, query = {} }: Operation): readonly Parameter
 }
 
 /** Makes the parameters that several operations share: each is described once, and referred to. */
-const sharedParameters = ({ configuration, filters, shared }: Operation): NamedParameters => ({
+const sharedParameters = ({ configuration, filters, counts, shared }: Operation): NamedParameters => ({
   ...shared,
   ...(filters && filterParameters(filters)),
+  ...(counts && uncounted(filterParameters(counts))),
   ...(configuration && configurationParameters(configuration)),
 });
 

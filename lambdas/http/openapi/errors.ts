@@ -1,3 +1,4 @@
+import type { CodeOf, ErrorCode } from '../../errorCodes.ts';
 import type { Access } from '../routes.ts';
 import type { AnswerHeaders, Header } from './headers.ts';
 import { schemaOf, type Reference } from './schemas.ts';
@@ -25,8 +26,11 @@ const statuses = [
 
 export type ErrorStatus = (typeof statuses)[number][0];
 
-/** The sentences of an operation's refusals, by status. */
-export type Errors = { readonly [Status in ErrorStatus]?: readonly string[] };
+/** An example of a refusal. */
+type Example<Status extends ErrorStatus = ErrorStatus> = readonly [code: CodeOf<Status>, sentence: string];
+
+/** Examples of an operation's refusals, by status. */
+export type Errors = { readonly [Status in ErrorStatus]?: readonly Example<Status>[] };
 
 /** The properties of an operation from which its refusals follow. */
 interface Traits {
@@ -39,14 +43,15 @@ interface Traits {
 }
 
 /** Refusals of one status that several operations have. */
-interface Shared {
-  readonly status: ErrorStatus;
+interface SharedOf<Status extends ErrorStatus> {
+  readonly status: Status;
   /** Tells refusals of one status apart: an operation may have some of them, and others not. */
   readonly kind?: string;
-  readonly sentences: readonly string[];
+  readonly examples: readonly Example<Status>[];
   readonly headers?: AnswerHeaders;
   readonly appliesTo: (operation: Traits) => boolean;
 }
+type Shared = { [Status in ErrorStatus]: SharedOf<Status> }[ErrorStatus];
 
 const toEach = (): boolean => true;
 const hasBody = (operation: Traits): boolean => operation.hasBody;
@@ -71,31 +76,37 @@ export const overBudget =
 export const gatewayRefusals: readonly Shared[] = [
   {
     status: 413,
-    sentences: ['The body is too large: this service takes at most 4194304 bytes.'],
+    examples: [['body_too_large', 'The body is too large: this service takes at most 4194304 bytes.']],
     appliesTo: hasBody,
   },
   {
     status: 429,
-    sentences: [
-      'The service gets more requests than it may take at once. Send this one again after a second.',
+    examples: [
+      [
+        'service_throttled',
+        'The service gets more requests than it may take at once. Send this one again after a second.',
+      ],
     ],
     headers: retryAfter,
     appliesTo: toEach,
   },
   {
     status: 502,
-    sentences: [couldNotAnswer],
+    examples: [['service_failed', couldNotAnswer]],
     appliesTo: toEach,
   },
   {
     status: 503,
-    sentences: [couldNotAnswer],
+    examples: [['service_failed', couldNotAnswer]],
     appliesTo: toEach,
   },
   {
     status: 504,
-    sentences: [
-      'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.',
+    examples: [
+      [
+        'service_timeout',
+        'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.',
+      ],
     ],
     appliesTo: toEach,
   },
@@ -106,17 +117,20 @@ const shared: readonly Shared[] = [
   ...gatewayRefusals,
   {
     status: 400,
-    sentences: ['The path has "50%", which is percent-encoded, but not correctly.'],
+    examples: [['request_malformed', 'The path has "50%", which is percent-encoded, but not correctly.']],
     appliesTo: ({ hasVariables }) => hasVariables,
   },
   {
     status: 401,
-    sentences: [
-      'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
-      'The token is malformed; use it exactly as it was issued.',
-      'The token is not valid.',
-      'The token belongs to the region us-east-1; this is eu-central-1.',
-      'The account is not active.',
+    examples: [
+      [
+        'token_missing',
+        'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
+      ],
+      ['token_invalid', 'The token is malformed; use it exactly as it was issued.'],
+      ['token_invalid', 'The token is not valid.'],
+      ['wrong_region', 'The token belongs to the region us-east-1; this is eu-central-1.'],
+      ['account_inactive', 'The account is not active.'],
     ],
     headers: {
       'WWW-Authenticate': text(
@@ -128,30 +142,47 @@ const shared: readonly Shared[] = [
   {
     status: 401,
     kind: 'Basic',
-    sentences: [
-      'The credentials are missing; send them as the header Authorization: Basic <base64 of username:password>.',
-      'The header Authorization is malformed; allowed is Basic <base64 of username:password>.',
-      'The user name or the password is wrong.',
+    examples: [
+      [
+        'credentials_missing',
+        'The credentials are missing; send them as the header Authorization: Basic <base64 of username:password>.',
+      ],
+      [
+        'credentials_invalid',
+        'The header Authorization is malformed; allowed is Basic <base64 of username:password>.',
+      ],
+      ['credentials_invalid', 'The user name or the password is wrong.'],
     ],
     headers: { 'WWW-Authenticate': text('Always `Basic realm="management", charset="UTF-8"`.') },
     appliesTo: takesCredentials,
   },
   {
     status: 403,
-    sentences: ['The token is read-only; this operation changes something and takes the full token.'],
+    examples: [
+      [
+        'token_read_only',
+        'The token is read-only; this operation changes something and takes the full token.',
+      ],
+    ],
     appliesTo: ({ access }) => access === 'write',
   },
   {
     status: 412,
-    sentences: [overBudget],
+    examples: [['budget_reached', overBudget]],
     appliesTo: isHeldToUsage,
   },
   {
     status: 429,
     kind: 'Burst',
-    sentences: [
-      "The account's limit max_requests_per_second is 100, and this request is one too many; send it again a moment later.",
-      "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this request are too many; send it again a moment later.",
+    examples: [
+      [
+        'rate_limit_reached',
+        "The account's limit max_requests_per_second is 100, and this request is one too many; send it again a moment later.",
+      ],
+      [
+        'bandwidth_limit_reached',
+        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this request are too many; send it again a moment later.",
+      ],
     ],
     headers: {
       ...retryAfter,
@@ -166,7 +197,7 @@ const shared: readonly Shared[] = [
   {
     status: 429,
     kind: 'Daily',
-    sentences: [overDay],
+    examples: [['daily_limit_reached', overDay]],
     headers: {
       ...retryAfter,
       'RateLimit-Limit': whole('Where there are too many within a day: `max_requests_per_day_hard`.'),
@@ -178,21 +209,33 @@ const shared: readonly Shared[] = [
   {
     status: 429,
     kind: 'Login',
-    sentences: [
-      'There were 10 wrong user names or passwords from this address; the next attempt is allowed in 540 seconds.',
+    examples: [
+      [
+        'login_limit_reached',
+        'There were 10 wrong user names or passwords from this address; the next attempt is allowed in 540 seconds.',
+      ],
     ],
     headers: retryAfter,
     appliesTo: takesCredentials,
   },
   {
     status: 500,
-    sentences: [
-      'The service failed to answer the request. Send it again.',
-      'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.',
+    examples: [
+      ['service_failed', 'The service failed to answer the request. Send it again.'],
+      [
+        'service_failed',
+        'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.',
+      ],
     ],
     appliesTo: toEach,
   },
 ];
+
+/** The body of a refusal. */
+interface Refused {
+  readonly error: string;
+  readonly code: ErrorCode;
+}
 
 export interface ErrorResponse {
   readonly description: string;
@@ -200,7 +243,7 @@ export interface ErrorResponse {
   readonly content: {
     readonly 'application/json': {
       readonly schema: Reference;
-      readonly examples: Readonly<Record<string, { readonly value: { readonly error: string } }>>;
+      readonly examples: Readonly<Record<string, { readonly value: Refused }>>;
     };
   };
 }
@@ -216,15 +259,20 @@ interface Refusal {
 export function refusalsOf(own: Errors, operation: Traits): readonly Refusal[] {
   return statuses.flatMap(([status, description]) => {
     const common = shared.filter((one) => one.status === status && one.appliesTo(operation));
-    const sentences = [...common.flatMap((one) => one.sentences), ...(own[status] ?? [])];
-    if (sentences.length === 0) return [];
+    const examples: readonly Example[] = [
+      ...common.flatMap<Example>((one) => one.examples),
+      ...(own[status] ?? []),
+    ];
+    if (examples.length === 0) return [];
     const headers = common.reduce<AnswerHeaders>((all, one) => ({ ...all, ...one.headers }), {});
-    const examples = sentences.map((error, index) => [`error${index + 1}`, { value: { error } }] as const);
+    const shown = examples.map(
+      ([code, error], index) => [`error${index + 1}`, { value: { error, code } }] as const,
+    );
     const response = {
       description,
       ...(Object.keys(headers).length > 0 && { headers }),
       content: {
-        'application/json': { schema: schemaOf('Error'), examples: Object.fromEntries(examples) },
+        'application/json': { schema: schemaOf('Error'), examples: Object.fromEntries(shown) },
       },
     };
     const name = `Error${status}${common.map(({ kind = '' }) => kind).join('')}`;

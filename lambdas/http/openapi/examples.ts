@@ -1,5 +1,6 @@
 /** Values that the description shows. The compiler checks them against what the service answers. */
 import { limitsOf } from '../../domain/account/account.ts';
+import { dayMs } from '../../domain/clock.ts';
 import type { Shown } from './schemas.ts';
 
 export const messageId = 'msg_01KDVDNA00M3A9X2C4D6F8GHJK';
@@ -40,6 +41,15 @@ export const message: Shown<'Message'> = {
   nextDeliveryTime: start + 90_000,
 };
 
+const { body, ...messageWithoutBody } = message;
+const listedMessage: Shown<'ListedMessage'> = { ...messageWithoutBody, state: 'CREATED' };
+
+export const messageInAnyState: Shown<'MessageInAnyState'> = {
+  ...listedMessage,
+  body,
+  callbackIds: [],
+};
+
 export const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   messageId,
   ...settings,
@@ -48,6 +58,8 @@ export const listedDeadLetter: Shown<'ListedDeadLetter'> = {
   createdAt: start,
   dlqId,
   retried: 3,
+  failedAt: start + 90_000,
+  expiresAt: start + 7 * dayMs,
   responseStatus: 503,
   responseHeader: { 'Content-Type': ['text/plain'] },
   responseBody: 'The database is away.',
@@ -60,7 +72,17 @@ export const deadLetter: Shown<'DeadLetter'> = {
 
 export const cursor = 'q1Zk0mJx7p2Yw4TnMTc2NzIyNTYwMDAwMC8vbXNnXzAxS0RWREY4MDA';
 
+export const messagePage: Shown<'MessagePage'> = { cursor, messages: [listedMessage] };
+
 export const deadLetterPage: Shown<'DeadLetterPage'> = { cursor, messages: [listedDeadLetter] };
+
+export const deadLetterCount: Shown<'DeadLetterCount'> = {
+  count: 42,
+  groups: [
+    { host: 'example.com', responseStatus: 503, count: 40, lastFailedAt: start + 60_000 },
+    { host: 'example.org', responseStatus: 0, count: 2, lastFailedAt: start },
+  ],
+};
 
 const subject = { messageId, ...settings, ...caller, createdAt: start } as const;
 
@@ -171,4 +193,20 @@ export const accountStats: Shown<'AccountStats'> = {
   total_monthly_messages: 200,
   total_monthly_bandwidth: 81_920,
   total_monthly_billing: 0.002,
+};
+
+const used = { requests: 480, messages: 512, calls: 1_310, bytes: 524_288 } as const;
+const ended = { accepted: 512, delivered: 489, failed: 6, cancelled: 3 } as const;
+const { type, region, customer_id } = account;
+
+export const ownStats: Shown<'OwnStats'> = {
+  access: 'read',
+  account: { id: accountId, customer_id, type, region },
+  limits: limitsOf({ plan: type, limits: {} }),
+  today: { ...used, ...ended },
+  days: [{ day: '2026-01-01', ...used, ...ended }],
+  hours: [{ hour: start, ...ended }],
+  month: { messages: 512, bytes: 524_288, cost: 0.005_12, budget: 20 },
+  inFlight: 4,
+  deadLetters: 6,
 };

@@ -21,6 +21,7 @@ export const tags = {
   'Workflow events': 'What runs wait for.',
   'Workflow dead letters': 'Runs that have failed.',
   'Signing keys': 'What deliveries are signed with.',
+  Statistics: 'What the account has used, and what became of its messages.',
   Accounts: 'Who may use the service, and how much.',
   Service: 'What the service says of itself.',
 } as const;
@@ -47,6 +48,8 @@ export interface Operation<Variable extends string = string> {
   /** It reads configuration headers, and the query parameters that stand for them. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
+  /** It counts what these filters select: all of it, so the parameter `count` is not among them. */
+  readonly counts?: List;
   /** Other parameters that it shares with some operations: each is described once, and referred to. */
   readonly shared?: NamedParameters;
   /** Query parameters of its own. */

@@ -14,8 +14,9 @@ import {
   known,
   longestPage,
   mostAtOnce,
+  logStateFilters,
+  messageStateFilters,
   mostIds,
-  stateFilters,
   type Field,
   type List,
 } from '../../api/filters.ts';
@@ -46,7 +47,7 @@ function valueOf({ schema, example }: ConfigurationEntry): unknown {
 /** A variable of a path. */
 export type PathVariable = Pick<Parameter, 'description' | 'schema' | 'example'>;
 /** A query parameter that one operation has. */
-export type QueryParameter = PathVariable;
+export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
 
 /** Names of URL groups and queues. */
 const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
@@ -195,7 +196,7 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
   state: {
     description:
       'The entry’s state. `IN_PROGRESS` stands for `ACTIVE`, `RETRY` and `ERROR`; `CANCELLED`, in another spelling, for `CANCELED`.',
-    schema: { type: 'string', enum: Object.keys(stateFilters) },
+    schema: { type: 'string', enum: Object.keys(logStateFilters) },
     example: 'DELIVERED',
   },
   workflowUrl: {
@@ -213,6 +214,18 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
     description: 'The state of the run’s failure function.',
     schema: { type: 'string', enum: failureFunctionStates },
     example: 'CALLBACK_FAIL',
+  },
+};
+
+/** Filters that have other values in one list than in the rest. */
+const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Field, FilterValue>>>>>> = {
+  listedMessages: {
+    state: {
+      description:
+        'The message’s state; without it, those that wait: `CREATED` and `RETRY`. `ALL` stands for all of them; `CANCELLED`, in another spelling, for `CANCELED`.',
+      schema: { type: 'string', enum: Object.keys(messageStateFilters) },
+      example: 'ALL',
+    },
   },
 };
 
@@ -268,13 +281,26 @@ export const pagingOf = (list: List): NamedParameters => ({
   },
 });
 
+/** Added to the description of an operation that counts. */
+export const counting =
+  'It goes on for five seconds and then answers with what it has counted, and with a cursor: the numbers of all answers are added up.';
+
+/** Leaves the parameter `count` out, for an operation that counts all that match. */
+export const uncounted = (parameters: NamedParameters): NamedParameters =>
+  Object.fromEntries(Object.entries(parameters).filter(([, { name }]) => name !== 'count'));
+
 /** Makes the parameters of the filters of a list or a bulk operation. */
 export function filterParameters(list: List): NamedParameters {
   const ids = idFilters[list];
   const older = Object.entries(aliases).filter(([, field]) => known[list].some((one) => one === field));
   return {
     ...Object.fromEntries(
-      known[list].map((field) => [`filter.${field}`, filterParameter(field, filterValues[field])]),
+      known[list].map((field): Named => {
+        const own = ownFilterValues[list]?.[field];
+        return own === undefined
+          ? [`filter.${field}`, filterParameter(field, filterValues[field])]
+          : [`filter.${list}.${field}`, filterParameter(field, own)];
+      }),
     ),
     ...Object.fromEntries(
       older.map(([alias, field]): Named => [

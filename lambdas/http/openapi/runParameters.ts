@@ -1,10 +1,10 @@
 /** The parameters of operations on runs of workflows: filters and paging. */
 import { longestPage, mostAtOnce, mostIds } from '../../api/filters.ts';
 import { failureFunctionStates } from '../../domain/workflow/failureStates.ts';
-import { stepStates } from '../../domain/workflow/log/shownStep.ts';
+import { stepStates } from '../../domain/workflow/log/stepStates.ts';
 import { runStates } from '../../domain/workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
-import { pagingOf, several, type NamedParameters, type Parameter } from './parameters.ts';
+import { pagingOf, several, uncounted, type NamedParameters, type Parameter } from './parameters.ts';
 
 type Filter = Pick<Parameter, 'description' | 'schema' | 'example'>;
 
@@ -142,7 +142,7 @@ export const ofLogs: NamedParameters = {
   ...pagingOf('logs'),
 };
 
-const { 'page.fromDate': fromDate, 'page.toDate': toDate } = pagingOf('logs');
+const { 'page.fromDate': fromDate, 'page.toDate': toDate, 'page.cursor': cursor } = pagingOf('logs');
 
 /** Of the runs that a request cancels. */
 export const ofCancelledRuns: NamedParameters = {
@@ -170,4 +170,10 @@ export const ofCancelledRuns: NamedParameters = {
   ...named(['host', 'path', 'label', 'flowControlKey', 'callerIp']),
   ...(fromDate && { 'page.fromDate': fromDate }),
   ...(toDate && { 'page.toDate': toDate }),
+};
+
+/** Of the runs that a request counts. */
+export const ofCountedRuns: NamedParameters = {
+  ...uncounted(ofCancelledRuns),
+  ...(cursor && { 'page.cursor': cursor }),
 };

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { changedAccountInput, newAccountInput } from '../../api/accountShapes.ts';
 import * as answers from '../../api/answers.ts';
+import * as errors from '../../api/errorAnswers.ts';
 import { idBodies } from '../../api/filters.ts';
 import {
   addedEndpoints,
@@ -9,6 +10,7 @@ import {
   longestBatch,
   queueSettings,
   removedEndpoints,
+  scheduleChange,
 } from '../../api/requests.ts';
 import * as workflows from '../../api/workflowAnswers.ts';
 import { runsToCancel, triggerItem } from '../../api/workflowRequests.ts';
@@ -16,17 +18,22 @@ import { waitShape } from '../../domain/workflow/waiting.ts';
 
 /** The JSON bodies of requests and answers, by their names in the description. */
 const shapes = {
-  Error: answers.error,
+  Error: errors.error,
   Published: answers.published,
   PublishedToEndpoint: answers.publishedToEndpoint,
   PublishAnswer: answers.publishAnswer,
   BatchItem: batchItem,
   BatchRequest: z.array(batchItem).check(z.maxLength(longestBatch)),
-  ItemError: answers.itemError,
-  BatchAnswer: answers.batchAnswer,
+  ItemError: errors.itemError,
+  BatchAnswer: errors.batchAnswer,
   Message: answers.message,
+  ListedMessage: answers.listedMessage,
+  MessagePage: answers.messagePage,
+  MessageInAnyState: answers.messageInAnyState,
+  MessageAnswer: answers.messageAnswer,
   MessageIds: idBodies.messages,
   Cancelled: answers.cancelled,
+  Counted: answers.counted,
   LogEntry: answers.logEntry,
   LogPage: answers.logPage,
   EventPage: answers.eventPage,
@@ -44,6 +51,8 @@ const shapes = {
   ListedDeadLetter: answers.listedDeadLetter,
   DeadLetter: answers.deadLetter,
   DeadLetterPage: answers.deadLetterPage,
+  DeadLetterGroup: answers.deadLetterGroup,
+  DeadLetterCount: answers.deadLetterCount,
   DlqIds: idBodies.dlq,
   Deleted: answers.deleted,
   Retried: answers.messageIdAnswer,
@@ -51,6 +60,8 @@ const shapes = {
   Schedule: answers.schedule,
   Schedules: answers.schedules,
   Scheduled: answers.scheduled,
+  ScheduleChange: scheduleChange,
+  ExplainedCron: answers.explainedCron,
   TriggerItem: triggerItem,
   TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),
   StartedRun: workflows.startedRun,
@@ -75,6 +86,7 @@ const shapes = {
   AnewRun: workflows.anewRun,
   AnewRuns: workflows.anewRuns,
   SigningKeys: answers.signingKeys,
+  OwnStats: answers.ownStats,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,
   Account: answers.account,

@@ -5,7 +5,7 @@ import type { Answer } from '../../api/answers.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
 import type { Header } from '../../domain/headers.ts';
-import { badRequest, quote } from '../../domain/httpError.ts';
+import { badField, badRequest, quote } from '../../domain/httpError.ts';
 import { settings } from '../../settings.ts';
 import { accountsOf } from '../../stores/account/accounts.ts';
 import { masterSecret } from '../../stores/account/secrets.ts';
@@ -31,9 +31,12 @@ function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
   for (const [name, value] of query) {
     const field = Object.hasOwn(pageFields, name) ? pageFields[name] : undefined;
     if (field === undefined) {
-      throw badRequest(`${quote(name)} is no parameter; allowed are ${Object.keys(pageFields).join(', ')}.`);
+      throw badRequest(
+        'field_unknown',
+        `${quote(name)} is no parameter; allowed are ${Object.keys(pageFields).join(', ')}.`,
+      );
     }
-    if (!field.isRight(value)) throw badRequest(`${name} is ${quote(value)}; allowed is ${field.allowed}.`);
+    if (!field.isRight(value)) throw badField(`${name} is ${quote(value)}; allowed is ${field.allowed}.`);
   }
   return Object.fromEntries(query);
 }

@@ -4,9 +4,9 @@ import { accountId, type AccountInput } from '../../api/accountShapes.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { isDeleted, limitsOf, newAccount, type Account } from '../../domain/account/account.ts';
-import { secretMark } from '../../domain/account/credentials.ts';
+import { givenTo, secretMark } from '../../domain/account/credentials.ts';
 import { now } from '../../domain/clock.ts';
-import { badRequest, HttpError, notFound, quote, quoteJson } from '../../domain/httpError.ts';
+import { badField, HttpError, notFound, quote, quoteJson } from '../../domain/httpError.ts';
 import { parseJson } from '../../domain/json.ts';
 import { settings } from '../../settings.ts';
 import { saveAccount } from '../../stores/account/accounts.ts';
@@ -14,6 +14,7 @@ import { masterSecret } from '../../stores/account/secrets.ts';
 import { tellRegion } from '../../transport/accountChanges.ts';
 import { logAndContinue } from '../logAndContinue.ts';
 import { retryOnConflict } from '../retryOnConflict.ts';
+import { credentialsFixed } from './signingKeys.ts';
 import { answerOf, busySentence, existingAccount, findAccount } from './replicas.ts';
 
 type AccountRecord = Answer<typeof answers.account>;
@@ -41,7 +42,7 @@ function parseNewAccount(bytes: Uint8Array): {
   const { id, ...fields } = body;
   if (id === null) return { id: undefined, input: parseAccountInput(fields, settings.regions) };
   const read = accountId.safeParse(id);
-  if (!read.success) throw badRequest(`id is ${quoteJson(id)}; allowed is a UUID.`);
+  if (!read.success) throw badField(`id is ${quoteJson(id)}; allowed is a UUID.`);
   return { id: read.data.toLowerCase(), input: parseAccountInput(fields, settings.regions) };
 }
 
@@ -61,7 +62,7 @@ export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
   // A row needs a moment from one replica to the next, so all of them are asked.
   const isTaken = givenId !== undefined && (await findAccount(givenId)) !== undefined;
   if (isTaken || !(await answerOf(account.region, saveAccount(account, undefined)))) {
-    throw new HttpError(409, `There is an account ${quote(account.id)} already.`);
+    throw new HttpError(409, 'account_exists', `There is an account ${quote(account.id)} already.`);
   }
   return recordOf(account);
 }
@@ -83,7 +84,8 @@ const change = (id: string, changed: (account: Account) => Account): Promise<Acc
 
 /** @throws HttpError 404 for an account that was deleted */
 function notDeleted(account: Account): Account {
-  if (isDeleted(account)) throw notFound(`The account ${quote(account.id)} was deleted.`);
+  if (isDeleted(account))
+    throw notFound('account_not_found', `The account ${quote(account.id)} was deleted.`);
   return account;
 }
 
@@ -134,9 +136,10 @@ export async function deleteAccount(id: string): Promise<AccountRecord> {
 /**
  * Gives an account new tokens. Its region refuses the old ones from now on.
  *
- * @throws HttpError 404 or 503
+ * @throws HttpError 403 where the token is fixed, 404 or 503
  */
 export async function rotateTokens(id: string): Promise<AccountRecord> {
+  if (givenTo(await masterSecret(), id) !== undefined) throw credentialsFixed();
   const account = await change(id, (before) => ({
     ...notDeleted(before),
     tokenGeneration: before.tokenGeneration + 1,

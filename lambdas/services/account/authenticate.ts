@@ -1,5 +1,7 @@
 import { isServed, type Account } from '../../domain/account/account.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from '../../domain/account/credentials.ts';
+import type { CodeOf } from '../../errorCodes.ts';
+import { givenCredentials } from '../../givenCredentials.ts';
 import { HttpError } from '../../domain/httpError.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import { masterSecret, renewedMasterSecret } from '../../stores/account/secrets.ts';
@@ -11,8 +13,8 @@ export interface Caller {
   readonly access: Access;
 }
 
-const unauthorized = (message: string): HttpError =>
-  new HttpError(401, message, { 'www-authenticate': 'Bearer' });
+const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
+  new HttpError(401, code, message, { 'www-authenticate': 'Bearer' });
 
 /**
  * Finds the account that sends a request, by its token. The account is read for each request, strongly consistent, so that
@@ -23,19 +25,25 @@ const unauthorized = (message: string): HttpError =>
 export async function authenticate(token: string | undefined): Promise<Caller> {
   if (token === undefined || token === '') {
     throw unauthorized(
+      'token_missing',
       'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
     );
   }
-  const parts = readToken(token);
-  if (parts === undefined) throw unauthorized('The token is malformed; use it exactly as it was issued.');
+  const parts = readToken(token, givenCredentials());
+  if (parts === undefined)
+    throw unauthorized('token_invalid', 'The token is malformed; use it exactly as it was issued.');
 
   const [account, secret] = await Promise.all([loadAccount(parts.accountId, true), masterSecret()]);
   const access = account && (await verify(account, secret, parts.password));
-  if (account === undefined || access === undefined) throw unauthorized('The token is not valid.');
+  if (account === undefined || access === undefined)
+    throw unauthorized('token_invalid', 'The token is not valid.');
   if (account.region !== settings.region) {
-    throw unauthorized(`The token belongs to the region ${account.region}; this is ${settings.region}.`);
+    throw unauthorized(
+      'wrong_region',
+      `The token belongs to the region ${account.region}; this is ${settings.region}.`,
+    );
   }
-  if (!isServed(account)) throw unauthorized('The account is not active.');
+  if (!isServed(account)) throw unauthorized('account_inactive', 'The account is not active.');
   return { account, access };
 }
 

@@ -1,25 +1,27 @@
 import { networkOf } from '../../domain/delivery/addresses.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { sameText } from '../../domain/account/credentials.ts';
+import type { CodeOf } from '../../errorCodes.ts';
 import { HttpError } from '../../domain/httpError.ts';
 import {
   managementCredentials,
   renewedManagementCredentials,
   type ManagementCredentials,
 } from '../../stores/account/secrets.ts';
-import { addFailedLogin, failedLogins, loginMemoryMs } from '../../stores/usage/usage.ts';
+import { addFailedLogin, failedLogins, loginMemoryMs } from '../../stores/usage/logins.ts';
 import { log } from '../../log.ts';
 
 /** Failures of a client within a quarter of an hour, after which it must wait for the next one. */
 const mostFailures = 10;
 
-const unauthorized = (message: string): HttpError =>
-  new HttpError(401, message, { 'www-authenticate': 'Basic realm="management", charset="UTF-8"' });
+const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
+  new HttpError(401, code, message, { 'www-authenticate': 'Basic realm="management", charset="UTF-8"' });
 
 function tooMany(time: number): HttpError {
   const waitMs = loginMemoryMs - (time % loginMemoryMs);
   return new HttpError(
     429,
+    'login_limit_reached',
     `There were ${mostFailures} wrong user names or passwords from this address; the next attempt is allowed in ${Math.ceil(waitMs / secondMs)} seconds.`,
     { 'retry-after': String(Math.ceil(waitMs / secondMs)) },
   );
@@ -58,12 +60,14 @@ export async function authenticateManager(
 ): Promise<void> {
   if (authorization === undefined) {
     throw unauthorized(
+      'credentials_missing',
       'The credentials are missing; send them as the header Authorization: Basic <base64 of username:password>.',
     );
   }
   const given = readBasic(authorization);
   if (given === undefined) {
     throw unauthorized(
+      'credentials_invalid',
       'The header Authorization is malformed; allowed is Basic <base64 of username:password>.',
     );
   }
@@ -75,5 +79,5 @@ export async function authenticateManager(
   log.warn('Wrong credentials for the management API', { client, failures });
   // Of attempts that were made at once, those beyond the limit do not learn either whether they were right.
   if (failures > mostFailures) throw tooMany(time);
-  throw unauthorized('The user name or the password is wrong.');
+  throw unauthorized('credentials_invalid', 'The user name or the password is wrong.');
 }

@@ -26,7 +26,11 @@ export async function answerOf<T>(region: string, asked: Promise<T>): Promise<T>
     return await asked;
   } catch (error) {
     log.error('A region does not answer', { region, error: error instanceof Error ? error : String(error) });
-    throw new HttpError(503, `The region ${region} does not answer; send the request again when it does.`);
+    throw new HttpError(
+      503,
+      'region_unreachable',
+      `The region ${region} does not answer; send the request again when it does.`,
+    );
   }
 }
 
@@ -72,7 +76,7 @@ export async function findAccount(id: string, otherwise?: 'stale'): Promise<Acco
     if (failure !== undefined || now() > until) {
       const [latest] = found.sort((one, other) => other.version - one.version);
       if (otherwise === 'stale' && latest !== undefined) return latest;
-      throw failure?.reason ?? new HttpError(503, busySentence(id));
+      throw failure?.reason ?? new HttpError(503, 'busy', busySentence(id));
     }
     await setTimeout(pauseMs);
   }
@@ -87,6 +91,6 @@ export async function findAccount(id: string, otherwise?: 'stale'): Promise<Acco
 export async function existingAccount(id: string, otherwise?: 'stale'): Promise<Account> {
   const isId = accountId.safeParse(id).success;
   const account = isId ? await findAccount(id.toLowerCase(), otherwise) : undefined;
-  if (account === undefined) throw notFound(`There is no account ${quote(id)}.`);
+  if (account === undefined) throw notFound('account_not_found', `There is no account ${quote(id)}.`);
   return account;
 }

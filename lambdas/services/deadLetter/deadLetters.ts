@@ -17,12 +17,21 @@ import {
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage } from '../../stores/message/history.ts';
 import { isNewer, shardsOf } from '../../stores/shards.ts';
-import { listBudgetMs } from '../log/logs.ts';
-import { idRows, loadedRows, merged, onEach, pageOf, rangeOf, show } from '../pages.ts';
+import {
+  countEach,
+  idRows,
+  listBudgetMs,
+  loadedRows,
+  merged,
+  onEach,
+  pageOf,
+  rangeOf,
+  show,
+} from '../pages.ts';
 import { removeDeadLetters } from './size.ts';
 
 export const noSuchDeadLetter = (dlqId: string): Error =>
-  notFound(`There is no dead letter ${quote(dlqId)}.`);
+  notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);
 
 /**
  * Makes the record of a dead letter as lists show it: without the message's body.
@@ -30,13 +39,15 @@ export const noSuchDeadLetter = (dlqId: string): Error =>
  * @param responseBody as much of the last answer's body as was read
  */
 const deadLetterRecord = (
-  { dlqId, message, responseStatus, responseHeaders, error, retried }: DeadLetter,
+  { dlqId, message, responseStatus, responseHeaders, error, retried, failedAt, expiresAt }: DeadLetter,
   responseBody: Uint8Array = new Uint8Array(),
   bodies: ShownAs = 'text',
 ): Answer<typeof answers.listedDeadLetter> => ({
   ...messageRecord(message),
   dlqId,
   retried,
+  failedAt,
+  expiresAt,
   ...responseRecord({ status: responseStatus, headers: responseHeaders, body: responseBody, error }, bodies),
 });
 
@@ -175,4 +186,34 @@ export async function deleteDeadLetters(
     deleted += (await removeDeadLetters(account.id, some, 'deleted')).size;
   });
   return { deleted, cursor };
+}
+
+/** The most groups of a count. */
+const mostGroups = 100;
+
+type Group = Answer<typeof answers.deadLetterGroup>;
+
+const byCount = (one: Group, other: Group): number =>
+  other.count - one.count || other.lastFailedAt - one.lastFailedAt;
+
+/** Counts the dead letters that a bulk operation with a filter would take, by their hosts and statuses as well. */
+export async function countDeadLetters(
+  account: Account,
+  filter: Filter,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is DeadLetter = isOfMessage,
+): Promise<Answer<typeof answers.deadLetterCount>> {
+  const { scope, rows, selected } = await selection(account, filter, isWanted);
+  const groups = new Map<string, Group>();
+  const counted = await countEach(scope, rows, selected, ({ message, responseStatus, failedAt }) => {
+    const { host } = new URL(message.url);
+    const key = `${responseStatus} ${host}`;
+    const { count = 0, lastFailedAt = 0 } = groups.get(key) ?? {};
+    groups.set(key, {
+      host,
+      responseStatus,
+      count: count + 1,
+      lastFailedAt: Math.max(lastFailedAt, failedAt),
+    });
+  });
+  return { ...counted, groups: [...groups.values()].sort(byCount).slice(0, mostGroups) };
 }

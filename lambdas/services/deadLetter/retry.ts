@@ -4,18 +4,18 @@ import type { Answer } from '../../api/answers.ts';
 import type { CanonicalRequest } from '../../api/dialect.ts';
 import type { Filter } from '../../api/filters.ts';
 import { parseOverrides, type PublishOptions } from '../../api/publishOptions.ts';
-import { limitsOf, type Account } from '../../domain/account/account.ts';
+import type { Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
 import { HttpError, quote } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
 import { eachOf, weighedChunksOf } from '../../domain/lists.ts';
-import { expiryOf } from '../../domain/message/message.ts';
 import { claimRetry, loadDeadLetter, type DeadLetter } from '../../stores/deadLetter/deadLetters.ts';
 import { loadBody, mostBytesOf, type StoredBody } from '../../stores/message/bodies.ts';
 import { loadStoredBody } from '../../stores/message/history.ts';
 import { destinationRules } from '../delivery/destinations.ts';
 import { acceptEach, type Draft } from '../message/accept.ts';
 import { bulkAtOnce } from '../message/messages.ts';
+import { renewed } from '../message/renewed.ts';
 import { onEach } from '../pages.ts';
 import { withAdmission, type Admission } from '../usage/admission.ts';
 import { isOfMessage, mostOf, noSuchDeadLetter, selection } from './deadLetters.ts';
@@ -56,7 +56,11 @@ export async function retryDeadLetter(
   if (outcome instanceof HttpError) throw outcome;
   if (outcome === 'gone') throw noSuchDeadLetter(dlqId);
   if (outcome === 'failed') {
-    throw new HttpError(503, `The dead letter ${quote(dlqId)} could not be sent again; it is still there.`);
+    throw new HttpError(
+      503,
+      'not_stored',
+      `The dead letter ${quote(dlqId)} could not be sent again; it is still there.`,
+    );
   }
   return outcome;
 }
@@ -79,8 +83,8 @@ export async function retryDeadLetters(
       else if (typeof outcome === 'object') responses.push(outcome);
     }
     if (refusal === undefined) return;
-    const sentence = `${refusal.message} Sent again before that: ${responses.length} dead letters.`;
-    throw new HttpError(refusal.status, sentence, refusal.headers);
+    refusal.message += ` Sent again before that: ${responses.length} dead letters.`;
+    throw refusal;
   });
   return { cursor, responses };
 }
@@ -219,12 +223,9 @@ async function sendClaimed(
   const drafts: (Draft & { readonly deadLetter: DeadLetter })[] = [];
   await eachOf(claimed, bulkAtOnce, async ({ deadLetter, body, retryId }) => {
     const { message } = deadLetter;
-    const createdAt = now();
-    const renewed = { ...message, createdAt, notBefore: createdAt, ...overrides, messageId: retryId };
-    const expiresAt = expiryOf(renewed, limitsOf(account).max_dlq_retention_time_milis);
     drafts.push({
       deadLetter,
-      message: { ...renewed, expiresAt },
+      message: renewed(account, message, overrides, retryId),
       body: await loadBody(message.messageId, body),
     });
   });

@@ -1,7 +1,6 @@
 import { limitsOf } from '../../domain/account/account.ts';
 import { callbackBody } from '../../domain/delivery/callback.ts';
-import { derivedId } from '../../domain/ids.ts';
-import { expiryOf, isFinal, type CallbackSettings, type Message } from '../../domain/message/message.ts';
+import { expiryOf, type CallbackSettings, type Message } from '../../domain/message/message.ts';
 import { noRedaction, type Redaction } from '../../domain/message/redaction.ts';
 import { attemptWork } from '../../domain/work/work.ts';
 import { callResultBody } from '../../domain/workflow/callResult.ts';
@@ -9,43 +8,22 @@ import { storeBody } from '../../stores/message/bodies.ts';
 import { putMessage } from '../../stores/message/messages.ts';
 import { sendWork } from '../../transport/work.ts';
 import { queueSlotOf } from '../lane/queueSlot.ts';
+import { callbacksOf, dlqIdOf } from './consequenceIds.ts';
 import type { Continuation, MadeAttempt, RecordedAttempt } from './continuation.ts';
-import { dlqIdOf } from './deadLetter.ts';
-import { dueTimeOf } from './history.ts';
 
 /** A callback that an attempt gives rise to. */
 interface Callback {
   readonly settings: CallbackSettings;
-  /** Derived from the attempt, so that the callback is one message however often the attempt is repeated. */
   readonly messageId: string;
   readonly dlqId: string | undefined;
 }
 
-/**
- * Each attempt is told to the callback, the last one that failed to the failure callback too. Of a call that a workflow's step
- * makes, only the last one is told.
- */
-function callbacksOf({ history, attempt }: RecordedAttempt): readonly Callback[] {
-  const { message } = history;
-  if (attempt.state === 'CANCELED') return [];
-  // The endpoint that made a call waits for the end of it.
-  if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
-  const idFor = (kind: string): string =>
-    derivedId('msg', dueTimeOf(history, attempt.number), `${message.messageId}/${attempt.number}/${kind}`);
-  const callbacks: Callback[] = [];
-  if (message.callback !== undefined) {
-    callbacks.push({ settings: message.callback, messageId: idFor('callback'), dlqId: undefined });
-  }
-  if (message.failureCallback !== undefined && attempt.state === 'FAILED') {
-    const dlqId = dlqIdOf(history, attempt.number);
-    callbacks.push({ settings: message.failureCallback, messageId: idFor('failure-callback'), dlqId });
-  }
-  return callbacks;
-}
-
-/** The ids of the callbacks that an attempt gives rise to. */
-export const callbackIdsOf = (recorded: RecordedAttempt): readonly string[] =>
-  callbacksOf(recorded).map(({ messageId }) => messageId);
+const ownCallbacksOf = ({ history, attempt }: RecordedAttempt): readonly Callback[] =>
+  callbacksOf({ history, attempt }).flatMap(({ kind, messageId }) => {
+    const settings = history.message[kind];
+    const dlqId = kind === 'failureCallback' ? dlqIdOf(history, attempt.number) : undefined;
+    return settings === undefined ? [] : [{ settings, messageId, dlqId }];
+  });
 
 async function storeCallback({ settings, messageId, dlqId }: Callback, made: MadeAttempt): Promise<void> {
   const { message } = made.history;
@@ -79,12 +57,12 @@ function redactionOf(settings: CallbackSettings, { redaction }: Message): Redact
 
 /** Tells callback URLs the outcome: each callback is a message of its own. */
 export const callbacks: Continuation = {
-  store: (made) => callbacksOf(made).map((callback) => () => storeCallback(callback, made)),
+  store: (made) => ownCallbacksOf(made).map((callback) => () => storeCallback(callback, made)),
   release: async (recorded) => {
     const { message } = recorded.history;
     const { accountId } = message;
     await Promise.all(
-      callbacksOf(recorded).map(({ settings, messageId }) =>
+      ownCallbacksOf(recorded).map(({ settings, messageId }) =>
         sendWork(
           { ...attemptWork({ ...settings, messageId, accountId }, 0), slotOf: queueSlotOf(message) },
           recorded.attempt.recordedAt + settings.delayMs,

@@ -1,16 +1,10 @@
 import { listedResponseBytes } from '../../api/records.ts';
 import { limitsOf } from '../../domain/account/account.ts';
 import { beginningOf } from '../../domain/bytes.ts';
-import { derivedId } from '../../domain/ids.ts';
 import { putDeadLetter, type DeadRun } from '../../stores/deadLetter/deadLetters.ts';
-import type { MessageHistory } from '../../stores/message/history.ts';
 import { keepToSize } from '../deadLetter/size.ts';
+import { dlqIdOf } from './consequenceIds.ts';
 import type { Continuation, RecordedAttempt } from './continuation.ts';
-import { dueTimeOf } from './history.ts';
-
-/** The id of the dead letter that an attempt would leave, the same each time. */
-export const dlqIdOf = (history: MessageHistory, attempt: number): string =>
-  derivedId('dlq', dueTimeOf(history, attempt), `${history.message.messageId}/${attempt}`);
 
 /** Puts a message whose last attempt failed into the dead letter queue, unless it is there. A run of a workflow has one as a whole. */
 export const deadLetter: Continuation = {

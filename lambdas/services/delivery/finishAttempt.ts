@@ -8,7 +8,7 @@ import { isEnded, type MessageHistory } from '../../stores/message/history.ts';
 import { recordAttempt } from '../../stores/message/messages.ts';
 import { countFollowing } from '../usage/counter.ts';
 import type { Store } from './continuation.ts';
-import { callbackIdsOf } from './callbacks.ts';
+import { callbackIdsOf } from './consequenceIds.ts';
 import { continueFrom, messagesToStore } from './continuations.ts';
 
 /** A message with all that its attempt needs. */
@@ -68,7 +68,7 @@ export async function finishAttempt(
   if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
   await Promise.all([
     continueFrom({ history, account, attempt }),
-    countFollowing(account, callbackIdsOf({ history, account, attempt }).length),
+    countFollowing(account, callbackIdsOf({ history, attempt }).length),
     release?.(),
   ]);
 }

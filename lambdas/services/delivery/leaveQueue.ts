@@ -3,7 +3,7 @@ import { keepFor, leave } from '../../domain/lane/leaving.ts';
 import { lanes } from '../lane/ourLanes.ts';
 import { queueLane } from '../lane/passage.ts';
 import { leaveAsCallback, queueSlotOf } from '../lane/queueSlot.ts';
-import { callbackIdsOf } from './callbacks.ts';
+import { callbackIdsOf } from './consequenceIds.ts';
 import type { Continuation } from './continuation.ts';
 
 /**

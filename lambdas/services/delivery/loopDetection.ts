@@ -25,14 +25,14 @@ import { log } from '../../log.ts';
 const noteIntervalMs = minuteMs;
 let triedAt = -Infinity;
 
-/** API Gateway listens at this port only. */
+/** API Gateway and function URLs listen at this port only. */
 const httpsPort = 443;
 
 /**
  * Notes a host by which an API was called, unless it is known. It holds up its request for a second at most, and never fails
  * it. A delivery of this deployment is a call like any other.
  *
- * @param host as API Gateway names it: the generated host or a custom domain, because no other leads to an API
+ * @param host as AWS names it: the generated host or a custom domain, because no other leads to an API
  */
 export async function learnHost(api: ApiName, host: string): Promise<void> {
   const name = plainName(host);
@@ -61,6 +61,7 @@ export async function refuseOwnDelivery({ config }: CanonicalRequest, rawPath: s
   const [mark] = config.get(loopMarkHeader) ?? [];
   if (mark === undefined || !isOwnDelivery(await masterSecret(), rawPath, mark)) return;
   throw forbidden(
+    'delivery_loop',
     'The request is a delivery of this service to itself; messages to it would go in circles. The destination must be another.',
   );
 }

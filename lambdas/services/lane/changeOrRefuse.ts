@@ -23,6 +23,6 @@ export async function changeOrRefuse(key: LaneKey, to: (lane: Lane, now: number)
     if (refusal !== undefined) throw refusal;
   } catch (error) {
     if (!(error instanceof LaneBusy)) throw error;
-    throw new HttpError(503, 'It is being changed by many at once; send the change again.');
+    throw new HttpError(503, 'busy', 'It is being changed by many at once; send the change again.');
   }
 }

@@ -4,7 +4,7 @@ import type { Answer } from '../../api/answers.ts';
 import { limitsOf, type Account } from '../../domain/account/account.ts';
 import { longestFlowControlKey } from '../../domain/bounds.ts';
 import { now, secondMs } from '../../domain/clock.ts';
-import { badRequest, notFound, overLimit, quote, type HttpError } from '../../domain/httpError.ts';
+import { badField, notFound, overLimit, quote, type HttpError } from '../../domain/httpError.ts';
 import { defaultPeriod, parseCount, parsePeriod } from '../../domain/lane/flowControl.ts';
 import { isThere, slotsInUse, waitingIn, type Lane, type LaneKey } from '../../domain/lane/lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from '../../domain/lane/pins.ts';
@@ -38,7 +38,8 @@ function flowControlRecord(lane: Lane, time: number): Shown {
   };
 }
 
-const noSuchKey = (key: string): HttpError => notFound(`There is no flow-control key ${quote(key)}.`);
+const noSuchKey = (key: string): HttpError =>
+  notFound('flow_control_key_not_found', `There is no flow-control key ${quote(key)}.`);
 
 /**
  * Lists the keys of an account by name.
@@ -131,6 +132,7 @@ export async function pinFlowControl(account: Account, key: string, request: Pin
   const { max_parallelism: most } = limitsOf(account);
   if (pins.parallelism !== undefined && pins.parallelism > most) {
     throw overLimit(
+      'parallelism_over_limit',
       `parallelism is ${pins.parallelism}, but the account's limit max_parallelism is ${most}.`,
     );
   }
@@ -140,13 +142,13 @@ export async function pinFlowControl(account: Account, key: string, request: Pin
 /** @throws HttpError 400 */
 function parsePins({ parallelism, rate, period }: PinRequest): Pins {
   if (parallelism === undefined && rate === undefined) {
-    throw badRequest(
+    throw badField(
       'parallelism and rate are missing; allowed is at least one of them, and a period with the rate.',
     );
   }
   const first = parallelism === undefined ? {} : { parallelism: parseCount('parallelism', parallelism) };
   if (rate === undefined) {
-    if (period !== undefined) throw badRequest('period is given without rate; allowed is a period with it.');
+    if (period !== undefined) throw badField('period is given without rate; allowed is a period with it.');
     return first;
   }
   const seconds = period === undefined ? defaultPeriod : parsePeriod('period', period);
@@ -164,7 +166,7 @@ export async function unpinFlowControl(
   { parallelism, rate }: Pick<PinRequest, 'parallelism' | 'rate'>,
 ): Promise<void> {
   if (parallelism === undefined && rate === undefined) {
-    throw badRequest('parallelism and rate are missing; allowed is true for what is to be unpinned.');
+    throw badField('parallelism and rate are missing; allowed is true for what is to be unpinned.');
   }
   const pins = { parallelism: isTrue('parallelism', parallelism), rate: isTrue('rate', rate) };
   await changeKey(account, key, (lane) => unpinned(lane, pins));
@@ -173,7 +175,7 @@ export async function unpinFlowControl(
 /** @throws HttpError 400 */
 function isTrue(field: string, text = 'false'): boolean {
   if (text !== 'true' && text !== 'false') {
-    throw badRequest(`${field} is ${quote(text)}; allowed are true and false.`);
+    throw badField(`${field} is ${quote(text)}; allowed are true and false.`);
   }
   return text === 'true';
 }

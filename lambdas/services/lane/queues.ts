@@ -24,11 +24,13 @@ const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
   lag: waitingIn(lane) + inFlightIn(lane),
 });
 
-const noSuchQueue = (name: string): HttpError => notFound(`There is no queue ${quote(name)}.`);
+const noSuchQueue = (name: string): HttpError =>
+  notFound('queue_not_found', `There is no queue ${quote(name)}.`);
 
 /** @param queues how many the account has */
 const tooManyQueues = (account: Account, queues: number): HttpError =>
   overLimit(
+    'queue_limit_reached',
     `The queue would be number ${queues + 1}, but the account's limit max_queues is ${limitsOf(account).max_queues}.`,
   );
 
@@ -115,6 +117,7 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<void
   const limits = limitsOf(account);
   if (parallelism !== undefined && parallelism > limits.max_parallelism) {
     throw overLimit(
+      'parallelism_over_limit',
       `parallelism is ${parallelism}, but the account's limit max_parallelism is ${limits.max_parallelism}.`,
     );
   }

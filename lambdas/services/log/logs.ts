@@ -4,15 +4,13 @@ import type { Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { largestAnswer } from '../../api/answerSize.ts';
-import { longestPage, matches, type Filter, type LogState } from '../../api/filters.ts';
+import { longestPage, matches, type Filter } from '../../api/filters.ts';
+import type { LogState } from '../../domain/log/logStates.ts';
 import { settingsRecord } from '../../api/records.ts';
 import { listMessages, loadMessages, type LoggedMessage } from '../../stores/message/list.ts';
 import { listHistory, listLog, type LogRow } from '../../stores/message/log.ts';
 import { isNewer, shardsOf } from '../../stores/shards.ts';
-import { merged, pageOf, rangeOf, show } from '../pages.ts';
-
-/** A list is searched for so long where few entries match. */
-export const listBudgetMs = 5_000;
+import { listBudgetMs, merged, pageOf, rangeOf, show } from '../pages.ts';
 
 type Source = LogRow | LoggedMessage;
 

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type * as answers from '../../api/answers.ts';
+import type { batchAnswer } from '../../api/errorAnswers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { jsonBytes, largestAnswer } from '../../api/answerSize.ts';
 import { canonicalize } from '../../api/dialect.ts';
@@ -8,7 +8,7 @@ import type { Account } from '../../domain/account/account.ts';
 import type { Config } from '../../domain/config.ts';
 import { readHeaders, type Header } from '../../domain/headers.ts';
 import { badRequest, HttpError } from '../../domain/httpError.ts';
-import { parseJson, problemOf } from '../../domain/json.ts';
+import { codeOf, parseJson, problemOf } from '../../domain/json.ts';
 import { eachOf } from '../../domain/lists.ts';
 import { parseName } from '../../domain/names.ts';
 import type { UrlGroup } from '../../domain/urlGroup/urlGroup.ts';
@@ -34,10 +34,7 @@ export interface BatchRequest {
  * @throws HttpError 400 when the body is no list of at most 1,000 items, when they make more messages, or when the answer
  * would be too large; nothing is accepted then
  */
-export async function batch(
-  account: Account,
-  request: BatchRequest,
-): Promise<Answer<typeof answers.batchAnswer>> {
+export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
   const read = await readOrRefuse(account, request);
   if (read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item))) {
     return publishWorkflow(account, read.map(orThrowRefused));
@@ -46,7 +43,9 @@ export async function batch(
   refuseTooLarge(prepared);
   const outcomes = await publishAll(account, prepared);
   return outcomes.map((outcome) =>
-    outcome instanceof HttpError ? { error: outcome.message, status: outcome.status } : outcome.body,
+    outcome instanceof HttpError
+      ? { error: outcome.message, code: outcome.code, status: outcome.status }
+      : outcome.body,
   );
 }
 
@@ -57,9 +56,10 @@ export async function batch(
  */
 export function readItems(request: BatchRequest): readonly (PublishRequest | HttpError)[] {
   const items = parseJson('The body', request.body);
-  if (!Array.isArray(items)) throw badRequest('The body is not a list; allowed is a JSON array of messages.');
+  if (!Array.isArray(items))
+    throw badRequest('body_invalid', 'The body is not a list; allowed is a JSON array of messages.');
   if (items.length > longestBatch) {
-    throw badRequest(`The body has ${items.length} messages; allowed are ${longestBatch}.`);
+    throw badRequest('too_many_items', `The body has ${items.length} messages; allowed are ${longestBatch}.`);
   }
   return items.map((one: unknown, index) => readItem(request, one, index));
 }
@@ -68,7 +68,7 @@ function readItem(request: BatchRequest, value: unknown, index: number): Publish
   const read = batchItem.safeParse(value);
   if (!read.success) {
     const problem = problemOf(read.error, 'The item', ['item', index]);
-    return badRequest(`${problem}; allowed is {destination, body?, headers?, queue?}.`);
+    return badRequest(codeOf(read.error), `${problem}; allowed is {destination, body?, headers?, queue?}.`);
   }
   const { destination, body = '', headers = [], queue } = read.data;
   try {
@@ -163,8 +163,8 @@ async function prepareEach(
 const mostMessages = 5_000;
 /** Bytes of a message's id and the JSON around it in an answer. */
 const verdictBytes = 120;
-/** Bytes of the longest refusal that publishing makes. */
-const refusalBytes = 500;
+/** Bytes of the longest refusal that publishing makes, with its code. */
+const refusalBytes = 550;
 
 /** @throws HttpError 400 when a batch makes too many messages, or may have too large an answer */
 function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
@@ -176,11 +176,13 @@ function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
   }
   if (messages > mostMessages) {
     throw badRequest(
+      'too_many_items',
       `The batch makes ${messages} messages, groups counted out; allowed are ${mostMessages}.`,
     );
   }
   if (bytes > largestAnswer) {
     throw badRequest(
+      'too_many_items',
       `The answer to the batch would have up to ${bytes} bytes, with the URL of each endpoint; allowed are ${largestAnswer}. Send it in several.`,
     );
   }

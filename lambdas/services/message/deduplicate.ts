@@ -65,6 +65,7 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Verd
 const heldUp = (): HttpError =>
   new HttpError(
     503,
+    'busy',
     `The same message is being published by other requests, which have not ended within ${longestWaitMs / secondMs} s; it was not accepted here, send it again.`,
   );
 

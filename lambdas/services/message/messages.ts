@@ -9,19 +9,21 @@ import { badRequest, notFound, quote } from '../../domain/httpError.ts';
 import { eachOf } from '../../domain/lists.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import type { Message } from '../../domain/message/message.ts';
-import { bodyRecord, messageRecord } from '../../api/records.ts';
+import { bodyRecord, messageRecord, standingRecord } from '../../api/records.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
 import { listMessages, type ListedMessage } from '../../stores/message/list.ts';
 import { endMessage } from '../../stores/message/messages.ts';
 import type { LastAttempt } from '../../stores/message/rows.ts';
-import { isNewer, shardsOf } from '../../stores/shards.ts';
+import { isNewer, shardsOf, type Ordered, type Range } from '../../stores/shards.ts';
 import { isFarFrom, withdrawFar } from '../../transport/work.ts';
+import { callbackIdsOf, dlqIdOf } from '../delivery/consequenceIds.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
-import { idRows, merged, onEach, placeAt, rangeOf } from '../pages.ts';
+import { countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../pages.ts';
+import { loadAccepted, loadKeptBody } from './kept.ts';
 
 const noSuchMessage = (messageId: string): Error =>
-  notFound(`There is no message ${quote(messageId)} that waits for its delivery.`);
+  notFound('message_not_found', `There is no message ${quote(messageId)} that waits for its delivery.`);
 
 async function loadWaiting(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
@@ -46,6 +48,30 @@ export async function getMessage(
 }
 
 /**
+ * Reads a message whether it waits or has ended, with its body as long as that is kept.
+ *
+ * @throws HttpError 404 for one that is not there
+ */
+export async function getMessageInAnyState(
+  account: Account,
+  messageId: string,
+): Promise<Answer<typeof answers.messageInAnyState>> {
+  const history = await loadAccepted(account, messageId);
+  const { message, attempts } = history;
+  const last = attempts.at(-1);
+  const body = await loadKeptBody(history);
+  return fitting((bodies) => ({
+    ...messageRecord(message),
+    ...(body && bodyRecord(body, message.redaction, bodies)),
+    ...standingRecord(history),
+    callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
+    // The dead letter of a run is not that of a message.
+    dlqId:
+      last?.state === 'FAILED' && message.workflow === undefined ? dlqIdOf(history, last.number) : undefined,
+  }));
+}
+
+/**
  * Withdraws a message: no attempt starts after this. One that is in flight may still arrive.
  *
  * @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled; 400 for one of a workflow's run, which
@@ -55,6 +81,7 @@ export async function cancelMessage(account: Account, messageId: string): Promis
   const { message, attempts } = await loadWaiting(account, messageId);
   if (message.workflow !== undefined) {
     throw badRequest(
+      'message_of_run',
       `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; cancel the run.`,
     );
   }
@@ -81,6 +108,50 @@ export async function withdraw(message: Message, last: LastAttempt | undefined):
 /** Entries that a bulk operation works on at once. */
 export const bulkAtOnce = 10;
 
+/** A message as far as it must be known to be withdrawn. */
+type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'end'>;
+
+/** A row among which messages to withdraw are; one whose id is that of no message has none. */
+interface Candidate extends Ordered {
+  readonly found: Withdrawable | undefined;
+}
+
+async function* listed(account: Account, range: Range): AsyncGenerator<Candidate> {
+  const shards = shardsOf(account.id).map((shard) => listMessages(shard, range));
+  for await (const found of merged(shards, isNewer)) yield { id: found.id, time: found.time, found };
+}
+
+/**
+ * Begins to read the messages that a bulk cancellation cancels.
+ *
+ * @returns the rows among which they are, newest first or in the order of the filter's ids; and `selected`, which gives a
+ * row's message, or undefined where it is not to be cancelled
+ */
+async function selection(account: Account, filter: Filter) {
+  const scope = `${account.id}/messages`;
+  const range = await rangeOf(scope, filter);
+  const rows: AsyncIterable<Candidate> =
+    filter.ids === undefined
+      ? listed(account, range)
+      : loadedRows(idRows(filter.ids, range.behind), bulkAtOnce, async (row) => ({
+          ...row,
+          found: await loadMessage({ accountId: account.id, messageId: row.id }),
+        }));
+  const selected = ({ found }: Candidate): Withdrawable | undefined =>
+    found !== undefined &&
+    !isOver(found) &&
+    // Those of runs are cancelled with their run.
+    found.message.workflow === undefined &&
+    (filter.ids !== undefined || matches(filter, filterable(found.message)))
+      ? found
+      : undefined;
+  return { scope, rows, selected };
+}
+
+/** The most messages that are cancelled. The published clients send a count of 100, the length of a page, where they mean all. */
+const mostOf = ({ ids, count }: Filter): number =>
+  ids !== undefined || count === undefined || count === longestPage ? Infinity : count;
+
 /**
  * Withdraws messages by their ids, or all that match a filter. Safe to repeat.
  *
@@ -90,45 +161,22 @@ export async function cancelMessages(
   account: Account,
   filter: Filter,
 ): Promise<Answer<typeof answers.cancelled>> {
-  const scope = `${account.id}/messages`;
+  const { scope, rows, selected } = await selection(account, filter);
   let cancelled = 0;
-  if (filter.ids !== undefined) {
-    const ids = idRows(filter.ids, await placeAt(scope, filter.cursor));
-    const limits = { count: Infinity, atOnce: bulkAtOnce };
-    const cursor = await onEach(
-      scope,
-      ids,
-      limits,
-      ({ id }) => id,
-      (some) =>
-        eachOf(some, bulkAtOnce, async (messageId) => {
-          const history = await loadMessage({ accountId: account.id, messageId });
-          if (history === undefined || isOver(history) || history.message.workflow !== undefined) return;
-          if (await withdraw(history.message, history.attempts.at(-1))) cancelled += 1;
-        }),
-    );
-    return { cancelled, cursor };
-  }
-
-  const range = await rangeOf(scope, filter);
-  const rows = merged(
-    shardsOf(account.id).map((shard) => listMessages(shard, range)),
-    isNewer,
-  );
-  // Those of runs are cancelled with their run.
-  const isWanted = ({ isOver: hasEnded, message }: ListedMessage): boolean =>
-    !hasEnded && message.workflow === undefined;
-  // The published clients send a count of 100, the length of a page, where they mean all.
-  const count = filter.count === undefined || filter.count === longestPage ? Infinity : filter.count;
-  const cursor = await onEach(
-    scope,
-    rows,
-    { count, atOnce: bulkAtOnce },
-    (row) => (isWanted(row) && matches(filter, filterable(row.message)) ? row : undefined),
-    (some) =>
-      eachOf(some, bulkAtOnce, async ({ message, last }) => {
-        if (await withdraw(message, last)) cancelled += 1;
-      }),
+  const limits = { count: mostOf(filter), atOnce: bulkAtOnce };
+  const cursor = await onEach(scope, rows, limits, selected, (some) =>
+    eachOf(some, bulkAtOnce, async ({ message, attempts }) => {
+      if (await withdraw(message, attempts.at(-1))) cancelled += 1;
+    }),
   );
   return { cancelled, cursor };
+}
+
+/** Counts the messages that a bulk cancellation would cancel. */
+export async function countMessages(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.counted>> {
+  const { scope, rows, selected } = await selection(account, filter);
+  return countEach(scope, rows, selected);
 }

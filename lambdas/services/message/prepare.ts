@@ -5,13 +5,14 @@ import { limitsOf, type Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
 import { configOverDefaults } from '../../domain/config.ts';
 import {
+  badDestination,
   parseDestination,
   parseUrl,
   refuseUnsafe,
   type DestinationRules,
 } from '../../domain/delivery/destination.ts';
 import type { Header } from '../../domain/headers.ts';
-import { badRequest, notFound } from '../../domain/httpError.ts';
+import { notFound } from '../../domain/httpError.ts';
 import { derivedId, newId } from '../../domain/ids.ts';
 import { checkBodySize } from '../../domain/message/bodySize.ts';
 import type { Deduplication } from '../../domain/message/deduplication.ts';
@@ -87,7 +88,7 @@ export async function prepare(
   const destination = parseDestination(request.destination);
   const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
   if (destination.kind === 'group' && group === undefined) {
-    throw notFound(`There is no URL group ${JSON.stringify(destination.name)}.`);
+    throw notFound('url_group_not_found', `There is no URL group ${JSON.stringify(destination.name)}.`);
   }
   const endpoints: readonly Endpoint[] =
     destination.kind === 'url' ? [{ url: destination.url }] : (group?.endpoints ?? []);
@@ -133,7 +134,7 @@ export function urlOf(
 ): string {
   const url = parseUrl('The destination', withQuery(endpoint.url, query));
   if (url.length > longestUrl) {
-    throw badRequest(`The destination has ${url.length} characters; allowed are ${longestUrl}.`);
+    throw badDestination(`The destination has ${url.length} characters; allowed are ${longestUrl}.`);
   }
   refuseUnsafe('The destination', url, rules);
   return url;

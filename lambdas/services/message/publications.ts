@@ -194,4 +194,4 @@ export function answerOf({ drafts, isGroup }: Prepared, verdicts: readonly Verdi
 }
 
 export const notStored = (): HttpError =>
-  new HttpError(503, 'The message could not be stored, and was not accepted; send it again.');
+  new HttpError(503, 'not_stored', 'The message could not be stored, and was not accepted; send it again.');

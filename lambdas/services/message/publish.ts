@@ -29,7 +29,7 @@ export async function publish(account: Account, request: PublishRequest): Promis
 }
 
 /** Publishes the one message of a request that no other can be a duplicate of: in one round trip to AWS. */
-async function publishOne(account: Account, prepared: Prepared, draft: Draft): Promise<PublishAnswer> {
+export async function publishOne(account: Account, prepared: Prepared, draft: Draft): Promise<PublishAnswer> {
   await withAdmission(account, 1, async ({ admit }) => {
     const refusal = admit(1);
     if (refusal !== undefined) throw refusal;

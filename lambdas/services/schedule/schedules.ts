@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
-import { ConfigReader } from '../../api/dialect.ts';
+import { canonicalize, ConfigReader } from '../../api/dialect.ts';
 import { configWithKnownCredentials, parsePublishOptions } from '../../api/publishOptions.ts';
+import { scheduleChange } from '../../api/requests.ts';
 import { formatScheduleSettings, scheduleSettings } from '../../api/scheduleSettings.ts';
 import { limitsOf, type Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
+import { configOverDefaults } from '../../domain/config.ts';
 import { parseDestination } from '../../domain/delivery/destination.ts';
-import { withKnownCredentials } from '../../domain/delivery/urlCredentials.ts';
-import type { Header } from '../../domain/headers.ts';
-import { badRequest, overLimit, quote } from '../../domain/httpError.ts';
+import { shownUrl, withKnownCredentials } from '../../domain/delivery/urlCredentials.ts';
+import { readHeaders, type Header } from '../../domain/headers.ts';
+import { badField, overLimit } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
+import { parseShape } from '../../domain/json.ts';
 import { passedOn } from '../../domain/message/forwarding.ts';
 import { parseName } from '../../domain/names.ts';
 import { parseCron, type Cron } from '../../domain/schedule/cron.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
+import { settings } from '../../settings.ts';
 import { storeBody } from '../../stores/message/bodies.ts';
 import {
   deleteSchedule as deleteStored,
@@ -29,17 +33,15 @@ import { ensureQueue } from '../lane/queues.ts';
 import { prepare, withQuery, type PublishRequest } from '../message/prepare.ts';
 import { retryOnConflict } from '../retryOnConflict.ts';
 import { startFiring, stopFiring } from './firing.ts';
-import { noSuchSchedule } from './shownSchedules.ts';
+import { bodyOf, changedByMany, noSuchSchedule } from './wholeSchedule.ts';
 
 /** A request for a schedule: a publish that says when, with a cron expression. */
-export type ScheduleRequest = PublishRequest;
+export type ScheduleRequest = Omit<PublishRequest, 'queueName' | 'fire'>;
 
 function readCron(reader: ConfigReader): Cron {
   const cron = reader.read('cron', parseCron);
   if (cron === undefined) {
-    throw badRequest(
-      `${reader.field('cron')} is missing; allowed is a cron expression such as "*/5 * * * *".`,
-    );
+    throw badField(`${reader.field('cron')} is missing; allowed is a cron expression such as "*/5 * * * *".`);
   }
   return cron;
 }
@@ -50,6 +52,7 @@ async function checkRoom(account: Account): Promise<void> {
   const schedules = await listStored(account.id);
   if (schedules.length >= most) {
     throw overLimit(
+      'schedule_limit_reached',
       `The schedule would be number ${schedules.length + 1}, but the account's limit max_schedules is ${most}.`,
     );
   }
@@ -58,27 +61,99 @@ async function checkRoom(account: Account): Promise<void> {
 /**
  * Creates a schedule, or replaces the one with the same id.
  *
- * Each save has an id of its own, and is made in this order: Scheduler fires it, its body is stored, its row is written.
- * It counts from its row on: a fire of any other save publishes nothing, and ends what is left of that save. So wherever
- * this fails, either the old schedule or the new one is there, whole, and nothing of the other outlives its next fire.
- *
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
  */
 export async function createSchedule(
   account: Account,
   request: ScheduleRequest,
 ): Promise<Answer<typeof answers.scheduled>> {
-  const { prefix, config, callerIp, body, queueName } = request;
-  const reader = new ConfigReader(prefix, config);
-  const cron = readCron(reader);
+  const reader = new ConfigReader(request.prefix, request.config);
   const scheduleId = reader.read('schedule-id', parseName) ?? newId('scd', now());
-  // A request that could not be published is not scheduled either.
-  await prepare(account, request);
-  const view = await settingsOf(account, request);
+  return save(account, scheduleId, () => request);
+}
 
-  const refusal = `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`;
-  return retryOnConflict(refusal, async () => {
+/** A request to change a schedule. */
+export interface ChangeRequest {
+  /** JSON: see `scheduleChange`. */
+  readonly body: Uint8Array;
+  /** The host of the service that the request was sent to. */
+  readonly host: string;
+}
+
+/**
+ * Changes what a request names of a schedule, and keeps the rest: also what answers do not show, such as a body that is
+ * redacted, or the settings of callbacks.
+ *
+ * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
+ */
+export async function changeSchedule(
+  account: Account,
+  scheduleId: string,
+  { body, host }: ChangeRequest,
+): Promise<Answer<typeof answers.scheduled>> {
+  const allowed =
+    '{"destination": "<URL or group>", "body": "<text>", "headers": {"Svc-Cron": "0 9 * * *", …}}';
+  const change = parseShape('The body', body, scheduleChange, allowed);
+  const headers = readHeaders('headers', change.headers ?? []);
+  const given = canonicalize(headers, [], settings.headerPrefixes);
+  const idField = new ConfigReader(given.prefix, given.config).field('schedule-id');
+  if (given.config.has('schedule-id')) {
+    throw badField(`headers.${idField} is given; allowed are all headers but this one: an id stays.`);
+  }
+  const isGiven = ([, values]: readonly [string, readonly string[]]): boolean =>
+    values.some((value) => value !== '');
+
+  return save(account, scheduleId, async (before) => {
+    if (before === undefined) throw noSuchSchedule(scheduleId);
+    const keptBody = change.body === undefined ? await bodyOf(before) : Buffer.from(change.body);
+    if (keptBody === undefined) return undefined;
+    const { destination = shownUrl(before.destination) } = change;
+    const isSameDestination = destination === shownUrl(before.destination);
+    const keptHeaders = before.otherHeaders.filter(
+      ([name]) => !given.otherHeaders.some(([other]) => other === name),
+    );
+    return {
+      prefix: before.prefix,
+      config: new Map([...configOverDefaults(given.config, before.config)].filter(isGiven)),
+      otherHeaders: [...keptHeaders, ...given.otherHeaders.filter(([, value]) => value !== '')],
+      // They belong to the destination that they came with.
+      otherQuery: isSameDestination ? before.otherQuery : [],
+      destination: isSameDestination ? before.destination : destination,
+      body: keptBody,
+      callerIp: before.callerIp,
+      host,
+    };
+  });
+}
+
+/**
+ * Saves a schedule in the place of the one with its id, if there is one.
+ *
+ * Each save has an id of its own, and is made in this order: Scheduler fires it, its body is stored, its row is written.
+ * It counts from its row on: a fire of any other save publishes nothing, and ends what is left of that save. So wherever
+ * this fails, either the old schedule or the new one is there, whole, and nothing of the other outlives its next fire.
+ *
+ * @param requestOf makes the request whose schedule is saved, of the schedule that is there; undefined to read that again
+ * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
+ */
+function save(
+  account: Account,
+  scheduleId: string,
+  requestOf: (
+    before: StoredSchedule | undefined,
+  ) => ScheduleRequest | undefined | Promise<ScheduleRequest | undefined>,
+): Promise<Answer<typeof answers.scheduled>> {
+  return retryOnConflict(changedByMany(scheduleId), async () => {
     const before = await loadSchedule(account.id, scheduleId);
+    const request = await requestOf(before);
+    if (request === undefined) return undefined;
+    const { prefix, config, callerIp, body } = request;
+    const reader = new ConfigReader(prefix, config);
+    const cron = readCron(reader);
+    const queueName = reader.read('queue-name', parseName);
+    // A request that could not be published is not scheduled either.
+    await prepare(account, { ...request, queueName });
+    const view = await settingsOf(account, { ...request, queueName });
     if (before === undefined) await checkRoom(account);
     await ensureQueue(account, queueName);
     const saveId = newId('scd', now());
@@ -110,7 +185,7 @@ export async function createSchedule(
 }
 
 /** The settings of a request, as the schedule's row keeps them. */
-async function settingsOf(account: Account, request: ScheduleRequest): Promise<string> {
+async function settingsOf(account: Account, request: PublishRequest): Promise<string> {
   const time = now();
   const options = parsePublishOptions(request, account, await destinationRules(request.host), time);
   return formatScheduleSettings(scheduleSettings(options, time, request));

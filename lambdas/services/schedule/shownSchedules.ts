@@ -7,7 +7,6 @@ import type { Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
 import { shownUrl } from '../../domain/delivery/urlCredentials.ts';
 import { headerName } from '../../domain/headers.ts';
-import { notFound, quote, type HttpError } from '../../domain/httpError.ts';
 import { eachOf } from '../../domain/lists.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import { parseRedaction, type Redaction } from '../../domain/message/redaction.ts';
@@ -15,11 +14,9 @@ import { nextFire, parseCron } from '../../domain/schedule/cron.ts';
 import type { Schedule } from '../../domain/schedule/schedule.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage } from '../../stores/message/history.ts';
-import { loadSchedule, schedulesBehind, type StoredSchedule } from '../../stores/schedule/schedules.ts';
+import { schedulesBehind, type StoredSchedule } from '../../stores/schedule/schedules.ts';
 import { showByName, type ShownPage } from '../pages.ts';
-
-export const noSuchSchedule = (scheduleId: string): HttpError =>
-  notFound(`There is no schedule ${quote(scheduleId)}.`);
+import { loadWholeSchedule } from './wholeSchedule.ts';
 
 type States = NonNullable<Answer<typeof answers.schedule>['lastScheduleStates']>;
 type State = States[string];
@@ -70,17 +67,13 @@ function redactionOf({ config }: StoredSchedule): Redaction | undefined {
   return redacts === undefined ? undefined : parseRedaction('Svc-Redact-Fields', redacts);
 }
 
-/** @throws HttpError 404 */
+/** @throws HttpError 404, or 503 where it is replaced again and again */
 export async function getSchedule(
   account: Account,
   scheduleId: string,
 ): Promise<Answer<typeof answers.schedule>> {
-  const schedule = await loadSchedule(account.id, scheduleId);
-  if (schedule === undefined) throw noSuchSchedule(scheduleId);
-  const [record, body] = await Promise.all([
-    recordWithoutBody(schedule),
-    loadBody(schedule.saveId, schedule.body),
-  ]);
+  const { schedule, body } = await loadWholeSchedule(account, scheduleId);
+  const record = await recordWithoutBody(schedule);
   return fitting((bodies) => ({ ...record, ...bodyRecord(body, redactionOf(schedule), bodies) }));
 }
 

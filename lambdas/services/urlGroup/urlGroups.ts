@@ -3,10 +3,10 @@ import { limitsOf, type Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { now } from '../../domain/clock.ts';
-import { parseUrl, refuseUnsafe } from '../../domain/delivery/destination.ts';
+import { badDestination, parseUrl, refuseUnsafe } from '../../domain/delivery/destination.ts';
 import { canonicalize } from '../../api/dialect.ts';
 import { readHeaders, headerName } from '../../domain/headers.ts';
-import { badRequest, type HttpError, notFound, overLimit, quote } from '../../domain/httpError.ts';
+import { badField, badRequest, type HttpError, notFound, overLimit, quote } from '../../domain/httpError.ts';
 import { parseShape } from '../../domain/json.ts';
 import { parseName } from '../../domain/names.ts';
 import { configWithKnownCredentials, parsePublishOptions } from '../../api/publishOptions.ts';
@@ -53,7 +53,8 @@ function urlGroupRecord(group: UrlGroup, prefix: string): Answer<typeof answers.
   };
 }
 
-const noSuchGroup = (name: string): HttpError => notFound(`There is no URL group ${quote(name)}.`);
+const noSuchGroup = (name: string): HttpError =>
+  notFound('url_group_not_found', `There is no URL group ${quote(name)}.`);
 
 /** @throws HttpError 400 for a cursor that this list did not hand out */
 export const listGroups = (
@@ -120,7 +121,7 @@ async function readEndpoints(request: GroupRequest): Promise<readonly Endpoint[]
     const field = `endpoints.${index}.url`;
     const parsed = parseUrl(field, url);
     if (parsed.length > longestEndpointUrl) {
-      throw badRequest(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
+      throw badDestination(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
     }
     refuseUnsafe(field, parsed, rules);
     const isTwice = endpoints.some(
@@ -128,7 +129,7 @@ async function readEndpoints(request: GroupRequest): Promise<readonly Endpoint[]
         place < index && (name === undefined ? isSameUrl(other.url, url) : other.name === name),
     );
     if (isTwice)
-      throw badRequest(`endpoints.${index} is there twice, by its ${name === undefined ? 'url' : 'name'}.`);
+      throw badField(`endpoints.${index} is there twice, by its ${name === undefined ? 'url' : 'name'}.`);
     return { url: parsed, name: name === undefined ? undefined : parseName(`endpoints.${index}.name`, name) };
   });
 }
@@ -138,6 +139,7 @@ async function checkRoom(account: Account, name: string): Promise<void> {
   const groups = await listUrlGroups(account.id);
   if (groups.length >= most && !groups.some((group) => group.name === name)) {
     throw overLimit(
+      'url_group_limit_reached',
       `The URL group ${quote(name)} would be number ${groups.length + 1}, but the account's limit max_topics is ${most}.`,
     );
   }
@@ -157,6 +159,7 @@ export async function addEndpoints(account: Account, request: GroupRequest): Pro
     const all = withEndpoints(group?.endpoints ?? [], endpoints);
     if (all.length > most) {
       throw overLimit(
+        'endpoint_limit_reached',
         `The URL group ${quote(name)} would have ${all.length} endpoints, but the account's limit max_endpoints_per_topic is ${most}.`,
       );
     }
@@ -176,14 +179,14 @@ export async function removeEndpoints(account: Account, request: GroupRequest): 
   const allowed = '{"endpoints": [{"url"?, "name"?}]} with at least one endpoint';
   const { endpoints: keys } = parseShape('The body', request.body, removedEndpoints, allowed);
   const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
-  if (unnamed !== -1)
-    throw badRequest(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
+  if (unnamed !== -1) throw badField(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
   await changeGroup(account, name, (group) => {
     if (group === undefined) throw noSuchGroup(name);
     const { left, unknown } = withoutEndpoints(group.endpoints, keys);
     const [first] = unknown;
     if (first !== undefined) {
       throw notFound(
+        'endpoint_not_found',
         `The URL group ${quote(name)} has no endpoint ${first.name === undefined ? quoteUrl(first.url ?? '') : quote(first.name)}.`,
       );
     }
@@ -198,6 +201,7 @@ async function readDefaults(account: Account, request: GroupRequest): Promise<Co
   const [foreign] = otherHeaders;
   if (foreign !== undefined) {
     throw badRequest(
+      'field_unknown',
       `headers.${foreign[0]} is not a header of the service; allowed are those, such as Svc-Retries and Svc-Forward-*.`,
     );
   }

@@ -86,6 +86,7 @@ function refusalOf(
     const tomorrow = nextDay(time);
     return new HttpError(
       429,
+      'daily_limit_reached',
       `The account's limit max_requests_per_day_hard is ${hardPerDay}; ${today} messages were sent today, and this would be ${messages} more. The next day begins at ${new Date(tomorrow).toISOString()}.`,
       {
         'ratelimit-limit': String(hardPerDay),
@@ -98,6 +99,7 @@ function refusalOf(
   const thisMonth = counter.monthlyMessages - reserved;
   if (thisMonth + messages > paidMessages) {
     return overLimit(
+      'budget_reached',
       `The account's budget is ${budget} dollars a month, which pays for ${paidMessages} messages; ${thisMonth} were sent this month, and this would be ${messages} more. The next month begins on ${dayOf(nextMonth(time))}.`,
     );
   }

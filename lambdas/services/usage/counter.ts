@@ -4,7 +4,7 @@
  * costs a fraction of a write.
  */
 import type { Account } from '../../domain/account/account.ts';
-import { dayOf, now, secondMs } from '../../domain/clock.ts';
+import { dayOf, hourOf, now, secondMs } from '../../domain/clock.ts';
 import { headerName } from '../../domain/headers.ts';
 import { aheadOf, stepOf } from '../../domain/usage/steps.ts';
 import { log } from '../../log.ts';
@@ -14,19 +14,14 @@ import { allowanceOf, type Allowance } from './allowance.ts';
 
 const nothing: Usage = { requests: 0, messages: 0, calls: 0, bytes: 0 };
 
-const plus = (one: Usage, other: Usage): Usage => ({
-  requests: one.requests + other.requests,
-  messages: one.messages + other.messages,
-  calls: one.calls + other.calls,
-  bytes: one.bytes + other.bytes,
+const plus = (one: Usage, other: Usage, times = 1): Usage => ({
+  requests: one.requests + times * other.requests,
+  messages: one.messages + times * other.messages,
+  calls: one.calls + times * other.calls,
+  bytes: one.bytes + times * other.bytes,
 });
 
-const minus = (one: Usage, other: Usage): Usage => ({
-  requests: one.requests - other.requests,
-  messages: one.messages - other.messages,
-  calls: one.calls - other.calls,
-  bytes: one.bytes - other.bytes,
-});
+const minus = (one: Usage, other: Usage): Usage => plus(one, other, -1);
 
 /** Reports of requests to the API in a second of full traffic: from them a process learns its share of the requests. */
 const callReportsPerSecond = 10;
@@ -90,7 +85,7 @@ export class UsageCounter {
     await this.#loadMonth();
     if (now() - this.#heardAt < newsMs) return;
     const { accountId } = this.allowance;
-    const row = (await usageOf(accountId, this.day)).get(this.day) ?? nothing;
+    const row = (await usageOf(accountId, this.day, this.day)).get(this.day) ?? nothing;
     // The answer to a report that is under way is newer than this one.
     if (this.#reporting === undefined) this.#hear(row);
   }
@@ -110,7 +105,7 @@ export class UsageCounter {
 
   /** Reads the days of the month: once, and again after a failure. */
   #loadMonth(): Promise<void> {
-    this.#loading ??= usageOf(this.allowance.accountId, this.day.slice(0, 7)).then(
+    this.#loading ??= usageOf(this.allowance.accountId, `${this.day.slice(0, 7)}-01`, this.day).then(
       (days) => {
         this.#hear(days.get(this.day) ?? nothing);
         for (const [day, { messages }] of days) if (day < this.day) this.#earlierMessages += messages;
@@ -157,7 +152,7 @@ export class UsageCounter {
       messages: counted.messages > 0 ? ahead : 0,
     });
     const before = this.#reported;
-    const row = await addUsage(accountId, this.day, added);
+    const row = await addUsage(accountId, this.day, hourOf(this.day, now()), added);
     this.#unreported = minus(this.#unreported, added);
     this.#sinceReport = minus(this.#sinceReport, counted);
     this.#hear(row);

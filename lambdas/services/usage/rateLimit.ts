@@ -1,6 +1,7 @@
 /** The limits of an account's requests to the API, and of their bytes, in a second. */
 import type { Account } from '../../domain/account/account.ts';
 import { now, secondMs } from '../../domain/clock.ts';
+import type { CodeOf } from '../../errorCodes.ts';
 import { HttpError } from '../../domain/httpError.ts';
 import { takeTokens, type Taken, type TokenBucket } from '../../domain/usage/tokenBucket.ts';
 import { counterOf, type UsageCounter } from './counter.ts';
@@ -31,6 +32,7 @@ export async function admitCall(account: Account, bytes: number): Promise<void> 
   buckets.calls = call.bucket;
   if (!call.isTaken) {
     throw tooMany(
+      'rate_limit_reached',
       `The account's limit max_requests_per_second is ${callsPerSecond}, and this request is one too many; send it again a moment later.`,
       callsPerSecond,
       call,
@@ -44,6 +46,7 @@ export async function admitCall(account: Account, bytes: number): Promise<void> 
     buckets.bytes = body.bucket;
     if (!body.isTaken) {
       throw tooMany(
+        'bandwidth_limit_reached',
         `The account's limit max_bandwidth_per_second is ${bytesPerSecond} bytes, and the ${bytes} bytes of this request are too many; send it again a moment later.`,
         bytesPerSecond,
         body,
@@ -54,8 +57,14 @@ export async function admitCall(account: Account, bytes: number): Promise<void> 
   counter.count({ calls: 1, bytes });
 }
 
-const tooMany = (sentence: string, limit: number, { left, moreAt }: Taken, time: number): HttpError =>
-  new HttpError(429, sentence, {
+const tooMany = (
+  code: CodeOf<429>,
+  sentence: string,
+  limit: number,
+  { left, moreAt }: Taken,
+  time: number,
+): HttpError =>
+  new HttpError(429, code, sentence, {
     'burst-ratelimit-limit': String(limit),
     'burst-ratelimit-remaining': String(left),
     'burst-ratelimit-reset': String(Math.ceil(moreAt / secondMs)),

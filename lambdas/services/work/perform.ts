@@ -1,11 +1,10 @@
 import type { GiveUpReason } from '../../domain/work/redelivery.ts';
 import { isDeleted } from '../../domain/account/account.ts';
-import type { RunEndWork, Work } from '../../domain/work/work.ts';
+import type { RunEndWork, WaitTimeoutWork, Work } from '../../domain/work/work.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
 import { pump } from '../lane/pump.ts';
-import { lookAtWait } from '../workflow/lookAtWait.ts';
 
 /**
  * Does a piece of work of any kind.
@@ -22,7 +21,7 @@ export function perform(work: Work, { isAgain }: { readonly isAgain: boolean }):
     case 'runEnd':
       return followUpRunEnd(work);
     case 'waitTimeout':
-      return lookAtWait(work);
+      return lookAtWaitOf(work);
   }
 }
 
@@ -31,6 +30,11 @@ async function followUpRunEnd(work: RunEndWork): Promise<void> {
   if (account === undefined || isDeleted(account)) return;
   const { followUpEnd } = await import('../workflow/forWorkers.ts');
   await followUpEnd(account, work);
+}
+
+async function lookAtWaitOf(work: WaitTimeoutWork): Promise<void> {
+  const { lookAtWait } = await import('../workflow/forWorkers.ts');
+  await lookAtWait(work);
 }
 
 /**
@@ -50,7 +54,7 @@ export function giveUp(work: Work, why: GiveUpReason): Promise<void> {
       return followUpRunEnd(work);
     case 'waitTimeout':
       // Nor is this: the run would wait for ever.
-      return lookAtWait(work);
+      return lookAtWaitOf(work);
   }
 }
 

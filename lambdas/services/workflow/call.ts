@@ -97,7 +97,8 @@ function callOf(
   { messageId, createdAt }: { readonly messageId: string; readonly createdAt: number },
 ): Message {
   const { callback, failureCallback: _none, deduplication: _neither, ...settings } = options;
-  if (callback === undefined) throw badRequest('A call has no callback for its answer.');
+  if (callback === undefined)
+    throw badRequest('workflow_request_invalid', 'A call has no callback for its answer.');
   const features = new Set(start.features);
   const toEndpoint: CallbackSettings = {
     ...settingsFor('callResult', features, start.settings, callback),

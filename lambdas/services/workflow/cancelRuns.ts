@@ -67,6 +67,7 @@ export async function cancelRuns(
   if (cancelled === 0 && now() > until) {
     throw new HttpError(
       503,
+      'time_over',
       'No run was found in the time; narrow the request with fromDate and toDate, or repeat it.',
     );
   }

@@ -1,5 +1,5 @@
 /** The dead letters of runs: one for each run that failed, until it is run again. */
-import type { Answer, deleted } from '../../api/answers.ts';
+import type { Answer, deadLetterCount, deleted } from '../../api/answers.ts';
 import { fitting, type ShownAs } from '../../api/answerSize.ts';
 import { longestPage, parseFilter } from '../../api/filters.ts';
 import { bodyRecord, messageRecord, responseRecord } from '../../api/records.ts';
@@ -17,6 +17,7 @@ import { loadMessage } from '../../stores/message/history.ts';
 import type { MessageKey } from '../../stores/message/rows.ts';
 import { loadRecord } from '../../stores/workflow/journals.ts';
 import {
+  countDeadLetters,
   deadLetterOf,
   deleteDeadLetter,
   deleteDeadLetters,
@@ -24,8 +25,7 @@ import {
   selection,
   type DeadLetterOfRun,
 } from '../deadLetter/deadLetters.ts';
-import { listBudgetMs } from '../log/logs.ts';
-import { pageOf, show } from '../pages.ts';
+import { listBudgetMs, pageOf, show } from '../pages.ts';
 import { failureRequestIdOf } from './failureRequestId.ts';
 
 type Listed = Answer<typeof answers.listedRunDeadLetter>;
@@ -92,7 +92,7 @@ function listedRecord(
   response: KeptResponse,
   bodies: ShownAs = 'text',
 ): Listed {
-  const { dlqId, message, workflow, retried } = deadLetter;
+  const { dlqId, message, workflow, retried, failedAt, expiresAt } = deadLetter;
   const start = shown.started?.start;
   const redaction = redactionOf(deadLetter, shown);
   const record = messageRecord(message);
@@ -102,6 +102,8 @@ function listedRecord(
     failureCallback: start?.failureCallback && shownUrl(start.failureCallback.url),
     dlqId,
     retried,
+    failedAt,
+    expiresAt,
     ...answerRecord(response, redaction, bodies),
     workflowRunId: workflow.runId,
     workflowCreatedAt: workflow.createdAt,
@@ -165,3 +167,10 @@ export const deleteRunDeadLetters = (
   account: Account,
   query: readonly Header[],
 ): Promise<Answer<typeof deleted>> => deleteDeadLetters(account, parseFilter('deadRuns', query), isOfRun);
+
+/** Counts those that a bulk operation with the same filter would take. @throws HttpError 400 */
+export const countRunDeadLetters = (
+  account: Account,
+  query: readonly Header[],
+): Promise<Answer<typeof deadLetterCount>> =>
+  countDeadLetters(account, parseFilter('deadRuns', query, 'uncounted'), isOfRun);

@@ -134,7 +134,7 @@ export async function endRunByRequest(
   const isIt = head !== undefined && (which.createdAt === undefined || which.createdAt === head.createdAt);
   const ending = endingOf(isIt ? head.state : undefined, cancel);
   if ('status' in ending && ending.status === 404) {
-    throw notFound(`There is no active run ${quote(which.runId)}.`);
+    throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
   }
   if (!isIt) return;
   // Whoever ended it may have died before it went on.

@@ -71,7 +71,7 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
     const last = await loadRecord(keyOf(deadLetter), head.seq);
     if (last?.kind === 'failureFunction') await sendAgain(account, deadLetter, last);
   }
-  throw badRequest(`${saying(state)}; it is run again only where it is CALLBACK_FAIL.`);
+  throw badRequest('wrong_state', `${saying(state)}; it is run again only where it is CALLBACK_FAIL.`);
 }
 
 /** Stores and sends the message of a record, over one that an earlier try has left; not one that has come to its end. */
@@ -130,6 +130,9 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
     if (request !== undefined && !isOver(request)) await withdraw(request.message, request.attempts.at(-1));
   }
   if (record === undefined) {
-    throw badRequest(`${saying(state)}; it is cancelled only while it is CALLBACK_INPROGRESS.`);
+    throw badRequest(
+      'wrong_state',
+      `${saying(state)}; it is cancelled only while it is CALLBACK_INPROGRESS.`,
+    );
   }
 }

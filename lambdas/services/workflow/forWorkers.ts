@@ -7,3 +7,4 @@ export { openDelivery } from './openDelivery.ts';
 export { failRun, noteFailureFunction, storeFailureRequest } from './failRun.ts';
 export { followUpEnd } from './endRun.ts';
 export { keepRunFor } from './keepRun.ts';
+export { lookAtWait } from './lookAtWait.ts';

@@ -30,7 +30,7 @@ export async function callHook({ accountId, runId, eventId, request }: HookCall)
   const isId = accountId !== '' && accountId.length <= longestAccountId;
   const account = isId ? await loadAccount(accountId, true) : undefined;
   if (account === undefined || !isServed(account) || account.region !== settings.region) {
-    throw notFound('There is no such webhook.');
+    throw notFound('webhook_not_found', 'There is no such webhook.');
   }
   try {
     await admitCall(account, request.body.length);

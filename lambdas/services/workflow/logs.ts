@@ -17,8 +17,7 @@ import {
   runShardsOf,
   type ListedRun,
 } from '../../stores/workflow/runList.ts';
-import { listBudgetMs } from '../log/logs.ts';
-import { merged, placeAt, sealed } from '../pages.ts';
+import { listBudgetMs, merged, placeAt, sealed } from '../pages.ts';
 import { loadRunLog, type ShownRun } from './runLog.ts';
 import { loadRunJournal } from './runJournal.ts';
 

@@ -77,6 +77,7 @@ export async function notify(
   if (!end.isComplete) {
     throw new HttpError(
       503,
+      'time_over',
       `${outcomes.size} who wait for the event were woken, which are as many as time suffices for; send it again for the others.`,
     );
   }
@@ -141,7 +142,7 @@ async function wakeOfRun(
     return wait === undefined ? Promise.reject(new Error(`Wait ${seq} is unknown.`)) : Promise.resolve(wait);
   });
   let admitted = 0;
-  let refusal = '';
+  let refusal: HttpError | undefined;
   const admit = (messages: number): void => {
     if (admitted > messages) admission.giveBack(admitted - messages);
     const tooMany = admitted < messages ? admission.admit(messages - admitted) : undefined;
@@ -157,7 +158,7 @@ async function wakeOfRun(
     } catch (error) {
       // One run that takes no more holds up none of the others.
       if (!(error instanceof HttpError)) throw error;
-      refusal = error.message;
+      refusal = error;
       return { result: [] };
     }
   };
@@ -173,7 +174,7 @@ async function wakeOfRun(
     const shown =
       messageId === undefined && !isLeft
         ? await wokenBefore(account, head, waiter, wait, event)
-        : { messageId: messageId ?? wait.messageId, error: refusal };
+        : { messageId: messageId ?? wait.messageId, error: refusal?.message ?? '', code: refusal?.code };
     if (shown === undefined || head === undefined) continue;
     const run = { workflowRunId: runId, workflowCreatedAt: head.createdAt };
     outcomes.set(waiter, { waiter: waiterRecord(wait), error: '', ...shown, ...run });

@@ -72,7 +72,8 @@ export async function giveEvent(
   };
 }
 
-const noActiveRun = (runId: string): HttpError => notFound(`There is no active run ${quote(runId)}.`);
+const noActiveRun = (runId: string): HttpError =>
+  notFound('run_not_found', `There is no active run ${quote(runId)}.`);
 
 function activeRun(head: Head | undefined, runId: string): Head {
   if (head === undefined || hasEnded(head.state)) throw noActiveRun(runId);

@@ -56,11 +56,17 @@ async function read<M extends WorkflowMessage>(
   const { body, queueName, prefix } = request;
   checkBodySize(account, body);
   if (queueName !== undefined) {
-    throw badRequest('A message of a workflow cannot go through a queue; a flow-control key limits its run.');
+    throw badRequest(
+      'workflow_request_invalid',
+      'A message of a workflow cannot go through a queue; a flow-control key limits its run.',
+    );
   }
   const destination = parseDestination(request.destination);
   if (destination.kind === 'group') {
-    throw badRequest('A message of a workflow goes to a URL, and not to a URL group.');
+    throw badRequest(
+      'workflow_request_invalid',
+      'A message of a workflow goes to a URL, and not to a URL group.',
+    );
   }
   const rules = await destinationRules(request.host);
   const config = ordinaryConfig(request.config, message.kind === 'call', settings.headerPrefixes);

@@ -59,6 +59,7 @@ async function read(account: Account, request: WaitRequest): Promise<PreparedWai
   const wait = parseWait(body);
   if (wait.timeoutMs > limits.max_delay * secondMs) {
     throw overLimit(
+      'delay_over_limit',
       `timeout is ${formatDuration(wait.timeoutMs)}, but the account's limit max_delay is ${limits.max_delay} seconds.`,
     );
   }

@@ -66,7 +66,10 @@ async function readParts(
     return requests.map((request) => {
       const message = readWorkflowMessage(request, settings.headerPrefixes);
       if (message === undefined)
-        throw badRequest('Messages of workflows and others cannot be in one request.');
+        throw badRequest(
+          'workflow_request_invalid',
+          'Messages of workflows and others cannot be in one request.',
+        );
       return { request, message };
     });
   } catch (error) {

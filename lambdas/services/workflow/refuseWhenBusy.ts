@@ -11,6 +11,6 @@ export async function refuseWhenBusy<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof RunBusy)) throw error;
-    throw new HttpError(503, 'The run is being changed by many at once; send the request again.');
+    throw new HttpError(503, 'busy', 'The run is being changed by many at once; send the request again.');
   }
 }

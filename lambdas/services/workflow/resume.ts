@@ -93,7 +93,11 @@ async function rerun(
   if (outcome instanceof HttpError) throw outcome;
   if (outcome === 'gone') throw noSuchDeadLetter(dlqId);
   if (outcome === 'failed') {
-    throw new HttpError(503, `The run of ${quote(dlqId)} could not be started again; it is still there.`);
+    throw new HttpError(
+      503,
+      'not_stored',
+      `The run of ${quote(dlqId)} could not be started again; it is still there.`,
+    );
   }
   return outcome;
 }
@@ -122,8 +126,8 @@ async function rerunAll(
       else if (typeof outcome === 'object') workflowRuns.push(outcome);
     }
     if (refusal === undefined) return;
-    const sentence = `${refusal.message} Started again before that: ${workflowRuns.length} runs.`;
-    throw new HttpError(refusal.status, sentence, refusal.headers);
+    refusal.message += ` Started again before that: ${workflowRuns.length} runs.`;
+    throw refusal;
   });
   return { workflowRuns, cursor: cursor ?? '' };
 }

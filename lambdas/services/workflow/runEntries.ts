@@ -57,13 +57,14 @@ export async function runEntries(
   const head = isRunId(runId) ? await loadHead(key) : undefined;
   const run = head && !hasEnded(head.state) ? await loadRun(key, head.startSeq) : undefined;
   if (run === undefined || hasEnded(run.head.state)) {
-    throw notFound(`The run ${quote(runId)} has ended or is not known.`);
+    throw notFound('run_not_found', `The run ${quote(runId)} has ended or is not known.`);
   }
   const { entries } = run;
   if (!fitsIntoAnswer(entries)) {
     const bytes = listBytes(entries.map(sizeOf));
     throw new HttpError(
       413,
+      'answer_too_large',
       `The ${entries.length} entries of the run ${quote(runId)} have ${bytes} bytes as JSON; an answer has at most ${largestText}.`,
     );
   }

@@ -45,7 +45,7 @@ function readTrigger(request: PublishRequest): WorkflowRequest {
   const url = withQuery(request.destination, request.otherQuery);
   const asked = { ...request, prefix, config: withFailureCallback(started, url) };
   const message = readWorkflowMessage(asked, headerPrefixes);
-  if (message?.kind !== 'start') throw badRequest('The request starts no run.');
+  if (message?.kind !== 'start') throw badRequest('workflow_request_invalid', 'The request starts no run.');
   // Every client that can be triggered so has all of these.
   const able = new Set(features.filter((feature) => feature !== 'WF_NoDelete'));
   return { request: asked, message: { ...message, features: able, isUnknownClient: true } };

@@ -3,8 +3,10 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import * as z from 'zod/mini';
 import { clientOptions } from '../../clientOptions.ts';
 import { minuteMs } from '../../domain/clock.ts';
+import type { MasterSecret } from '../../domain/account/credentials.ts';
 import { TransientError } from '../../domain/work/fault.ts';
 import { parseMasterSecret, parseSecretJson } from '../../domain/account/masterSecret.ts';
+import { givenCredentials } from '../../givenCredentials.ts';
 import { settings } from '../../settings.ts';
 import { remembered, type Remembered } from '../remembered.ts';
 
@@ -31,7 +33,10 @@ const secret = <T>(id: string, lifetimeMs: number, parse: (text: string) => T): 
     },
   });
 
-const master = secret(settings.masterSecretId, 5 * minuteMs, parseMasterSecret);
+const master = secret(settings.masterSecretId, 5 * minuteMs, (text): MasterSecret => ({
+  ...parseMasterSecret(text),
+  given: givenCredentials(),
+}));
 
 /** Reads the master secret, from which tokens and signing keys are derived. */
 export const masterSecret = master.get;

@@ -10,7 +10,7 @@ import { dayMs } from '../../domain/clock.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
 import { claiming } from '../claim.ts';
-import { conditionalWrite, dynamodb, sendOnce, toItem, type Row } from '../dynamodb.ts';
+import { conditionalWrite, dynamodb, getRow, sendOnce, toItem, type Row } from '../dynamodb.ts';
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
@@ -47,7 +47,13 @@ function sizeOf(row: Row, now: number): DeadLetterQueueSize {
   return { entries: counts.reduce((sum, count) => sum + count, 0), trimmedSince, promised };
 }
 
-const keyOf = (accountId: string) => toItem({ shard: `size#${accountId}`, id: 'size' });
+const keyOf = (accountId: string) => ({ shard: `size#${accountId}`, id: 'size' });
+
+/** Reads how many dead letters an account has, those of workflows' runs included; eventually consistent. */
+export async function loadSize(accountId: string, now: number): Promise<number> {
+  const row = await getRow(settings.dlqTable, keyOf(accountId), false);
+  return row === undefined ? 0 : sizeOf(row, now).entries;
+}
 
 /** Longer than a dead letter may be kept (90 days). Each dead letter renews it, so that the row outlives all of them. */
 const rowLifetimeMs = 120 * dayMs;
@@ -60,7 +66,7 @@ type Change = Pick<
 const changeOf = (accountId: string, change: Change): UpdateItemCommand =>
   new UpdateItemCommand({
     TableName: settings.dlqTable,
-    Key: keyOf(accountId),
+    Key: toItem(keyOf(accountId)),
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     ...change,

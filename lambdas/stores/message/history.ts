@@ -6,6 +6,7 @@ import { isId } from '../shards.ts';
 import { storedBody, type StoredBody } from './bodies.ts';
 import {
   attemptOf,
+  endedAtOf,
   endId,
   endOf,
   isAttempt,
@@ -24,6 +25,8 @@ export interface MessageHistory {
   readonly attempts: readonly Attempt[];
   /** No further attempt is made. */
   readonly end: End | undefined;
+  /** When it ended so, in Unix milliseconds; undefined for a message without an end. */
+  readonly endedAt: number | undefined;
 }
 
 /** The rows of a message, as one consistent read finds them. */
@@ -64,11 +67,13 @@ export function endIn({ following }: MessageRows): End | undefined {
 export async function loadMessage(key: MessageKey): Promise<MessageHistory | undefined> {
   const rows = await loadMessageRows(key);
   if (rows === undefined) return undefined;
+  const ended = rows.following.find(isEnd);
   return {
     message: ownMessageOf(rows.own),
     body: storedBody.parse(rows.own['body']),
     attempts: rows.following.filter(isAttempt).map(attemptOf),
-    end: endIn(rows),
+    end: ended && endOf(ended),
+    endedAt: ended && endedAtOf(ended),
   };
 }
 

@@ -1,23 +1,22 @@
 /** Lists messages as they are configured, without their bodies. */
 import { timeOfId } from '../../domain/ids.ts';
-import { isOver } from '../../domain/message/isOver.ts';
-import type { AttemptState, Message } from '../../domain/message/message.ts';
+import type { Message } from '../../domain/message/message.ts';
+import type { AttemptOutline } from '../../domain/message/standing.ts';
 import { settings } from '../../settings.ts';
 import { getRows, queryRows } from '../dynamodb.ts';
 import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import {
+  endedAtOf,
   endOf,
   isAttempt,
   isEnd,
   keyOf,
-  lastAttemptOf,
   listedAttributes,
   messageIdOf,
+  outlineOf,
   ownMessageOf,
   projectionOf,
-  stateOf,
   type End,
-  type LastAttempt,
   type MessageKey,
 } from './rows.ts';
 
@@ -27,12 +26,12 @@ export interface LoggedMessage extends Ordered {
   readonly end: End | undefined;
 }
 
-/** A message in a list, and how it stands. */
+/** A message in a list, with what tells how it stands. */
 export interface ListedMessage extends LoggedMessage {
-  /** It will see no further attempt. */
-  readonly isOver: boolean;
-  /** The attempt that was recorded last. */
-  readonly last: LastAttempt | undefined;
+  /** By number. */
+  readonly attempts: readonly AttemptOutline[];
+  /** When it came to its end, in Unix milliseconds; undefined for a message without one. */
+  readonly endedAt: number | undefined;
 }
 
 /**
@@ -68,7 +67,7 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
 }
 
 /** The attributes of the rows behind a message that tell how it stands. */
-const standing = ['end', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt'];
+const standing = ['end', 'endedAt', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status'];
 
 /**
  * Lists the messages of one shard, newest first. The rows behind a message come before it in this order, and tell how it
@@ -93,20 +92,19 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
     const messageId = messageIdOf(row);
     // A message's own row may be gone while rows behind it are left: they say nothing of the next message.
     if (recorded.messageId !== messageId) recorded = nothingRecorded(messageId);
-    if (isEnd(row)) recorded.end = endOf(row);
-    else if (isAttempt(row)) {
-      recorded.last ??= lastAttemptOf(row);
-      recorded.attempts.push({ state: stateOf(row) });
-    } else {
-      const { end, last } = recorded;
-      const time = timeOfId(messageId);
+    if (isEnd(row)) {
+      recorded.end = endOf(row);
+      recorded.endedAt = endedAtOf(row);
+    } else if (isAttempt(row)) recorded.attempts.push(outlineOf(row));
+    else {
+      const { end, endedAt, attempts } = recorded;
       const listed = {
         message: ownMessageOf(row),
         end,
-        last,
-        isOver: isOver(recorded),
+        endedAt,
+        attempts: attempts.reverse(),
         id: messageId,
-        time,
+        time: timeOfId(messageId),
       };
       if (isBehind(listed, range.behind)) yield listed;
     }
@@ -117,13 +115,14 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
 interface Recorded {
   readonly messageId: string;
   end: End | undefined;
-  last: LastAttempt | undefined;
-  readonly attempts: { readonly state: AttemptState }[];
+  endedAt: number | undefined;
+  /** The last one first. */
+  readonly attempts: AttemptOutline[];
 }
 
 const nothingRecorded = (messageId: string): Recorded => ({
   messageId,
   end: undefined,
-  last: undefined,
+  endedAt: undefined,
   attempts: [],
 });

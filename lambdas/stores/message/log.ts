@@ -1,14 +1,17 @@
 /** Reads the log: what was recorded of messages, the latest record first. */
+import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { timeOfId } from '../../domain/ids.ts';
 import type { LogSubject } from '../../domain/log/logSubject.ts';
-import type { Attempt } from '../../domain/message/message.ts';
+import { attemptStates, type Attempt } from '../../domain/message/message.ts';
+import type { LoggedEnd } from '../../domain/usage/outcomes.ts';
 import { settings } from '../../settings.ts';
-import { queryRows, type Row } from '../dynamodb.ts';
+import { dynamodb, queryRows, type Row } from '../dynamodb.ts';
 import { byAge, inOrder, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import { endIn, loadMessageRows } from './history.ts';
 import type { LoggedMessage } from './list.ts';
-import { attemptOf, isAttempt, ownMessageOf, subjectOf } from './rows.ts';
+import { attemptOf, isAttempt, ownMessageOf, projectionOf, subjectOf } from './rows.ts';
 
 /** A row of the log: an attempt, or a withdrawal. */
 export interface LogRow extends Ordered {
@@ -71,4 +74,54 @@ export async function* listHistory(
   for (const row of [...records, logged].sort(byAge)) {
     if (isBehind(row, range.behind)) yield row;
   }
+}
+
+/** Records that are read at once to be counted. A read also ends at 1 MB, as long answers of destinations make it. */
+const endsPerRead = 1_000;
+
+const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum(attemptStates)) });
+
+/** Records of one shard that follow each other, the oldest first. */
+export interface LoggedEnds {
+  readonly records: readonly LoggedEnd[];
+  /** Unix milliseconds: all records until then have been read. Undefined where none is left. */
+  readonly readUntil: number | undefined;
+}
+
+/**
+ * Reads what was recorded in one shard behind a moment, as far as it tells of ends: one read, and more only where that has
+ * nothing but records of one moment. Eventually consistent, as an index is.
+ *
+ * @param behind Unix milliseconds, itself excluded
+ */
+export async function readEnds(shard: string, behind: number): Promise<LoggedEnds> {
+  const { ProjectionExpression, ExpressionAttributeNames } = projectionOf(Object.keys(endRow.shape));
+  const records: LoggedEnd[] = [];
+  let from: QueryCommandOutput['LastEvaluatedKey'];
+  do {
+    const page: QueryCommandOutput = await dynamodb.send(
+      new QueryCommand({
+        TableName: settings.messagesTable,
+        IndexName: 'log',
+        KeyConditionExpression: '#shard = :shard AND #recordedAt > :behind',
+        ProjectionExpression,
+        ExpressionAttributeNames: { ...ExpressionAttributeNames, '#shard': 'shard' },
+        ExpressionAttributeValues: { ':shard': { S: shard }, ':behind': { N: String(behind) } },
+        Limit: endsPerRead,
+        ExclusiveStartKey: from,
+      }),
+    );
+    for (const item of page.Items ?? []) {
+      const { recordedAt, state } = endRow.parse(unmarshall(item));
+      records.push({ recordedAt, state });
+    }
+    from = page.LastEvaluatedKey;
+    // A read may end between records of one moment. These are left to the next, which begins with the moment.
+    const last = records.at(-1)?.recordedAt ?? behind;
+    const whole = from === undefined ? records : records.filter(({ recordedAt }) => recordedAt < last);
+    if (from === undefined || whole.length > 0) {
+      return { records: whole, readUntil: from === undefined ? undefined : last - 1 };
+    }
+  } while (from !== undefined);
+  return { records, readUntil: undefined };
 }

@@ -12,7 +12,6 @@ import type { FlowControl } from '../../domain/lane/flowControl.ts';
 import type { LogSubject } from '../../domain/log/logSubject.ts';
 import {
   attemptStates,
-  type AttemptState,
   epochSeconds,
   type Attempt,
   type CallbackSettings,
@@ -23,6 +22,7 @@ import {
   type QueueSlot,
 } from '../../domain/message/message.ts';
 import type { Redaction } from '../../domain/message/redaction.ts';
+import type { AttemptOutline } from '../../domain/message/standing.ts';
 import { workflowRoles, type WorkflowPart } from '../../domain/message/workflowPart.ts';
 import type { Row } from '../dynamodb.ts';
 import { headerPairs } from '../pairs.ts';
@@ -125,12 +125,17 @@ const attemptRow = z.object({
   } satisfies Shape<KeptResponse>),
 } satisfies Shape<Omit<Attempt, 'number'> & { attempt: number }>);
 
-const lastAttemptRow = z.object({ ...timing, attempt: z.number() });
+const outlineRow = z.object({
+  ...timing,
+  attempt: z.number(),
+  state: z.enum(attemptStates),
+  response: z.object({ status: z.number() }),
+});
 
 /** Ends of a message other than by its attempts: its publisher withdrew it, or it was not accepted after all. */
 const ends = ['CANCELED', 'REJECTED'] as const;
 export type End = (typeof ends)[number];
-const endRow = z.object({ end: z.enum(ends) });
+const endRow = z.object({ end: z.enum(ends), endedAt: z.number() });
 
 export type MessageKey = Pick<Message, 'accountId' | 'messageId'>;
 
@@ -209,8 +214,9 @@ export function attemptOf(row: Row): Attempt {
   return { number: attempt, ...rest };
 }
 
-export function lastAttemptOf(row: Row): LastAttempt {
-  const { attempt, ...rest } = lastAttemptRow.parse(row);
+/** Reads an attempt without what the destination answered. */
+export function outlineOf(row: Row): AttemptOutline {
+  const { attempt, ...rest } = outlineRow.parse(row);
   return { number: attempt, ...rest };
 }
 
@@ -218,10 +224,18 @@ export const isEnd = (row: Row): boolean => 'end' in row;
 
 export const endOf = (row: Row): End => endRow.parse(row).end;
 
-/** Names attributes for a query. Each name is written with a `#`, because DynamoDB reserves some of them. */
+/** When a message ended so, in Unix milliseconds. */
+export const endedAtOf = (row: Row): number => endRow.parse(row).endedAt;
+
+/**
+ * Names attributes for a query, `a.b` for one within another. Each name is written with a `#`, because DynamoDB reserves some
+ * of them.
+ */
 export const projectionOf = (attributes: readonly string[]) => ({
-  ProjectionExpression: attributes.map((name) => `#${name}`).join(', '),
-  ExpressionAttributeNames: Object.fromEntries(attributes.map((name) => [`#${name}`, name])),
+  ProjectionExpression: attributes.map((path) => path.replace(/[^.]+/g, '#$&')).join(', '),
+  ExpressionAttributeNames: Object.fromEntries(
+    attributes.flatMap((path) => path.split('.')).map((name) => [`#${name}`, name]),
+  ),
 });
 
 /** All attributes of a message's own row, save where its body is: it may hold a kilobyte, which lists do not show. */
@@ -229,8 +243,3 @@ export const listedAttributes = (): readonly string[] => [
   ...Object.keys(key.shape),
   ...Object.keys(messageFields).filter((name) => !(name in impliedByKey)),
 ];
-
-const stateRow = z.object({ state: z.enum(attemptStates) });
-
-/** The state that an attempt's row has recorded. */
-export const stateOf = (row: Row): AttemptState => stateRow.parse(row).state;

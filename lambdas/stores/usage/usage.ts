@@ -1,11 +1,11 @@
-/** The usage table: what each account used on each day, and failed attempts to log in to the management API. */
+/** The usage table: what each account used on each day. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs, minuteMs } from '../../domain/clock.ts';
+import { dayMs } from '../../domain/clock.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
-import { dynamodb, dynamodbIn, getRow, queryRows, toItem } from '../dynamodb.ts';
+import { dynamodb, dynamodbIn, queryRows, toItem, type Row } from '../dynamodb.ts';
 
 /** An account's use, of a day or of a part of it. */
 export interface Usage {
@@ -19,6 +19,8 @@ export interface Usage {
   readonly bytes: number;
 }
 
+const counted = ['requests', 'messages', 'calls', 'bytes'] as const satisfies readonly (keyof Usage)[];
+
 const usageRow = z.object({
   id: z.string(),
   requests: z._default(z.number(), 0),
@@ -26,6 +28,9 @@ const usageRow = z.object({
   calls: z._default(z.number(), 0),
   bytes: z._default(z.number(), 0),
 });
+
+/** The attribute of a day's row that counts the messages of an hour: `h0` to `h23`. */
+export const hourAttribute = (hour: number): string => `h${hour}`;
 
 /** A day's row is kept this long: a year of statistics, and a month more. */
 const keptMs = 400 * dayMs;
@@ -39,28 +44,22 @@ const keyOf = (accountId: string, day: string): { readonly owner: string; readon
 /**
  * Adds to an account's use of a day.
  *
+ * @param hour 0 to 23, UTC: the messages are counted in this hour of the day, too. It is a part of the same row, so that it
+ * costs nothing more
  * @returns all that it has used on that day by now
  */
-export async function addUsage(accountId: string, day: string, usage: Usage): Promise<Usage> {
+export async function addUsage(accountId: string, day: string, hour: number, usage: Usage): Promise<Usage> {
   const { Attributes = {} } = await dynamodb.send(
     new UpdateItemCommand({
       TableName: settings.usageTable,
       Key: toItem(keyOf(accountId, day)),
-      UpdateExpression:
-        'ADD #requests :requests, #messages :messages, #calls :calls, #bytes :bytes SET expiresAt = :expiresAt',
-      ExpressionAttributeNames: {
-        '#requests': 'requests',
-        '#messages': 'messages',
-        '#calls': 'calls',
-        '#bytes': 'bytes',
-      },
-      ExpressionAttributeValues: {
-        ':requests': { N: String(usage.requests) },
-        ':messages': { N: String(usage.messages) },
-        ':calls': { N: String(usage.calls) },
-        ':bytes': { N: String(usage.bytes) },
-        ':expiresAt': { N: String(epochSeconds(Date.parse(day) + keptMs)) },
-      },
+      UpdateExpression: `ADD ${counted.map((name) => `#${name} :${name}`).join(', ')}, ${hourAttribute(hour)} :messages SET expiresAt = :expiresAt`,
+      // DynamoDB reserves some of the names.
+      ExpressionAttributeNames: Object.fromEntries(counted.map((name) => [`#${name}`, name])),
+      ExpressionAttributeValues: toItem({
+        ...Object.fromEntries(counted.map((name) => [`:${name}`, usage[name]])),
+        ':expiresAt': epochSeconds(Date.parse(day) + keptMs),
+      }),
       ReturnValues: 'ALL_NEW',
     }),
   );
@@ -68,67 +67,42 @@ export async function addUsage(accountId: string, day: string, usage: Usage): Pr
 }
 
 /**
- * Reads an account's use, by day.
+ * Reads the rows of an account's days.
  *
- * @param days the beginning of the days to read: `2026-11` for a month
+ * @param first the first day to read, as `2026-11-20`
+ * @param last the last one; it need not be in its month, so `2026-11-31` is the end of any November
  * @param region the one that the account is served in
  */
-export async function usageOf(
+export const usageRows = (
   accountId: string,
-  days: string,
+  first: string,
+  last: string,
   region: string = settings.region,
-): Promise<ReadonlyMap<string, Usage>> {
-  const rows = queryRows(
+): AsyncGenerator<Row> =>
+  queryRows(
     {
       TableName: settings.usageTable,
       ConsistentRead: true,
-      KeyConditionExpression: '#owner = :owner AND begins_with(id, :days)',
+      KeyConditionExpression: '#owner = :owner AND id BETWEEN :first AND :last',
       ExpressionAttributeNames: { '#owner': 'owner' },
-      ExpressionAttributeValues: toItem({ ':owner': accountId, ':days': `day#${days}` }),
+      ExpressionAttributeValues: toItem({
+        ':owner': accountId,
+        ':first': keyOf(accountId, first).id,
+        ':last': keyOf(accountId, last).id,
+      }),
     },
     dynamodbIn(region),
   );
+
+/** Tells the day of a row, and what was used on it. */
+export function dayOfRow(row: Row): readonly [day: string, usage: Usage] {
+  const { id, ...counts } = usageRow.parse(row);
+  return [id.replace('day#', ''), counts];
+}
+
+/** Reads an account's use, by day; see {@link usageRows}. */
+export async function usageOf(...days: Parameters<typeof usageRows>): Promise<ReadonlyMap<string, Usage>> {
   const usage = new Map<string, Usage>();
-  for await (const row of rows) {
-    const { id, ...counts } = usageRow.parse(row);
-    usage.set(id.replace('day#', ''), counts);
-  }
+  for await (const row of usageRows(...days)) usage.set(...dayOfRow(row));
   return usage;
-}
-
-/** Failed logins are counted in periods of this length. */
-export const loginMemoryMs = 15 * minuteMs;
-
-const loginKey = (client: string, now: number) => ({
-  owner: `login#${client}`,
-  id: String(Math.floor(now / loginMemoryMs)),
-});
-
-const loginRow = z.object({ failures: z.number() });
-
-/** Counts how often a client failed to log in within the present quarter of an hour. */
-export async function failedLogins(client: string, now: number): Promise<number> {
-  const row = await getRow(settings.usageTable, loginKey(client, now), true);
-  return row === undefined ? 0 : loginRow.parse(row).failures;
-}
-
-/**
- * Counts a failed login.
- *
- * @returns the failures within the present quarter of an hour
- */
-export async function addFailedLogin(client: string, now: number): Promise<number> {
-  const { Attributes = {} } = await dynamodb.send(
-    new UpdateItemCommand({
-      TableName: settings.usageTable,
-      Key: toItem(loginKey(client, now)),
-      UpdateExpression: 'ADD failures :one SET expiresAt = :expiresAt',
-      ExpressionAttributeValues: {
-        ':one': { N: '1' },
-        ':expiresAt': { N: String(epochSeconds(now + 2 * loginMemoryMs)) },
-      },
-      ReturnValues: 'ALL_NEW',
-    }),
-  );
-  return loginRow.parse(unmarshall(Attributes)).failures;
 }

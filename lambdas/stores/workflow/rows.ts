@@ -14,7 +14,8 @@ import type {
 import type { RunSettings } from '../../domain/workflow/runSettings.ts';
 import { runStates } from '../../domain/workflow/run.ts';
 import type { StepMark, StepSet } from '../../domain/workflow/stepSet.ts';
-import { stepTypes, type StepIdentity } from '../../domain/workflow/step.ts';
+import type { StepIdentity } from '../../domain/workflow/step.ts';
+import { stepTypes } from '../../domain/workflow/stepTypes.ts';
 import { bytes, storedBody } from '../message/bodies.ts';
 import { callbackSettings, deliverySettings, type Shape } from '../message/rows.ts';
 import { headerPairs } from '../pairs.ts';

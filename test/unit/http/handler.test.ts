@@ -45,7 +45,7 @@ describe('a request that fails', () => {
     ],
   ])('is told no more than is known: %s %s', async (method, path, error) => {
     const answer = await answerTo(method, path, fail);
-    expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([500, { error }]);
+    expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([500, { error, code: 'service_failed' }]);
   });
 });
 

@@ -270,6 +270,7 @@ describe('the described accounts', () => {
 
 describe('the described filters', () => {
   it.each<[operation: string, method: string, list: List]>([
+    ['/v2/messages', 'get', 'listedMessages'],
     ['/v2/messages', 'delete', 'messages'],
     ['/v2/logs', 'get', 'logs'],
     ['/v2/dlq', 'get', 'dlq'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readRequest, segmentsOf } from '../../../lambdas/http/request.ts';
+import { readGatewayEvent } from '../../../lambdas/http/gateway.ts';
+import { segmentsOf } from '../../../lambdas/http/request.ts';
 import type { Route } from '../../../lambdas/http/route.ts';
 import * as z from 'zod/mini';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
@@ -9,7 +10,7 @@ const route: Route = { method: 'POST', path: '/v2/notify/{event+}', function: 'w
 
 const segments = (path: string): readonly string[] => {
   const requestContext = { requestId: 'test', path, identity: { sourceIp: '127.0.0.1' } };
-  const request = readRequest(event.parse({ httpMethod: 'POST', path, requestContext, body: null }));
+  const request = readGatewayEvent(event.parse({ httpMethod: 'POST', path, requestContext, body: null }));
   return segmentsOf({ request, route }, 'event');
 };
 

@@ -20,8 +20,8 @@ import {
   shownResult,
   stateOfCourse,
   type ShownStep,
-  type StepState,
 } from './shownStep.ts';
+import type { StepState } from './stepStates.ts';
 
 /** The delivery that is to bring the next step. */
 export interface NextStep {

@@ -1,7 +1,7 @@
 /** A step as the log shows it, and its state. */
 import { shownHeaders, type HeaderLists } from '../../headers.ts';
-import type { StepType } from '../step.ts';
-import type { CallType } from '../workflowMessage.ts';
+import type { StepType } from '../stepTypes.ts';
+import type { CallType } from '../callTypes.ts';
 import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
 import type {
   Course,
@@ -11,16 +11,7 @@ import type {
   ResultRecord,
   RunMessage,
 } from './runRecord.ts';
-
-/** In the order in which they are passed; one of the last three is the end. */
-export const stepStates = [
-  'STEP_PROGRESS',
-  'STEP_RETRY',
-  'STEP_SUCCESS',
-  'STEP_FAILED',
-  'STEP_CANCELED',
-] as const;
-export type StepState = (typeof stepStates)[number];
+import type { StepState } from './stepStates.ts';
 
 /** The facts of a step besides its name and its course; times in Unix milliseconds, durations in milliseconds. */
 interface Details {

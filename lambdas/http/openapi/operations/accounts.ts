@@ -7,30 +7,34 @@ import { variables } from '../parameters.ts';
 const { brand } = variables;
 const ofAccount = { brand, id: variables.accountId };
 
-/** The sentence of the 404 under a brand that is no dialect of the deployment. */
-const nothingAt = (method: string, path: string): string => `There is no ${method} /v2/acme/${path}.`;
-const noSuchAccount = `There is no account "${accountId}".`;
-const wasDeleted = `The account "${accountId}" was deleted.`;
+/** The 404 under a brand that is no dialect of the deployment. */
+const nothingAt = (method: string, path: string) =>
+  ['path_not_found', `There is no ${method} /v2/acme/${path}.`] as const;
+const noSuchAccount = ['account_not_found', `There is no account "${accountId}".`] as const;
+const wasDeleted = ['account_not_found', `The account "${accountId}" was deleted.`] as const;
 const notNow = [
-  `The account "${accountId}" is being changed by others; send the request again.`,
-  'The region us-east-1 does not answer; send the request again when it does.',
-];
+  ['busy', `The account "${accountId}" is being changed by others; send the request again.`],
+  ['region_unreachable', 'The region us-east-1 does not answer; send the request again when it does.'],
+] as const;
 
 /** The refusals of an operation on one account. */
-const errorsOf = (method: string, path: string, ...others: readonly string[]): Errors => ({
+const errorsOf = (method: string, path: string, ...others: NonNullable<Errors[404]>): Errors => ({
   404: [noSuchAccount, ...others, nothingAt(method, `${path}/${accountId}`)],
   503: notNow,
 });
 
 const names = Object.keys(accountFields).join(', ');
 const badFields = [
-  'The body is not JSON.',
-  `The body is not a JSON object; allowed are the fields ${names}.`,
-  `"colour" is no field that can be set; allowed are ${names}.`,
-  "timeout is 900; allowed is a whole number from 1 to 840, or null for the plan's own.",
-  'active and state contradict each other; allowed is one of them, or both alike.',
-  'max_requests_per_day_hard is 500; allowed is 1000, which max_requests_per_day is, or more.',
-];
+  ['body_invalid', 'The body is not JSON.'],
+  ['body_invalid', `The body is not a JSON object; allowed are the fields ${names}.`],
+  ['field_unknown', `"colour" is no field that can be set; allowed are ${names}.`],
+  ['field_invalid', "timeout is 900; allowed is a whole number from 1 to 840, or null for the plan's own."],
+  ['field_invalid', 'active and state contradict each other; allowed is one of them, or both alike.'],
+  [
+    'field_invalid',
+    'max_requests_per_day_hard is 500; allowed is 1000, which max_requests_per_day is, or more.',
+  ],
+] as const;
 
 export const accounts: Operations<'accounts'> = {
   'GET /v2/{brand}/users': {
@@ -74,8 +78,8 @@ export const accounts: Operations<'accounts'> = {
     },
     errors: {
       400: [
-        `count is "5000"; allowed is a whole number from 1 to ${longestAccountPage}.`,
-        'region is "eu-west-1"; allowed is eu-central-1 or us-east-1.',
+        ['field_invalid', `count is "5000"; allowed is a whole number from 1 to ${longestAccountPage}.`],
+        ['field_invalid', 'region is "eu-west-1"; allowed is eu-central-1 or us-east-1.'],
       ],
       404: [nothingAt('GET', 'users')],
     },
@@ -94,9 +98,9 @@ export const accounts: Operations<'accounts'> = {
     },
     answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
     errors: {
-      400: ['id is 4711; allowed is a UUID.', ...badFields],
+      400: [['field_invalid', 'id is 4711; allowed is a UUID.'], ...badFields],
       404: [nothingAt('POST', 'users')],
-      409: [`There is an account "${accountId}" already.`],
+      409: [['account_exists', `There is an account "${accountId}" already.`]],
       503: notNow,
     },
   },

@@ -1,18 +1,23 @@
-import { deadLetter, deadLetterPage, dlqId, messageId } from '../examples.ts';
+import { deadLetter, deadLetterCount, deadLetterPage, dlqId, messageId } from '../examples.ts';
 import { overBudget, overDay, type Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, variables } from '../parameters.ts';
 
-const noSuchEntry = `There is no dead letter "${dlqId}".`;
-const badFilter = 'count is "500"; allowed is a whole number from 1 to 100.';
+const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
+const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
 const ids = { required: false, schema: 'DlqIds', example: { dlqIds: [dlqId] } } as const;
 
 const overrides =
   'Headers of the request change what it was configured with. It is sent as a new message, and leaves the queue once that is accepted.';
 const badOverride: Errors = {
-  400: ['Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
-  403: ['Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
-  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+  400: [['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.']],
+  403: [
+    [
+      'destination_not_allowed',
+      'Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    ],
+  ],
+  412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
 };
 
 /** Of many dead letters, as many are sent as the account's daily limit and budget allow. */
@@ -31,6 +36,22 @@ export const dlq: Operations<'dlq'> = {
       200: { description: 'A page of them.', schema: 'DeadLetterPage', example: deadLetterPage },
     },
     errors: { 400: [badFilter] },
+  },
+  'GET /v2/dlq/count': {
+    id: 'countDeadLetters',
+    tag: 'Dead letter queue',
+    summary: 'Count the dead letters',
+    description: `Those that a deletion or a retry of many with the same parameters would take. ${counting}`,
+    variables: {},
+    counts: 'dlq',
+    answers: {
+      200: {
+        description: 'Their number, and how it divides among hosts and statuses.',
+        schema: 'DeadLetterCount',
+        example: deadLetterCount,
+      },
+    },
+    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
   },
   'DELETE /v2/dlq': {
     id: 'deleteDeadLetters',
@@ -70,8 +91,8 @@ export const dlq: Operations<'dlq'> = {
     errors: {
       ...badOverride,
       400: [badFilter, ...(badOverride[400] ?? [])],
-      412: [`${overBudget} ${sentBefore}`, ...(badOverride[412] ?? [])],
-      429: [`${overDay} ${sentBefore}`],
+      412: [['budget_reached', `${overBudget} ${sentBefore}`], ...(badOverride[412] ?? [])],
+      429: [['daily_limit_reached', `${overDay} ${sentBefore}`]],
     },
   },
   'POST /v2/dlq/retry/{dlqId}': {
@@ -86,7 +107,7 @@ export const dlq: Operations<'dlq'> = {
     errors: {
       ...badOverride,
       404: [noSuchEntry],
-      503: [`The dead letter "${dlqId}" could not be sent again; it is still there.`],
+      503: [['not_stored', `The dead letter "${dlqId}" could not be sent again; it is still there.`]],
     },
   },
   'GET /v2/dlq/{dlqId}': {

@@ -4,8 +4,8 @@ import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 
 const key = { key: variables.flowControlKey };
-const noSuchKey = 'There is no flow-control key "unknown".';
-const busy = 'It is being changed by many at once; send the change again.';
+const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;
+const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;
 
 /** A change of a key that is there. */
 const change = (
@@ -51,8 +51,8 @@ export const flowControl: Operations<'flowControl'> = {
     errors: {
       400: [
         ...(goesOn.errors?.[400] ?? []),
-        'search is empty; a parameter that is given must have a value.',
-        '"prefix" is not a parameter here; allowed are search, cursor.',
+        ['field_invalid', 'search is empty; a parameter that is given must have a value.'],
+        ['field_unknown', '"prefix" is not a parameter here; allowed are search, cursor.'],
       ],
     },
   },
@@ -102,12 +102,17 @@ export const flowControl: Operations<'flowControl'> = {
     },
     errors: {
       400: [
-        'parallelism and rate are missing; allowed is at least one of them, and a period with the rate.',
-        'rate is "0"; allowed is a whole number from 1 to 1000000000.',
-        'period is "8d"; allowed is 1 second to 604800 seconds, a week.',
-        'period is given without rate; allowed is a period with it.',
+        [
+          'field_invalid',
+          'parallelism and rate are missing; allowed is at least one of them, and a period with the rate.',
+        ],
+        ['field_invalid', 'rate is "0"; allowed is a whole number from 1 to 1000000000.'],
+        ['field_invalid', 'period is "8d"; allowed is 1 second to 604800 seconds, a week.'],
+        ['field_invalid', 'period is given without rate; allowed is a period with it.'],
       ],
-      412: ["parallelism is 200, but the account's limit max_parallelism is 100."],
+      412: [
+        ['parallelism_over_limit', "parallelism is 200, but the account's limit max_parallelism is 100."],
+      ],
     },
   }),
   'POST /v2/flowControl/{key}/unpin': change({
@@ -117,8 +122,8 @@ export const flowControl: Operations<'flowControl'> = {
     query: { parallelism: flag('the parallelism'), rate: flag('the rate and its period') },
     errors: {
       400: [
-        'parallelism and rate are missing; allowed is true for what is to be unpinned.',
-        'rate is "yes"; allowed are true and false.',
+        ['field_invalid', 'parallelism and rate are missing; allowed is true for what is to be unpinned.'],
+        ['field_invalid', 'rate is "yes"; allowed are true and false.'],
       ],
     },
   }),

@@ -20,6 +20,6 @@ export const keys: Operations<'keys'> = {
     answers: {
       200: { description: 'The keys as they are now.', schema: 'SigningKeys', example: signingKeys },
     },
-    errors: { 503: ['The account is being changed by others; send the request again.'] },
+    errors: { 503: [['busy', 'The account is being changed by others; send the request again.']] },
   },
 };

@@ -4,8 +4,11 @@ import type { Operations } from '../operation.ts';
 
 const errors: Errors = {
   400: [
-    'count is "500"; allowed is a whole number from 1 to 100.',
-    'cursor is not one that this list handed out; send it back exactly as it was answered.',
+    ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'],
+    [
+      'cursor_invalid',
+      'cursor is not one that this list handed out; send it back exactly as it was answered.',
+    ],
   ],
 };
 

@@ -1,18 +1,115 @@
-import { message, messageId } from '../examples.ts';
+import { messageId, messageInAnyState, messagePage, runId } from '../examples.ts';
 import type { Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, variables } from '../parameters.ts';
+import { tooManyQueues } from './queues.ts';
 
-const notWaiting = `There is no message "${messageId}" that waits for its delivery.`;
+const notWaiting = [
+  'message_not_found',
+  `There is no message "${messageId}" that waits for its delivery.`,
+] as const;
 
 export const messages: Operations<'messages'> = {
+  'GET /v2/messages': {
+    id: 'listMessages',
+    tag: 'Messages',
+    summary: 'List the messages',
+    description:
+      'Those that wait, or those in the states that are asked for: newest first, one entry for each, without their bodies. Those that have ended are there as long as the log has them. Filters are ANDed, the values of one are ORed. Where few messages match, a page may have fewer than asked for, and still a cursor.',
+    variables: {},
+    filters: 'listedMessages',
+    answers: { 200: { description: 'A page of them.', schema: 'MessagePage', example: messagePage } },
+    errors: {
+      400: [
+        [
+          'field_invalid',
+          'state is "DONE"; allowed are CREATED, RETRY, DELIVERED, FAILED, CANCELED, CANCELLED, ALL.',
+        ],
+        ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'],
+      ],
+    },
+  },
+  'GET /v2/messages/count': {
+    id: 'countMessages',
+    tag: 'Messages',
+    summary: 'Count the messages that wait',
+    description: `Those that cancelling many messages with the same parameters would cancel. ${counting}`,
+    variables: {},
+    counts: 'messages',
+    answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
+    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
+  },
   'GET /v2/messages/{messageId}': {
     id: 'getMessage',
     tag: 'Messages',
     summary: 'Get a message',
-    description: 'Only while it waits for a delivery; what became of it later is in the log.',
+    description:
+      'While it waits for a delivery; with `state=ALL` as long as the log has it, and with its state.',
     variables: { messageId: variables.messageId },
-    answers: { 200: { description: 'The message.', schema: 'Message', example: message } },
-    errors: { 404: [notWaiting] },
+    query: {
+      state: {
+        description: 'Shows a message that has ended as well.',
+        schema: { type: 'string', enum: ['ALL'] },
+        example: 'ALL',
+      },
+    },
+    answers: {
+      200: {
+        description: 'The message.',
+        schema: 'MessageAnswer',
+        example: messageInAnyState,
+      },
+    },
+    errors: {
+      400: [['field_invalid', 'state is "DELIVERED"; allowed is ALL, for a message that has ended as well.']],
+      404: [
+        notWaiting,
+        ['message_not_found', `There is no message "${messageId}", or it is not kept any more.`],
+      ],
+    },
+  },
+  'POST /v2/messages/{messageId}/publish': {
+    id: 'publishMessageAgain',
+    tag: 'Messages',
+    summary: 'Publish a message again',
+    description:
+      'As a new message with an id of its own, to the same URL, through the same queue, with the same body, headers and settings; of a group’s messages, to the endpoint that this one is for. Headers of the request change its settings. It may wait or have ended, and stays as it is. A message is kept as long as the log has it.',
+    variables: { messageId: variables.messageId },
+    configuration: 'retry',
+    isHeldToUsage: true,
+    answers: {
+      200: { description: 'The new message’s id.', schema: 'Published', example: { messageId } },
+    },
+    errors: {
+      400: [
+        ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+        ['body_invalid', 'The body has 5 bytes; allowed is none, because the message has its own.'],
+        [
+          'message_of_run',
+          `The message "${messageId}" belongs to the run "${runId}"; start the run anew, or resume or restart it once it has failed.`,
+        ],
+      ],
+      403: [
+        [
+          'destination_not_allowed',
+          'Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+        ],
+      ],
+      404: [
+        ['message_not_found', `There is no message "${messageId}", or it is not kept any more.`],
+        ['message_not_found', `The body of "${messageId}" is not kept any more.`],
+      ],
+      412: [
+        ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
+        tooManyQueues,
+      ],
+      413: [
+        [
+          'body_too_large',
+          "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+        ],
+      ],
+      503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
+    },
   },
   'DELETE /v2/messages/{messageId}': {
     id: 'cancelMessage',
@@ -39,6 +136,6 @@ export const messages: Operations<'messages'> = {
         example: { cancelled: 42 },
       },
     },
-    errors: { 400: ['label is empty; a filter that is given must have a value.'] },
+    errors: { 400: [['field_invalid', 'label is empty; a filter that is given must have a value.']] },
   },
 };

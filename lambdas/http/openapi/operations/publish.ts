@@ -22,17 +22,33 @@ const answers = {
 
 const errors: Errors = {
   400: [
-    'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
-    'The destination is "orders!"; allowed is a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-").',
+    ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+    [
+      'destination_invalid',
+      'The destination is "orders!"; allowed is a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-").',
+    ],
   ],
-  403: ['The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
-  404: ['There is no URL group "unknown".'],
+  403: [
+    [
+      'destination_not_allowed',
+      'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    ],
+  ],
+  404: [['url_group_not_found', 'There is no URL group "unknown".']],
   412: [
-    "Svc-Retries is 6, but the account's limit max_retries is 5.",
-    "Svc-Flow-Control-Value asks for a parallelism of 200, but the account's limit max_parallelism is 100.",
+    ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
+    [
+      'parallelism_over_limit',
+      "Svc-Flow-Control-Value asks for a parallelism of 200, but the account's limit max_parallelism is 100.",
+    ],
   ],
-  413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
-  503: ['The message could not be stored, and was not accepted; send it again.'],
+  413: [
+    [
+      'body_too_large',
+      "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+    ],
+  ],
+  503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
 };
 
 const toDestination =
@@ -86,14 +102,20 @@ export const publish: Operations<'publish'> = {
       200: {
         description: 'An answer for each message.',
         schema: 'BatchAnswer',
-        example: [{ messageId }, { error: 'There is no URL group "unknown".', status: 404 }],
+        example: [
+          { messageId },
+          { error: 'There is no URL group "unknown".', code: 'url_group_not_found', status: 404 },
+        ],
       },
     },
     errors: {
       400: [
-        'The body is not a list; allowed is a JSON array of messages.',
-        'The body is not JSON.',
-        'The answer to the batch would have up to 5100000 bytes, with the URL of each endpoint; allowed are 4703667. Send it in several.',
+        ['body_invalid', 'The body is not a list; allowed is a JSON array of messages.'],
+        ['body_invalid', 'The body is not JSON.'],
+        [
+          'too_many_items',
+          'The answer to the batch would have up to 5100000 bytes, with the URL of each endpoint; allowed are 4703667. Send it in several.',
+        ],
       ],
     },
   },

@@ -5,11 +5,14 @@ import { variables } from '../parameters.ts';
 
 const name = variables.queueName;
 
-const noSuchQueue = 'There is no queue "missing".';
+const noSuchQueue = ['queue_not_found', 'There is no queue "missing".'] as const;
 
-export const tooManyQueues = "The queue would be number 101, but the account's limit max_queues is 100.";
+export const tooManyQueues = [
+  'queue_limit_reached',
+  "The queue would be number 101, but the account's limit max_queues is 100.",
+] as const;
 
-const busy = 'It is being changed by many at once; send the change again.';
+const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;
 
 const pausing = (action: 'pause' | 'resume'): Operation<'name'> => ({
   id: `${action}Queue`,
@@ -36,10 +39,16 @@ export const queues: Operations<'queues'> = {
     answers: { 200: { description: 'It is there.', schema: 'Nothing', example: {} } },
     errors: {
       400: [
-        'queueName is "mail!"; allowed are 1 to 128 letters, digits, ".", "_" and "-".',
-        'parallelism: Invalid input; allowed is {"queueName", "parallelism"?, "paused"?}, with a whole number of at least 1 as the parallelism.',
+        ['field_invalid', 'queueName is "mail!"; allowed are 1 to 128 letters, digits, ".", "_" and "-".'],
+        [
+          'field_invalid',
+          'parallelism: Invalid input; allowed is {"queueName", "parallelism"?, "paused"?}, with a whole number of at least 1 as the parallelism.',
+        ],
       ],
-      412: ["parallelism is 200, but the account's limit max_parallelism is 100.", tooManyQueues],
+      412: [
+        ['parallelism_over_limit', "parallelism is 200, but the account's limit max_parallelism is 100."],
+        tooManyQueues,
+      ],
       503: [busy],
     },
   },

@@ -1,11 +1,27 @@
-import { schedule } from '../examples.ts';
+import { messageId, schedule } from '../examples.ts';
 import { cursorHeaders, goesOn } from '../arrays.ts';
+import type { Errors } from '../errors.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const id = { schedule: variables.schedule };
-const noSuchSchedule = 'There is no schedule "nightly-report".';
+const noSuchSchedule = ['schedule_not_found', 'There is no schedule "nightly-report".'] as const;
+const refusals: Errors = {
+  400: [
+    ['field_invalid', 'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".'],
+    ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+  ],
+  403: [
+    [
+      'destination_not_allowed',
+      'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    ],
+  ],
+  404: [['url_group_not_found', 'There is no URL group "unknown".']],
+  412: [tooManyQueues],
+  503: [['busy', 'The schedule "nightly-report" is being changed by many at once; send it again.']],
+};
 
 const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation<'schedule'> => ({
   id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
@@ -38,19 +54,14 @@ export const schedules: Operations<'schedules'> = {
       },
     },
     errors: {
-      400: [
-        'Svc-Cron is missing; allowed is a cron expression such as "*/5 * * * *".',
-        'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
-      ],
-      403: [
-        'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
-      ],
-      404: ['There is no URL group "unknown".'],
+      ...refusals,
       412: [
-        "The schedule would be number 1001, but the account's limit max_schedules is 1000.",
-        tooManyQueues,
+        [
+          'schedule_limit_reached',
+          "The schedule would be number 1001, but the account's limit max_schedules is 1000.",
+        ],
+        ...(refusals[412] ?? []),
       ],
-      503: ['The schedule "nightly-report" is being changed by many at once; send it again.'],
     },
   },
   'GET /v2/schedules': {
@@ -76,7 +87,38 @@ export const schedules: Operations<'schedules'> = {
     summary: 'Get a schedule',
     variables: id,
     answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
-    errors: { 404: [noSuchSchedule] },
+    errors: { 404: [noSuchSchedule], ...(refusals[503] && { 503: refusals[503] }) },
+  },
+  'PATCH /v2/schedules/{schedule}': {
+    id: 'changeSchedule',
+    tag: 'Schedules',
+    summary: 'Change a schedule',
+    description:
+      'What the body does not name stays as it is, also what answers do not show: a redacted body, credentials in a URL, the settings of callbacks.',
+    variables: id,
+    body: {
+      required: true,
+      schema: 'ScheduleChange',
+      example: { headers: { 'Svc-Cron': '0 9 * * *', 'Svc-Label': '' } },
+    },
+    answers: {
+      200: {
+        description: 'It is changed.',
+        schema: 'Scheduled',
+        example: { scheduleId: 'nightly-report' },
+      },
+    },
+    errors: {
+      ...refusals,
+      400: [
+        [
+          'field_invalid',
+          'headers.Svc-Schedule-Id is given; allowed are all headers but this one: an id stays.',
+        ],
+        ...(refusals[400] ?? []),
+      ],
+      404: [noSuchSchedule, ...(refusals[404] ?? [])],
+    },
   },
   'DELETE /v2/schedules/{schedule}': {
     id: 'deleteSchedule',
@@ -86,8 +128,84 @@ export const schedules: Operations<'schedules'> = {
     answers: { 200: { description: 'It is gone.', schema: 'Nothing', example: {} } },
     errors: { 404: [noSuchSchedule] },
   },
+  'POST /v2/schedules/{schedule}/run': {
+    id: 'runSchedule',
+    tag: 'Schedules',
+    summary: 'Run a schedule now',
+    description:
+      'Publishes its message as if it had triggered, also while it is paused. What it triggered last and triggers next stays as it is.',
+    variables: id,
+    isHeldToUsage: true,
+    answers: {
+      200: {
+        description: 'Accepted: one id, or one for each endpoint of a URL group.',
+        schema: 'PublishAnswer',
+        example: { messageId },
+      },
+    },
+    errors: {
+      400: [['body_invalid', 'The body has 5 bytes; allowed is none, because the schedule has its own.']],
+      403: [
+        [
+          'destination_not_allowed',
+          'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+        ],
+      ],
+      404: [noSuchSchedule, ['url_group_not_found', 'There is no URL group "unknown".']],
+      412: [
+        ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
+        tooManyQueues,
+      ],
+      413: [
+        [
+          'body_too_large',
+          "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+        ],
+      ],
+      503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
+    },
+  },
   'POST /v2/schedules/{schedule}/pause': pausing('pause', 'post'),
   'PATCH /v2/schedules/{schedule}/pause': pausing('pause', 'patch'),
   'POST /v2/schedules/{schedule}/resume': pausing('resume', 'post'),
   'PATCH /v2/schedules/{schedule}/resume': pausing('resume', 'patch'),
+  'GET /v2/cron': {
+    id: 'explainCron',
+    tag: 'Schedules',
+    summary: 'Explain a cron expression',
+    description: 'Says when a schedule with this expression would fire, and changes nothing.',
+    variables: {},
+    query: {
+      expression: {
+        description: 'An expression as `Svc-Cron` takes it, percent-encoded.',
+        required: true,
+        schema: { type: 'string', minLength: 1 },
+        example: 'CRON_TZ=Europe/Berlin 30 9 * * MON-FRI',
+      },
+    },
+    answers: {
+      200: {
+        description: 'When it fires.',
+        schema: 'ExplainedCron',
+        example: {
+          cron: 'CRON_TZ=Europe/Berlin 30 9 * * MON-FRI',
+          timezone: 'Europe/Berlin',
+          description: 'At 09:30, on Monday to Friday.',
+          nextFires: [
+            1_795_509_000_000, 1_795_595_400_000, 1_795_681_800_000, 1_795_768_200_000, 1_796_027_400_000,
+          ],
+        },
+      },
+    },
+    errors: {
+      400: [
+        ['field_invalid', 'expression is missing; allowed is a cron expression such as "*/5 * * * *".'],
+        [
+          'cron_invalid',
+          'expression is "61 * * * *": in the minute field, "61" is out of range. Allowed are 0 to 59, *, ranges (a-b), lists (a,b) and steps (*/n, a-b/n, a/n).',
+        ],
+        ['field_unknown', '"cron" is not a parameter here; allowed are expression.'],
+      ],
+    },
+  },
 };

@@ -5,8 +5,11 @@ import { variables } from '../parameters.ts';
 
 const name = variables.groupName;
 
-const noSuchGroup = 'There is no URL group "orders".';
-const contended = 'The URL group "orders" is being changed by many at once; send the change again.';
+const noSuchGroup = ['url_group_not_found', 'There is no URL group "orders".'] as const;
+const contended = [
+  'busy',
+  'The URL group "orders" is being changed by many at once; send the change again.',
+] as const;
 
 export const urlGroups: Operations<'urlGroups'> = {
   'GET /v2/topics': {
@@ -46,11 +49,19 @@ export const urlGroups: Operations<'urlGroups'> = {
     answers: { 200: { description: 'The group as it is now.', schema: 'UrlGroup', example: urlGroup } },
     errors: {
       400: [
-        'headers.x-tenant is not a header of the service; allowed are those, such as Svc-Retries and Svc-Forward-*.',
+        [
+          'field_unknown',
+          'headers.x-tenant is not a header of the service; allowed are those, such as Svc-Retries and Svc-Forward-*.',
+        ],
       ],
-      403: ['Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
+      403: [
+        [
+          'destination_not_allowed',
+          'Svc-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+        ],
+      ],
       404: [noSuchGroup],
-      412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+      412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
       503: [contended],
     },
   },
@@ -77,14 +88,26 @@ export const urlGroups: Operations<'urlGroups'> = {
     answers: { 200: { description: 'They are added.', schema: 'Nothing', example: {} } },
     errors: {
       400: [
-        'endpoints.0.url is "example.com": it has another form. Allowed is a URL that starts with http:// or https://.',
+        [
+          'destination_invalid',
+          'endpoints.0.url is "example.com": it has another form. Allowed is a URL that starts with http:// or https://.',
+        ],
       ],
       403: [
-        'endpoints.0.url is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+        [
+          'destination_not_allowed',
+          'endpoints.0.url is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+        ],
       ],
       412: [
-        'The URL group "orders" would be number 101, but the account\'s limit max_topics is 100.',
-        'The URL group "orders" would have 101 endpoints, but the account\'s limit max_endpoints_per_topic is 100.',
+        [
+          'url_group_limit_reached',
+          'The URL group "orders" would be number 101, but the account\'s limit max_topics is 100.',
+        ],
+        [
+          'endpoint_limit_reached',
+          'The URL group "orders" would have 101 endpoints, but the account\'s limit max_endpoints_per_topic is 100.',
+        ],
       ],
       503: [contended],
     },
@@ -99,9 +122,12 @@ export const urlGroups: Operations<'urlGroups'> = {
     answers: { 200: { description: 'They are removed.', schema: 'Nothing', example: {} } },
     errors: {
       400: [
-        'endpoints.0 has neither url nor name; allowed is {"endpoints": [{"url"?, "name"?}]} with at least one endpoint.',
+        [
+          'field_invalid',
+          'endpoints.0 has neither url nor name; allowed is {"endpoints": [{"url"?, "name"?}]} with at least one endpoint.',
+        ],
       ],
-      404: [noSuchGroup, 'The URL group "orders" has no endpoint "missing".'],
+      404: [noSuchGroup, ['endpoint_not_found', 'The URL group "orders" has no endpoint "missing".']],
       503: [contended],
     },
   },

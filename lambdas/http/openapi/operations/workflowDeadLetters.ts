@@ -1,24 +1,27 @@
 import type { Errors } from '../errors.ts';
-import { dlqId } from '../examples.ts';
+import { deadLetterCount, dlqId } from '../examples.ts';
 import type { Operation, OperationsAt } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, uncounted, variables } from '../parameters.ts';
 import { anewRun, anewRuns, runDeadLetter, runDeadLetterPage } from '../runExamples.ts';
 import { ofDeadLetters, ofManyDeadLetters } from '../runParameters.ts';
 import { busy } from './workflowRuns.ts';
 
 const tag = 'Workflow dead letters';
-const noSuchEntry = `There is no dead letter "${dlqId}".`;
-const emptyFilter = 'label is empty; a filter that is given must have a value.';
-const badFilter = 'count is "500"; allowed is a whole number from 1 to 100.';
+const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
+const emptyFilter = ['field_invalid', 'label is empty; a filter that is given must have a value.'] as const;
+const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
 
 const overrides =
   'Headers of the request change what the failed run was configured with, for all that remains. The new run has an id of its own; the dead letter leaves the queue once the run is there, so repeating the request makes no second one.';
 const badOverride: Errors = {
-  400: ['Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+  400: [['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.']],
   403: [
-    'Svc-Failure-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    [
+      'destination_not_allowed',
+      'Svc-Failure-Callback is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    ],
   ],
-  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
+  412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
 };
 
 const goesOn = 'The new run has all steps that the failed one recorded, and goes on where that failed.';
@@ -49,12 +52,13 @@ const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>
   errors: {
     ...badOverride,
     404: [noSuchEntry],
-    503: [`The run of "${dlqId}" could not be started again; it is still there.`],
+    503: [['not_stored', `The run of "${dlqId}" could not be started again; it is still there.`]],
   },
 });
 
 export const deadLettersOfRuns: OperationsAt<
   | `${'GET' | 'DELETE'} /v2/workflows/dlq`
+  | 'GET /v2/workflows/dlq/count'
   | `${'GET' | 'DELETE'} /v2/workflows/dlq/{dlqId}`
   | `POST /v2/workflows/dlq/${'resume' | 'restart'}`
   | `POST /v2/workflows/dlq/${'resume' | 'restart'}/{dlqId}`
@@ -84,6 +88,22 @@ export const deadLettersOfRuns: OperationsAt<
         description: 'They are deleted; with a cursor where some are left.',
         schema: 'Deleted',
         example: { deleted: 42 },
+      },
+    },
+    errors: { 400: [emptyFilter] },
+  },
+  'GET /v2/workflows/dlq/count': {
+    id: 'countRunDeadLetters',
+    tag,
+    summary: 'Count the runs that have failed',
+    description: `Those that a bulk operation with the same parameters would take. ${counting}`,
+    variables: {},
+    shared: uncounted(ofManyDeadLetters),
+    answers: {
+      200: {
+        description: 'Their number, and how it divides among hosts and statuses.',
+        schema: 'DeadLetterCount',
+        example: deadLetterCount,
       },
     },
     errors: { 400: [emptyFilter] },
@@ -139,7 +159,12 @@ export const deadLettersOfRuns: OperationsAt<
     isHeldToUsage: true,
     answers: { 200: { description: 'The run that has failed.', schema: 'AnewRun', example: anewRun } },
     errors: {
-      400: ['The failure function is CALLBACK_SUCCESS; it is run again only where it is CALLBACK_FAIL.'],
+      400: [
+        [
+          'wrong_state',
+          'The failure function is CALLBACK_SUCCESS; it is run again only where it is CALLBACK_FAIL.',
+        ],
+      ],
       404: [noSuchEntry],
       503: [busy],
     },
@@ -153,7 +178,10 @@ export const deadLettersOfRuns: OperationsAt<
     answers: { 200: { description: 'It is cancelled.', schema: 'Nothing', example: {} } },
     errors: {
       400: [
-        'The failure function is CALLBACK_SUCCESS; it is cancelled only while it is CALLBACK_INPROGRESS.',
+        [
+          'wrong_state',
+          'The failure function is CALLBACK_SUCCESS; it is cancelled only while it is CALLBACK_INPROGRESS.',
+        ],
       ],
       404: [noSuchEntry],
       503: [busy],

@@ -6,8 +6,14 @@ import { badPath, busy } from './workflowRuns.ts';
 
 const tag = 'Workflow events';
 
-const ended = `can not append to a cancelled workflow: run "${runId}" has ended or is not known.`;
-const tooMany = `The run "${runId}" keeps 100 events that it has not waited for; no more are kept.`;
+const ended = [
+  'run_ended',
+  `can not append to a cancelled workflow: run "${runId}" has ended or is not known.`,
+] as const;
+const tooMany = [
+  'submission_refused',
+  `The run "${runId}" keeps 100 events that it has not waited for; no more are kept.`,
+] as const;
 
 type HookVariable = 'account' | 'runId' | 'eventId';
 const webhookUrl =
@@ -26,7 +32,11 @@ const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}):
   },
   ...more,
   answers: { 200: { description: 'The run has it, or will.', schema: 'Nothing', example: {} } },
-  errors: { 404: [`There is no run "${runId}" that is active.`], 412: [tooMany], 503: [busy] },
+  errors: {
+    404: [['run_not_found', `There is no run "${runId}" that is active.`]],
+    412: [tooMany],
+    503: [busy],
+  },
 });
 const anything = { body: { bytes: 'Anything.' } } as const;
 
@@ -56,8 +66,15 @@ export const events: OperationsAt<
     },
     answers: { 200: { description: 'It waits.', schema: 'Published', example: { messageId } } },
     errors: {
-      400: [...badPath, 'Workflow-Init is missing; only the endpoint of a run waits for an event.', ended],
-      412: ['The wait: step.stepType is Run; allowed are Wait and WaitForWebhook.'],
+      400: [
+        ...badPath,
+        [
+          'workflow_request_invalid',
+          'Workflow-Init is missing; only the endpoint of a run waits for an event.',
+        ],
+        ended,
+      ],
+      412: [['submission_refused', 'The wait: step.stepType is Run; allowed are Wait and WaitForWebhook.']],
       503: [busy],
     },
   },
@@ -75,9 +92,14 @@ export const events: OperationsAt<
     },
     errors: {
       400: badPath,
-      404: [`There is no run "${runId}" that is active.`],
+      404: [['run_not_found', `There is no run "${runId}" that is active.`]],
       412: [tooMany],
-      413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+      413: [
+        [
+          'body_too_large',
+          "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+        ],
+      ],
       503: [busy],
     },
   },

@@ -1,29 +1,39 @@
 import type { Errors } from '../errors.ts';
 import { runId } from '../examples.ts';
 import type { Operation, OperationsAt } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { counting, variables } from '../parameters.ts';
 import { runEntries, runPage, startedRun } from '../runExamples.ts';
-import { ofCancelledRuns, ofLogs } from '../runParameters.ts';
+import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../runParameters.ts';
 
 /** Of a request that changes runs. */
-export const busy = 'The run is being changed by many at once; send the request again.';
+export const busy = ['busy', 'The run is being changed by many at once; send the request again.'] as const;
 
 /** Of paths whose rest is decoded. */
 export const badPath = [
-  'The path has "50%", which is percent-encoded, but not correctly.',
-  'The path has two slashes in a row, and nothing between them.',
-];
+  ['request_malformed', 'The path has "50%", which is percent-encoded, but not correctly.'],
+  ['request_malformed', 'The path has two slashes in a row, and nothing between them.'],
+] as const;
 
 const tag = 'Workflow runs';
 
 const startErrors: Errors = {
   400: [
-    'Svc-Retries is "many"; allowed is a whole number from 0 to 5.',
-    'A message of a workflow goes to a URL, and not to a URL group.',
+    ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
+    ['workflow_request_invalid', 'A message of a workflow goes to a URL, and not to a URL group.'],
   ],
-  403: ['The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.'],
-  412: ["Svc-Retries is 6, but the account's limit max_retries is 5."],
-  413: ["The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes."],
+  403: [
+    [
+      'destination_not_allowed',
+      'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
+    ],
+  ],
+  412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
+  413: [
+    [
+      'body_too_large',
+      "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+    ],
+  ],
   503: [busy],
 };
 
@@ -74,15 +84,15 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
     errors: {
       ...startErrors,
       400: [
-        'The body is not a list; allowed is a JSON array of messages.',
-        'The body is not JSON.',
+        ['body_invalid', 'The body is not a list; allowed is a JSON array of messages.'],
+        ['body_invalid', 'The body is not JSON.'],
         ...(startErrors[400] ?? []),
       ],
     },
   },
 };
 
-const filterErrors = ['count is "500"; allowed is a whole number from 1 to 100.'];
+const filterErrors = [['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.']] as const;
 
 const log: Omit<Operation<never>, 'id' | 'summary' | 'description'> = {
   tag,
@@ -92,18 +102,32 @@ const log: Omit<Operation<never>, 'id' | 'summary' | 'description'> = {
   errors: {
     400: [
       ...filterErrors,
-      'cursor is not one that this list handed out; send it back exactly as it was answered.',
+      [
+        'cursor_invalid',
+        'cursor is not one that this list handed out; send it back exactly as it was answered.',
+      ],
     ],
   },
 };
 
 export const runs: OperationsAt<
+  | 'GET /v2/workflows/runs/count'
   | 'GET /v2/workflows/runs/{runId}'
   | 'DELETE /v2/workflows/runs/{runId}'
   | 'DELETE /v2/workflows/runs'
   | 'GET /v2/workflows/logs'
   | 'GET /v2/workflows/events'
 > = {
+  'GET /v2/workflows/runs/count': {
+    id: 'countRuns',
+    tag,
+    summary: 'Count the runs that go on',
+    description: `Those that cancelling many runs with the same parameters would cancel. ${counting}`,
+    variables: {},
+    shared: ofCountedRuns,
+    answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
+    errors: { 400: [['field_invalid', 'workflowUrlExactMatch is "yes"; allowed are true, false.']] },
+  },
   'GET /v2/workflows/runs/{runId}': {
     id: 'getRunEntries',
     tag,
@@ -114,7 +138,7 @@ export const runs: OperationsAt<
     answers: {
       200: { description: 'The whole list, in order.', schema: 'RunEntries', example: runEntries },
     },
-    errors: { 404: [`There is no run "${runId}" that is active.`] },
+    errors: { 404: [['run_not_found', `There is no run "${runId}" that is active.`]] },
   },
   'DELETE /v2/workflows/runs/{runId}': {
     id: 'endRun',
@@ -136,8 +160,8 @@ export const runs: OperationsAt<
       200: { description: 'It has ended, now or before.', schema: 'Nothing', example: {} },
     },
     errors: {
-      400: ['cancel is "maybe"; allowed are true and false.'],
-      404: [`There is no run "${runId}" that is active.`],
+      400: [['field_invalid', 'cancel is "maybe"; allowed are true and false.']],
+      404: [['run_not_found', `There is no run "${runId}" that is active.`]],
       503: [busy],
     },
   },
@@ -153,7 +177,10 @@ export const runs: OperationsAt<
     answers: {
       200: { description: 'How many were cancelled.', schema: 'CancelledRuns', example: { cancelled: 42 } },
     },
-    errors: { 400: ['count is "1000"; allowed is a whole number from 1 to 500.'], 503: [busy] },
+    errors: {
+      400: [['field_invalid', 'count is "1000"; allowed is a whole number from 1 to 500.']],
+      503: [busy],
+    },
   },
   'GET /v2/workflows/logs': {
     id: 'listRuns',

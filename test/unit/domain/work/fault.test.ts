@@ -10,7 +10,7 @@ import { inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { TransientError, isFault } from '../../../../lambdas/domain/work/fault.ts';
-import { badRequest } from '../../../../lambdas/domain/httpError.ts';
+import { badField } from '../../../../lambdas/domain/httpError.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
 
 /** Which errors are the service's own, and which are outages: errors as the SDK's own clients make them. */
@@ -220,7 +220,7 @@ describe('an error of the service’s own', () => {
     ['a row of another form', thrown(() => z.object({ id: z.string() }).parse({}))],
     ['a body that cannot be unpacked', thrown(() => inflateRawSync(Buffer.from('no')))],
     ['a body that is not there', new Error('The body of msg_1 is not there.')],
-    ['an answer to a client', badRequest('No.')],
+    ['an answer to a client', badField('No.')],
     ['what is no error', 'text'],
     ['nothing', undefined],
     ['one of several', new AggregateError([new TransientError('later'), new TypeError('bug')])],

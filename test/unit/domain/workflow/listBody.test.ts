@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listed, type Entry } from '../../../../lambdas/domain/workflow/entry.ts';
 import { isLazy, listBody, listBytes } from '../../../../lambdas/domain/workflow/listBody.ts';
-import { callTypes } from '../../../../lambdas/domain/workflow/workflowMessage.ts';
+import { callTypes } from '../../../../lambdas/domain/workflow/callTypes.ts';
 import { sampleOf } from '../../../support/sample.ts';
 
 const anyEntry: fc.Arbitrary<Entry> = fc.record({

@@ -12,7 +12,7 @@ import type {
   WaitRecord,
 } from '../../../../lambdas/domain/workflow/log/runRecord.ts';
 import type { RunState } from '../../../../lambdas/domain/workflow/run.ts';
-import type { StepType } from '../../../../lambdas/domain/workflow/step.ts';
+import type { StepType } from '../../../../lambdas/domain/workflow/stepTypes.ts';
 
 const now = 1_790_000_000_000;
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Reason } from '../../../../lambdas/errorCodes.ts';
 import { HttpError } from '../../../../lambdas/domain/httpError.ts';
 import { asSubmissionRefusal, endedRun } from '../../../../lambdas/domain/workflow/refusals.ts';
 import { goingOnFrom } from '../../../../lambdas/domain/workflow/resuming.ts';
@@ -21,17 +22,38 @@ describe('a request to end a run', () => {
 });
 
 describe('a refusal', () => {
-  it.each([
-    [400, 412],
-    [403, 412],
-    [404, 412],
-    [413, 412],
-    [412, 412],
-    [429, 429],
-    [500, 500],
-  ])('of an ordinary message with %i is one of a submission with %i', (status, expected) => {
-    const refusal = asSubmissionRefusal(new HttpError(status, 'because', { a: 'b' }));
-    expect(refusal).toMatchObject({ status: expected, message: 'because' });
+  it.each<[ordinary: Reason, ofSubmission: Reason]>([
+    [
+      [400, 'field_invalid'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [403, 'destination_not_allowed'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [404, 'url_group_not_found'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [413, 'body_too_large'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [412, 'budget_reached'],
+      [412, 'budget_reached'],
+    ],
+    [
+      [429, 'rate_limit_reached'],
+      [429, 'rate_limit_reached'],
+    ],
+    [
+      [500, 'service_failed'],
+      [500, 'service_failed'],
+    ],
+  ])('of an ordinary message with %j is one of a submission with %j', (ordinary, [status, code]) => {
+    const refusal = asSubmissionRefusal(new HttpError(...ordinary, 'because', { a: 'b' }));
+    expect(refusal).toMatchObject({ status, code, message: 'because' });
   });
 
   it('for a run that has ended is the only one with 400', () => {

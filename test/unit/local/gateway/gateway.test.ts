@@ -213,7 +213,7 @@ describe('the answer', () => {
   });
 });
 
-const errorOf = z.strictObject({ error: z.string() });
+const errorOf = z.strictObject({ error: z.string(), code: z.string() });
 
 describe('the gateway’s own answer', () => {
   test('tells what cannot be read as HTTP from what can', async () => {
@@ -226,23 +226,33 @@ describe('the gateway’s own answer', () => {
     expect(head).toMatch(/^HTTP\/1\.1 400 /);
     expect(JSON.parse(body)).toEqual({
       error: 'The request cannot be read as HTTP; a path must be percent-encoded.',
+      code: 'request_malformed',
     });
   });
 
   const none: readonly string[] = [];
   test.each([
-    ['GET', '/v2/nothing', none, 0, 404, 'There is nothing at /v2/nothing.'],
-    ['POST', '/v2/publish/', none, 0, 404, 'There is nothing at /v2/publish/.'],
-    ['GET', '/v2/health/x', none, 0, 404, 'There is nothing at /v2/health/x.'],
-    ['POST', '/v2/health', none, 0, 405, 'POST is not possible at /v2/health; allowed: GET.'],
-    ['HEAD', '/v2/health', none, 0, 405, undefined],
-    ['POST', '/v2/publish/d', none, 10_485_761, 413, 'The body exceeds 10485760 bytes.'],
+    ['GET', '/v2/nothing', none, 0, 404, 'path_not_found', 'There is nothing at /v2/nothing.'],
+    ['POST', '/v2/publish/', none, 0, 404, 'path_not_found', 'There is nothing at /v2/publish/.'],
+    ['GET', '/v2/health/x', none, 0, 404, 'path_not_found', 'There is nothing at /v2/health/x.'],
+    [
+      'POST',
+      '/v2/health',
+      none,
+      0,
+      405,
+      'method_not_allowed',
+      'POST is not possible at /v2/health; allowed: GET.',
+    ],
+    ['HEAD', '/v2/health', none, 0, 405, 'method_not_allowed', undefined],
+    ['POST', '/v2/publish/d', none, 10_485_761, 413, 'body_too_large', 'The body exceeds 10485760 bytes.'],
     [
       'POST',
       '/v2/publish/d',
       none,
       4_718_592,
       413,
+      'body_too_large',
       'The request, its body in base64, exceeds 6291456 bytes.',
     ],
     [
@@ -251,17 +261,21 @@ describe('the gateway’s own answer', () => {
       ['X', 'x'.repeat(10_240)],
       0,
       431,
+      'head_too_large',
       'The request line and headers together exceed 10240 bytes.',
     ],
-  ])('%s %s is one sentence of JSON (%#)', async (method, path, headers, length, status, error) => {
-    const started = await start();
-    const answer = await send(started, method, path, { headers, body: Buffer.alloc(length) });
-    expect(answer.status).toBe(status);
-    if (error !== undefined) expect(errorOf.parse(JSON.parse(answer.body))).toEqual({ error });
-    if (status === 405) expect(answer.headers.allow).toBe('GET');
-    expect(answer.headers['x-amzn-requestid']).toMatch(/^[0-9a-f-]{36}$/);
-    expect(started.events).toEqual([]);
-  });
+  ])(
+    '%s %s is JSON with a code and a sentence (%#)',
+    async (method, path, headers, length, status, code, error) => {
+      const started = await start();
+      const answer = await send(started, method, path, { headers, body: Buffer.alloc(length) });
+      expect(answer.status).toBe(status);
+      if (error !== undefined) expect(errorOf.parse(JSON.parse(answer.body))).toEqual({ error, code });
+      if (status === 405) expect(answer.headers.allow).toBe('GET');
+      expect(answer.headers['x-amzn-requestid']).toMatch(/^[0-9a-f-]{36}$/);
+      expect(started.events).toEqual([]);
+    },
+  );
 
   test('to a crash is 502, and the crash is reported', async () => {
     const started = await start(() => {
@@ -282,14 +296,17 @@ describe('the gateway’s own answer', () => {
     },
   );
 
-  /** Finds the sentence of the deployed gateway for a status, as the description has it. */
-  const sentenceOf = (status: number) => gatewayRefusals.find((one) => one.status === status)?.sentences[0];
-  const errorIn = (answer: { readonly body: string }) => errorOf.parse(JSON.parse(answer.body)).error;
+  /** Finds the refusal of the deployed gateway for a status, as the description has it. */
+  const describedOf = (status: number) => gatewayRefusals.find((one) => one.status === status)?.examples[0];
+  const refusalIn = (answer: { readonly body: string }) => {
+    const { code, error } = errorOf.parse(JSON.parse(answer.body));
+    return [code, error];
+  };
 
   test('to a function that takes too long is 504', async () => {
     const started = await start(() => new Promise(() => undefined), { timeoutMs: 20 });
     const answer = await send(started, 'GET', '/v2/health');
-    expect([answer.status, errorIn(answer)]).toEqual([504, sentenceOf(504)]);
+    expect([answer.status, refusalIn(answer)]).toEqual([504, describedOf(504)]);
   });
 
   test('to a function that Lambda cuts off before that is 502, as of any that fails', async () => {
@@ -297,7 +314,7 @@ describe('the gateway’s own answer', () => {
     const slow = toFunction('all', () => new Promise(() => undefined), options);
     const started = await start((event) => slow.invoke(event));
     const answer = await send(started, 'GET', '/v2/health');
-    expect([answer.status, errorIn(answer)]).toEqual([502, sentenceOf(502)]);
+    expect([answer.status, refusalIn(answer)]).toEqual([502, describedOf(502)]);
     expect(started.reported).toMatchObject([{ message: 'Task timed out after 0.02 seconds' }]);
   });
 
@@ -314,7 +331,7 @@ describe('the gateway’s own answer', () => {
     const started = await start((event) => functionOf.invoke(event));
     const answer = await send(started, 'GET', '/v2/health');
     expect(answer.status).toBe(status);
-    if (status === 502) expect(errorIn(answer)).toBe(sentenceOf(502));
+    if (status === 502) expect(refusalIn(answer)).toEqual(describedOf(502));
     else expect(answer.body).toBe(body);
   });
 });

@@ -4,10 +4,12 @@ import { StageError } from '../../../../local/stage/stageError.ts';
 
 const defaults = {
   port: 8080,
+  publishPort: undefined,
   dataDirectory: '.svc',
   region: 'eu-central-1',
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
   pricePerMessage: 0.000_01,
+  dev: false,
   testControl: false,
 };
 
@@ -18,6 +20,7 @@ test('without flags and variables the defaults hold', () => {
 test('variables change the defaults, and flags win over variables', () => {
   const variables = {
     SVC_PORT: '0',
+    SVC_PUBLISH_PORT: '0',
     SVC_DATA_DIR: '/data',
     SVC_REGION: 'us-east-1',
     SVC_ALLOWED_DESTINATIONS: 'none',
@@ -26,16 +29,19 @@ test('variables change the defaults, and flags win over variables', () => {
   };
   const fromVariables = {
     port: 0,
+    publishPort: 0,
     dataDirectory: '/data',
     region: 'us-east-1',
     allowedDestinations: [],
     pricePerMessage: 0.5,
+    dev: false,
     testControl: true,
   };
   expect(parseOptions([], variables)).toEqual(fromVariables);
   const flags = [
     '--port',
     '81',
+    '--publish-port=82',
     '--data-dir=d',
     '--region',
     'eu-west-3',
@@ -45,10 +51,12 @@ test('variables change the defaults, and flags win over variables', () => {
   ];
   expect(parseOptions(flags, variables)).toEqual({
     port: 81,
+    publishPort: 82,
     dataDirectory: 'd',
     region: 'eu-west-3',
     allowedDestinations: ['a', '10.0.0.0/8'],
     pricePerMessage: 2,
+    dev: false,
     testControl: true,
   });
 });
@@ -58,6 +66,21 @@ test('in memory there is no data directory', () => {
     ...defaults,
     dataDirectory: undefined,
   });
+});
+
+test('in the development mode the port is the one that the published clients look for', () => {
+  const port = (args: readonly string[], variables: Record<string, string>) => {
+    const options = parseOptions(args, variables);
+    return options === 'help' ? undefined : [options.port, options.dev];
+  };
+  expect(port(['--dev'], {})).toEqual([8080, true]);
+  expect(port(['--dev'], { QSTASH_DEV_PORT: '9000' })).toEqual([9000, true]);
+  expect(port(['--dev', '--port', '9002'], { QSTASH_DEV_PORT: '9000', SVC_PORT: '9001' })).toEqual([
+    9002,
+    true,
+  ]);
+  expect(port(['--dev'], { QSTASH_DEV_PORT: '9000', SVC_PORT: '9001' })).toEqual([9001, true]);
+  expect(port([], { QSTASH_DEV_PORT: '9000' })).toEqual([8080, false]);
 });
 
 test('help wins', () => {

@@ -34,7 +34,7 @@ describe('on a stage', () => {
     dataDirectory = await mkdtemp(join(tmpdir(), 'svc-stage-'));
     const options = parseOptions(['--port', '0', '--data-dir', dataDirectory], { SVC_TEST_CONTROL: '1' });
     if (options === 'help') throw new Error('No help was asked for.');
-    stage = await startStage({ ...options, report: fail, onFatal: fail });
+    stage = await startStage({ ...options, announce: fail, report: fail, onFatal: fail });
   });
   afterAll(async () => {
     // The receiver closes before the stage, which would wait for the attempt that hangs.

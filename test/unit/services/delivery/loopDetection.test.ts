@@ -104,6 +104,7 @@ async function startProcess(region: string, functionName: FunctionName) {
   const authorization = { Authorization: `Bearer ${tokens.get(region) ?? ''}` };
   return {
     ...calls,
+    invoke,
     send,
     /** Calls the messaging API by a host, with a request that only reads. */
     call: (domainName: string, headers: Readonly<Record<string, string>> = authorization) =>
@@ -230,6 +231,38 @@ describe('the host of the management API', () => {
     expect(await noted()).toEqual([{ id: 'apiHost#eu-central-1#management', hosts: [management] }]);
     const publisher = await startProcess(home, 'publish');
     expect(await publisher.publish(`https://${management}/api/v2/svc/users`)).toBe(403);
+  });
+});
+
+describe('the host of the publish URL', () => {
+  const publishHost = 'd4d4d4d4d4d4d4d4d4d4d4d4d4d4d4d4.lambda-url.us-east-1.on.aws';
+
+  it('is refused at once by who is called by it, and everywhere after its first request that has a good token', async () => {
+    const { invoke } = await startProcess(other, 'publish');
+    /** The status of a publish to the publish URL itself. */
+    const publish = async (authorization: string): Promise<number> => {
+      const returned = await invoke({
+        version: '2.0',
+        rawPath: `/v2/publish/https://${publishHost}/v2/batch`,
+        rawQueryString: '',
+        headers: { authorization },
+        requestContext: {
+          requestId: 'test',
+          domainName: publishHost,
+          http: { method: 'POST', sourceIp: '192.0.2.1' },
+        },
+        isBase64Encoded: false,
+      });
+      return answerShape.parse(returned).statusCode;
+    };
+    expect(await publish('Bearer wrong')).toBe(401);
+    expect(await noted()).toEqual([]);
+    expect(await publish(`Bearer ${tokens.get(other) ?? ''}`)).toBe(403);
+    expect(await noted()).toEqual([{ id: 'apiHost#us-east-1#messaging', hosts: [publishHost] }]);
+    for (const region of [home, other]) {
+      const publisher = await startProcess(region, 'publish');
+      expect(await publisher.publish(`https://${publishHost.toUpperCase()}./v2/batch`)).toBe(403);
+    }
   });
 });
 

@@ -251,7 +251,10 @@ describe('a schedule’s fire', () => {
     (await world.drain()).filter(({ kind, accountId }) => kind === 'attempt' && accountId === id).length;
 
   async function fireOf(account: Account, queueName: string) {
-    const { scheduleId } = await lambdas.createSchedule(account, requestTo(queueName, { cron: '0 0 1 1 *' }));
+    const { scheduleId } = await lambdas.createSchedule(
+      account,
+      requestTo(queueName, { cron: '0 0 1 1 *', 'queue-name': queueName }),
+    );
     const schedule = await lambdas.loadSchedule(account.id, scheduleId);
     const time = new Date(Date.UTC(2027, 0, 1)).toISOString();
     const notice = { accountId: account.id, scheduleId, saveId: schedule?.saveId ?? '', time };

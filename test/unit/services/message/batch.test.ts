@@ -98,9 +98,17 @@ describe('an item that cannot be stored', () => {
     const [first, ...others] = answers;
     expect(first).toHaveProperty('messageId');
     expect(others).toEqual([
-      { status: 400, error: 'item.1.headers have 450007 bytes; allowed are 10240.' },
-      { status: 400, error: 'item.2.headers.bad name is no HTTP header, or its value cannot stand in one.' },
-      { status: 400, error: 'item.3.headers.x-lines is no HTTP header, or its value cannot stand in one.' },
+      { status: 400, code: 'field_invalid', error: 'item.1.headers have 450007 bytes; allowed are 10240.' },
+      {
+        status: 400,
+        code: 'field_invalid',
+        error: 'item.2.headers.bad name is no HTTP header, or its value cannot stand in one.',
+      },
+      {
+        status: 400,
+        code: 'field_invalid',
+        error: 'item.3.headers.x-lines is no HTTP header, or its value cannot stand in one.',
+      },
     ]);
     expect(await world.drain()).toHaveLength(1);
   });

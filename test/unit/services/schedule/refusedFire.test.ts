@@ -47,5 +47,5 @@ it('a fire to a large group that the daily limit refuses leaves nothing in the c
   expect(JSON.stringify(fired)).toContain('max_requests_per_day_hard is 5; 0 messages were sent today');
   const day = dayOf(time);
   // Other processes read it here, and would refuse what the account may send.
-  expect((await lambdas.usageOf(account.id, day)).get(day)?.requests).toBe(0);
+  expect((await lambdas.usageOf(account.id, day, day)).get(day)?.requests).toBe(0);
 });

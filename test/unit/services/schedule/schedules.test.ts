@@ -8,11 +8,12 @@ import { HeadObjectCommand, NotFound, S3Client } from '@aws-sdk/client-s3';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import { shardOf } from '../../../../lambdas/domain/ids.ts';
 import { parseNotice, type FireNotice } from '../../../../lambdas/domain/schedule/schedule.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, idsOf, requestOf, type World } from '../../../support/world.ts';
+import { configOf, deathsAt, idOf, idsOf, requestOf, type World } from '../../../support/world.ts';
 
 /** Schedules and far messages, seen from inside: what stands in the table and in Scheduler, and what a death leaves. */
 
@@ -20,9 +21,10 @@ let world: World;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
-  const [fire, schedules, shown, scheduler, stores, messages, groups] = await Promise.all([
+  const [fire, schedules, run, shown, scheduler, stores, messages, groups] = await Promise.all([
     import('../../../../lambdas/services/schedule/fire.ts'),
     import('../../../../lambdas/services/schedule/schedules.ts'),
+    import('../../../../lambdas/services/schedule/run.ts'),
     import('../../../../lambdas/services/schedule/shownSchedules.ts'),
     import('../../../../lambdas/transport/scheduler.ts'),
     import('../../../../lambdas/stores/schedule/schedules.ts'),
@@ -33,6 +35,7 @@ async function importLambdas() {
   return {
     ...fire,
     ...schedules,
+    ...run,
     ...shown,
     ...messages,
     ...groups,
@@ -229,6 +232,69 @@ describe('a fire', () => {
   });
 });
 
+describe('running a schedule by hand', () => {
+  const run = (id: string) => lambdas.runSchedule(world.account, id, 'api.example.com');
+
+  it('makes so many AWS calls', async () => {
+    await create('by-hand', 'https://example.com/');
+    world.reset();
+    await run('by-hand');
+    // The schedule is read; the message's row is written, and its first attempt sent.
+    expect(world.operations()).toEqual({
+      GetItemCommand: 1,
+      BatchWriteItemCommand: 1,
+      SendMessageBatchCommand: 1,
+    });
+    await world.drain();
+    await lambdas.deleteSchedule(world.account, 'by-hand');
+  });
+
+  it.each(deathsAt(3))(
+    'can be repeated when its process dies $when its AWS call $call, and leaves the fires as they are',
+    async (death) => {
+      const inbox = world.receiver.inbox();
+      const id = `run-${death.when}-${death.call}`;
+      await create(id, inbox.url);
+      const before = await lambdas.loadSchedule('acct', id);
+      world.reset(death);
+      await run(id).catch(() => undefined);
+      world.reset();
+      const repeated = idOf(await run(id));
+      expect(await lambdas.loadSchedule('acct', id)).toEqual(before);
+      await world.work();
+      // The one whose process died may have been accepted before that.
+      expect([1, 2]).toContain(inbox.deliveries.length);
+      expect(idsOf(inbox.deliveries)).toContain(repeated);
+      const runs = inbox.deliveries.length;
+      await lambdas.fire(noticeOf(id, await saveIdOf(id)), { sentAt: Date.now() });
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(runs + 1);
+      await lambdas.deleteSchedule(world.account, id);
+    },
+  );
+
+  it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
+    'that cannot be stored because %s fails publishes to no endpoint of the group',
+    async (operation) => {
+      const inbox = world.receiver.inbox();
+      const name = `run-${operation}`;
+      const endpoints = [1, 2, 3].map((number) => ({ url: `${inbox.url}/${number}` }));
+      const body = Buffer.from(JSON.stringify({ endpoints }));
+      await lambdas.addEndpoints(world.account, { name, body, prefix: 'Svc', host: 'api.example.com' });
+      await create(name, name);
+      world.refuse(operation);
+      await expect(run(name)).rejects.toMatchObject({ status: 503 });
+      world.reset();
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(0);
+      await run(name);
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(3);
+      await lambdas.deleteSchedule(world.account, name);
+    },
+  );
+});
+
 describe('overwriting a schedule', () => {
   it.each(deathsAt(8))(
     'that dies $when its AWS call $call leaves the old or the new, whole',
@@ -280,6 +346,48 @@ describe('overwriting a schedule', () => {
     expect(await inScheduler(saveId)).toHaveLength(1);
     await lambdas.deleteSchedule(world.account, 'many');
     expect(await inScheduler(saveId)).toEqual([]);
+  });
+});
+
+describe('a schedule that is replaced while it is read', () => {
+  /** Replaces a schedule once: when its row has been read, and its body has not. */
+  async function replacedWhenRead<T>(scheduleId: string, body: string, read: () => Promise<T>): Promise<T> {
+    const { middlewareStack } = world.dynamodb;
+    let left = 1;
+    middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        const { TableName } = z.object({ TableName: z.optional(z.string()) }).parse(args.input);
+        if (TableName === world.settings.schedulesTable && left > 0) {
+          left -= 1;
+          await create(scheduleId, 'https://example.com', '0 2 * * *', body);
+        }
+        return result;
+      },
+      { step: 'initialize', name: 'replacedWhenRead' },
+    );
+    try {
+      return await read();
+    } finally {
+      middlewareStack.remove('replacedWhenRead');
+    }
+  }
+  const longBody = (letter: string): string => letter.repeat(400_000);
+
+  it.each(['shown', 'run'] as const)('is %s as it is then', async (how) => {
+    const scheduleId = `replaced-${how}`;
+    await create(scheduleId, 'https://example.com', '0 1 * * *', longBody('a'));
+    await replacedWhenRead(scheduleId, longBody('b'), async () => {
+      if (how === 'shown') {
+        const shown = await lambdas.getSchedule(world.account, scheduleId);
+        expect(shown).toMatchObject({ cron: '0 2 * * *', body: longBody('b') });
+        return;
+      }
+      const published = await lambdas.runSchedule(world.account, scheduleId, 'localhost');
+      const message = await lambdas.getMessage(world.account, idOf(published));
+      expect(message).toMatchObject({ body: longBody('b') });
+    });
+    await lambdas.deleteSchedule(world.account, scheduleId);
   });
 });
 

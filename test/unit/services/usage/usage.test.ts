@@ -18,11 +18,12 @@ afterAll(() => {
 
 async function startProcess() {
   vi.resetModules();
-  const [counter, admission, rateLimit, store, { dynamodb }] = await Promise.all([
+  const [counter, admission, rateLimit, store, hours, { dynamodb }] = await Promise.all([
     import('../../../../lambdas/services/usage/counter.ts'),
     import('../../../../lambdas/services/usage/admission.ts'),
     import('../../../../lambdas/services/usage/rateLimit.ts'),
     import('../../../../lambdas/stores/usage/usage.ts'),
+    import('../../../../lambdas/stores/usage/hours.ts'),
     import('../../../../lambdas/stores/dynamodb.ts'),
   ]);
   let writes = 0;
@@ -44,6 +45,7 @@ async function startProcess() {
     ...admission,
     ...rateLimit,
     ...store,
+    ...hours,
     writes: () => writes,
     breakTable: (isBroken: boolean, command = 'UpdateItemCommand') => {
       broken = isBroken ? command : undefined;
@@ -79,7 +81,7 @@ const accountWith = (fields: Partial<Account> = {}): Account =>
 
 async function counted({ usageOf }: Process, { id }: Account): Promise<number> {
   const day = dayOf(Date.now());
-  return (await usageOf(id, day)).get(day)?.requests ?? 0;
+  return (await usageOf(id, day, day)).get(day)?.requests ?? 0;
 }
 
 describe('the count of a day', () => {
@@ -195,11 +197,28 @@ describe('the count of a day', () => {
     vi.setSystemTime(Date.parse('2026-11-21T00:00:01Z'));
     outcomes.push(await one.send(account, 3), await one.send(account));
     expect(outcomes).toEqual([true, false, true, false]);
-    const days = await one.usageOf(account.id, '2026-11');
+    const days = await one.usageOf(account.id, '2026-11-01', '2026-11-31');
     expect([...days].map(([day, { requests }]) => [day, requests])).toEqual([
       ['2026-11-20', 3],
       ['2026-11-21', 3],
     ]);
+    const byHour = await one.usageByHour(account.id, '2026-11-01', '2026-11-31');
+    const hours = [...byHour.values()].map(({ messagesOfHours }) => messagesOfHours);
+    expect([hours[0]?.[23], hours[1]?.[0]]).toEqual([3, 3]);
+  });
+
+  it('is counted by the hour, too, and what a process adds after midnight in the last hour of its day', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T22:00:00Z') });
+    const one = await startProcess();
+    const account = accountWith();
+    for (let number = 0; number < 100; number += 1) await one.send(account);
+    const day = '2026-11-20';
+    const before = (await one.usageByHour(account.id, day, day)).get(day);
+    expect(before?.messagesOfHours[22]).toBe(before?.messages);
+    vi.setSystemTime(Date.parse('2026-11-21T05:00:00Z'));
+    await one.send(account);
+    const after = (await one.usageByHour(account.id, day, day)).get(day);
+    expect(after?.messagesOfHours[23]).toBe((after?.messages ?? 0) - (before?.messages ?? 0));
   });
 });
 

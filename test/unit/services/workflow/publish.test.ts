@@ -101,7 +101,7 @@ describe('a batch', () => {
     const inbox = world.receiver.inbox();
     expect(await batch([{ destination: inbox.url }, {}])).toEqual([
       { messageId: expect.any(String) as string },
-      { error: expect.stringContaining('destination') as string, status: 400 },
+      { error: expect.stringContaining('destination') as string, code: 'field_invalid', status: 400 },
     ]);
   });
 });

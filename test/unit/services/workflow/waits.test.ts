@@ -220,3 +220,31 @@ describe('an event that comes before its wait', () => {
     await expect(scene.notifyRun(world.account, noId, Buffer.from('x'))).rejects.toThrow(refused(404));
   });
 });
+
+describe('a notification of all', () => {
+  it('tells why a run is not woken that takes no more, with a code, and wakes the others', async () => {
+    const waits = 9;
+    const full = await scene.plan(await scene.start(), waits);
+    for (let stepId = 1; stepId <= waits; stepId += 1) {
+      await scene.wait(full, 'large', { stepId, concurrent: waits });
+    }
+    const other = await scene.start();
+    await scene.wait(other, 'large');
+    await world.drain();
+
+    // Nine of it are more than the 32 MiB that a run may have.
+    const told = await scene.notify(world.account, 'large', Buffer.alloc(4 * 1_024 * 1_024, 'x'));
+    const outcomes = told.map(({ workflowRunId, error, code }) => ({ workflowRunId, error, code }));
+    const notWoken = {
+      workflowRunId: full,
+      error: expect.stringMatching(/^The steps of the run would have/) as string,
+      code: 'submission_refused',
+    };
+    expect(outcomes).toEqual([
+      ...Array.from({ length: waits }, () => notWoken),
+      { workflowRunId: other, error: '', code: undefined },
+    ]);
+    expect(await scene.resultsOf(full)).toEqual([]);
+    expect(await scene.resultsOf(other)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,32 @@
+/** Measures the console: what a browser loads, file by file. */
+import { buildConsole } from '../console/build.ts';
+
+export interface ConsoleFile {
+  readonly name: string;
+  readonly plainBytes: number;
+  readonly gzipBytes: number;
+  readonly brotliBytes: number;
+}
+
+/** @returns the console's files, the largest first */
+export function measureConsole(): readonly ConsoleFile[] {
+  const files = buildConsole();
+  const sizeOf = (name: string, end: string): number => {
+    const compressed = files.get(name + end) ?? files.get(name);
+    if (compressed === undefined) throw new Error(`The console has no file ${name}.`);
+    return compressed.byteLength;
+  };
+  return [...files.keys()]
+    .filter((name) => !/\.(br|gz)$/.test(name))
+    .map((name) => ({
+      // Without the hash of the content, which changes with each version.
+      name: name.replace(/-\w+(?=\.\w+$)/, ''),
+      plainBytes: sizeOf(name, ''),
+      gzipBytes: sizeOf(name, '.gz'),
+      brotliBytes: sizeOf(name, '.br'),
+    }))
+    .sort((a, b) => b.brotliBytes - a.brotliBytes);
+}
+
+export const brotliTotal = (files: readonly ConsoleFile[]): number =>
+  files.reduce((total, { brotliBytes }) => total + brotliBytes, 0);

@@ -1,0 +1,66 @@
+/** Builds the console: bundles its source, names each file by its content, and compresses it. */
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { buildSync } from 'esbuild';
+import { writeFolder } from './writeFolder.ts';
+
+/** The repository's folder. This file may run from its source, or from a bundle somewhere below it. */
+const root = (function above(folder: string): string {
+  return existsSync(join(folder, 'console/index.html')) ? folder : above(dirname(folder));
+})(import.meta.dirname);
+
+const hashed = (name: string, content: Uint8Array): string => {
+  const end = extname(name);
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, 10);
+  return `${basename(name, end)}-${hash}${end}`;
+};
+
+const compressed = (name: string, content: Uint8Array): readonly (readonly [string, Uint8Array])[] => [
+  [name, content],
+  [`${name}.br`, brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })],
+  [`${name}.gz`, gzipSync(content, { level: 9 })],
+];
+
+/** @returns the files by name, each plain and compressed; the page itself plain only */
+export function buildConsole(): ReadonlyMap<string, Uint8Array> {
+  const { outputFiles } = buildSync({
+    absWorkingDir: root,
+    entryPoints: { app: 'console/src/main.tsx', style: 'console/src/style.css' },
+    outdir: join(root, 'console/built'),
+    write: false,
+    bundle: true,
+    entryNames: '[name]-[hash]',
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+    logLevel: 'error',
+  });
+  const icon = readFileSync(join(root, 'console/icon.svg'));
+  const files = new Map<string, Uint8Array>([
+    ...outputFiles.map(({ path, contents }) => [basename(path), contents] as const),
+    [hashed('icon.svg', icon), icon],
+  ]);
+  const named = (start: string, end: string): string => {
+    const name = [...files.keys()].find((one) => one.startsWith(`${start}-`) && one.endsWith(end));
+    if (name === undefined) throw new Error(`The console's build made no ${start}${end}.`);
+    return `console/${name}`;
+  };
+  const page = readFileSync(join(root, 'console/index.html'), 'utf8')
+    .replace('%ICON%', named('icon', '.svg'))
+    .replace('%STYLE%', named('style', '.css'))
+    .replace('%SCRIPT%', named('app', '.js'));
+  return new Map([
+    ...[...files].flatMap(([name, content]) => compressed(name, content)),
+    // It is completed when it is served.
+    ['index.html', Buffer.from(page)] as const,
+  ]);
+}
+
+/** @returns the folder of the built files */
+export const writeConsole = (): string => writeFolder(join(root, '.cache/console'), buildConsole());

@@ -1,0 +1,200 @@
+/** Hooks that ask the API: once, every few seconds, page by page, or when the user acts. */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type * as z from 'zod/mini';
+import type { Readable } from '../../../lambdas/api/answers.ts';
+import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
+import { showToast } from '../ui/toast.tsx';
+
+export interface Asked<T> {
+  /** The last answer; the one before stays while the next is on its way. */
+  readonly answer: T | undefined;
+  /** Where a list goes on. */
+  readonly cursor: string | undefined;
+  /** Why the last try failed. */
+  readonly error: string | undefined;
+  readonly again: () => void;
+}
+
+/** What changes on its own is asked for this often while the page is seen. */
+export const oftenMs = 3_000;
+
+/** The page asks for at most a tenth of the time. */
+const restFactor = 9;
+
+/**
+ * Asks for something, again when the request changes, and every few seconds where `everyMs` says so; less often where answers
+ * take long, because those read much. Nothing is asked while the page is hidden.
+ *
+ * @param request undefined to ask for nothing yet; requests are compared by their content
+ * @param everyMs 0 or undefined for once only
+ * @param since it is asked for again when this changes, and the answer stays meanwhile
+ */
+export function useAsked<Shape extends z.ZodMiniType>(
+  shape: Shape,
+  request: Request | undefined,
+  everyMs = 0,
+  since?: string,
+): Asked<Readable<z.infer<Shape>>> {
+  type T = Readable<z.infer<Shape>>;
+  const key = request && keyOf(request);
+  const [state, setState] = useState<{
+    key?: string | undefined;
+    answer?: T;
+    cursor?: string | undefined;
+    error?: string;
+  }>({});
+  const [round, setRound] = useState(0);
+  const latest = useRef({ shape, request });
+  latest.current = { shape, request };
+
+  useEffect(() => {
+    const { shape, request } = latest.current;
+    if (request === undefined) return undefined;
+    const ending = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const once = async (): Promise<void> => {
+      const begun = performance.now();
+      try {
+        const page = await askForPage(shape, { ...request, signal: ending.signal });
+        if (!ending.signal.aborted) setState({ key, ...page });
+      } catch (error) {
+        if (ending.signal.aborted) return;
+        setState((before) => ({ ...(before.key === key ? before : {}), key, error: sentenceOf(error) }));
+      }
+      if (everyMs > 0 && !ending.signal.aborted) {
+        const pauseMs = Math.max(everyMs, restFactor * (performance.now() - begun));
+        timer = setTimeout(whenSeen, pauseMs);
+      }
+    };
+    const whenSeen = (): void => {
+      if (document.hidden) document.addEventListener('visibilitychange', whenSeen, { once: true });
+      else void once();
+    };
+    void once();
+    return () => {
+      ending.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', whenSeen);
+    };
+  }, [key, everyMs, round, since]);
+
+  const again = useCallback(() => {
+    setRound((count) => count + 1);
+  }, []);
+  const { answer, cursor, error } = state.key === key ? state : {};
+  return { answer, cursor, error, again };
+}
+
+const keyOf = ({ api, path, query, headers }: Request): string =>
+  JSON.stringify([api, path, query instanceof URLSearchParams ? [...query] : query, headers]);
+
+export interface Paged<T> {
+  readonly items: readonly T[] | undefined;
+  readonly error: string | undefined;
+  /** Loads the next page; undefined at the end. */
+  readonly more: (() => void) | undefined;
+  readonly isLoading: boolean;
+  /** Whether further pages were loaded: then new entries do not appear. */
+  readonly isFurther: boolean;
+  /** Entries before those that are shown. */
+  readonly skipped: number;
+  /** Begins again with the first page. */
+  readonly again: () => void;
+}
+
+/** A page with more rows than these becomes slow. */
+const mostShown = 1_000;
+
+/**
+ * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
+ * page was loaded: entries that somebody reads do not move. Of very many the next page takes the place of those before it.
+ *
+ * @param itemsOf a page's entries
+ */
+export function usePages<Shape extends z.ZodMiniType, T>(
+  shape: Shape,
+  request: Request | undefined,
+  itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
+  everyMs = oftenMs,
+): Paged<T> {
+  const key = request && keyOf(request);
+  const [loaded, setLoaded] = useState<{
+    readonly key: string;
+    readonly items: readonly T[];
+    readonly skipped: number;
+    readonly cursor: string | undefined;
+  }>();
+  const [failure, setFailure] = useState<string>();
+  const [isLoading, setLoading] = useState(false);
+  const own = loaded?.key === key ? loaded : undefined;
+  const first = useAsked(shape, request, own === undefined ? everyMs : 0);
+  const items = own?.items ?? (first.answer && itemsOf(first.answer));
+  const cursor = own === undefined ? first.cursor : own.cursor;
+
+  const more = async (): Promise<void> => {
+    if (request === undefined || key === undefined || cursor === undefined) return;
+    setLoading(true);
+    setFailure(undefined);
+    try {
+      const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
+      const [before, next] = [items ?? [], itemsOf(page.answer)];
+      const isFull = before.length + next.length > mostShown;
+      setLoaded({
+        key,
+        items: isFull ? next : [...before, ...next],
+        skipped: (own?.skipped ?? 0) + (isFull ? before.length : 0),
+        cursor: page.cursor,
+      });
+    } catch (error) {
+      setFailure(sentenceOf(error));
+    }
+    setLoading(false);
+  };
+  return {
+    items,
+    error: failure ?? first.error,
+    more: cursor === undefined ? undefined : () => void more(),
+    isLoading:
+      isLoading || (first.answer === undefined && first.error === undefined && request !== undefined),
+    isFurther: own !== undefined,
+    skipped: own?.skipped ?? 0,
+    again: () => {
+      setLoaded(undefined);
+      first.again();
+    },
+  };
+}
+
+export interface Action {
+  readonly isRunning: boolean;
+  /** Why the last try failed. */
+  readonly error: string | undefined;
+  /** Runs once at a time. Says what it did in a toast; a failure is shown where the action stands, and in a toast. */
+  readonly run: (work: () => Promise<string | undefined>) => Promise<boolean>;
+}
+
+/** Runs what changes something: its work returns the sentence that says what it did. */
+export function useAction(): Action {
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState<string>();
+  const running = useRef(false);
+  const run = useCallback(async (work: () => Promise<string | undefined>) => {
+    if (running.current) return false;
+    running.current = true;
+    setRunning(true);
+    setError(undefined);
+    try {
+      const done = await work();
+      if (done !== undefined) showToast(done);
+      return true;
+    } catch (caught) {
+      setError(sentenceOf(caught));
+      showToast(sentenceOf(caught), 'failure');
+      return false;
+    } finally {
+      running.current = false;
+      setRunning(false);
+    }
+  }, []);
+  return { isRunning, error, run };
+}

@@ -1,0 +1,5 @@
+import { render } from 'preact';
+import { App } from './frame/app.tsx';
+
+const place = document.getElementById('console');
+if (place !== null) render(<App />, place);

@@ -1,0 +1,250 @@
+/** One account: what it has used, its limits, and what an operator can do with it. */
+import { useState } from 'preact/hooks';
+import { account, accountStats } from '../../../../lambdas/api/answers.ts';
+import { limitMeanings } from '../../../../lambdas/api/limitMeanings.ts';
+import { limitNames, limitTable, type LimitName } from '../../../../lambdas/domain/account/limits.ts';
+import { ask, path, type Request } from '../../api/client.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { href } from '../../place.ts';
+import { Act, Opens, Shown } from '../../ui/act.tsx';
+import {
+  bytes,
+  Card,
+  count,
+  countOf,
+  Cut,
+  Facts,
+  Page,
+  SelectField,
+  State,
+  TextField,
+} from '../../ui/basics.tsx';
+import { Bars, Meter } from '../../ui/charts.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { dollars, Tokens, type Account } from './parts.tsx';
+
+const management = (request: Request): Request => ({ api: 'management', ...request });
+
+export function OneAccount({ id }: { readonly id: string }) {
+  const asked = useAsked(account, management({ path: path`v2/svc/users/${id}` }));
+  const { answer: of, again: then } = asked;
+  const [fresh, setFresh] = useState<Account>();
+  return (
+    <Page
+      title={of?.customer_id ?? id}
+      back={{ href: href(['accounts']), name: 'Accounts' }}
+      actions={of && of.state !== 'deleted' && <Actions of={of} then={then} onTokens={setFresh} />}
+    >
+      {fresh && (
+        <Tokens
+          of={fresh}
+          onClose={() => {
+            setFresh(undefined);
+          }}
+        />
+      )}
+      <Shown of={asked}>{(of) => <Details of={of} />}</Shown>
+    </Page>
+  );
+}
+
+interface ActionsProps {
+  readonly of: Account;
+  readonly then: () => void;
+  readonly onTokens: (account: Account) => void;
+}
+
+function Actions({ of, then, onTokens }: ActionsProps) {
+  const at = path`v2/svc/users/${of.id}`;
+  const isActive = of.state === 'active';
+  return (
+    <>
+      <Opens name="Edit" then={then}>
+        {(close) => <EditAccount of={of} onClose={close} />}
+      </Opens>
+      {isActive ? (
+        <Opens name="Suspend" then={then}>
+          {(onClose) => (
+            <Confirm
+              title="Suspend the account?"
+              yes="Suspend"
+              isDangerous
+              onClose={onClose}
+              work={async () => {
+                await ask(account, management({ method: 'PATCH', path: at, body: { state: 'passive' } }));
+                return 'The account is suspended.';
+              }}
+            >
+              <p>Its tokens are refused, and its messages wait, until it is resumed.</p>
+            </Confirm>
+          )}
+        </Opens>
+      ) : (
+        <Act
+          request={management({ method: 'PATCH', path: at, body: { state: 'active' } })}
+          said="The account is active again."
+          then={then}
+        >
+          Resume
+        </Act>
+      )}
+      <Opens name="Reset tokens" then={then}>
+        {(onClose) => (
+          <Confirm
+            title="Reset both tokens?"
+            yes="Reset tokens"
+            isDangerous
+            onClose={onClose}
+            work={async () => {
+              const request = { method: 'POST', path: path`v2/svc/rotate-token/${of.id}` } as const;
+              onTokens(await ask(account, management(request)));
+              return 'The account has new tokens.';
+            }}
+          >
+            <p>The token and the read-only token end now. Whoever uses them is refused.</p>
+          </Confirm>
+        )}
+      </Opens>
+      <Opens name="Delete" then={then}>
+        {(onClose) => (
+          <Confirm
+            title={`Delete ${of.customer_id ?? 'the account'}?`}
+            yes="Delete the account"
+            isDangerous
+            onClose={onClose}
+            work={async () => {
+              await ask(account, management({ method: 'DELETE', path: at }));
+              return 'The account is deleted.';
+            }}
+          >
+            <p>
+              Its tokens end now, its messages and schedules stop, and its data expires. This cannot be
+              undone.
+            </p>
+          </Confirm>
+        )}
+      </Opens>
+    </>
+  );
+}
+
+function Details({ of }: { readonly of: Account }) {
+  const asked = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
+  return (
+    <>
+      <Card>
+        <Facts
+          of={[
+            ['State', <State state={of.state} />],
+            ['Id', <code>{of.id}</code>],
+            ['Plan', of.type],
+            ['Region', of.region],
+            ['Made', <Time at={of.creation_time * 1_000} />],
+            ['Made by', of.created_by],
+            ['Deleted', of.deletion_time > 0 ? <Time at={of.deletion_time * 1_000} /> : undefined],
+          ]}
+        />
+      </Card>
+      <Shown of={asked}>
+        {(used) => (
+          <Card title="Use">
+            <div class="grid">
+              <Meter
+                label="Cost this month"
+                value={used.total_monthly_billing}
+                most={of.budget}
+                show={dollars}
+              />
+              <Meter
+                label="Messages sent today"
+                value={used.daily_requests.at(-1)?.y ?? 0}
+                most={of.max_requests_per_day_hard}
+              />
+              <Meter label="Messages this month" value={used.total_monthly_messages} />
+              <Meter label="Bytes this month" value={used.total_monthly_bandwidth} show={bytes} />
+            </div>
+            <Bars
+              title="Messages a day, UTC"
+              names={used.daily_messages.map(({ x }) => x.slice(0, 10))}
+              series={[{ name: 'messages', tone: 'busy', values: used.daily_messages.map(({ y }) => y) }]}
+            />
+          </Card>
+        )}
+      </Shown>
+      <Card title="Limits">
+        <Table
+          caption="Limits of the account"
+          rows={limitNames}
+          keyOf={(name) => name}
+          isMarked={(name) => isOwn(of, name)}
+          columns={[
+            { head: 'Limit', cell: (name) => <code>{name}</code> },
+            { head: 'Meaning', isWide: true, cell: (name) => <Cut text={limitMeanings[name]} /> },
+            { head: 'Value', isNumber: true, cell: (name) => count(of[name]) },
+            { head: 'Of the plan', isNumber: true, cell: (name) => count(limitTable[name][of.type]) },
+          ]}
+        />
+      </Card>
+    </>
+  );
+}
+
+/** Whether a limit differs from that of the plan. */
+const isOwn = (of: Account, name: LimitName): boolean => of[name] !== limitTable[name][of.type];
+
+function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: (isDone: boolean) => void }) {
+  const before: Readonly<Record<string, string>> = {
+    customer_id: of.customer_id ?? '',
+    type: of.type,
+    budget: String(of.budget),
+    ...Object.fromEntries(limitNames.map((name) => [name, isOwn(of, name) ? String(of[name]) : ''])),
+  };
+  const [fields, setFields] = useState(before);
+  const bind = (name: string) => ({
+    value: fields[name] ?? '',
+    onInput: (value: string) => {
+      setFields({ ...fields, [name]: value });
+    },
+  });
+  const work = async (): Promise<string> => {
+    const changed = Object.entries(fields).filter(([name, value]) => value !== before[name]);
+    const isText = (name: string): boolean => name === 'customer_id' || name === 'type';
+    const body = Object.fromEntries(
+      // Null is the plan's own value.
+      changed.map(([name, value]) => [name, isText(name) ? value : value === '' ? null : Number(value)]),
+    );
+    await ask(account, management({ method: 'PATCH', path: path`v2/svc/users/${of.id}`, body }));
+    return `${countOf(changed.length, 'field')} of the account changed.`;
+  };
+  return (
+    <Confirm title="Edit the account" yes="Save" isWide work={work} onClose={onClose}>
+      <div class="fields">
+        <TextField label="Customer" {...bind('customer_id')} autoFocus />
+        <SelectField
+          label="Plan"
+          {...bind('type')}
+          options={[
+            ['paid', 'Paid'],
+            ['free', 'Free'],
+          ]}
+        />
+        <TextField label="Budget" type="number" {...bind('budget')} hint="Dollars a month; 0 is no limit." />
+      </div>
+      <p class="hint">A limit that is left empty is that of the plan.</p>
+      <div class="fields">
+        {limitNames.map((name) => (
+          <TextField
+            key={name}
+            label={name}
+            type="number"
+            {...bind(name)}
+            placeholder={String(limitTable[name][of.type])}
+            hint={limitMeanings[name]}
+          />
+        ))}
+      </div>
+    </Confirm>
+  );
+}

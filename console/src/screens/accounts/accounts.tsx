@@ -1,0 +1,140 @@
+/** Accounts, for the operator of the deployment. */
+import { useState } from 'preact/hooks';
+import { account, accounts, accountStats, type Answer } from '../../../../lambdas/api/answers.ts';
+import { ask, path, type Request } from '../../api/client.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
+import { Opens } from '../../ui/act.tsx';
+import { Cut, Empty, Page, SelectField, State, TextField } from '../../ui/basics.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Listed, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { OneAccount } from './account.tsx';
+import { dollars, Tokens } from './parts.tsx';
+
+/** What an account has used is asked for each that is shown, so they are few. */
+const pageLength = 25;
+
+export function Accounts({ place: { path: place } }: { readonly place: Place }) {
+  const [, id] = place;
+  return id === undefined ? <AllAccounts /> : <OneAccount id={id} />;
+}
+
+function AllAccounts() {
+  const request: Request = { api: 'management', path: 'v2/svc/users', query: { count: pageLength } };
+  // It is not asked for again and again: the tokens of all accounts are in it.
+  const list = usePages(accounts, request, (all) => all, 0);
+  const [made, setMade] = useState<Answer<typeof account>>();
+  const make = (
+    <Opens name="New account" kind="main" then={list.again}>
+      {(close) => <MakeAccount onMade={setMade} onClose={close} />}
+    </Opens>
+  );
+  return (
+    <Page title="Accounts" actions={make}>
+      {made && (
+        <Tokens
+          of={made}
+          onClose={() => {
+            setMade(undefined);
+          }}
+        />
+      )}
+      <Listed list={list} empty={<Empty title="No accounts yet." />}>
+        {(all) => (
+          <Table
+            caption="Accounts, region by region"
+            rows={all}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                head: 'Customer',
+                isWide: true,
+                cell: ({ id, customer_id: customer }) => (
+                  <a href={href(['accounts', id])}>
+                    <Cut text={customer ?? id} />
+                  </a>
+                ),
+              },
+              { head: 'State', cell: ({ state }) => <State state={state} /> },
+              { head: 'Plan', cell: ({ type }) => type },
+              { head: 'Region', cell: ({ region }) => region },
+              {
+                head: 'This month',
+                isNumber: true,
+                cell: ({ id, budget }) => <Used id={id} budget={budget} />,
+              },
+              { head: 'Made', cell: ({ creation_time: seconds }) => <Time at={seconds * 1_000} /> },
+            ]}
+          />
+        )}
+      </Listed>
+    </Page>
+  );
+}
+
+/** What an account has cost this month, of its budget. */
+function Used({ id, budget }: { readonly id: string; readonly budget: number }) {
+  const { answer, error } = useAsked(accountStats, { api: 'management', path: path`v2/svc/stats/${id}` });
+  if (answer === undefined) return <span title={error}>{error === undefined ? '…' : 'not known'}</span>;
+  const cost = dollars(answer.total_monthly_billing);
+  return <>{budget === 0 ? cost : `${cost} of ${dollars(budget)}`}</>;
+}
+
+function MakeAccount({
+  onMade,
+  onClose,
+}: {
+  readonly onMade: (account: Answer<typeof accounts>[number]) => void;
+  readonly onClose: (isDone: boolean) => void;
+}) {
+  const [customer, setCustomer] = useState('');
+  const [type, setType] = useState('paid');
+  const [region, setRegion] = useState('');
+  const [budget, setBudget] = useState('0');
+  const work = async (): Promise<string> => {
+    const fields = {
+      customer_id: customer === '' ? undefined : customer,
+      region: region === '' ? undefined : region,
+      type,
+      budget: Number(budget),
+    };
+    onMade(await ask(account, { api: 'management', method: 'POST', path: 'v2/svc/users', body: fields }));
+    return 'The account is made.';
+  };
+  return (
+    <Confirm title="New account" yes="Create" work={work} onClose={onClose}>
+      <TextField
+        label="Customer"
+        value={customer}
+        onInput={setCustomer}
+        autoFocus
+        hint="An e-mail address or a team."
+      />
+      <SelectField
+        label="Plan"
+        value={type}
+        onInput={setType}
+        options={[
+          ['paid', 'Paid'],
+          ['free', 'Free'],
+        ]}
+        hint="It decides the limits; each can be changed."
+      />
+      <TextField
+        label="Region"
+        value={region}
+        onInput={setRegion}
+        placeholder="eu-central-1"
+        hint="Where it is served; the first of the deployment where it is left empty."
+      />
+      <TextField
+        label="Budget"
+        type="number"
+        value={budget}
+        onInput={setBudget}
+        hint="Dollars a month; 0 is no limit."
+      />
+    </Confirm>
+  );
+}

@@ -1,0 +1,32 @@
+import type { account, Answer } from '../../../../lambdas/api/answers.ts';
+import { Button, Card, Copy, Facts } from '../../ui/basics.tsx';
+
+export type Account = Answer<typeof account>;
+
+const amounts = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
+/** Dollars as people read them: `$1,234.50`. */
+export const dollars = (amount: number): string => amounts.format(amount);
+
+/** The tokens of an account that was made just now, or got new ones. They are shown here and nowhere else. */
+export function Tokens({ of, onClose }: { readonly of: Account; readonly onClose: () => void }) {
+  return (
+    <Card
+      title={`The tokens of ${of.customer_id ?? of.id}`}
+      actions={<Button onClick={onClose}>I have them</Button>}
+    >
+      <p class="hint">Take them now: the console does not show them again.</p>
+      <Facts
+        of={[
+          ['For all operations', <Token name="token" value={of.token} />],
+          ['For those that change nothing', <Token name="read-only token" value={of.read_only_token} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+const Token = ({ name, value }: { readonly name: string; readonly value: string }) => (
+  <>
+    <code>{value}</code> <Copy text={value} label={`Copy the ${name}`} />
+  </>
+);

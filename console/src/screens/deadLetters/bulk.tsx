@@ -1,0 +1,138 @@
+/** Buttons that send dead letters again, or delete them: one, those that are selected, or all that match. */
+import { useRef, useState } from 'preact/hooks';
+import { deleted, retriedPage } from '../../../../lambdas/api/answers.ts';
+import { pagesOf } from '../../api/client.ts';
+import { Opens } from '../../ui/act.tsx';
+import { Bulk } from '../../ui/bulk.tsx';
+import { sentAs, SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
+import { hrefOfMessages } from '../messages/links.ts';
+
+interface ActsProps {
+  /** Says which, behind the verb: `all 12`. */
+  readonly which: string;
+  /** Whether there are none. */
+  readonly isHidden?: boolean;
+  /** Those with these ids, or else all that the query selects. */
+  readonly ids?: readonly string[];
+  readonly query: URLSearchParams;
+  /** What the query looks for, in words. */
+  readonly words?: string;
+  /** @param sent the new messages' ids */
+  readonly then: (sent: readonly string[]) => void;
+}
+
+export function DeadLetterActs({ which, isHidden = false, then, ...acts }: ActsProps) {
+  const sent = useRef<readonly string[]>([]);
+  return (
+    <>
+      <Opens
+        name={`Retry ${which}…`}
+        isHidden={isHidden}
+        then={() => {
+          then(sent.current);
+        }}
+      >
+        {(onClose) => <Retry {...acts} sent={sent} onClose={onClose} />}
+      </Opens>
+      <Opens
+        name={`Delete ${which}…`}
+        isHidden={isHidden}
+        then={() => {
+          then([]);
+        }}
+      >
+        {(onClose) => <Delete {...acts} onClose={onClose} />}
+      </Opens>
+    </>
+  );
+}
+
+type DialogProps = Omit<ActsProps, 'which' | 'isHidden' | 'then'> & {
+  readonly onClose: (isDone: boolean) => void;
+};
+
+const deadLetters = { noun: 'dead letter', path: 'v2/dlq/count' } as const;
+
+/** Dead letters of one request: between two there is progress to show, and a moment to stop at. */
+const atOnce = 100;
+
+/** The queries of a bulk operation, each for one request or, with cursors, more. */
+const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
+  ids === undefined
+    ? [new URLSearchParams([...query, ['count', String(atOnce)]])]
+    : Array.from(
+        { length: Math.ceil(ids.length / atOnce) },
+        (_, index) =>
+          new URLSearchParams({ dlqIds: ids.slice(index * atOnce, (index + 1) * atOnce).join(',') }),
+      );
+
+const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
+  words === '' ? null : <p>They have: {words}.</p>;
+
+function Retry({
+  query,
+  words,
+  sent,
+  onClose,
+  ...props
+}: DialogProps & { readonly sent: { current: readonly string[] } }) {
+  // It is about those that were selected when it was opened, also where the list has other ones now.
+  const [ids] = useState(props.ids);
+  const [texts, setTexts] = useState<SettingTexts>({});
+  return (
+    <Bulk
+      {...deadLetters}
+      verb="Retry"
+      done="sent again"
+      query={query}
+      known={ids?.length}
+      onClose={onClose}
+      linkOf={() => (sent.current.length === 0 ? undefined : hrefOfMessages(sent.current))}
+      work={async function* (selected) {
+        sent.current = [];
+        const settings = sentAs(settingHeaders(texts));
+        const request = { method: 'POST', path: 'v2/dlq/retry', headers: settings.headers } as const;
+        for (const part of queriesOf(selected, ids)) {
+          const query = new URLSearchParams([...part, ...settings.query]);
+          for await (const { responses } of pagesOf(retriedPage, { ...request, query })) {
+            sent.current = [...sent.current, ...responses.map(({ messageId }) => messageId)];
+            yield responses.length;
+          }
+        }
+      }}
+    >
+      <Filter words={words} />
+      <p>Each is sent again as a new message, and leaves this list.</p>
+      <details>
+        <summary>Change settings</summary>
+        <p class="hint">What is left empty stays as it was.</p>
+        <SettingFields texts={texts} onChange={setTexts} without={['Queue-Name']} method="As it was" />
+      </details>
+    </Bulk>
+  );
+}
+
+function Delete({ query, words, onClose, ...props }: DialogProps) {
+  const [ids] = useState(props.ids);
+  return (
+    <Bulk
+      {...deadLetters}
+      verb="Delete"
+      done="deleted"
+      query={query}
+      known={ids?.length}
+      isDangerous
+      onClose={onClose}
+      work={async function* (selected) {
+        for (const query of queriesOf(selected, ids)) {
+          for await (const part of pagesOf(deleted, { method: 'DELETE', path: 'v2/dlq', query })) {
+            yield part.deleted;
+          }
+        }
+      }}
+    >
+      <Filter words={words} />
+      <p>They cannot be sent again then, nor be looked at here.</p>
+    </Bulk>
+  );
+}

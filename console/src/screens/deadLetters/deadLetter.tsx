@@ -1,0 +1,136 @@
+/** One dead letter: why it failed, and what was sent. */
+import { deadLetter, logPage, type Answer } from '../../../../lambdas/api/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { path } from '../../api/client.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { go, href, type Place } from '../../place.ts';
+import { Shown } from '../../ui/act.tsx';
+import { Card, Facts, Page, State } from '../../ui/basics.tsx';
+import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
+import { Time } from '../../ui/time.tsx';
+import { Happened } from '../messages/happened.tsx';
+import { hrefOfMessages } from '../messages/links.ts';
+import { happeningsOf } from '../messages/timeline.ts';
+import { DeadLetterActs } from './bulk.tsx';
+
+/** The status of the last answer. */
+export const Status = ({ of }: { readonly of: number }) => (
+  <State state="FAILED" name={of === 0 ? 'No answer' : String(of)} />
+);
+
+export function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly place: Place }) {
+  const asked = useAsked(deadLetter, { path: path`v2/dlq/${dlqId}` });
+  const mayWrite = useMayWrite();
+  const list = href(['dead-letters'], place.query);
+  const { answer } = asked;
+  return (
+    <Page
+      title={answer === undefined ? 'Dead letter' : `${answer.method} ${answer.url}`}
+      back={{ href: list, name: 'Dead letters' }}
+      actions={
+        mayWrite &&
+        answer && (
+          <DeadLetterActs
+            which="it"
+            ids={[dlqId]}
+            query={new URLSearchParams()}
+            then={(sent) => {
+              go(sent.length === 0 ? list : hrefOfMessages(sent));
+            }}
+          />
+        )
+      }
+    >
+      <Shown of={asked}>{(letter) => <Details of={letter} />}</Shown>
+    </Page>
+  );
+}
+
+function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
+  return (
+    <>
+      <Card title="Why it failed">
+        <Facts
+          of={[
+            ['Last answer', <Status of={letter.responseStatus} />],
+            ['Error', letter.error],
+            ['Failed', <Time at={letter.failedAt} />],
+            ['Attempts', letter.retried + 1],
+            ['Kept until', <Time at={letter.expiresAt} isExact />],
+          ]}
+        />
+        {letter.responseStatus > 0 && (
+          <>
+            <h3>Headers of the answer</h3>
+            <Headers of={letter.responseHeader} label="Headers of the answer" />
+            <h3>Body of the answer</h3>
+            <Body
+              text={letter.responseBody}
+              base64={letter.responseBodyBase64}
+              type={contentTypeOf(letter.responseHeader)}
+              label="the body of the answer"
+            />
+          </>
+        )}
+      </Card>
+      <Attempts messageId={letter.messageId} />
+      <Card title="Request">
+        <h3>Headers</h3>
+        <Headers of={letter.header} label="Headers of the request" />
+        <h3>Body</h3>
+        <Body
+          text={letter.body}
+          base64={letter.bodyBase64}
+          type={contentTypeOf(letter.header)}
+          label="the body of the request"
+        />
+      </Card>
+      <Card title="Settings">
+        <Facts
+          of={[
+            ['Message', <a href={href(['messages', letter.messageId])}>{letter.messageId}</a>],
+            ['Dead letter', letter.dlqId],
+            ['Published', <Time at={letter.createdAt} isExact />],
+            ['Published from', letter.callerIp],
+            ['URL group', letter.topicName],
+            ['Endpoint', letter.endpointName],
+            ['Queue', letter.queueName],
+            [
+              'Schedule',
+              letter.scheduleId && <a href={href(['schedules', letter.scheduleId])}>{letter.scheduleId}</a>,
+            ],
+            ['Labels', letter.labels?.join(', ')],
+            ['Retries, at most', letter.maxRetries],
+            ['Retry delay', letter.retryDelayExpression && <code>{letter.retryDelayExpression}</code>],
+            ['Timeout', `${letter.timeout} s`],
+            ['Flow-control key', letter.flowControlKey],
+            ['Callback', letter.callback],
+            ['Failure callback', letter.failureCallback],
+          ]}
+        />
+      </Card>
+    </>
+  );
+}
+
+/** What the log has of a message. */
+function Attempts({ messageId }: { readonly messageId: string }) {
+  const asked = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId } });
+  return (
+    <Card title="What happened">
+      <Shown of={asked}>
+        {({ logs }) =>
+          logs.length === 0 ? (
+            <p class="hint">The log does not have it any more.</p>
+          ) : (
+            <ol class="timeline">
+              {happeningsOf(logs).map((one) => (
+                <Happened key={one.at} one={one} isOpen={false} />
+              ))}
+            </ol>
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}

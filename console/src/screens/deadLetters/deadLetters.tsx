@@ -1,0 +1,203 @@
+/** Dead letters: what failed for good, why, and sending it again. */
+import { useState } from 'preact/hooks';
+import {
+  deadLetterCount,
+  deadLetterPage,
+  type Answer,
+  type deadLetterGroup,
+} from '../../../../lambdas/api/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
+import { Button, Card, count, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
+import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
+import { Listed, Table } from '../../ui/table.tsx';
+import { exactTime, Time } from '../../ui/time.tsx';
+import { DeadLetterActs } from './bulk.tsx';
+import { DeadLetter, Status } from './deadLetter.tsx';
+
+const fields: readonly FilterField[] = [
+  { name: 'host', label: 'Host', placeholder: 'example.com', isMain: true },
+  { name: 'responseStatus', label: 'Status', placeholder: '500; 0 is no answer', isMain: true },
+  { name: 'label', label: 'Label', isMain: true },
+  { name: 'url', label: 'URL' },
+  { name: 'messageId', label: 'Message id', placeholder: 'msg_…' },
+  { name: 'topicName', label: 'URL group' },
+  { name: 'queueName', label: 'Queue' },
+  { name: 'flowControlKey', label: 'Flow-control key' },
+  { name: 'scheduleId', label: 'Schedule' },
+  { name: 'fromDate', label: 'From', isTime: true },
+  { name: 'toDate', label: 'Until', isTime: true },
+];
+
+export function DeadLetters({ place }: { readonly place: Place }) {
+  const [, dlqId] = place.path;
+  return dlqId === undefined ? <List place={place} /> : <DeadLetter dlqId={dlqId} place={place} />;
+}
+
+/** A count reads all that it counts, so it is asked for less often than the list, and where there are many, once. */
+const countedEveryMs = 10_000;
+const mostCountedOften = 1_000;
+
+function List({ place }: { readonly place: Place }) {
+  const query = filtersOf(place, fields);
+  const list = usePages(deadLetterPage, { path: 'v2/dlq', query }, ({ messages }) => messages);
+  const [isLarge, setLarge] = useState(false);
+  const counted = useAsked(
+    deadLetterCount,
+    { path: 'v2/dlq/count', query },
+    isLarge ? undefined : countedEveryMs,
+  );
+  const mayWrite = useMayWrite();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const number = counted.answer?.count ?? 0;
+  if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
+  // What a filter hides, or what is gone, is not meant any more.
+  const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
+  const all = counted.cursor === undefined ? `all ${count(number)}` : 'all';
+  const which = isFiltered(place, fields) ? `${all} that match` : all;
+
+  return (
+    <Page
+      title="Dead letters"
+      actions={
+        mayWrite && (
+          <DeadLetterActs
+            {...(ids.length === 0
+              ? { which, words: inWords(query) }
+              : { which: `${count(ids.length)} selected`, ids })}
+            query={query}
+            isHidden={number === 0 && ids.length === 0}
+            then={() => {
+              setSelected(new Set());
+              list.again();
+              counted.again();
+            }}
+          />
+        )
+      }
+    >
+      <FilterBar place={place} fields={fields} />
+      {counted.error !== undefined && list.error === undefined && (
+        <Failure error={counted.error} again={counted.again} />
+      )}
+      {counted.answer && (
+        <Groups
+          place={place}
+          groups={counted.answer.groups}
+          title={`${counted.cursor === undefined ? '' : 'More than '}${count(number)} by host and status`}
+        />
+      )}
+      <Listed
+        list={list}
+        empty={
+          isFiltered(place, fields) ? (
+            <Empty title="No dead letter matches these filters." />
+          ) : (
+            <Empty title="No dead letters.">
+              Messages whose last retry has failed are kept here. Failed workflow runs are in{' '}
+              <a href={href(['runs'])}>Workflow runs</a>.
+            </Empty>
+          )
+        }
+      >
+        {(letters) => (
+          <Table
+            caption="Dead letters, the newest first"
+            rows={letters}
+            keyOf={({ dlqId }) => dlqId}
+            nameOf={({ url, dlqId }) => `${url} ${dlqId}`}
+            {...(mayWrite && { selection: { selected, onChange: setSelected } })}
+            columns={[
+              { head: 'Status', cell: ({ responseStatus }) => <Status of={responseStatus} /> },
+              {
+                head: 'Destination',
+                isWide: true,
+                cell: ({ dlqId, method, url, error, responseBody = '' }) => (
+                  <div>
+                    <a href={href(['dead-letters', dlqId], place.query)}>
+                      <Cut text={`${method} ${url}`} />
+                    </a>
+                    <span class="hint">
+                      <Cut text={error ?? responseBody} />
+                    </span>
+                  </div>
+                ),
+              },
+              { head: 'Retries', isNumber: true, cell: ({ retried }) => retried },
+              { head: 'Label', cell: ({ labels }) => labels?.join(', ') },
+              { head: 'Failed', cell: ({ failedAt }) => <Time at={failedAt} /> },
+            ]}
+          />
+        )}
+      </Listed>
+    </Page>
+  );
+}
+
+/** Says what a filter looks for. */
+const inWords = (query: URLSearchParams): string =>
+  fields
+    .flatMap(({ name, label, isTime }) =>
+      query.getAll(name).map((value) => `${label} ${isTime === true ? exactTime(Number(value)) : value}`),
+    )
+    .join(', ');
+
+/** Groups that are shown at first. */
+const mostGroups = 6;
+
+function Groups({
+  place,
+  groups,
+  title,
+}: {
+  readonly place: Place;
+  readonly groups: readonly Answer<typeof deadLetterGroup>[];
+  readonly title: string;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  if (groups.length < 2) return null;
+  const linkTo = (host: string, responseStatus: number): string => {
+    const query = new URLSearchParams(place.query);
+    query.set('host', host);
+    query.set('responseStatus', String(responseStatus));
+    return href(place.path, query);
+  };
+  return (
+    <Card
+      title={title}
+      actions={
+        groups.length > mostGroups && (
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setOpen(!isOpen);
+            }}
+          >
+            {isOpen ? 'Show fewer' : `Show all ${groups.length}`}
+          </Button>
+        )
+      }
+    >
+      <Table
+        caption="Dead letters by host and status, the most frequent first"
+        rows={groups.slice(0, isOpen ? groups.length : mostGroups)}
+        keyOf={({ host, responseStatus }) => `${host} ${responseStatus}`}
+        columns={[
+          { head: 'Status', cell: ({ responseStatus }) => <Status of={responseStatus} /> },
+          {
+            head: 'Host',
+            isWide: true,
+            cell: ({ host, responseStatus }) => (
+              <a href={linkTo(host, responseStatus)}>
+                <Cut text={host} />
+              </a>
+            ),
+          },
+          { head: 'Dead letters', isNumber: true, cell: (group) => count(group.count) },
+          { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
+        ]}
+      />
+    </Card>
+  );
+}

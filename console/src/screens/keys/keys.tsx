@@ -1,0 +1,96 @@
+/** The keys with which deliveries are signed. */
+import { useState } from 'preact/hooks';
+import { signingKeys } from '../../../../lambdas/api/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { ask } from '../../api/client.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { Opens, Shown } from '../../ui/act.tsx';
+import { Button, Card, Copy, Page } from '../../ui/basics.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+
+export function Keys() {
+  const asked = useAsked(signingKeys, { path: 'v2/keys' });
+  const mayWrite = useMayWrite();
+  const rotate = async (): Promise<string> => {
+    await ask(signingKeys, { method: 'POST', path: 'v2/keys/rotate' });
+    return 'The signing keys are rotated.';
+  };
+  return (
+    <Page
+      title="Keys"
+      actions={
+        mayWrite && (
+          <Opens name="Rotate…" then={asked.again}>
+            {(onClose) => (
+              <Confirm
+                title="Rotate the signing keys?"
+                yes="Rotate"
+                isDangerous
+                work={rotate}
+                onClose={onClose}
+              >
+                <ol class="numbered">
+                  <li>The current key is given up. It cannot be had back.</li>
+                  <li>The next key becomes the current one: deliveries are signed with it from now on.</li>
+                  <li>A new key becomes the next one.</li>
+                </ol>
+                <p>
+                  Receivers that know both keys go on. Give them the new next key before you rotate again:
+                  after two rotations they would know neither. Receivers that know the current key alone
+                  refuse deliveries from now on.
+                </p>
+              </Confirm>
+            )}
+          </Opens>
+        )
+      }
+    >
+      <Shown of={asked}>
+        {({ current, next }) => (
+          <Card title="Signing keys">
+            <p class="hint">
+              Each delivery has a signature. A receiver that checks it with both keys goes on recognizing
+              deliveries when they are rotated.
+            </p>
+            <Secret name="Current key" hint="Deliveries are signed with it." text={current} />
+            <Secret name="Next key" hint="It is the current key after the next rotation." text={next} />
+          </Card>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+/** A secret that is shown on demand only: somebody may look over the shoulder. */
+function Secret({
+  name,
+  hint,
+  text,
+}: {
+  readonly name: string;
+  readonly hint: string;
+  readonly text: string;
+}) {
+  const [isShown, setShown] = useState(false);
+  return (
+    <div class="secret">
+      <div>
+        <strong>{name}</strong>
+        <p class="hint">{hint}</p>
+        <code>{isShown ? text : '•'.repeat(24)}</code>
+      </div>
+      <div class="actions">
+        <Button
+          kind="quiet"
+          aria-label={`${isShown ? 'Hide' : 'Show'} ${name}`}
+          onClick={() => {
+            setShown(!isShown);
+          }}
+        >
+          {isShown ? 'Hide' : 'Show'}
+        </Button>
+        <Copy text={text} label={`Copy ${name}`} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+import { State } from '../../ui/basics.tsx';
+import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
+import { duration, Time } from '../../ui/time.tsx';
+import { statusOf } from './messageTable.tsx';
+import type { Happening } from './timeline.ts';
+
+/** The states of the log that the timeline says in other words. */
+const names: Readonly<Record<string, string>> = { CREATED: 'published', RETRY: 'failed', ERROR: 'failed' };
+
+/** An entry of a message's timeline: an attempt with its answer, or what else happened. */
+export function Happened({
+  one: { at, last, failure, tookMs },
+  isOpen,
+}: {
+  readonly one: Happening;
+  /** Shows the answer at once. */
+  readonly isOpen: boolean;
+}) {
+  const { state, retried, nextDeliveryTime } = last;
+  const name = names[state];
+  const attempt = retried === undefined ? undefined : `Attempt ${retried + 1}`;
+  return (
+    <li>
+      <div class="happened">
+        <State state={state} {...(name !== undefined && { name })} />
+        {attempt !== undefined && (
+          <strong>
+            {attempt}: {statusOf(failure ?? last)}
+          </strong>
+        )}
+        <Time at={at} isExact />
+        {tookMs !== undefined && <span class="hint">took {duration(tookMs)}</span>}
+        {nextDeliveryTime !== undefined && (
+          <span class="hint">
+            next <Time at={nextDeliveryTime} isExact />
+          </span>
+        )}
+      </div>
+      {failure?.error !== undefined && <p class="wrong">{failure.error}</p>}
+      {failure !== undefined && failure.error === undefined && (
+        <details open={isOpen}>
+          <summary>Answer</summary>
+          <Headers of={failure.responseHeaders ?? {}} label={`Headers of the answer: ${attempt}`} />
+          <Body
+            base64={failure.responseBody}
+            type={contentTypeOf(failure.responseHeaders)}
+            label={`the body of the answer: ${attempt}`}
+          />
+        </details>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,50 @@
+import type * as z from 'zod/mini';
+import type { listedMessage, Readable } from '../../../../lambdas/api/answers.ts';
+import { href } from '../../place.ts';
+import { Cut, State } from '../../ui/basics.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+
+type ListedMessage = Readable<z.infer<typeof listedMessage>>;
+
+/** A row for each message; its destination leads to it. */
+export function MessageTable({
+  caption,
+  of,
+}: {
+  /** Says which they are: for screen readers. */
+  readonly caption: string;
+  readonly of: readonly ListedMessage[];
+}) {
+  return (
+    <Table
+      caption={caption}
+      rows={of}
+      keyOf={({ messageId }) => messageId}
+      columns={[
+        { head: 'State', cell: ({ state }) => <State state={state} /> },
+        {
+          head: 'Destination',
+          isWide: true,
+          cell: ({ messageId, method, url }) => (
+            <a href={href(['messages', messageId])}>
+              <Cut text={`${method} ${url}`} />
+            </a>
+          ),
+        },
+        { head: 'Label', cell: ({ labels }) => labels?.join(', ') },
+        { head: 'Status', isNumber: true, cell: statusOf },
+        { head: 'Attempts', isNumber: true, cell: ({ retried }) => retried },
+        { head: 'Published', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          head: 'Due or ended',
+          cell: ({ nextDeliveryTime, endedAt }) => <Time at={endedAt ?? nextDeliveryTime ?? NaN} />,
+        },
+      ]}
+    />
+  );
+}
+
+/** The status of the last answer in a word. */
+export const statusOf = ({ responseStatus }: { readonly responseStatus?: number | undefined }): string =>
+  responseStatus === undefined ? '–' : responseStatus === 0 ? 'no answer' : String(responseStatus);

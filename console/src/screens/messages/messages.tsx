@@ -1,0 +1,121 @@
+/** Messages: what waits, and what became of what was sent. */
+import { cancelled, messagePage } from '../../../../lambdas/api/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { pagesOf } from '../../api/client.ts';
+import { usePages } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
+import { Opens } from '../../ui/act.tsx';
+import { ButtonLink, Empty, Page } from '../../ui/basics.tsx';
+import { Bulk } from '../../ui/bulk.tsx';
+import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
+import { Listed } from '../../ui/table.tsx';
+import { MessageDetail } from './detail.tsx';
+import { MessageTable } from './messageTable.tsx';
+
+/** The states of what can be cancelled. */
+const waiting = 'CREATED,RETRY';
+
+const fields: readonly FilterField[] = [
+  {
+    name: 'state',
+    label: 'State',
+    isMain: true,
+    options: [
+      ['', 'All'],
+      [waiting, 'Waiting'],
+      ['DELIVERED', 'Delivered'],
+      ['FAILED', 'Failed'],
+      ['CANCELED', 'Cancelled'],
+    ],
+  },
+  { name: 'messageIds', label: 'Message id', placeholder: 'msg_…', isMain: true },
+  { name: 'label', label: 'Label', isMain: true },
+  { name: 'host', label: 'Host', placeholder: 'example.com', isMain: true },
+  { name: 'url', label: 'URL' },
+  { name: 'topicName', label: 'URL group' },
+  { name: 'queueName', label: 'Queue' },
+  { name: 'flowControlKey', label: 'Flow-control key' },
+  { name: 'scheduleId', label: 'Schedule' },
+  { name: 'fromDate', label: 'From', isTime: true },
+  { name: 'toDate', label: 'Until', isTime: true },
+];
+
+/** `#/messages`: the list; `#/messages/<id>`: one of them. */
+export function Messages({ place }: { readonly place: Place }) {
+  const [, messageId] = place.path;
+  return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
+}
+
+/** Cancels all that wait and match the filters. Other filters are for what has ended. */
+function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
+  const selected = new URLSearchParams(query);
+  selected.delete('state');
+  const state = query.get('state') ?? '';
+  if ((state !== 'ALL' && state !== waiting) || query.has('messageIds')) return null;
+  return (
+    <Opens name="Cancel all that wait" then={then}>
+      {(onClose) => (
+        <Bulk
+          verb="Cancel"
+          done="cancelled"
+          noun="message"
+          path="v2/messages/count"
+          query={selected}
+          isDangerous
+          onClose={onClose}
+          work={async function* (query) {
+            for await (const part of pagesOf(cancelled, { method: 'DELETE', path: 'v2/messages', query })) {
+              yield part.cancelled;
+            }
+          }}
+        >
+          <p>
+            {selected.size === 0 ? 'All messages that wait' : 'All that wait and match the filters'} will not
+            be delivered. An attempt that is in flight may still arrive.
+          </p>
+        </Bulk>
+      )}
+    </Opens>
+  );
+}
+
+function List({ place }: { readonly place: Place }) {
+  const mayWrite = useMayWrite();
+  const query = filtersOf(place, fields);
+  if (!query.has('state')) query.set('state', 'ALL');
+  const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
+  const publish = mayWrite && (
+    <ButtonLink kind="main" href={href(['publish'])}>
+      Publish a message
+    </ButtonLink>
+  );
+  return (
+    <Page
+      title="Messages"
+      actions={
+        mayWrite && (
+          <>
+            <CancelAll query={query} then={list.again} />
+            {publish}
+          </>
+        )
+      }
+    >
+      <FilterBar place={place} fields={fields} />
+      <Listed
+        list={list}
+        empty={
+          isFiltered(place, fields) ? (
+            <Empty title="No message matches these filters." />
+          ) : (
+            <Empty title="No messages yet.">
+              {publish || 'They are shown here as soon as one is published.'}
+            </Empty>
+          )
+        }
+      >
+        {(messages) => <MessageTable caption="Messages, the newest first" of={messages} />}
+      </Listed>
+    </Page>
+  );
+}

@@ -1,0 +1,39 @@
+/** What happened to a message, of the entries of its log. */
+import type * as z from 'zod/mini';
+import type { logEntry, Readable } from '../../../../lambdas/api/answers.ts';
+
+export type LogEntry = Readable<z.infer<typeof logEntry>>;
+
+/** An attempt, or another event of a message. */
+export interface Happening {
+  /** Unix milliseconds at which it began. */
+  readonly at: number;
+  /** The newest of its entries. */
+  readonly last: LogEntry;
+  /** Of an attempt that failed: its answer. */
+  readonly failure: LogEntry | undefined;
+  /** Milliseconds that an attempt took; undefined for what has no length. */
+  readonly tookMs: number | undefined;
+}
+
+/** Puts the entries of each attempt together. Both lists have the newest first. */
+export function happeningsOf(entries: readonly LogEntry[]): readonly Happening[] {
+  const groups = new Map<string, LogEntry[]>();
+  for (const entry of entries) {
+    const key = entry.retried === undefined ? `${entry.state} ${entry.time}` : String(entry.retried);
+    groups.set(key, [...(groups.get(key) ?? []), entry]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [last] = group;
+    if (last === undefined) return [];
+    const began = group.find(({ state }) => state === 'ACTIVE');
+    return [
+      {
+        at: (began ?? last).time,
+        last,
+        failure: group.find(({ state }) => state === 'ERROR'),
+        tookMs: began === undefined || began === last ? undefined : last.time - began.time,
+      },
+    ];
+  });
+}

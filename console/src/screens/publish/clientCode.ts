@@ -1,0 +1,111 @@
+/** A request to publish as code for the published client, `@upstash/qstash`. */
+import { headerPairs, isSetting, type Draft } from './draft.ts';
+
+/** JSON is TypeScript. */
+const literal = (value: unknown): string => JSON.stringify(value);
+
+/** A whole number as such; what is none is left for the compiler to refuse. */
+const whole = (text: string): string => (/^\d{1,15}$/.test(text) ? String(Number(text)) : literal(text));
+
+const unitSeconds: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, s: 1 };
+
+/** A duration: one with a single unit as it is, and one with several in seconds, because the client's type knows no other. */
+function duration(text: string): string {
+  if (/^(0|[1-9]\d*)[smhd]$/.test(text)) return literal(text);
+  if (!/^(\d+[smhd]?)+$/.test(text)) return literal(text);
+  const parts = [...text.matchAll(/(\d+)([smhd]?)/g)];
+  return String(
+    parts.reduce((sum, [, digits, unit = '']) => sum + Number(digits) * (unitSeconds[unit] ?? 1), 0),
+  );
+}
+
+type Property = readonly [name: string, value: string];
+
+/** An object's literal over several lines. */
+const object = (properties: readonly Property[], indent: string): string =>
+  `{\n${properties.map(([name, value]) => `${indent}  ${name}: ${value},\n`).join('')}${indent}}`;
+
+/**
+ * Whether a JSON text is the same when it was read and written again, as the client does it. A key `__proto__` means something
+ * else in code.
+ */
+function isPlainJson(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return (
+      [undefined, 2].some((indent) => JSON.stringify(value, null, indent) === text) &&
+      !text.includes('"__proto__"')
+    );
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Makes the code that publishes a draft. The token is the variable `SVC_TOKEN` of the environment.
+ *
+ * @param baseUrl without a slash at its end
+ */
+export function clientCodeOf(draft: Draft, baseUrl: string): string {
+  const { body, bodyBase64, contentType } = draft;
+  const destination = draft.destination.trim();
+  const hasBody = body !== '' || bodyBase64 !== undefined;
+  const isJson = bodyBase64 === undefined && contentType === 'application/json' && isPlainJson(body);
+  const text = (name: keyof Draft, as: (text: string) => string = literal): Property[] => {
+    const value = draft[name];
+    return typeof value === 'string' && value !== '' ? [[name, as(value)]] : [];
+  };
+  const headers = new Map(hasBody && contentType !== '' && !isJson ? [['Content-Type', contentType]] : []);
+  for (const [name, value] of headerPairs(draft)) {
+    const known = isSetting(name) ? name.replace(/^svc/i, 'Upstash') : name;
+    headers.set(known, headers.has(known) ? `${headers.get(known)}, ${value}` : value);
+  }
+  const flowControl: readonly Property[] = [
+    ['key', literal(draft.flowControlKey)],
+    ...text('parallelism', whole),
+    ...text('rate', whole),
+    ...text('period', duration),
+  ];
+  const request: readonly Property[] = [
+    [/^https?:/i.test(destination) ? 'url' : 'urlGroup', literal(destination)],
+    ...text('method'),
+    ...(isJson
+      ? [['body', JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')] as const]
+      : bodyBase64 !== undefined
+        ? [['body', `new Blob([Buffer.from(${literal(bodyBase64)}, "base64")])`] as const]
+        : // A text gets a type by itself, a blob does not.
+          text('body', (body) => (contentType === '' ? `new Blob([${literal(body)}])` : literal(body)))),
+    ...(headers.size === 0
+      ? []
+      : [
+          [
+            'headers',
+            object(
+              [...headers].map(([name, value]) => [literal(name), literal(value)]),
+              '  ',
+            ),
+          ] as const,
+        ]),
+    ...text('delay', duration),
+    ...text('notBefore', whole),
+    ...text('timeout', duration),
+    ...text('retries', whole),
+    ...text('retryDelay'),
+    ...(draft.flowControlKey === '' ? [] : [['flowControl', object(flowControl, '  ')] as const]),
+    ...text('callback'),
+    ...text('failureCallback'),
+    ...text('label'),
+    ...text('deduplicationId'),
+    ...(draft.isContentBased ? [['contentBasedDeduplication', 'true'] as const] : []),
+  ];
+  const queue = draft.queue === '' ? '' : `.queue({ queueName: ${literal(draft.queue)} })`;
+  const verb = `${draft.queue === '' ? 'publish' : 'enqueue'}${isJson ? 'JSON' : ''}`;
+  return `import { Client } from "@upstash/qstash";
+
+const client = new Client({
+  baseUrl: ${literal(baseUrl)},
+  token: process.env.SVC_TOKEN,
+});
+await client${queue}.${verb}(${object(request, '')});
+`;
+}

@@ -1,0 +1,274 @@
+/** Publishes a message: an empty form, or one that is filled in with a message that was published before. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { messageInAnyState, publishAnswer } from '../../../../lambdas/api/answers.ts';
+import { methods } from '../../../../lambdas/domain/delivery/method.ts';
+import { useMayWrite } from '../../access.ts';
+import { ask, baseUrl, path } from '../../api/client.ts';
+import { useAction, useAsked } from '../../api/useAsked.ts';
+import { go, href, type Place } from '../../place.ts';
+import {
+  Button,
+  bytes,
+  Card,
+  Checkbox,
+  countOf,
+  Empty,
+  Page,
+  SelectField,
+  TextField,
+} from '../../ui/basics.tsx';
+import { Shown } from '../../ui/act.tsx';
+import { bytesOf } from '../../ui/base64.ts';
+import { Body } from '../../ui/body.tsx';
+import { localTime } from '../../ui/filters.tsx';
+import { showToast } from '../../ui/toast.tsx';
+import { clientCodeOf } from './clientCode.ts';
+import { curlOf } from './curl.ts';
+import { draftOf, emptyDraft, fieldOf, problemsOf, requestOf, type Draft, type Problems } from './draft.ts';
+
+/** `?message=<id>` fills in the form with a message, `?destination=` with a destination. */
+export function Publish({ place }: { readonly place: Place }) {
+  const mayWrite = useMayWrite();
+  const messageId = place.query.get('message');
+  const source = useAsked(
+    messageInAnyState,
+    messageId === null ? undefined : { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
+  );
+  return (
+    <Page title="Publish">
+      {!mayWrite ? (
+        <Empty title="This token may read, and change nothing." />
+      ) : messageId === null ? (
+        <Form initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
+      ) : (
+        <Shown of={source}>
+          {(message) => <Form key={messageId} initial={draftOf(message, Date.now())} />}
+        </Shown>
+      )}
+    </Page>
+  );
+}
+
+type TextName = Exclude<keyof Draft, 'bodyBase64' | 'isContentBased'>;
+
+function Form({ initial }: { readonly initial: Draft }) {
+  const [draft, setDraft] = useState(initial);
+  const [problems, setProblems] = useState<Problems>({});
+  const action = useAction();
+  const form = useRef<HTMLFormElement>(null);
+  const [failures, setFailures] = useState(0);
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [failures]);
+  const change = (changed: Partial<Draft>): void => {
+    setDraft({ ...draft, ...changed });
+    // What was wrong with a field is no longer said of what is typed now.
+    setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))));
+  };
+  const submit = async (): Promise<undefined> => {
+    const found = problemsOf(draft);
+    setProblems(found);
+    const [first] = Object.values(found);
+    if (first !== undefined) throw new Error(first);
+    try {
+      tell(await send(draft));
+    } catch (error) {
+      const field = error instanceof Error ? fieldOf(error.message) : undefined;
+      if (error instanceof Error && field !== undefined) setProblems({ [field]: error.message });
+      throw error;
+    }
+  };
+  const text = (
+    name: TextName,
+    label: string,
+    more: Partial<Omit<Parameters<typeof TextField>[0], 'label' | 'error'>> = {},
+  ) => (
+    <TextField
+      label={label}
+      value={draft[name]}
+      onInput={(value) => {
+        change({ [name]: value });
+      }}
+      error={problems[name]}
+      {...more}
+    />
+  );
+  return (
+    <form
+      ref={form}
+      class="publish"
+      // The API says better what is wrong than the browser does.
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void action.run(submit).then((isDone) => {
+          if (!isDone) setFailures(failures + 1);
+        });
+      }}
+    >
+      <Card title="Message">
+        <div class="destination">
+          <SelectField
+            label="Method"
+            value={draft.method}
+            options={[['', 'default'], ...methods.map((method) => [method, method] as const)]}
+            onInput={(method) => {
+              change({ method });
+            }}
+          />
+          {text('destination', 'Destination', {
+            required: true,
+            placeholder: 'https://example.com/orders',
+            hint: 'A URL, or the name of a URL group.',
+          })}
+        </div>
+        {draft.bodyBase64 === undefined ? (
+          text('body', 'Body', { rows: 8, isCode: true })
+        ) : (
+          <div class="actions">
+            <p>
+              The body is {bytes(bytesOf(draft.bodyBase64).length)} that are no text. They are sent as they
+              are.
+            </p>
+            <Button
+              kind="quiet"
+              onClick={() => {
+                change({ bodyBase64: undefined });
+              }}
+            >
+              Write another body
+            </Button>
+          </div>
+        )}
+        <div class="fields">
+          {text('contentType', 'Content type', { hint: 'Sent with a body.' })}
+          {text('label', 'Labels', { placeholder: 'invoices, nightly' })}
+        </div>
+        {text('headers', 'Headers', {
+          rows: 3,
+          isCode: true,
+          placeholder: 'X-Tenant: acme',
+          hint: (
+            <>
+              One in a line. Those that begin with <code>Svc-</code> are settings of the delivery, such as{' '}
+              <code>Svc-Redact-Fields: body</code>.
+            </>
+          ),
+        })}
+      </Card>
+      <Card title="Delivery">
+        <div class="fields">
+          {text('delay', 'Delay', { placeholder: '1d12h30m' })}
+          {text('notBefore', 'Not before', {
+            type: 'datetime-local',
+            value: draft.notBefore === '' ? '' : localTime(Number(draft.notBefore) * secondMs),
+            onInput: (value) => {
+              change({ notBefore: value === '' ? '' : String(new Date(value).getTime() / secondMs) });
+            },
+          })}
+          {text('timeout', 'Timeout', { placeholder: '30s' })}
+          {text('retries', 'Retries')}
+          {text('retryDelay', 'Retry delay, in milliseconds', { placeholder: 'pow(2, retried) * 1000' })}
+        </div>
+      </Card>
+      <Card title="Queue and flow control">
+        <div class="fields">
+          {text('queue', 'Queue', { placeholder: 'orders' })}
+          {text('flowControlKey', 'Flow-control key', { placeholder: 'tenant-7' })}
+          {text('parallelism', 'Parallelism')}
+          {text('rate', 'Rate')}
+          {text('period', 'Period of the rate', { placeholder: '1m' })}
+        </div>
+      </Card>
+      <Card title="Callbacks and duplicates">
+        <div class="fields">
+          {text('callback', 'Callback', { placeholder: 'https://example.com/done' })}
+          {text('failureCallback', 'Failure callback', { placeholder: 'https://example.com/failed' })}
+          {text('deduplicationId', 'Deduplication id', { placeholder: 'order-4711' })}
+        </div>
+        <Checkbox
+          label="A message with the same content within ten minutes is a duplicate"
+          checked={draft.isContentBased}
+          onInput={(isContentBased) => {
+            change({ isContentBased });
+          }}
+        />
+      </Card>
+      <div class="aside">
+        <Button type="submit" kind="main" isBusy={action.isRunning}>
+          Publish
+        </Button>
+        {action.error !== undefined && Object.keys(problems).length === 0 && (
+          <p class="wrong">{action.error}</p>
+        )}
+        <Code draft={draft} />
+      </div>
+    </form>
+  );
+}
+
+const secondMs = 1_000;
+
+/** The ways to write a request down. */
+const writers = [
+  ['curl', curlOf],
+  ['TypeScript', clientCodeOf],
+] as const;
+
+/** The request as something to copy. It changes with the form. */
+function Code({ draft }: { readonly draft: Draft }) {
+  const [shown, setShown] = useState(0);
+  const [name, write] = writers[shown] ?? writers[0];
+  return (
+    <Card
+      title="As code"
+      actions={writers.map(([name], index) => (
+        <Button
+          key={name}
+          kind="quiet"
+          aria-pressed={index === shown}
+          onClick={() => {
+            setShown(index);
+          }}
+        >
+          {name}
+        </Button>
+      ))}
+    >
+      <Body text={write(draft, baseUrl)} label={name} />
+      <p class="hint">
+        The token is the variable <code>SVC_TOKEN</code>.
+      </p>
+    </Card>
+  );
+}
+
+/** Publishes a draft, and returns what was made. */
+async function send(draft: Draft) {
+  const { path, headers, query, body, bodyBase64 } = requestOf(draft);
+  return ask(publishAnswer, {
+    method: 'POST',
+    path,
+    headers,
+    query: new URLSearchParams(query.map(([name, value]) => [name, value])),
+    // Bytes, because a browser adds a type of its own to a text.
+    body: bodyBase64 === undefined ? body && new TextEncoder().encode(body) : bytesOf(bodyBase64),
+  });
+}
+
+/** Goes to what was published, and says so. */
+function tell(answer: Awaited<ReturnType<typeof send>>): void {
+  if ('messageId' in answer) {
+    const place = href(['messages', answer.messageId]);
+    showToast(
+      answer.deduplicated === true ? 'A duplicate: this is the first one.' : 'Published.',
+      'done',
+      place,
+    );
+    go(place);
+    return;
+  }
+  const place = href(['messages'], { messageIds: answer.map(({ messageId }) => messageId).join(',') });
+  showToast(`${countOf(answer.length, 'message')} published.`, 'done', place);
+  go(place);
+}

@@ -1,0 +1,179 @@
+/** Runs that have failed are resumed or restarted: one, or all that match. */
+import { useState } from 'preact/hooks';
+import { deleted } from '../../../../lambdas/api/answers.ts';
+import { anewRun, anewRuns, cancelledRuns } from '../../../../lambdas/api/workflowAnswers.ts';
+import { ask, pagesOf, path } from '../../api/client.ts';
+import { go, href } from '../../place.ts';
+import { Opens } from '../../ui/act.tsx';
+import { TextField } from '../../ui/basics.tsx';
+import { Bulk } from '../../ui/bulk.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { fromLines } from '../../ui/headerLines.ts';
+
+/** The ways in which a failed run is run again, with what each does. */
+const kinds = [
+  {
+    kind: 'resume',
+    verb: 'Resume',
+    done: 'resumed',
+    means: 'keeps the steps that were made, and goes on where it failed',
+  },
+  { kind: 'restart', verb: 'Restart', done: 'restarted', means: 'begins with the first step' },
+] as const;
+
+function Settings({ text, onInput }: { readonly text: string; readonly onInput: (text: string) => void }) {
+  return (
+    <TextField
+      label="Headers that change its settings"
+      rows={2}
+      isCode
+      placeholder="Svc-Retries: 5"
+      value={text}
+      onInput={onInput}
+      hint="May be left empty: then it is as it was started. One in a line."
+    />
+  );
+}
+
+/** The address of a run. Its id may have been used before, so its start is told too. */
+export const hrefOf = (workflowRunId: string, workflowCreatedAt: number): string =>
+  href(['runs', workflowRunId], { workflowCreatedAt });
+
+/** Buttons that run one failed run again. */
+export const RerunOne = ({ dlqId }: { readonly dlqId: string }) =>
+  kinds.map((one) => (
+    <Opens key={one.kind} name={one.verb} kind={one.kind === 'resume' ? 'main' : 'plain'}>
+      {(onClose) => <Rerun dlqId={dlqId} onClose={onClose} {...one} />}
+    </Opens>
+  ));
+
+type Kind = (typeof kinds)[number];
+interface DialogProps {
+  readonly onClose: (isDone: boolean) => void;
+}
+
+function Rerun({ dlqId, kind, verb, done, means, onClose }: Kind & DialogProps & { readonly dlqId: string }) {
+  const [text, setText] = useState('');
+  const work = async (): Promise<string> => {
+    const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}/${dlqId}` } as const;
+    const run = await ask(anewRun, { ...request, headers: fromLines(text) });
+    go(hrefOf(run.workflowRunId, run.workflowCreatedAt));
+    return `The run is ${done}. This is the new one.`;
+  };
+  return (
+    <Confirm title={`${verb} the run?`} yes={verb} work={work} onClose={onClose}>
+      <p>A new run {means}. It takes the place of the failed one in the list of what can be resumed.</p>
+      <Settings text={text} onInput={setText} />
+    </Confirm>
+  );
+}
+
+interface QueryProps {
+  readonly query: URLSearchParams;
+  readonly then: () => void;
+}
+
+const deadRuns = { noun: 'run', path: 'v2/workflows/dlq/count' } as const;
+
+/** Buttons that change all failed runs that match. */
+export const ChangeFailed = ({ query, then }: QueryProps) => (
+  <>
+    {kinds.map((one) => (
+      <Opens key={one.kind} name={`${one.verb} all`} then={then}>
+        {(onClose) => <RerunAll query={query} onClose={onClose} {...one} />}
+      </Opens>
+    ))}
+    <Opens name="Delete all" then={then}>
+      {(onClose) => (
+        <Bulk
+          {...deadRuns}
+          verb="Delete"
+          done="deleted"
+          query={query}
+          isDangerous
+          onClose={onClose}
+          work={async function* (query) {
+            for await (const part of pagesOf(deleted, {
+              method: 'DELETE',
+              path: 'v2/workflows/dlq',
+              query,
+            })) {
+              yield part.deleted;
+            }
+          }}
+        >
+          <p>They cannot be resumed any more. The log shows them for as long as it is kept.</p>
+        </Bulk>
+      )}
+    </Opens>
+  </>
+);
+
+function RerunAll({
+  kind,
+  verb,
+  done,
+  means,
+  query,
+  onClose,
+}: Kind & DialogProps & { readonly query: URLSearchParams }) {
+  const [text, setText] = useState('');
+  return (
+    <Bulk
+      {...deadRuns}
+      verb={verb}
+      done={done}
+      query={query}
+      onClose={onClose}
+      work={async function* (query) {
+        const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}`, query } as const;
+        for await (const part of pagesOf(anewRuns, { ...request, headers: fromLines(text) })) {
+          yield part.workflowRuns.length;
+        }
+      }}
+    >
+      <p>Of each a new run {means}.</p>
+      <Settings text={text} onInput={setText} />
+    </Bulk>
+  );
+}
+
+/** The filters of a cancellation: it knows fewer than the log. Undefined where others are set. */
+function toCancel(query: URLSearchParams): URLSearchParams | undefined {
+  const { state = 'RUN_STARTED', ...others } = Object.fromEntries(query);
+  if (state !== 'RUN_STARTED' || 'messageId' in others || 'workflowRunId' in others) return undefined;
+  const exact = 'workflowUrl' in others && { workflowUrlExactMatch: 'true' };
+  return new URLSearchParams({ ...others, ...exact });
+}
+
+/** Cancels all running runs that match. */
+export function CancelAll({ query, then }: QueryProps) {
+  const selected = toCancel(query);
+  if (selected === undefined) return null;
+  return (
+    <Opens name="Cancel all that run" then={then}>
+      {(onClose) => (
+        <Bulk
+          verb="Cancel"
+          done="cancelled"
+          noun="run"
+          path="v2/workflows/runs/count"
+          query={selected}
+          isDangerous
+          onClose={onClose}
+          work={async function* (query) {
+            // It has no cursor: it is repeated until it has cancelled none.
+            for (;;) {
+              const request = { method: 'DELETE', path: 'v2/workflows/runs', query } as const;
+              const { cancelled } = await ask(cancelledRuns, request);
+              if (cancelled === 0) return;
+              yield cancelled;
+            }
+          }}
+        >
+          <p>Their steps that are still to come are dropped. A cancelled run cannot be resumed.</p>
+        </Bulk>
+      )}
+    </Opens>
+  );
+}

@@ -1,0 +1,241 @@
+/** One run of a workflow: its steps on a time line, and what can be done with it. */
+import { useState } from 'preact/hooks';
+import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/api/workflowAnswers.ts';
+import { useMayWrite } from '../../access.ts';
+import { ask, path } from '../../api/client.ts';
+import { oftenMs, useAsked } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
+import { Act, change, Opens, Shown } from '../../ui/act.tsx';
+import { Card, Empty, Facts, Failure, Page, State, TextField } from '../../ui/basics.tsx';
+import { Body, Headers } from '../../ui/body.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { duration, Time } from '../../ui/time.tsx';
+import { hrefOf, RerunOne } from './rerun.tsx';
+import { Errors, Timeline } from './steps.tsx';
+import type { Run, Step } from './timeline.ts';
+
+export function OneRun({ place, id }: { readonly place: Place; readonly id: string }) {
+  const workflowCreatedAt = place.query.get('workflowCreatedAt') ?? undefined;
+  const [isOver, setOver] = useState(false);
+  const query = { workflowRunId: id, workflowCreatedAt, count: 1 };
+  const asked = useAsked(runPage, { path: 'v2/workflows/logs', query }, isOver ? undefined : oftenMs);
+  const run = asked.answer?.runs[0];
+  if (run !== undefined && isSettled(run) !== isOver) setOver(!isOver);
+  return (
+    <Page
+      title={id}
+      back={{ href: href(['runs']), name: 'Workflow runs' }}
+      actions={useMayWrite() && run && <Actions run={run} then={asked.again} />}
+    >
+      <Shown of={asked}>
+        {() =>
+          run === undefined ? (
+            <Empty title="There is no such run, or not any more." />
+          ) : (
+            <Details run={run} place={place} />
+          )
+        }
+      </Shown>
+    </Page>
+  );
+}
+
+/** Whether nothing will change any more by itself. */
+const isSettled = ({ workflowState, failureFunction }: Run): boolean =>
+  workflowState !== 'RUN_STARTED' && failureFunction?.state !== 'CALLBACK_INPROGRESS';
+
+interface ActionsProps {
+  readonly run: Run;
+  readonly then: () => void;
+}
+
+const Actions = ({ run, then }: ActionsProps) =>
+  run.workflowState === 'RUN_STARTED' ? (
+    <>
+      <Opens name="Notify" then={then}>
+        {(onClose) => <Notify run={run} onClose={onClose} />}
+      </Opens>
+      <Opens name="Cancel" then={then}>
+        {(onClose) => <Cancel run={run} onClose={onClose} />}
+      </Opens>
+    </>
+  ) : run.workflowState === 'RUN_FAILED' ? (
+    <FailedActions run={run} then={then} />
+  ) : null;
+
+/** A failed run can be run again as long as it is in the dead letter queue, which it enters a moment after its end. */
+function FailedActions({ run, then }: ActionsProps) {
+  const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
+  const query = { workflowRunId, workflowCreatedAt, count: 1 };
+  const { answer, error, again } = useAsked(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, oftenMs);
+  const [letter] = answer?.messages ?? [];
+  if (letter === undefined) return error === undefined ? null : <Failure error={error} />;
+  const { dlqId, failureFunctionState: told } = letter;
+  const callback = path`v2/workflows/dlq/callback/${dlqId}`;
+  const afterwards = (): void => {
+    again();
+    then();
+  };
+  return (
+    <>
+      <RerunOne dlqId={dlqId} />
+      {told === 'CALLBACK_FAIL' && (
+        <Act request={{ path: callback }} said="The failure function is called again." then={afterwards}>
+          Call failure function
+        </Act>
+      )}
+      {told === 'CALLBACK_INPROGRESS' && (
+        <Act
+          request={{ method: 'DELETE', path: callback }}
+          said="The failure function is cancelled."
+          then={afterwards}
+        >
+          Cancel failure function
+        </Act>
+      )}
+      <Opens name="Delete" then={afterwards}>
+        {(onClose) => (
+          <Confirm
+            title="Delete the dead letter of the run?"
+            yes="Delete"
+            isDangerous
+            onClose={onClose}
+            work={async () => {
+              await change({ method: 'DELETE', path: path`v2/workflows/dlq/${dlqId}` });
+              return 'The dead letter is deleted.';
+            }}
+          >
+            <p>The run cannot be resumed any more. The log shows it for as long as it is kept.</p>
+          </Confirm>
+        )}
+      </Opens>
+    </>
+  );
+}
+
+interface DialogProps {
+  readonly run: Run;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+function Cancel({ run: { workflowRunId, workflowRunCreatedAt }, onClose }: DialogProps) {
+  const work = async (): Promise<string> => {
+    await change({
+      method: 'DELETE',
+      path: path`v2/workflows/runs/${workflowRunId}`,
+      headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]],
+    });
+    return 'The run is cancelled.';
+  };
+  return (
+    <Confirm title="Cancel the run?" yes="Cancel the run" isDangerous work={work} onClose={onClose}>
+      <p>Its steps that are still to come are dropped. A cancelled run cannot be resumed.</p>
+    </Confirm>
+  );
+}
+
+const stepsOf = ({ steps }: Run): readonly Step[] => steps.flatMap((group): readonly Step[] => group.steps);
+
+function Notify({ run, onClose }: DialogProps) {
+  const wait = stepsOf(run).find(({ stepType, state }) => stepType === 'Wait' && state === 'STEP_PROGRESS');
+  const [eventId, setEventId] = useState(wait?.waitEventId ?? '');
+  const [data, setData] = useState('');
+  const work = async (): Promise<string> => {
+    const at = path`v2/notify/${run.workflowRunId}/${eventId}`;
+    const answers = await ask(notified, { method: 'POST', path: at, body: data });
+    const wrong = answers.find(({ error }) => error !== '');
+    if (wrong !== undefined) throw new Error(wrong.error);
+    return answers.some(({ waiter }) => waiter !== undefined)
+      ? 'The run goes on with the event.'
+      : 'The event is kept until the run waits for it.';
+  };
+  return (
+    <Confirm title="Notify the run" yes="Notify" work={work} onClose={onClose}>
+      <TextField label="Event id" value={eventId} onInput={setEventId} required autoFocus />
+      <TextField
+        label="Data"
+        rows={5}
+        isCode
+        value={data}
+        onInput={setData}
+        placeholder={'{"approved": true}'}
+        hint="JSON, as clients send it. May be left empty."
+      />
+    </Confirm>
+  );
+}
+
+function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
+  const { workflowRunCreatedAt: from, workflowRunCompletedAt: until, invoker, failureFunction } = run;
+  const [initial] = stepsOf(run);
+  const failure =
+    run.workflowState === 'RUN_FAILED'
+      ? stepsOf(run)
+          .flatMap(({ errors = [] }) => errors)
+          .at(-1)
+      : undefined;
+  return (
+    <>
+      <Card>
+        <p class="actions">
+          <State state={run.workflowState} /> <code>{run.workflowUrl}</code>
+        </p>
+        <Facts
+          of={[
+            ['Started', <Time at={from} />],
+            ['Took', until && duration(until - from)],
+            ['Labels', run.labels?.join(', ')],
+            [
+              'Flow-control key',
+              run.flowControlKey && (
+                <a href={href(['flow-control', run.flowControlKey])}>{run.flowControlKey}</a>
+              ),
+            ],
+            ['Started from', run.workflowRunCallerIp],
+            [
+              'Invoked by',
+              invoker && (
+                <a href={hrefOf(invoker.workflowRunId, invoker.workflowRunCreatedAt)}>
+                  {invoker.workflowRunId}
+                </a>
+              ),
+            ],
+          ]}
+        />
+      </Card>
+      {failure && (
+        <Card title="Why it failed">
+          <Errors of={[failure]} label="failure" />
+        </Card>
+      )}
+      <Timeline run={run} place={place} />
+      <div class="grid">
+        <Card title="Request">
+          <Body label="payload" text={initial?.out} />
+          <Headers of={initial?.headers ?? {}} label="Headers of the request" />
+        </Card>
+        {run.workflowState === 'RUN_SUCCESS' && (
+          <Card title="Result">
+            <Body label="what the run returned" text={run.workflowRunResponse} />
+          </Card>
+        )}
+        {failureFunction && (
+          <Card title="Failure function">
+            <Facts
+              of={[
+                ['State', <State state={failureFunction.state} />],
+                ['URL', <code>{failureFunction.url}</code>],
+                ['Status', failureFunction.responseStatus],
+                ['Retries, at most', failureFunction.maxRetries],
+              ]}
+            />
+            <Errors of={failureFunction.errors} label="failed call" />
+            {failureFunction.responseBody !== undefined && (
+              <Body label="what it returned" text={failureFunction.responseBody} />
+            )}
+          </Card>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,162 @@
+/** The steps of a run on a time line: a row for each, those of a parallel group together. */
+import { href, type Place } from '../../place.ts';
+import { Card, Empty, Facts, State, toneOf } from '../../ui/basics.tsx';
+import { Body } from '../../ui/body.tsx';
+import { duration, Time, useNow } from '../../ui/time.tsx';
+import { hrefOf } from './rerun.tsx';
+import { timelineOf, type Bar, type Run, type Step } from './timeline.ts';
+
+interface TimelineProps {
+  readonly run: Run;
+  readonly place: Place;
+}
+
+export function Timeline({ run, place }: TimelineProps) {
+  const now = useNow();
+  const groups = timelineOf(run, now);
+  const { workflowRunCreatedAt: begun, workflowRunCompletedAt: ended = now } = run;
+  const length = Math.max(1, ended - begun);
+  const rowOf = (bar: Bar) => <Row key={bar.key} bar={bar} begun={begun} length={length} place={place} />;
+  return (
+    <Card title="Steps">
+      {groups.length === 0 ? (
+        <Empty title="No step has been made." />
+      ) : (
+        <ol class="steps">
+          <li class="axis" aria-hidden="true">
+            <span>0</span>
+            <span>{duration(length / 2)}</span>
+            <span>{duration(length)}</span>
+          </li>
+          {groups.map((bars) =>
+            bars.length === 1 ? (
+              bars.map(rowOf)
+            ) : (
+              <li key={bars[0]?.key} class="parallel">
+                <ol aria-label={`${bars.length} steps in parallel`}>{bars.map(rowOf)}</ol>
+              </li>
+            ),
+          )}
+        </ol>
+      )}
+    </Card>
+  );
+}
+
+interface RowProps {
+  readonly bar: Bar;
+  /** Unix milliseconds of the line's left end, and the milliseconds that it is long. */
+  readonly begun: number;
+  readonly length: number;
+  readonly place: Place;
+}
+
+/** Units of the drawing; it is scaled to its room. */
+const width = 1_000;
+/** A step of a millisecond is still seen. */
+const least = 6;
+
+function Row({ bar: { key, step, from, until }, begun, length, place }: RowProps) {
+  const isOpen = place.query.get('step') === key;
+  const query = new URLSearchParams(place.query);
+  if (isOpen) query.delete('step');
+  else query.set('step', key);
+  const start = Math.min(width - least, ((from - begun) / length) * width);
+  const name = step.stepName ?? 'The next step';
+  return (
+    <li>
+      <div class="step">
+        <a class="cut" href={href(place.path, query)} aria-expanded={isOpen} title={name}>
+          {name}
+        </a>
+        <span class="hint">{wordsOf(step.stepType)}</span>
+        <svg viewBox={`0 0 ${width} 10`} preserveAspectRatio="none" aria-hidden="true">
+          <rect
+            class={isWaiting(step) ? 'idle' : toneOf(step.state)}
+            x={start}
+            width={Math.max(least, ((until - from) / length) * width)}
+            height="10"
+            rx="2"
+          />
+        </svg>
+        <span class="number">{duration(until - from)}</span>
+        <State state={step.state} />
+      </div>
+      {isOpen && <Details bar={{ key, step, from, until }} />}
+    </li>
+  );
+}
+
+/** The type of a step in words: `WaitForWebhook` is `wait for webhook`. */
+const wordsOf = (type = ''): string => type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+
+/** Whether nothing was computed for all of the step's time. */
+const isWaiting = ({ stepType, state }: Step): boolean =>
+  /^(Sleep|Wait)/.test(stepType ?? '') && (state === 'STEP_SUCCESS' || state === 'STEP_PROGRESS');
+
+function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
+  const { invokedWorkflowRunId: invoked, invokedWorkflowCreatedAt: invokedAt = 0 } = step;
+  const timeOf = (at: number | undefined) => at && <Time at={at} isExact />;
+  const bodies: readonly (readonly [string, string | undefined])[] = [
+    ['Result', step.out],
+    ['Request', step.callBody ?? step.invokedWorkflowRunBody],
+    ['Answer', step.callResponseBody],
+  ];
+  return (
+    <div class="step-details">
+      <Facts
+        of={[
+          ['Began', timeOf(from)],
+          ['Ended', timeOf(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
+          ['Retries, at most', step.retries],
+          ['Retry delay', step.retryDelay],
+          ['Next attempt', timeOf(step.nextDeliveryTime)],
+          ['Sleeps for', step.sleepFor && duration(step.sleepFor)],
+          ['Sleeps until', timeOf(step.sleepUntil)],
+          ['Waits for the event', step.waitEventId && <code>{step.waitEventId}</code>],
+          ['For at most', step.waitTimeoutDuration],
+          ['Goes on without it', timeOf(step.waitTimeoutDeadline)],
+          [
+            'Went on',
+            step.waitTimeout === undefined
+              ? undefined
+              : step.waitTimeout
+                ? 'without the event'
+                : 'with the event',
+          ],
+          ['Calls', step.callUrl && <code>{`${step.callMethod ?? ''} ${step.callUrl}`}</code>],
+          ['Status', step.callResponseStatus],
+          ['Invokes', invoked && <a href={hrefOf(invoked, invokedAt)}>{invoked}</a>],
+        ]}
+      />
+      {bodies.map(
+        ([name, text]) =>
+          text !== undefined && (
+            <div key={name}>
+              <h3>{name}</h3>
+              <Body label={`${name.toLowerCase()} of ${step.stepName ?? 'the step'}`} text={text} />
+            </div>
+          ),
+      )}
+      <Errors of={step.errors} label="failed attempt" />
+    </div>
+  );
+}
+
+/**
+ * Attempts that failed, the oldest first.
+ *
+ * @param label tells their answers apart from others of the page
+ */
+export const Errors = ({ of = [], label }: { readonly of?: Step['errors']; readonly label: string }) => (
+  <>
+    {of.map(({ time, error, body }, index) => (
+      <div key={index}>
+        <p class="wrong">
+          <Time at={time} isExact />: {error}
+        </p>
+        {body !== '' && <Body label={`${label} ${index + 1}`} text={body} />}
+      </div>
+    ))}
+  </>
+);

@@ -1,0 +1,46 @@
+/** When the steps of a run took place. */
+import type { Answer } from '../../../../lambdas/api/answers.ts';
+import type { nextStep, runStep, workflowRun } from '../../../../lambdas/api/workflowAnswers.ts';
+
+export type Run = Answer<typeof workflowRun>;
+/** A step, or the delivery that is to bring the next one. */
+export type Step = Partial<Answer<typeof runStep>> & Answer<typeof nextStep>;
+
+export interface Bar {
+  /** Names the step in the address. */
+  readonly key: string;
+  readonly step: Step;
+  /** Unix milliseconds. */
+  readonly from: number;
+  readonly until: number;
+}
+
+/** One step, or the branches of a parallel group. */
+export type Bars = readonly Bar[];
+
+/**
+ * Finds out when each step began and ended. The log says when a step's result was recorded; so a step begins with the end of
+ * those before it. A sleep that stands alone is recorded when it begins.
+ *
+ * @param now Unix milliseconds: where the bars end of what goes on
+ */
+export function timelineOf(run: Run, now: number): readonly Bars[] {
+  const end = Math.max(run.workflowRunCompletedAt ?? now, run.workflowRunCreatedAt);
+  let from = run.workflowRunCreatedAt;
+  return run.steps.flatMap((group): readonly Bars[] => {
+    const bars = group.steps.flatMap((step: Step): Bars => {
+      if (step.stepType === 'Initial') return [];
+      const until = Math.min(end, Math.max(from, endOf(step, group.type) ?? end));
+      return [{ key: String(step.stepId ?? 'next'), step, from, until }];
+    });
+    from = Math.max(from, ...bars.map(({ until }) => until));
+    return bars.length === 0 ? [] : [bars];
+  });
+}
+
+/** @returns undefined for a step that has no result */
+function endOf(step: Step, type: Run['steps'][number]['type']): number | undefined {
+  const { state, createdAt, sleepUntil, sleepFor } = step;
+  if (state !== 'STEP_SUCCESS' || createdAt === undefined) return undefined;
+  return type === 'parallel' ? createdAt : (sleepUntil ?? createdAt + (sleepFor ?? 0));
+}

@@ -1,0 +1,72 @@
+/** What a cron expression means: in words, and its next fires. The API reads expressions: it is what runs them. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { explainedCron, type Answer } from '../../../../lambdas/api/answers.ts';
+import { useAsked, type Asked } from '../../api/useAsked.ts';
+import { Time } from '../../ui/time.tsx';
+
+export type Explained = Answer<typeof explainedCron>;
+
+/** An expression that is typed is asked for when no key was pressed for so long, in milliseconds. */
+const typingMs = 250;
+
+/** Explains an expression, also while it is typed: the last explanation stays until the next one is there. */
+export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'error'> {
+  const expression = text.trim();
+  const [settled, setSettled] = useState(expression);
+  useEffect(() => {
+    if (expression === settled) return undefined;
+    const timer = setTimeout(() => {
+      setSettled(expression);
+    }, typingMs);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [expression, settled]);
+  const { answer, error } = useAsked(
+    explainedCron,
+    settled === '' ? undefined : { path: 'v2/cron', query: { expression: settled } },
+  );
+  const last = useRef<Explained | undefined>(undefined);
+  if (answer !== undefined || error !== undefined || settled === '') last.current = answer;
+  return { answer: last.current, error };
+}
+
+export const viewersZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const dayAndTime = (at: number, timeZone: string): string =>
+  new Date(at).toLocaleString(undefined, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone,
+  });
+
+export function NextFires({ of: { timezone, description, nextFires } }: { readonly of: Explained }) {
+  const zone = viewersZone();
+  return (
+    <>
+      <p role="status">
+        {description} <span class="hint">Times of {timezone}</span>
+      </p>
+      <h3>Next fires in your time ({zone})</h3>
+      <ol class="fires">
+        {nextFires.map((at) => (
+          <li key={at}>
+            {dayAndTime(at, zone)}
+            {zone !== timezone && (
+              <span>
+                {dayAndTime(at, timezone)} <span class="hint">{timezone}</span>
+              </span>
+            )}
+            <span class="hint">
+              <Time at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

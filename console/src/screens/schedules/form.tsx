@@ -1,0 +1,304 @@
+/** Creates a schedule, and changes one. */
+import { useState } from 'preact/hooks';
+import { schedule, scheduled, type Answer } from '../../../../lambdas/api/answers.ts';
+import { ask, path, Refusal } from '../../api/client.ts';
+import { useAction, useAsked } from '../../api/useAsked.ts';
+import { go, href } from '../../place.ts';
+import { Shown } from '../../ui/act.tsx';
+import { textOf } from '../../ui/base64.ts';
+import { Button, ButtonLink, Card, Checkbox, Page, TextField } from '../../ui/basics.tsx';
+import { fromLines, toLines } from '../../ui/headerLines.ts';
+import { sentAs, SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
+import { isSetting } from '../publish/draft.ts';
+import { NextFires, useExplained, viewersZone } from './fires.tsx';
+import { hrefOf } from './schedule.tsx';
+
+/** What the fields of the form have. */
+interface Draft {
+  readonly destination: string;
+  readonly headers: string;
+  /** Undefined where it cannot be shown, and stays as it is. */
+  readonly body: string | undefined;
+  /** `Cron`, and the settings of its messages. */
+  readonly texts: SettingTexts;
+}
+
+const list = href(['schedules']);
+
+export function NewSchedule() {
+  const [id, setId] = useState('');
+  const [draft, setDraft] = useState<Draft>(() => ({
+    destination: '',
+    headers: '',
+    body: '',
+    texts: { Method: 'POST', Cron: `CRON_TZ=${viewersZone()} 0 9 * * MON-FRI` },
+  }));
+  const save = async (): Promise<string> => {
+    if (await isTaken(id.trim())) {
+      throw new Error(`There is a schedule “${id.trim()}” already. Edit that one, or choose another id.`);
+    }
+    const { body = '' } = draft;
+    const type = isJson(body) ? 'application/json' : 'text/plain';
+    const { headers, query } = sentAs([
+      ...settingHeaders({ ...draft.texts, 'Schedule-Id': id }),
+      ...fromLines(draft.headers).map(([name, value]) => [settingOf(name), value] as const),
+    ]);
+    const { scheduleId } = await ask(scheduled, {
+      method: 'POST',
+      path: path`v2/schedules/${draft.destination.trim()}`,
+      headers: body === '' ? headers : [...headers, ['Content-Type', type]],
+      query: new URLSearchParams([...query]),
+      // Bytes, because a browser adds a type of its own to a text.
+      body: body === '' ? undefined : new TextEncoder().encode(body),
+    });
+    return scheduleId;
+  };
+  return (
+    <Page title="New schedule" back={{ href: list, name: 'Schedules' }}>
+      <Form draft={draft} onChange={setDraft} yes="Create" cancel={list} save={save}>
+        <TextField
+          label="Id"
+          value={id}
+          onInput={setId}
+          placeholder="nightly-report"
+          hint="Without one it gets a random id."
+        />
+      </Form>
+    </Page>
+  );
+}
+
+/** Whether there is a schedule with this id, which the API would overwrite. */
+async function isTaken(id: string): Promise<boolean> {
+  if (id === '') return false;
+  try {
+    await ask(schedule, { path: path`v2/schedules/${id}` });
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return false;
+    throw error;
+  }
+}
+
+export function EditSchedule({ scheduleId }: { readonly scheduleId: string }) {
+  const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` });
+  return (
+    <Page title={`Edit ${scheduleId}`} back={{ href: hrefOf(scheduleId), name: scheduleId }}>
+      <Shown of={asked}>{(shown) => <EditForm of={shown} />}</Shown>
+    </Page>
+  );
+}
+
+function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
+  const [before] = useState(() => draftOf(of));
+  const [draft, setDraft] = useState(before);
+  const save = async (): Promise<string> => {
+    const change = changeOf(before, draft);
+    const { scheduleId } = await ask(scheduled, {
+      method: 'PATCH',
+      path: path`v2/schedules/${of.scheduleId}`,
+      body: change,
+    });
+    return scheduleId;
+  };
+  return (
+    <Form draft={draft} onChange={setDraft} yes="Save" cancel={hrefOf(of.scheduleId)} save={save}>
+      <p class="hint">
+        What you leave as it is stays so, also what is not shown here: redacted values, passwords in URLs, the
+        settings of callbacks.
+      </p>
+    </Form>
+  );
+}
+
+/** The body as a text, undefined where it is redacted or no text. */
+function bodyOf({ body = '', bodyBase64 }: Answer<typeof schedule>): string | undefined {
+  const text = bodyBase64 === undefined ? body : textOf(bodyBase64);
+  return text?.startsWith('REDACTED:') === true ? undefined : text;
+}
+
+const draftOf = (of: Answer<typeof schedule>): Draft => ({
+  destination: of.destination,
+  headers: toLines(of.header),
+  body: bodyOf(of),
+  texts: {
+    Cron: of.cron,
+    Method: of.method,
+    Delay: of.delay === undefined ? '' : `${of.delay}s`,
+    Retries: String(of.retries),
+    'Retry-Delay': of.retryDelayExpression ?? '',
+    Timeout: `${of.timeout}s`,
+    'Queue-Name': of.queueName ?? '',
+    Callback: of.callback ?? '',
+    'Failure-Callback': of.failureCallback ?? '',
+    Label: of.labels?.join(', ') ?? '',
+    'Flow-Control-Key': of.flowControlKey ?? '',
+    'Flow-Control-Value': Object.entries({
+      parallelism: of.parallelism,
+      rate: of.rate,
+      period: of.period,
+    })
+      .flatMap(([name, value]) => (value === undefined ? [] : `${name}=${value}`))
+      .join(', '),
+  },
+});
+
+/** What a draft changes of another, as the API takes it. An empty header is taken out. */
+function changeOf(before: Draft, after: Draft) {
+  const headers: [name: string, values: string | readonly string[]][] = Object.entries(after.texts).flatMap(
+    ([name, text]) => (text === (before.texts[name] ?? '') ? [] : [[`Svc-${name}`, text.trim()]]),
+  );
+  const had = headersOf(before);
+  const has = headersOf(after);
+  for (const [name, values] of has) {
+    if (values.join('\n') !== had.get(name)?.join('\n')) headers.push([settingOf(name), values]);
+  }
+  for (const name of had.keys()) {
+    // It may have come by either way.
+    if (!has.has(name)) headers.push([settingOf(name), ''], [name, '']);
+  }
+  return {
+    ...(after.destination !== before.destination && { destination: after.destination.trim() }),
+    ...(after.body !== before.body && { body: after.body }),
+    headers: Object.fromEntries(headers),
+  };
+}
+
+/** The headers of a draft: the values by name, in lower case. */
+function headersOf(draft: Draft): ReadonlyMap<string, readonly string[]> {
+  const headers = new Map<string, string[]>();
+  for (const [written, value] of fromLines(draft.headers)) {
+    const name = written.toLowerCase();
+    headers.set(name, [...(headers.get(name) ?? []), value]);
+  }
+  return headers;
+}
+
+/** The header of the service that makes the destination get a header. */
+const settingOf = (name: string): string => (isSetting(name) ? name : `Svc-Forward-${name}`);
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface FormProps {
+  readonly draft: Draft;
+  readonly onChange: (draft: Draft) => void;
+  /** The text of the button that saves. */
+  readonly yes: string;
+  /** Where its cancellation leads. */
+  readonly cancel: string;
+  /** @returns the schedule's id */
+  readonly save: () => Promise<string>;
+  readonly children: preact.ComponentChildren;
+}
+
+function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
+  const action = useAction();
+  const { destination, headers, body, texts } = draft;
+  const cronText = texts['Cron'] ?? '';
+  const cron = useExplained(cronText);
+  const isNew = yes === 'Create';
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void action.run(async () => {
+          go(hrefOf(await save()));
+          return 'The schedule is saved.';
+        });
+      }}
+    >
+      <Card title="When">
+        <TextField
+          label="Expression"
+          isCode
+          required
+          value={cronText}
+          onInput={(text) => {
+            onChange({ ...draft, texts: { ...texts, Cron: text } });
+          }}
+          error={cron.error}
+          hint="Minute, hour, day of month, month, day of week; before them CRON_TZ=<zone>, unless it is UTC. Or a word such as @daily."
+        />
+        {cron.answer && <NextFires of={cron.answer} />}
+      </Card>
+      <Card title="What it publishes">
+        {children}
+        <TextField
+          label="Destination"
+          required
+          value={destination}
+          placeholder="https://example.com/report"
+          hint="A URL, or the name of a URL group."
+          onInput={(text) => {
+            onChange({ ...draft, destination: text });
+          }}
+        />
+        <TextField
+          label="Headers"
+          rows={3}
+          isCode
+          value={headers}
+          placeholder="X-Tenant: acme"
+          hint={
+            <>
+              One in a line. Those that begin with <code>Svc-</code> are settings.
+            </>
+          }
+          onInput={(text) => {
+            onChange({ ...draft, headers: text });
+          }}
+        />
+        {body === undefined ? (
+          <>
+            <p class="hint">The body is redacted, or no text, so it is not shown. It stays as it is.</p>
+            <Checkbox
+              label="Replace the body"
+              checked={false}
+              onInput={() => {
+                onChange({ ...draft, body: '' });
+              }}
+            />
+          </>
+        ) : (
+          <TextField
+            label="Body"
+            rows={6}
+            isCode
+            value={body}
+            onInput={(text) => {
+              onChange({ ...draft, body: text });
+            }}
+          />
+        )}
+      </Card>
+      <Card title="Settings">
+        <SettingFields
+          texts={texts}
+          onChange={(changed) => {
+            onChange({ ...draft, texts: changed });
+          }}
+          without={isNew ? [] : ['Redact-Fields']}
+        />
+      </Card>
+      {action.error !== undefined && (
+        <p class="wrong" role="alert">
+          {action.error}
+        </p>
+      )}
+      <div class="actions">
+        <Button type="submit" kind="main" isBusy={action.isRunning} disabled={cron.error !== undefined}>
+          {yes}
+        </Button>
+        <ButtonLink href={cancel}>Cancel</ButtonLink>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,200 @@
+/** A URL group: its endpoints, and the headers that messages to it have by default. */
+import { useState } from 'preact/hooks';
+import { urlGroup, type Answer } from '../../../../lambdas/api/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { path } from '../../api/client.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { go, href } from '../../place.ts';
+import { change, Opens, Shown } from '../../ui/act.tsx';
+import { ButtonLink, Card, countOf, Cut, Page, TextField } from '../../ui/basics.tsx';
+import { Headers } from '../../ui/body.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
+import { Table, type Column } from '../../ui/table.tsx';
+
+type Group = Answer<typeof urlGroup>;
+type Endpoint = Group['endpoints'][number];
+
+const groups = ['url-groups'];
+
+export function UrlGroup({ name }: { readonly name: string }) {
+  const mayWrite = useMayWrite();
+  const asked = useAsked(urlGroup, { path: path`v2/topics/${name}` });
+  const { answer: group, again: then } = asked;
+  return (
+    <Page
+      title={name}
+      back={{ href: href(groups), name: 'URL groups' }}
+      actions={
+        mayWrite &&
+        group && (
+          <>
+            <ButtonLink kind="main" href={href(['publish'], { destination: name })}>
+              Publish to it
+            </ButtonLink>
+            <Opens name="Delete">{(close) => <DeleteGroup group={group} onClose={close} />}</Opens>
+          </>
+        )
+      }
+    >
+      <Shown of={asked}>
+        {(group) => (
+          <>
+            <Card
+              title="Endpoints"
+              actions={
+                mayWrite && (
+                  <Opens name="Add endpoint" then={then}>
+                    {(close) => <EditEndpoint group={group} onClose={close} />}
+                  </Opens>
+                )
+              }
+            >
+              <Table
+                caption={`Endpoints of ${name}`}
+                rows={group.endpoints}
+                keyOf={keyOf}
+                columns={[
+                  { head: 'Name', cell: (endpoint) => endpoint.name ?? '–' },
+                  { head: 'URL', isWide: true, cell: ({ url }) => <Cut isCode text={url} /> },
+                  ...(mayWrite ? [actionsOf(group, then)] : []),
+                ]}
+              />
+            </Card>
+            <Card
+              title="Default headers"
+              actions={
+                mayWrite && (
+                  <Opens name="Edit headers" then={then}>
+                    {(close) => <EditHeaders group={group} onClose={close} />}
+                  </Opens>
+                )
+              }
+            >
+              <p class="hint">Every message to the group has them, unless its own request says otherwise.</p>
+              <Headers of={group.headers} label="Default headers" />
+            </Card>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+const keyOf = ({ name, url }: Endpoint): string => name ?? url;
+
+const actionsOf = (group: Group, then: () => void): Column<Endpoint> => ({
+  head: 'Actions',
+  isNumber: true,
+  cell: (endpoint) => (
+    <span>
+      <Opens name="Edit" kind="quiet" label={`Edit ${keyOf(endpoint)}`} then={then}>
+        {(close) => <EditEndpoint group={group} endpoint={endpoint} onClose={close} />}
+      </Opens>
+      <Opens name="Remove" kind="quiet" label={`Remove ${keyOf(endpoint)}`} then={then}>
+        {(close) => <RemoveEndpoint group={group} endpoint={endpoint} onClose={close} />}
+      </Opens>
+    </span>
+  ),
+});
+
+interface DialogProps {
+  readonly group: Group;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+const endpointsOf = ({ name }: Group): string => path`v2/topics/${name}/endpoints`;
+
+function DeleteGroup({ group: { name, endpoints }, onClose }: DialogProps) {
+  const work = async (): Promise<string> => {
+    await change({ method: 'DELETE', path: path`v2/topics/${name}` });
+    go(href(groups));
+    return `The URL group “${name}” is deleted.`;
+  };
+  return (
+    <Confirm title={`Delete “${name}”?`} yes="Delete the group" isDangerous work={work} onClose={onClose}>
+      <p>
+        It has {countOf(endpoints.length, 'endpoint')}. Nothing can be published to it any more, by a schedule
+        neither. Messages that were published are delivered.
+      </p>
+    </Confirm>
+  );
+}
+
+/** Changes an endpoint, or adds one. */
+function EditEndpoint({ group, endpoint, onClose }: DialogProps & { readonly endpoint?: Endpoint }) {
+  const [url, setUrl] = useState(endpoint?.url ?? '');
+  const [given, setGiven] = useState(endpoint?.name ?? '');
+  const work = async (): Promise<string> => {
+    const name = given === '' ? undefined : given;
+    const isNameKept = name !== undefined && name === endpoint?.name;
+    // The API would replace the one that has the name.
+    if (!isNameKept && name !== undefined && group.endpoints.some((other) => other.name === name)) {
+      throw new Error(`There is an endpoint “${name}” already.`);
+    }
+    await change({ path: endpointsOf(group), body: { endpoints: [{ url, name }] } });
+    // The API knows an endpoint by its name, or else by its URL: with both changed it has added another one.
+    if (endpoint !== undefined && !isNameKept && endpoint.url !== url) {
+      await change({ method: 'DELETE', path: endpointsOf(group), body: { endpoints: [endpoint] } });
+    }
+    return 'The endpoint is saved.';
+  };
+  return (
+    <Confirm title={endpoint ? 'Edit endpoint' : 'Add endpoint'} yes="Save" work={work} onClose={onClose}>
+      <TextField
+        label="URL"
+        type="url"
+        placeholder="https://example.com/hook"
+        value={url}
+        onInput={setUrl}
+        required
+        autoFocus
+      />
+      <TextField
+        label="Name"
+        value={given}
+        onInput={setGiven}
+        hint="May be left out. It tells the endpoint apart in logs."
+      />
+    </Confirm>
+  );
+}
+
+function RemoveEndpoint({ group, endpoint, onClose }: DialogProps & { readonly endpoint: Endpoint }) {
+  const isLast = group.endpoints.length === 1;
+  const work = async (): Promise<string> => {
+    await change({ method: 'DELETE', path: endpointsOf(group), body: { endpoints: [endpoint] } });
+    if (isLast) go(href(groups));
+    return 'The endpoint is removed.';
+  };
+  return (
+    <Confirm title="Remove the endpoint?" yes="Remove" isDangerous work={work} onClose={onClose}>
+      <p>
+        <code>{endpoint.url}</code> gets nothing more that is published to “{group.name}”.
+        {isLast && ' It is the last one: the group ends with it.'}
+      </p>
+    </Confirm>
+  );
+}
+
+function EditHeaders({ group: { name, headers }, onClose }: DialogProps) {
+  const [text, setText] = useState(() => toLines(headers));
+  const work = async (): Promise<string> => {
+    const body = { headers: listsOf(fromLines(text)) };
+    await change({ method: 'PATCH', path: path`v2/topics/${name}`, body });
+    return 'The default headers are saved.';
+  };
+  return (
+    <Confirm title="Default headers" yes="Save" work={work} onClose={onClose}>
+      <TextField
+        label="Headers"
+        rows={6}
+        isCode
+        placeholder={'Svc-Retries: 3\nSvc-Forward-X-Tenant: acme'}
+        value={text}
+        onInput={setText}
+        hint="One in a line. They replace those that were set before."
+      />
+    </Confirm>
+  );
+}

@@ -1,0 +1,91 @@
+/** Buttons that change something: at once, or after a dialogue. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { nothing } from '../../../lambdas/api/answers.ts';
+import { ask, type Request } from '../api/client.ts';
+import { useAction, type Asked } from '../api/useAsked.ts';
+import { Button, Failure, Loading } from './basics.tsx';
+
+/** Asks the API for a change whose answer says nothing that is shown: with POST unless the request says otherwise. */
+export const change = async (request: Request): Promise<void> => {
+  await ask(nothing, { method: 'POST', ...request });
+};
+
+interface ActProps {
+  readonly request: Request;
+  /** The sentence that says what was done. */
+  readonly said: string;
+  readonly then: () => void;
+  readonly kind?: 'plain' | 'quiet';
+  /** Names the button for screen readers, where its text alone does not. */
+  readonly label?: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+/** A button that changes something at once, because it can be undone. */
+export function Act({ request, said, then, kind = 'plain', label, children }: ActProps) {
+  const action = useAction();
+  const work = async (): Promise<string> => {
+    await change(request);
+    then();
+    return said;
+  };
+  return (
+    <Button kind={kind} aria-label={label} isBusy={action.isRunning} onClick={() => void action.run(work)}>
+      {children}
+    </Button>
+  );
+}
+
+interface OpensProps {
+  readonly name: ComponentChildren;
+  readonly kind?: 'plain' | 'main' | 'quiet';
+  readonly label?: string | undefined;
+  /** Whether there is nothing to do. A dialogue that is open stays. */
+  readonly isHidden?: boolean;
+  /** Runs when the dialogue has done what it is for. */
+  readonly then?: () => void;
+  /** Makes the dialogue. */
+  readonly children: (close: (isDone: boolean) => void) => ComponentChildren;
+}
+
+/** A button that opens a dialogue. */
+export function Opens({ name, kind = 'plain', label, isHidden, then, children }: OpensProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      {isHidden !== true && (
+        <Button
+          kind={kind}
+          aria-label={label}
+          onClick={() => {
+            setOpen(true);
+          }}
+        >
+          {name}
+        </Button>
+      )}
+      {isOpen &&
+        children((isDone) => {
+          setOpen(false);
+          if (isDone) then?.();
+        })}
+    </>
+  );
+}
+
+/** What was asked for, once it is there, or why it is not. */
+export function Shown<T>({
+  of: { answer, error, again },
+  children,
+}: {
+  readonly of: Asked<T>;
+  readonly children: (answer: T) => ComponentChildren;
+}) {
+  return (
+    <>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {answer !== undefined ? children(answer) : error === undefined && <Loading />}
+    </>
+  );
+}

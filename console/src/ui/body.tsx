@@ -1,0 +1,106 @@
+/** Bodies and headers of messages and of answers. */
+import { useMemo, useState } from 'preact/hooks';
+import { bytesOf, textOf } from './base64.ts';
+import { bytes, Copy } from './basics.tsx';
+import { isRedacted } from './redacted.ts';
+
+interface BodyProps {
+  /** Text, where the body is UTF-8 text. */
+  readonly text?: string | undefined;
+  /** Base64, where it is not, or is too long for an answer as such. */
+  readonly base64?: string | undefined;
+  /** As in `Content-Type`. */
+  readonly type?: string | undefined;
+  /** Names the body for screen readers. */
+  readonly label: string;
+}
+
+/** More characters than these are shown on demand only: a page with megabytes of text is slow. */
+const shownAtFirst = 20_000;
+
+/** A body: JSON is laid out, other text is shown as it is, and of anything else the size and the type. */
+export function Body({ text: given, base64, type, label }: BodyProps) {
+  const [isWhole, setWhole] = useState(false);
+  const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
+  const shown = useMemo(() => laidOut(text ?? ''), [text]);
+  if (base64 !== undefined && text === undefined) {
+    return (
+      <p class="binary">
+        {bytes(bytesOf(base64).length)} of {type ?? 'unknown type'}, not shown: it is no text.{' '}
+        <Copy text={base64}>Copy as base64</Copy>
+      </p>
+    );
+  }
+  if (text === undefined || text === '') return <p class="hint">Empty.</p>;
+  if (isRedacted(text)) return <Redacted text={text} />;
+  const isCut = !isWhole && shown.length > shownAtFirst;
+  return (
+    <div class="body">
+      <pre class="code" tabIndex={0} role="region" aria-label={label}>
+        {isCut ? shown.slice(0, shownAtFirst) : shown}
+      </pre>
+      <div class="body-end">
+        {isCut && (
+          <button
+            type="button"
+            class="button quiet"
+            onClick={() => {
+              setWhole(true);
+            }}
+          >
+            Show all {bytes(new Blob([text]).size)}
+          </button>
+        )}
+        <Copy text={text} label={`Copy ${label}`} />
+      </div>
+    </div>
+  );
+}
+
+function laidOut(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
+  } catch {
+    return text;
+  }
+}
+
+/** What is not kept is said to be so, with its hash. */
+export function Redacted({ text }: { readonly text: string }) {
+  return (
+    <span class="redacted" title="It is not kept. The hash tells equal values apart from others.">
+      {text}
+    </span>
+  );
+}
+
+/** Headers, in the order in which the API has them. */
+export function Headers({
+  of,
+  label,
+}: {
+  readonly of: Readonly<Record<string, readonly string[]>>;
+  readonly label: string;
+}) {
+  const pairs = Object.entries(of).flatMap(([name, values]) =>
+    values.map((value): readonly [string, string] => [name, value]),
+  );
+  if (pairs.length === 0) return <p class="hint">None.</p>;
+  return (
+    <dl class="headers code" aria-label={label}>
+      {pairs.map(([name, value], index) => (
+        <div key={index}>
+          <dt>{name}</dt>
+          <dd>{isRedacted(value) ? <Redacted text={value} /> : value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The content type among headers, whatever the case of its name. */
+export const contentTypeOf = (
+  headers: Readonly<Record<string, readonly string[]>> = {},
+): string | undefined =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1][0];

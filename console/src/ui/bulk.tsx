@@ -1,0 +1,123 @@
+/** A change of many: of all that match the filters of a list, or of those that are selected. It says first how many they are. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { counted } from '../../../lambdas/api/answers.ts';
+import { pagesOf, sentenceOf } from '../api/client.ts';
+import { count as shown, countOf } from './basics.tsx';
+import { Confirm } from './dialog.tsx';
+import { showToast } from './toast.tsx';
+
+interface BulkProps {
+  /** Names the change: `Resume`. */
+  readonly verb: string;
+  /** Says that it was made: `resumed`. */
+  readonly done: string;
+  /** What one of them is called: `run`. */
+  readonly noun: string;
+  /** The path at which the API counts them, and the query that selects them. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** How many they are, where that is known; then they are not counted. */
+  readonly known?: number | undefined;
+  readonly isDangerous?: boolean;
+  /** Says what will happen. */
+  readonly children: ComponentChildren;
+  /** Makes the change part by part, and tells how many each part was. It can be stopped after each part. */
+  readonly work: (query: URLSearchParams) => AsyncIterable<number>;
+  /** The address of what was made of them. */
+  readonly linkOf?: () => string | undefined;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+export function Bulk({ verb, done, noun, path, query, known, isDangerous = false, ...props }: BulkProps) {
+  // What comes after it was counted is left alone.
+  const [selected] = useState(() => upToNow(query));
+  const { count, isOver = false, error } = useCount(path, selected, known);
+  const [changed, setChanged] = useState<number>();
+  const isStopped = useRef(false);
+  const number = `${isOver ? '' : 'more than '}${countOf(count, noun)}`;
+  const isKnown = isOver || count > 0;
+  const work = async (): Promise<undefined> => {
+    let sum = 0;
+    isStopped.current = false;
+    setChanged(sum);
+    for await (const some of props.work(selected)) {
+      sum += some;
+      setChanged(sum);
+      if (isStopped.current) break;
+    }
+    let text = `${countOf(sum, noun)} ${done}`;
+    if (isStopped.current) text += '; it was stopped then';
+    else if (isOver && sum < count) text += `, ${shown(count - sum)} not`;
+    showToast(`${text}.`, 'done', props.linkOf?.());
+  };
+  return (
+    <Confirm
+      title={isKnown ? `${verb} ${number}?` : `${verb} …`}
+      yes={isKnown ? `${verb} ${number}` : verb}
+      isDangerous={isDangerous}
+      isReady={count > 0}
+      onStop={() => {
+        isStopped.current = true;
+      }}
+      onClose={props.onClose}
+      work={work}
+    >
+      {changed === undefined ? (
+        props.children
+      ) : (
+        <div role="status">
+          <progress aria-label="Progress" value={changed} max={Math.max(count, changed)} />
+          <p>
+            {shown(changed)} of {number} {done}
+          </p>
+        </div>
+      )}
+      {error !== undefined && (
+        <p class="wrong" role="alert">
+          {error}
+        </p>
+      )}
+    </Confirm>
+  );
+}
+
+function upToNow(query: URLSearchParams): URLSearchParams {
+  const selected = new URLSearchParams(query);
+  selected.set('toDate', String(Math.min(Number(query.get('toDate') ?? Infinity), Date.now())));
+  return selected;
+}
+
+interface Count {
+  readonly count: number;
+  /** Whether all are counted. */
+  readonly isOver?: boolean;
+  readonly error?: string;
+}
+
+function useCount(path: string, query: URLSearchParams, known: number | undefined): Count {
+  const [state, setState] = useState<Count>(
+    known === undefined ? { count: 0 } : { count: known, isOver: true },
+  );
+  useEffect(() => {
+    if (known !== undefined) return undefined;
+    const ending = new AbortController();
+    const countAll = async (): Promise<void> => {
+      let count = 0;
+      try {
+        for await (const page of pagesOf(counted, { path, query, signal: ending.signal })) {
+          count += page.count;
+          setState({ count });
+        }
+        setState({ count, isOver: true });
+      } catch (error) {
+        if (!ending.signal.aborted) setState({ count, error: sentenceOf(error) });
+      }
+    };
+    void countAll();
+    return () => {
+      ending.abort();
+    };
+  }, []);
+  return state;
+}

@@ -1,0 +1,131 @@
+/** Small charts in SVG. Each says in words what it shows. */
+import { count } from './basics.tsx';
+
+export interface Series {
+  readonly name: string;
+  /** The class that gives it its colour. */
+  readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
+  readonly values: readonly number[];
+}
+
+interface BarsProps {
+  /** Says what is shown: for screen readers, too. */
+  readonly title: string;
+  /** The name of each place, for its tooltip. */
+  readonly names: readonly string[];
+  /** Stacked on each other, the first at the bottom. */
+  readonly series: readonly Series[];
+}
+
+/** Units of the drawing; it is scaled to its room. */
+const width = 720;
+const height = 150;
+
+/** The smallest number of the form 1, 2 or 5 times a power of ten that is not below a value. */
+function niceAbove(value: number): number {
+  if (value <= 1) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((nice) => nice >= value) ?? value;
+}
+
+/** Bars over time. */
+export function Bars({ title, names, series }: BarsProps) {
+  const totals = names.map((_, place) => series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0));
+  const top = niceAbove(Math.max(0, ...totals));
+  const step = width / names.length;
+  const bar = Math.max(1, step - Math.min(4, step / 4));
+  const sums = series.map(
+    ({ name, values }) => `${count(values.reduce((sum, one) => sum + one, 0))} ${name}`,
+  );
+  return (
+    <figure class="chart">
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${title}: ${sums.join(', ')}`}
+      >
+        {names.map((name, place) => {
+          let from = height;
+          const told = series.map((one) => `${count(one.values[place] ?? 0)} ${one.name}`).join(', ');
+          return (
+            <g key={name}>
+              <title>{`${name}: ${told}`}</title>
+              <rect class="back" x={place * step} y={0} width={step} height={height} />
+              {series.map(({ name: of, tone, values }) => {
+                const value = values[place] ?? 0;
+                if (value === 0) return null;
+                // A bar of one in a million is still seen.
+                const tall = Math.max(2, (value / top) * height);
+                from -= tall;
+                return <rect key={of} class={tone} x={place * step} y={from} width={bar} height={tall} />;
+              })}
+            </g>
+          );
+        })}
+      </svg>
+      <span class="chart-top">{count(top)}</span>
+      <figcaption>
+        <span>{names[0]}</span>
+        <span class="legend">
+          {series.map(({ name, tone }) => (
+            <span key={name} class={`key ${tone}`}>
+              {name}
+            </span>
+          ))}
+        </span>
+        <span>{names.at(-1)}</span>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** A value against its limit. */
+export function Meter({
+  label,
+  value,
+  most,
+  show = count,
+  isFullFine = false,
+}: {
+  readonly label: string;
+  readonly value: number;
+  /** 0 or undefined where there is no limit. */
+  readonly most?: number | undefined;
+  readonly show?: (value: number) => string;
+  /** Whether it is as it should be when the limit is reached. */
+  readonly isFullFine?: boolean;
+}) {
+  const isLimited = most !== undefined && most > 0;
+  const part = isLimited ? Math.min(1, value / most) : 0;
+  return (
+    <div class="meter">
+      <div class="meter-head">
+        <span>{label}</span>
+        <span>
+          <strong>{show(value)}</strong>
+          {isLimited && <span class="hint"> of {show(most)}</span>}
+        </span>
+      </div>
+      {isLimited && (
+        <svg
+          viewBox="0 0 100 4"
+          preserveAspectRatio="none"
+          role="meter"
+          aria-label={label}
+          aria-valuemin={0}
+          aria-valuemax={most}
+          aria-valuenow={Math.min(value, most)}
+        >
+          <rect class="back" width="100" height="4" rx="1" />
+          <rect
+            class={isFullFine || part < 0.8 ? 'busy' : part < 1 ? 'warn' : 'bad'}
+            width={part * 100}
+            height="4"
+            rx="1"
+          />
+        </svg>
+      )}
+    </div>
+  );
+}

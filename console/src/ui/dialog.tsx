@@ -1,0 +1,149 @@
+/** Dialogues: the browser's own, which keep the focus and close with Escape. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import type { Action } from '../api/useAsked.ts';
+import { useAction } from '../api/useAsked.ts';
+import { Button } from './basics.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly isWide?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** Opens when it is rendered, and closes when it no longer is. */
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const opened = dialog.current;
+    opened?.showModal();
+    return () => {
+      opened?.close();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={isWide ? 'wide' : ''}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        <Button kind="quiet" aria-label="Close" onClick={onClose}>
+          ✕
+        </Button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** Says what will happen, and to how many. */
+  readonly children: ComponentChildren;
+  /** The text of the button that does it. */
+  readonly yes: string;
+  readonly isDangerous?: boolean;
+  readonly isWide?: boolean;
+  /** False while it is not known yet what it would do. */
+  readonly isReady?: boolean;
+  /** Does it, and says what it did; undefined where it has said so. */
+  readonly work: () => Promise<string | undefined>;
+  /** Ends the work before it is done, where that can be. */
+  readonly onStop?: () => void;
+  readonly onClose: (isDone: boolean) => void;
+}
+
+/** Asks before something is done: whether, or with what. */
+export function Confirm({
+  title,
+  children,
+  yes,
+  isDangerous = false,
+  isWide = false,
+  isReady = true,
+  work,
+  onStop,
+  onClose,
+}: ConfirmProps) {
+  const action = useAction();
+  const close = (): void => {
+    if (action.isRunning) onStop?.();
+    else onClose(false);
+  };
+  return (
+    <Dialog title={title} onClose={close} isWide={isWide}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void action.run(work).then((isDone) => {
+            if (isDone) onClose(true);
+          });
+        }}
+      >
+        {children}
+        <DialogEnd
+          action={action}
+          onClose={close}
+          yes={yes}
+          isReady={isReady}
+          isDangerous={isDangerous}
+          isStoppable={onStop !== undefined}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+interface DialogEndProps {
+  readonly action: Action;
+  readonly onClose: () => void;
+  readonly yes: string;
+  readonly isReady?: boolean;
+  readonly isDangerous?: boolean;
+  /** Whether to close the dialogue while it runs is to stop it. */
+  readonly isStoppable?: boolean;
+}
+
+/** Beside “Cancel 3 messages” the button “Cancel” would say the same. */
+const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
+
+/** The end of a dialogue's form: why it failed, and its two buttons. */
+export function DialogEnd({
+  action,
+  onClose,
+  yes,
+  isReady = true,
+  isDangerous = false,
+  isStoppable = false,
+}: DialogEndProps) {
+  return (
+    <>
+      {action.error !== undefined && (
+        <p class="wrong" role="alert">
+          {action.error}
+        </p>
+      )}
+      <footer class="dialog-end">
+        <Button onClick={onClose} disabled={action.isRunning && !isStoppable}>
+          {action.isRunning && isStoppable ? 'Stop' : backFrom(yes)}
+        </Button>
+        <Button
+          type="submit"
+          kind={isDangerous ? 'danger' : 'main'}
+          isBusy={action.isRunning}
+          disabled={!isReady}
+        >
+          {yes}
+        </Button>
+      </footer>
+    </>
+  );
+}

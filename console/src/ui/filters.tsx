@@ -1,0 +1,146 @@
+/** Filters of a list: they are the query of the screen's address, under the names that the API has for them. */
+import { useEffect, useState } from 'preact/hooks';
+import { go, href, type Place } from '../place.ts';
+import { Button, SelectField, TextField } from './basics.tsx';
+
+export interface FilterField {
+  /** The API's name. */
+  readonly name: string;
+  readonly label: string;
+  readonly placeholder?: string;
+  /** Values with their names; the first is the one that is not sent. A field without options is a text. */
+  readonly options?: readonly (readonly [string, string])[];
+  /** A moment; the API gets Unix milliseconds. */
+  readonly isTime?: boolean;
+  /** Shown at first; others are behind a button. */
+  readonly isMain?: boolean;
+}
+
+interface FilterBarProps {
+  readonly place: Place;
+  readonly fields: readonly FilterField[];
+}
+
+/** The filters of a place that a list knows, as the query of its request. */
+export function filtersOf({ query }: Place, fields: readonly FilterField[]): URLSearchParams {
+  return new URLSearchParams(
+    fields.flatMap(({ name }) => query.getAll(name).map((value): [string, string] => [name, value])),
+  );
+}
+
+export const isFiltered = (place: Place, fields: readonly FilterField[]): boolean =>
+  filtersOf(place, fields).size > 0;
+
+/** Sets or removes one value of a place's query, and goes there. */
+export function setFilter(place: Place, name: string, value: string): void {
+  const query = new URLSearchParams(place.query);
+  if (value === '') query.delete(name);
+  else query.set(name, value);
+  go(href(place.path, query), 'replace');
+}
+
+export function FilterBar({ place, fields }: FilterBarProps) {
+  const isSet = ({ name }: FilterField): boolean => place.query.has(name);
+  const [isOpen, setOpen] = useState(false);
+  const shown = fields.filter((field) => isOpen || field.isMain === true || isSet(field));
+  return (
+    <form
+      class="filters"
+      role="search"
+      aria-label="Filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+      }}
+    >
+      {shown.map((field) => (
+        <Filter key={field.name} field={field} place={place} />
+      ))}
+      <div class="filters-end">
+        {shown.length < fields.length && (
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setOpen(true);
+            }}
+          >
+            More filters
+          </Button>
+        )}
+        {fields.some(isSet) && (
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setOpen(false);
+              const query = new URLSearchParams(place.query);
+              for (const { name } of fields) query.delete(name);
+              go(href(place.path, query), 'replace');
+            }}
+          >
+            Clear
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+/** How long somebody who types may pause before the list is asked for, in milliseconds. */
+const pauseMs = 400;
+
+function Filter({ field, place }: { readonly field: FilterField; readonly place: Place }) {
+  const { name, label, placeholder, options, isTime } = field;
+  const value = place.query.get(name) ?? '';
+  const [text, setText] = useState(value);
+  useEffect(() => {
+    setText(value);
+  }, [value]);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => {
+      setFilter(place, name, text.trim());
+    }, pauseMs);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [text]);
+  if (options !== undefined) {
+    return (
+      <SelectField
+        label={label}
+        value={value}
+        options={options}
+        onInput={(chosen) => {
+          setFilter(place, name, chosen);
+        }}
+      />
+    );
+  }
+  if (isTime === true) {
+    return (
+      <TextField
+        label={label}
+        type="datetime-local"
+        value={value === '' ? '' : localTime(Number(value))}
+        onInput={(chosen) => {
+          setFilter(place, name, chosen === '' ? '' : String(new Date(chosen).getTime()));
+        }}
+      />
+    );
+  }
+  return (
+    <TextField
+      label={label}
+      type="search"
+      value={text}
+      onInput={setText}
+      {...(placeholder !== undefined && { placeholder })}
+    />
+  );
+}
+
+/** A moment as a `datetime-local` control has it: in the viewer's zone, to the minute. */
+export function localTime(ms: number): string {
+  if (!Number.isFinite(ms)) return '';
+  const minuteMs = 60_000;
+  return new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16);
+}

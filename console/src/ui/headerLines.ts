@@ -1,0 +1,25 @@
+/** Headers as people write them: a line for each, `Name: value`. */
+
+type Header = readonly [name: string, value: string];
+type HeaderLists = Readonly<Record<string, readonly string[]>>;
+
+export const toLines = (headers: HeaderLists): string =>
+  Object.entries(headers)
+    .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
+    .join('\n');
+
+/** @throws Error with a sentence for people, where a line is no header: a browser sends none whose name is another */
+export const fromLines = (text: string): readonly Header[] =>
+  text.split('\n').flatMap((line): readonly Header[] => {
+    if (line.trim() === '') return [];
+    const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+)\s*:(.*)$/i.exec(line) ?? [];
+    if (name === undefined || value === undefined) {
+      throw new Error(`“${line.trim()}” is no header; write “Name: value”.`);
+    }
+    return [[name, value.trim()]];
+  });
+
+export const listsOf = (headers: readonly Header[]): HeaderLists =>
+  Object.fromEntries(
+    headers.map(([name]) => [name, headers.flatMap(([one, value]) => (one === name ? [value] : []))]),
+  );

@@ -1,0 +1,145 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Paged } from '../api/useAsked.ts';
+import { Button, Checkbox, classes, count, Failure, Loading } from './basics.tsx';
+
+export interface Column<T> {
+  readonly head: string;
+  readonly cell: (row: T) => ComponentChildren;
+  readonly isNumber?: boolean;
+  /** The column that takes the room that is left; its texts are cut. */
+  readonly isWide?: boolean;
+}
+
+interface TableProps<T> {
+  /** Says what is listed: for screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** Marks a row. */
+  readonly isMarked?: (row: T) => boolean;
+  /** Rows can be selected where this is given. */
+  readonly selection?: Selection;
+  readonly nameOf?: (row: T) => string;
+}
+
+export interface Selection {
+  readonly selected: ReadonlySet<string>;
+  readonly onChange: (selected: ReadonlySet<string>) => void;
+}
+
+/** A table; in a narrow window each row becomes a card, in which the columns' heads stand before the values. */
+export function Table<T>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  isMarked,
+  selection,
+  nameOf = keyOf,
+}: TableProps<T>) {
+  const keys = rows.map(keyOf);
+  const isEverySelected = selection !== undefined && keys.every((key) => selection.selected.has(key));
+  return (
+    <div class="table-frame">
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {selection && (
+              <th scope="col" class="select">
+                <Checkbox
+                  label="Select all that are shown"
+                  isLabelHidden
+                  checked={isEverySelected}
+                  onInput={(isOn) => {
+                    selection.onChange(new Set(isOn ? keys : []));
+                  }}
+                />
+              </th>
+            )}
+            {columns.map(({ head, isNumber, isWide }) => (
+              <th key={head} scope="col" class={classes(isNumber && 'number', isWide && 'wide')}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const key = keyOf(row);
+            return (
+              <tr key={key} class={classes(isMarked?.(row) && 'marked')}>
+                {selection && (
+                  <td class="select">
+                    <Checkbox
+                      label={`Select ${nameOf(row)}`}
+                      isLabelHidden
+                      checked={selection.selected.has(key)}
+                      onInput={(isOn) => {
+                        const selected = new Set(selection.selected);
+                        if (isOn) selected.add(key);
+                        else selected.delete(key);
+                        selection.onChange(selected);
+                      }}
+                    />
+                  </td>
+                )}
+                {columns.map(({ head, cell, isNumber, isWide }) => (
+                  <td key={head} data-head={head} class={classes(isNumber && 'number', isWide && 'wide')}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** A list that is loaded page by page: its entries, or why there are none, and the way to more of them. */
+export function Listed<T>({
+  list,
+  empty,
+  children,
+}: {
+  readonly list: Paged<T>;
+  /** Stands in place of the list when it has nothing. */
+  readonly empty: ComponentChildren;
+  readonly children: (items: readonly T[]) => ComponentChildren;
+}) {
+  const { items, error, more, isLoading, isFurther, skipped, again } = list;
+  // Where others take the place of those that were read, they are read from their beginning.
+  useEffect(() => {
+    if (skipped > 0) scrollTo(0, 0);
+  }, [skipped]);
+  return (
+    <>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {items === undefined && error === undefined && <Loading />}
+      {items !== undefined && isFurther && (
+        <p class="hint">
+          Entries {count(skipped + 1)} to {count(skipped + items.length)}. New ones are not shown.{' '}
+          <Button kind="quiet" onClick={again}>
+            Back to the newest
+          </Button>
+        </p>
+      )}
+      {items !== undefined && items.length > 0 && children(items)}
+      {items !== undefined && items.length === 0 && more === undefined && empty}
+      {items !== undefined && items.length === 0 && more !== undefined && (
+        <p class="hint">Nothing found so far; there is more to search.</p>
+      )}
+      {more !== undefined && (
+        <p class="more">
+          <Button onClick={more} isBusy={isLoading}>
+            Load more
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}

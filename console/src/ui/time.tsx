@@ -1,0 +1,107 @@
+/** Times in the viewer's zone: how far away they are, and exactly when on hover. */
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+const exact = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'long',
+});
+const short = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+
+const toMinute = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+
+/** A moment in Unix milliseconds, exactly, in the viewer's zone. */
+export const exactTime = (ms: number): string => exact.format(ms);
+/** The same without its year and its zone. */
+export const shortTime = (ms: number): string => short.format(ms);
+
+/** The same to the minute. */
+export const timeToMinute = (ms: number): string => toMinute.format(ms);
+
+/** Beyond this, `Date` and its formats have no answer: a moment that far away is a mistake of the service's clock. */
+const latest = 8.64e15;
+
+const secondMs = 1_000;
+const steps = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', secondMs],
+] as const;
+
+/** A length of time in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
+export function duration(ms: number): string {
+  if (ms < secondMs) return `${Math.round(ms)} ms`;
+  if (ms < 10 * secondMs && ms % secondMs !== 0) return `${(ms / secondMs).toFixed(1)} s`;
+  let rest = ms;
+  const parts = steps.flatMap(([unit, length]) => {
+    const whole = Math.floor(rest / length);
+    rest -= whole * length;
+    return whole === 0 ? [] : [`${whole} ${unit}`];
+  });
+  return parts.slice(0, 2).join(' ');
+}
+
+/** How far a moment is away: `12 s ago`, `in 3 min`. */
+export function away(ms: number, from: number): string {
+  const distance = Math.abs(from - ms);
+  if (distance < secondMs) return 'now';
+  const [unit, length] = steps.find(([, length]) => distance >= length) ?? ['s', secondMs];
+  const text = `${Math.floor(distance / length)} ${unit}`;
+  return ms > from ? `in ${text}` : `${text} ago`;
+}
+
+/** Are told the present every second: all times of a page change together. */
+const listeners = new Set<(now: number) => void>();
+let ticking: ReturnType<typeof setInterval> | undefined;
+
+/** What follows from the present, in Unix milliseconds. Only what changes is drawn again: a page may have a thousand times. */
+function useOfNow<T extends string | number>(at: (now: number) => T): T {
+  const [, setValue] = useState(() => at(Date.now()));
+  const latest = useRef(at);
+  latest.current = at;
+  useEffect(() => {
+    const tell = (now: number): void => {
+      setValue(latest.current(now));
+    };
+    listeners.add(tell);
+    ticking ??= setInterval(() => {
+      const now = Date.now();
+      for (const tell of listeners) tell(now);
+    }, secondMs);
+    return () => {
+      listeners.delete(tell);
+      if (listeners.size > 0) return;
+      clearInterval(ticking);
+      ticking = undefined;
+    };
+  }, []);
+  return at(Date.now());
+}
+
+/** The present in Unix milliseconds, every second. */
+export const useNow = (): number => useOfNow((now) => now);
+
+/** @param at Unix milliseconds; NaN for never */
+export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {
+  const isKnown = Math.abs(at) <= latest;
+  const text = useOfNow((now) => (isKnown ? (isExact ? shortTime(at) : away(at, now)) : 'never'));
+  if (!isKnown) return <span>{text}</span>;
+  return (
+    <time dateTime={new Date(at).toISOString()} title={exactTime(at)}>
+      {text}
+    </time>
+  );
+}

@@ -1,0 +1,27 @@
+import { badField } from '../domain/httpError.ts';
+import { handlerOf } from '../http/handler.ts';
+import { finder } from '../http/findRoute.ts';
+import { variable } from '../http/request.ts';
+import { consoleRoutes } from '../http/routeTable.ts';
+import { consoleFile, consolePage } from '../services/console/files.ts';
+
+export const handler = handlerOf<'console'>(
+  {
+    'GET /console': ({ request }) => {
+      // The page names its files relative to itself.
+      if (request.rawPath.endsWith('/')) {
+        return { status: 308, body: new Uint8Array(), headers: { location: '../console' } };
+      }
+      if (request.query.some(([name]) => name === 'token')) {
+        throw badField('A token does not belong in a URL. Open the console without it, and paste it there.');
+      }
+      return { status: 200, ...consolePage() };
+    },
+    'GET /console/{file}': (call) => ({
+      status: 200,
+      ...consoleFile(variable(call, 'file'), call.request.headers),
+    }),
+  },
+  finder(consoleRoutes),
+  [],
+);

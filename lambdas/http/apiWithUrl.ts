@@ -1,0 +1,24 @@
+import type { APIGatewayProxyEvent, Context, LambdaFunctionURLEvent } from 'aws-lambda';
+import { finder } from './findRoute.ts';
+import { throughFunctionUrl } from './functionUrl.ts';
+import { throughGateway } from './gateway.ts';
+import { answerOf, type Endpoints } from './handler.ts';
+import { messagingMiddlewares } from './messagingApi.ts';
+import type { Result } from './result.ts';
+import type { MessagingFunction, Route } from './route.ts';
+
+/**
+ * Makes the Lambda handler of one function of the messaging API that has two doors: API Gateway, and a URL of its own. Whether the
+ * URL is there is for the deployment to say (`publishUrl`); nobody else can send the events of a function URL.
+ */
+export function apiWithUrl<F extends MessagingFunction>(
+  own: readonly (Route & { readonly function: F })[],
+  endpoints: Endpoints<F>,
+) {
+  const find = finder(own);
+  const answer = answerOf(endpoints, find, messagingMiddlewares);
+  const gateway = throughGateway(answer);
+  const functionUrl = throughFunctionUrl(answer, find);
+  return (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> =>
+    'rawPath' in event ? functionUrl(event, context) : gateway(event, context);
+}

@@ -1,0 +1,148 @@
+/**
+ * The publish URL, a function URL of Lambda: the only file that knows its events. API Gateway does not stand before it, so what the
+ * gateway refuses by itself is refused here, and the line that the gateway writes for each request is written here.
+ */
+import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
+import { now } from '../domain/clock.ts';
+import { largestHeaders, valuesOf, type Header } from '../domain/headers.ts';
+import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
+import { isGatewayHeader } from '../domain/message/forwarding.ts';
+import { settings } from '../settings.ts';
+import { log } from '../log.ts';
+import { ownPathAt, type FindRoute } from './findRoute.ts';
+import { refuse } from './handler.ts';
+import type { ApiRequest } from './request.ts';
+import type { Answer, Result } from './result.ts';
+
+const decodedOrAsIs = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};
+
+/** Reads a query as forms write it, which is how API Gateway reads it: `+` is a space, and what is badly encoded stays as it is. */
+const readQueryString = (raw: string): readonly Header[] =>
+  raw
+    .replace(/^\?/, '')
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair): Header => {
+      const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(pair.replaceAll('+', ' ')) ?? [];
+      return [decodedOrAsIs(name), decodedOrAsIs(value)];
+    });
+
+/**
+ * Reads the headers. Lambda has joined the values of a name by commas, which nobody can take apart: a value may have commas of its
+ * own. Cookies come in a list besides, whether or not they stand among the headers as well.
+ */
+function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Header[] {
+  const pairs = Object.entries(headers).map(([name, value = '']): Header => [name.toLowerCase(), value]);
+  if (cookies === undefined) return pairs;
+  return [...pairs.filter(([name]) => name !== 'cookie'), ['cookie', cookies.join('; ')]];
+}
+
+/** Reads the event of a function URL: payload format 2.0. */
+export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest {
+  const { rawPath, rawQueryString, requestContext, isBase64Encoded, body = '' } = event;
+  return {
+    id: requestContext.requestId,
+    method: requestContext.http.method,
+    rawPath,
+    basePath: rawPath.slice(0, ownPathAt(rawPath)),
+    query: readQueryString(rawQueryString),
+    headers: readHeaders(event),
+    body: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'),
+    callerIp: requestContext.http.sourceIp,
+    host: requestContext.domainName,
+  };
+}
+
+/** Bytes of the request line and the headers, without those that AWS adds. */
+function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: string): number {
+  const sent = headers.filter(([name]) => !isGatewayHeader(name));
+  return Buffer.byteLength([method, rawPath, rawQueryString, ...sent.flat()].join(''));
+}
+
+/**
+ * Tells whether a body may not be the bytes that the client sent. Lambda hands over bodies with types of text as text. Had it
+ * changed what is not UTF-8, the body would have another length than the client said; where the client said none, the replacement
+ * character tells.
+ */
+function isDoubtful(
+  { body = '', isBase64Encoded }: LambdaFunctionURLEvent,
+  { headers }: ApiRequest,
+): boolean {
+  if (isBase64Encoded) return false;
+  const [length] = valuesOf(headers, 'content-length');
+  return length === undefined ? body.includes('\uFFFD') : Number(length) !== Buffer.byteLength(body);
+}
+
+/** Finds why a request is refused before the service looks at it; undefined when it is not. */
+function refusalOf(
+  event: LambdaFunctionURLEvent,
+  request: ApiRequest,
+  find: FindRoute,
+): HttpError | undefined {
+  const { method, rawPath } = request;
+  if (headBytes(request, event.rawQueryString) > largestHeaders) {
+    return new HttpError(
+      431,
+      'head_too_large',
+      `The request line and headers together exceed ${largestHeaders} bytes.`,
+    );
+  }
+  // Whoever decodes a path on the way, or does not encode it, leaves another destination than the client meant.
+  if (!/^[\x21-\x7e]*$/.test(rawPath) || /[?#]/.test(rawPath)) {
+    return badRequest(
+      'request_malformed',
+      'The request cannot be read as HTTP; a path must be percent-encoded.',
+    );
+  }
+  const wholeApi = settings.apiUrl ?? 'the address of the API';
+  if (find(method, rawPath).matching.length === 0) {
+    return notFound(
+      'path_not_found',
+      `There is no ${method} ${rawPath} here: this address only takes messages. All else is at ${wholeApi}.`,
+    );
+  }
+  if (isDoubtful(event, request)) {
+    return badRequest(
+      'body_invalid',
+      `The body is sent as text, but is not UTF-8. Allowed are UTF-8 and any other Content-Type, such as application/octet-stream; ${wholeApi} takes it as it is.`,
+    );
+  }
+  return undefined;
+}
+
+/** Writes the line that API Gateway has in its access log: without path, query and headers, where destinations and tokens are. */
+function logRequest(
+  { id, method, rawPath, callerIp }: ApiRequest,
+  { statusCode, body, isBase64Encoded = false }: Result,
+  find: FindRoute,
+  latencyMs: number,
+): void {
+  const { route, matching } = find(method, rawPath);
+  log.info('request', {
+    requestId: id,
+    ip: callerIp,
+    method,
+    resource: (route ?? matching[0])?.path,
+    status: statusCode,
+    latencyMs,
+    responseBytes: Buffer.byteLength(body, isBase64Encoded ? 'base64' : 'utf8'),
+  });
+}
+
+/** Makes the handler of a function that its URL invokes. */
+export const throughFunctionUrl =
+  (answer: Answer, find: FindRoute) =>
+  async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
+    const startedAt = now();
+    const request = readFunctionUrlEvent(event);
+    const refusal = refusalOf(event, request, find);
+    const result = refusal === undefined ? await answer(request, context) : refuse(request, refusal);
+    logRequest(request, result, find, now() - startedAt);
+    return result;
+  };

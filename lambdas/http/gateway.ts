@@ -1,0 +1,31 @@
+/** API Gateway: the only file that knows its events. */
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import type { Header } from '../domain/headers.ts';
+import { ownPathAt } from './findRoute.ts';
+import type { ApiRequest } from './request.ts';
+import type { Answer, Result } from './result.ts';
+
+const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
+  Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));
+
+/** Reads the proxy event of a REST API. Its `path` is raw; its captured path variables are decoded, and not read here. */
+export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
+  const { requestContext } = event;
+  return {
+    id: requestContext.requestId,
+    method: event.httpMethod,
+    rawPath: event.path,
+    basePath: requestContext.path.slice(0, ownPathAt(requestContext.path)),
+    query: pairs(event.multiValueQueryStringParameters),
+    headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
+    body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
+    callerIp: requestContext.identity.sourceIp,
+    host: requestContext.domainName ?? '',
+  };
+}
+
+/** Makes the handler of a function that API Gateway invokes. */
+export const throughGateway =
+  (answer: Answer) =>
+  (event: APIGatewayProxyEvent, context: Context): Promise<Result> =>
+    answer(readGatewayEvent(event), context);

@@ -1,0 +1,37 @@
+import { isDeleted } from '../../domain/account/account.ts';
+import { now, secondMs } from '../../domain/clock.ts';
+import { eachOf } from '../../domain/lists.ts';
+import { log } from '../../log.ts';
+import { settings } from '../../settings.ts';
+import { accountsOf } from '../../stores/account/accounts.ts';
+import { logAndContinue } from '../logAndContinue.ts';
+import { countOutcomes } from './outcomes.ts';
+
+/** Each reads eight shards side by side. */
+const accountsAtOnce = 5;
+/** An account whose log is long takes turns with the others. */
+const turnMs = 10 * secondMs;
+
+/**
+ * Counts the outcomes of all accounts that this region serves, so that those are counted, too, that nobody asks for before
+ * their records leave the log. Doing it twice, or from two processes at once, counts nothing twice.
+ *
+ * @param until Unix milliseconds; what is not counted by then is left to the next time
+ */
+export async function countAllOutcomes(until: number): Promise<void> {
+  let left: string[] = [];
+  for await (const account of accountsOf(settings.region, settings.region, undefined)) {
+    if (!isDeleted(account)) left.push(account.id);
+  }
+  while (left.length > 0 && now() < until) {
+    const behind: string[] = [];
+    await eachOf(left, accountsAtOnce, async (accountId) => {
+      // An account that fails must not hold up the others.
+      const counted = now() < until ? await logAndContinue(countOutcomes(accountId, turnMs)) : undefined;
+      if (now() >= until || counted?.countedUntil !== undefined) behind.push(accountId);
+    });
+    left = behind;
+  }
+  if (left.length > 0)
+    log.warn('Some outcomes are left to be counted the next time', { accounts: left.length });
+}

@@ -1,0 +1,37 @@
+/** The function that counts outcomes by the clock, so that they are counted before they leave the log. */
+import { Duration, type Stack } from 'aws-cdk-lib';
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { timers } from '../lambdas/resources.ts';
+import { type SharedProps, SvcFunction } from './function.ts';
+import type { Rights } from './rights.ts';
+
+interface CountingProps {
+  readonly shared: SharedProps;
+  readonly rights: Rights;
+}
+
+/** Its resources stand in the stack itself, not below a construct of their own: so their logical ids are short, and stay. */
+export class Counting {
+  readonly countOutcomes: SvcFunction;
+
+  constructor(stack: Stack, { shared, rights }: CountingProps) {
+    const { everyHours, functionTimeoutSeconds } = timers.countOutcomes;
+    this.countOutcomes = new SvcFunction(stack, 'CountOutcomes', {
+      ...shared,
+      handler: 'countOutcomes',
+      description: 'Counts what became of all accounts’ messages',
+      timeout: Duration.seconds(functionTimeoutSeconds),
+      may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
+    });
+    const rule = new Rule(stack, 'CountOutcomesRule', {
+      description: 'Lets outcomes be counted',
+      schedule: Schedule.rate(Duration.hours(everyHours)),
+      targets: [{ bind: () => ({ arn: this.countOutcomes.functionArn }) }],
+    });
+    this.countOutcomes.addPermission('Rule', {
+      principal: new ServicePrincipal('events.amazonaws.com'),
+      sourceArn: rule.ruleArn,
+    });
+  }
+}

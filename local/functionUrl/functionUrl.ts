@@ -1,0 +1,67 @@
+/** A function URL of Lambda for the local stage: every request goes to one function, and nothing is judged before it. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerJson, drain, endWithServer, listen, readBody } from '../http.ts';
+import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
+
+export interface FunctionUrl {
+  readonly port: number;
+  readonly url: string;
+  /** Takes no more requests; resolves when those that were taken have been answered, or `signal` aborts. */
+  stop(signal: AbortSignal): Promise<void>;
+}
+
+export interface FunctionUrlOptions {
+  readonly port: number;
+  /** Finds the function that is called. */
+  readonly called: () => LambdaFunction | undefined;
+  /** Resolves when the function is loaded; requests that come before wait for it. */
+  readonly ready: Promise<void>;
+  readonly report: (error: unknown) => void;
+}
+
+export async function startFunctionUrl(options: FunctionUrlOptions): Promise<FunctionUrl> {
+  const { server, ...listening } = await listen(
+    (request, response) => {
+      const requestId = randomUUID();
+      response.setHeader('x-amzn-RequestId', requestId);
+      endWithServer(server, response);
+      answer(request, response, { ...options, requestId }).catch((error: unknown) => {
+        if (request.errored !== null) return;
+        options.report(error);
+        if (response.headersSent) response.destroy();
+        else answerBadGateway(response);
+      });
+    },
+    options.port,
+    // What Lambda takes at most is not documented. It is larger than what the service takes, so that the service answers.
+    { maxHeaderSize: 65_536 },
+    '--publish-port',
+  );
+  return { ...listening, stop: (signal) => drain(server, signal) };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { called, ready, requestId }: FunctionUrlOptions & { readonly requestId: string },
+): Promise<void> {
+  const receivedAt = Date.now();
+  const body = await readBody(request, largestEvent);
+  const event = body && toUrlEvent({ request, body, requestId, receivedAt });
+  if (event === undefined || Buffer.byteLength(JSON.stringify(event)) > largestEvent) {
+    const Message = `Request must be smaller than ${largestEvent} bytes for the InvokeFunction operation`;
+    answerJson(response, 413, 'application/json', { Message });
+    return;
+  }
+  await ready;
+  const publish = called();
+  if (publish === undefined) throw new Error('The function behind the URL is not there.');
+  applyUrlResult(response, await publish.invoke(event));
+}
+
+/** The answer of Lambda to a function that fails, or whose time is over: its own, which no function can change. */
+function answerBadGateway(response: ServerResponse): void {
+  response.writeHead(502, { 'Content-Type': 'text/plain' }).end('Internal Server Error');
+}

@@ -1,0 +1,102 @@
+/** The events of a function URL, payload format 2.0, and the answer that it makes of a handler's result. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { LambdaFunctionURLEvent } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { passedHeaders, queryParameters, requestTime, sourceIpOf, splitUrl } from '../incoming.ts';
+
+export interface UrlRequest {
+  readonly request: IncomingMessage;
+  readonly body: Buffer;
+  readonly requestId: string;
+  /** Epoch milliseconds. */
+  readonly receivedAt: number;
+}
+
+export function toUrlEvent({ request, body, requestId, receivedAt }: UrlRequest): LambdaFunctionURLEvent {
+  const { path, query } = splitUrl(request.url ?? '/');
+  const headers = joinedHeaders(request);
+  const host = headers.get('host') ?? '';
+  const cookies = headers.get('cookie');
+  const parameters = [...queryParameters(query)].map(([name, values]): [string, string] => [
+    name,
+    values.join(','),
+  ]);
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: path,
+    // Seen on AWS: all of it stays encoded as it came, but a plus has become a space.
+    rawQueryString: query.replaceAll('+', ' '),
+    ...(cookies !== undefined && { cookies: cookies.split('; ') }),
+    headers: Object.fromEntries(headers),
+    ...(parameters.length > 0 && { queryStringParameters: Object.fromEntries(parameters) }),
+    requestContext: {
+      accountId: 'anonymous',
+      apiId: 'local',
+      domainName: host,
+      domainPrefix: host.split('.')[0] ?? '',
+      http: {
+        method: request.method ?? 'GET',
+        path,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: sourceIpOf(request),
+        userAgent: headers.get('user-agent') ?? '',
+      },
+      requestId,
+      routeKey: '$default',
+      stage: '$default',
+      time: requestTime(receivedAt),
+      timeEpoch: receivedAt,
+    },
+    ...bodyOf(body, headers.get('content-type') ?? ''),
+  };
+}
+
+/** Names in lower case; several values of a name are one, joined by commas, and cookies by semicolons. */
+function joinedHeaders(request: IncomingMessage): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  for (const [spelling, value] of passedHeaders(request)) {
+    const name = spelling.toLowerCase();
+    const before = headers.get(name);
+    const joint = name === 'cookie' ? '; ' : ',';
+    headers.set(name, before === undefined ? value : `${before}${joint}${value}`);
+  }
+  return headers;
+}
+
+/** The types whose bodies Lambda hands over as text, of which it makes UTF-8; all others are binary for it. */
+const textTypes = /^(text\/.*|application\/(json|xml|javascript))$/;
+
+function bodyOf(body: Buffer, contentType: string): Pick<LambdaFunctionURLEvent, 'body' | 'isBase64Encoded'> {
+  if (body.length === 0) return { isBase64Encoded: false };
+  const [type = ''] = contentType.split(';');
+  const isText = textTypes.test(type.trim().toLowerCase());
+  return isText
+    ? { body: body.toString('utf8'), isBase64Encoded: false }
+    : { body: body.toString('base64'), isBase64Encoded: true };
+}
+
+/** A function URL knows no other fields; `multiValueHeaders` in particular would be lost. */
+const urlResult = z.strictObject({
+  statusCode: z.int().check(z.gte(100), z.lte(599)),
+  headers: z.optional(z.record(z.string(), z.string())),
+  body: z.optional(z.string()),
+  isBase64Encoded: z.optional(z.boolean()),
+});
+
+/**
+ * Answers with a handler's result.
+ *
+ * @throws Error when the result has another form. AWS would answer 200 with the result itself, which no handler means.
+ */
+export function applyUrlResult(response: ServerResponse, returned: unknown): void {
+  const parsed = urlResult.safeParse(returned);
+  if (!parsed.success) throw new Error(`Malformed function URL response:\n${z.prettifyError(parsed.error)}`);
+  const { statusCode, headers = {}, body = '', isBase64Encoded = false } = parsed.data;
+  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  response.statusCode = statusCode;
+  response.setHeader('Content-Type', 'application/json');
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.setHeader('Content-Length', bytes.length);
+  response.end(bytes);
+}

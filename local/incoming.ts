@@ -1,0 +1,83 @@
+/** A request as it reaches AWS: the gateway and the function URL make their events of it. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** The raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has them percent-encoded. */
+export function splitUrl(url: string): { path: string; query: string } {
+  const ascii = url.replace(
+    /[\u0080-\u00ff]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  const mark = ascii.indexOf('?');
+  return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
+}
+
+export function sourceIpOf(request: IncomingMessage): string {
+  return (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+}
+
+/** `09/Apr/2015:12:34:56 +0000` */
+export function requestTime(receivedAt: number): string {
+  const [, day = '', month = '', year = '', time = ''] = new Date(receivedAt).toUTCString().split(' ');
+  return `${day}/${month}/${year}:${time} +0000`;
+}
+
+/** Headers about a connection and not about the request: AWS does not pass them on. */
+const hopByHop = new Set([
+  'connection',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The headers that are passed on, as they were spelled and in their order, and those that AWS adds. */
+export function passedHeaders(request: IncomingMessage): readonly (readonly [string, string])[] {
+  const { rawHeaders } = request;
+  const sent = rawHeaders.flatMap((name, at) =>
+    at % 2 === 0 && !hopByHop.has(name.toLowerCase()) ? [[name, rawHeaders[at + 1] ?? ''] as const] : [],
+  );
+  return [
+    ...sent,
+    ['X-Forwarded-For', sourceIpOf(request)],
+    ['X-Forwarded-Proto', 'http'],
+    ['X-Forwarded-Port', String(request.socket.localPort)],
+    ['X-Amzn-Trace-Id', traceId()],
+  ];
+}
+
+/** `Root=1-<epoch seconds>-<96 random bits>`, both in hexadecimal. */
+function traceId(): string {
+  const seconds = Math.floor(Date.now() / 1000);
+  return `Root=1-${seconds.toString(16)}-${randomBytes(12).toString('hex')}`;
+}
+
+/** The decoded names of a query, each with its decoded values in their order. */
+export function queryParameters(query: string): ReadonlyMap<string, string[]> {
+  const parameters = new Map<string, string[]>();
+  for (const pair of query.split('&').filter((text) => text !== '')) {
+    const equals = pair.indexOf('=');
+    const name = formDecoded(equals < 0 ? pair : pair.slice(0, equals));
+    const values = parameters.get(name) ?? [];
+    values.push(equals < 0 ? '' : formDecoded(pair.slice(equals + 1)));
+    parameters.set(name, values);
+  }
+  return parameters;
+}
+
+function formDecoded(text: string): string {
+  return decodedOrAsIs(text.replaceAll('+', ' '));
+}
+
+/** Percent-decodes a text; a text that is not well encoded is returned as it is. */
+export function decodedOrAsIs(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (error) {
+    if (error instanceof URIError) return text;
+    throw error;
+  }
+}

@@ -1,0 +1,25 @@
+import { setVariables } from './environment.ts';
+import { loadFunction, type FunctionOptions, type LambdaFunction } from './lambda.ts';
+
+/** Makes the function of the console. It is built when somebody opens it, because most starts of a stage do not need it. */
+export function consoleFunction(options: FunctionOptions): LambdaFunction {
+  let loading: Promise<LambdaFunction> | undefined;
+  return {
+    name: 'console',
+    invoke: async (event) => {
+      loading ??= load(options);
+      try {
+        return await (await loading).invoke(event);
+      } catch (error) {
+        loading = undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+async function load(options: FunctionOptions): Promise<LambdaFunction> {
+  const { writeConsole } = await import('../../console/build.ts');
+  setVariables({ CONSOLE_DIRECTORY: writeConsole() });
+  return loadFunction('console', options);
+}

@@ -1,0 +1,42 @@
+/** EventBridge rules with a rate, for the local stage: they invoke a function again and again. */
+import type { LambdaFunction } from './lambda.ts';
+
+export interface Timer {
+  /** Ends it; resolves when the invocation in flight has ended, or `signal` aborts. */
+  stop(signal: AbortSignal): Promise<void>;
+}
+
+interface TimerOptions {
+  readonly function: LambdaFunction;
+  /** It is real time: a jump of the test clock invokes nothing. */
+  readonly everyMs: number;
+  readonly report: (error: unknown) => void;
+}
+
+/**
+ * Starts a timer. Unlike a rule of EventBridge it invokes at once for the first time: a stage on a laptop may never run for as
+ * long as it takes to the second.
+ */
+export function startTimer({ function: timed, everyMs, report }: TimerOptions): Timer {
+  let invocation: Promise<void> | undefined;
+  const invoke = (): void => {
+    // The one before may still be at it.
+    invocation ??= timed
+      .invoke({})
+      .then(() => undefined, report)
+      .finally(() => {
+        invocation = undefined;
+      });
+  };
+  invoke();
+  const interval = setInterval(invoke, everyMs).unref();
+  return {
+    stop: async (signal) => {
+      clearInterval(interval);
+      const aborted = new Promise<unknown>((resolve) => {
+        signal.addEventListener('abort', resolve, { once: true });
+      });
+      if (!signal.aborted) await Promise.race([invocation, aborted]);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/** What a migration finds of one thing in the source, and what it can do about it. */
+import type { Api } from './api.ts';
+
+export type Kind = 'queue' | 'URL group' | 'flow-control key' | 'schedule';
+
+export interface Found {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+/**
+ * Does a step. It may be called twice: what it does is done again, and changes nothing then.
+ *
+ * @returns what is not as it should be after that, although the target took it
+ */
+export type Act = () => Promise<string | undefined>;
+
+export type Step = Found &
+  (
+    | { readonly state: 'same'; readonly note?: string }
+    | { readonly state: 'skipped'; readonly note: string }
+    | { readonly state: 'create' | 'switch'; readonly note: string; readonly act: Act }
+    /** The note names what differs. */
+    | { readonly state: 'differs'; readonly note: string; readonly act: Act }
+  );
+
+export interface Sides {
+  readonly source: Api;
+  readonly target: Api;
+}
+
+/** The prefix of the settings that are sent. Every API that is compatible knows it, and deliveries have it too. */
+export const prefix = 'Upstash';
+
+/** Splits a header of the service, such as `Svc-Retries`, into its parts; undefined for other headers. */
+export const settingNameOf = (header: string): string | undefined =>
+  /^(?:upstash|svc)-(.+)$/i.exec(header)?.[1];
+
+/** A URL as it is compared: no API shows the credentials in it to everybody. Other texts are compared as they are. */
+export function comparableUrl(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  url.hash = '';
+  return url.href;
+}
+
+/** The names of the fields whose values differ as JSON. A field that the source does not have is not compared. */
+export const differences = (
+  source: Readonly<Record<string, unknown>>,
+  target: Readonly<Record<string, unknown>>,
+): readonly string[] =>
+  Object.entries(source).flatMap(([field, value]) =>
+    value === undefined || JSON.stringify(value) === JSON.stringify(target[field]) ? [] : [field],
+  );

@@ -1,0 +1,167 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { changeAccount, makeAccount, manage, publishAs, recordOf } from '../support/accounts.ts';
+import { api, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { service } from '../support/publish.ts';
+
+const asOperator = { token: null, isOperator: true } as const;
+
+const accountOf = async (id: string) => {
+  const answer = await manage('GET', `/v2/svc/users/${id}`);
+  return z
+    .looseObject({ budget: z.number(), max_queues: z.number(), max_topics: z.number(), type: z.string() })
+    .parse(recordOf(answer));
+};
+const statusOf = async (token: string): Promise<number> => (await api('GET', '/v2/keys', { token })).status;
+
+/** The token that a page shows. */
+const shownToken = async (page: Page, name: string): Promise<string> =>
+  (await page.getByText(name, { exact: true }).locator('xpath=..').locator('code').textContent()) ?? '';
+
+/** Confirms what the button of a page opens. */
+async function confirm(page: Page, button: string, yes: string): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).click();
+  expect(await barriersOf(page)).toEqual([]);
+  await page.getByRole('dialog').getByRole('button', { name: yes, exact: true }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+}
+
+describe('An operator', () => {
+  it('makes an account, whose tokens are shown once', async () => {
+    const customer = `${unique('team')}@example.com`;
+    const page = await openConsole({ at: '#/accounts', ...asOperator });
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('Customer').fill(customer);
+    await page.getByLabel('Plan').selectOption('free');
+    await page.getByLabel('Budget').fill('25');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByText(`The tokens of ${customer}`).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    const token = await shownToken(page, 'For all operations');
+    expect(await statusOf(token)).toBe(200);
+    expect(await statusOf(await shownToken(page, 'For those that change nothing'))).toBe(200);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy the token' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(token);
+    await page.getByRole('button', { name: 'I have them' }).click();
+    expect(await page.content()).not.toContain(token);
+    await page.getByRole('link', { name: customer }).click();
+    await page.getByRole('heading', { name: customer, level: 1 }).waitFor();
+    await page.getByText('free', { exact: true }).waitFor();
+    await page.getByRole('meter', { name: 'Cost this month' }).waitFor();
+    expect(await page.content()).not.toContain(token);
+  });
+
+  it('suspends an account and resumes it', async () => {
+    const account = await makeAccount();
+    const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
+    await confirm(page, 'Suspend', 'Suspend');
+    await page.getByText('suspended', { exact: true }).waitFor();
+    await eventually(
+      () => statusOf(account.token),
+      (status) => status !== 200,
+    );
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('active', { exact: true }).waitFor();
+    await eventually(
+      () => statusOf(account.token),
+      (status) => status === 200,
+    );
+  });
+
+  it('replaces the tokens of an account: the old ones are refused', async () => {
+    const account = await makeAccount();
+    const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
+    await confirm(page, 'Reset tokens', 'Reset tokens');
+    await page.getByText('The tokens of test@example.com').waitFor();
+    const fresh = await shownToken(page, 'For all operations');
+    expect(fresh).not.toBe(account.token);
+    expect(await statusOf(fresh)).toBe(200);
+    expect([await statusOf(account.token), await statusOf(account.read_only_token)]).toEqual([401, 401]);
+  });
+
+  it('changes limits and budget, and goes back to what the plan has', async () => {
+    const { id } = await makeAccount({ max_topics: 7 });
+    const page = await openConsole({ at: `#/accounts/${id}`, ...asOperator, refusals: [400] });
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('max_topics').inputValue()).toBe('7');
+    expect(await barriersOf(page)).toEqual([]);
+    await dialog.getByLabel('max_queues').fill('20000');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('max_queues is 20000').waitFor();
+    await dialog.getByLabel('max_queues').fill('33');
+    await dialog.getByLabel('max_topics').fill('');
+    await dialog.getByLabel('Budget').fill('80');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: 'max_queues' }).getByText('33').waitFor();
+    expect(await accountOf(id)).toMatchObject({ budget: 80, max_queues: 33, max_topics: 100, type: 'paid' });
+    // An account that differs from its plan may get another plan.
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Plan').selectOption('free');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('free', { exact: true }).waitFor();
+    expect(await accountOf(id)).toMatchObject({ budget: 80, max_queues: 33, max_topics: 1, type: 'free' });
+  });
+
+  it('sees what an account has used, of its budget', async () => {
+    const account = await makeAccount({ budget: 5, customer_id: unique('user') });
+    await publishAs(account, 'https://example.com/later', { headers: { 'Svc-Delay': '1h' } });
+    const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
+    await page.getByText('$5.00').waitFor();
+    const cost = page.getByText('Cost this month').locator('xpath=..');
+    // The counts reach the tables a moment later.
+    await eventually(
+      async () => {
+        await page.reload();
+        return cost.innerText();
+      },
+      (text) => text.includes('$0.10'),
+    );
+  });
+
+  it('deletes an account', async () => {
+    const account = await makeAccount();
+    const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
+    await confirm(page, 'Delete', 'Delete the account');
+    await page.getByText('deleted', { exact: true }).waitFor();
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    expect(await statusOf(account.token)).toBe(401);
+  });
+
+  it('finds all accounts, however many there are, also on a narrow screen', async () => {
+    const customer = `${unique('last-of-many-with-a-long-name')}@example.com`;
+    const made = await makeAccount({ customer_id: customer, id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' });
+    // More than a page has. They are suspended, so that they cost nothing.
+    await Promise.all(Array.from({ length: 30 }, () => makeAccount({ state: 'passive' })));
+    const page = await openConsole({
+      at: '#/accounts',
+      ...asOperator,
+      viewport: { width: 400, height: 800 },
+    });
+    const more = page.getByRole('button', { name: 'Load more' });
+    await more.waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    const link = page.getByRole('link', { name: customer });
+    while (!(await link.isVisible())) {
+      await more.click();
+      // The last page has no more.
+      await link.or(page.locator('.more :enabled')).first().waitFor();
+    }
+    await link.click();
+    await page.getByRole('heading', { name: customer, level: 1 }).waitFor();
+    await page.getByRole('meter').first().waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await changeAccount(made.id, { state: 'passive' });
+  });
+});
+
+it('An account’s token opens no accounts', async () => {
+  const page = await openConsole({ at: '#/accounts', token: service.token });
+  await page.getByRole('heading', { name: 'Sign in as the operator' }).waitFor();
+  expect(await barriersOf(page)).toEqual([]);
+});

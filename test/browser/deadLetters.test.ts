@@ -1,0 +1,278 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeAccount, publishAs } from '../support/accounts.ts';
+import { api, buried, listDlq, ok, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+interface Mendable extends Inbox {
+  mend(): void;
+}
+
+/** An inbox that fails until it is mended. */
+function broken(status = 500, body = 'out of order'): Mendable {
+  let isMended = false;
+  const inbox = receiver.inbox((_delivery, response) => {
+    if (isMended) response.writeHead(200).end();
+    else response.writeHead(status, { 'x-why': 'because' }).end(body);
+  });
+  return {
+    ...inbox,
+    mend: () => {
+      isMended = true;
+    },
+  };
+}
+
+/** Publishes messages that fail at once, and waits until they are dead letters. */
+async function bury(inbox: Inbox, count: number, label: string): Promise<void> {
+  const headers = { 'Svc-Retries': '0', 'Svc-Label': label };
+  const body = Array.from({ length: count }, () => ({ destination: inbox.url, headers, body: 'work' }));
+  await ok(api('POST', '/v2/batch', { body }));
+  await buried({ label, count: 100 }, Math.min(count, 100));
+}
+
+const main = (page: Page) => page.locator('main');
+const rows = (page: Page) =>
+  page.getByRole('table', { name: 'Dead letters, the newest first' }).locator('tbody tr');
+
+describe('A message that has failed', () => {
+  it('appears, says why, and is delivered once its receiver is mended and it is retried', async () => {
+    const account = await makeAccount();
+    const inbox = broken(503, '{"error":"the database is away"}');
+    const page = await openConsole({ at: '#/dead-letters', token: account.token });
+    await page.getByText('No dead letters.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    const messageId = messageIdOf(
+      await publishAs(account, inbox.url, {
+        body: '{"order":4711}',
+        headers: {
+          'Svc-Retries': '1',
+          'Svc-Retry-Delay': '0',
+          'Svc-Forward-X-Tenant': 'acme',
+          'Svc-Label': 'orders',
+        },
+      }),
+    );
+    await rows(page).getByText('the database is away').waitFor();
+    expect(await rows(page).getByText('503').count()).toBe(1);
+    await page.getByRole('link', { name: inbox.url }).click();
+    await page.getByRole('heading', { name: `POST ${inbox.url}`, level: 1 }).waitFor();
+    const why = page.getByRole('region', { name: 'Why it failed' });
+    await why.getByText('"the database is away"').waitFor();
+    expect(await why.getByText('because').count()).toBe(1);
+    const happened = page.getByRole('region', { name: 'What happened' });
+    await happened.getByText('Attempt 2: 503').waitFor();
+    await happened.getByText('Attempt 1: 503').waitFor();
+    const request = page.getByRole('region', { name: 'Request' });
+    await request.getByText('"order": 4711').waitFor();
+    await request.getByText('acme').waitFor();
+    await page.getByRole('link', { name: messageId }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+
+    inbox.mend();
+    await page.getByRole('button', { name: 'Retry it…' }).click();
+    await page.getByRole('dialog', { name: 'Retry 1 dead letter?' }).waitFor();
+    await page.getByText('Change settings').click();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
+    await page.getByText('1 dead letter sent again.').waitFor();
+    // It leads to the new message.
+    await page.getByText('delivered').first().waitFor();
+    const [, sent] = /#\/messages\/(msg_\w+)$/.exec(page.url()) ?? [];
+    expect(sent).not.toBe(messageId);
+    const [, , last] = await inbox.received(3);
+    expect(last?.headers['svc-message-id'] ?? last?.headers['upstash-message-id']).toBe(sent);
+    await page.goto(`${service.url}/console#/dead-letters`);
+    await page.getByText('No dead letters.').waitFor();
+  });
+
+  it('shows of what is redacted its hash only, and of a body that is no text its size', async () => {
+    const label = unique('redacted');
+    const inbox = broken();
+    await publish(inbox.url, {
+      body: 'secret',
+      headers: {
+        'Svc-Retries': '0',
+        'Svc-Label': label,
+        'Svc-Redact-Fields': 'body,header[x-key]',
+        'Svc-Forward-X-Key': 'secret',
+      },
+    });
+    const [one] = await buried({ label }, 1);
+    const page = await openConsole({ at: `#/dead-letters/${one?.dlqId}` });
+    await page.getByText('REDACTED:').first().waitFor();
+    expect(await page.getByText('REDACTED:').count()).toBe(2);
+    expect(await main(page).textContent()).not.toContain('secret');
+
+    const binary = unique('binary');
+    const headers = { 'Svc-Retries': '0', 'Svc-Label': binary };
+    await publish(inbox.url, { body: new Uint8Array([0, 255, 254]), headers });
+    const [other] = await buried({ label: binary }, 1);
+    await page.goto(`${service.url}/console#/dead-letters/${other?.dlqId}`);
+    await page.getByText('3 bytes of').waitFor();
+  });
+
+  it('is retried with other settings, and a wrong one is named before anything is sent', async () => {
+    const label = unique('changed');
+    const inbox = broken();
+    await bury(inbox, 1, label);
+    inbox.mend();
+    const page = await openConsole({ at: `#/dead-letters?label=${label}`, refusals: [400] });
+    await page.getByRole('button', { name: 'Retry all 1 that match…' }).click();
+    await page.getByText(`They have: Label ${label}.`).waitFor();
+    await page.getByText('Change settings').click();
+    await page.getByLabel('Retries').fill('many');
+    await page.getByLabel('Method').selectOption('PUT');
+    await page.getByLabel('Labels').fill(`${label}, größer`);
+    await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
+    await page.getByRole('dialog').getByText('Svc-Retries is "many"').waitFor();
+    expect((await listDlq({ label })).messages).toHaveLength(1);
+    expect(inbox.deliveries).toHaveLength(1);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Retry all 1 that match…' }).click();
+    await page.getByText('Change settings').click();
+    await page.getByLabel('Method').selectOption('PUT');
+    await page.getByLabel('Labels').fill(`${label}, größer`);
+    await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
+    const [, delivery] = await inbox.received(2);
+    expect(delivery?.method).toBe('PUT');
+    await page.getByText('1 dead letter sent again.').waitFor();
+    const { messages } = listOf(
+      await ok(api('GET', `/v2/messages?state=ALL&label=${encodeURIComponent('größer')}`)),
+    );
+    expect(messages).toHaveLength(1);
+  });
+});
+
+const listOf = (page: unknown): { readonly messages: readonly unknown[] } => {
+  if (typeof page !== 'object' || page === null || !('messages' in page) || !Array.isArray(page.messages)) {
+    throw new Error(JSON.stringify(page));
+  }
+  return { messages: page.messages };
+};
+
+describe('Many that have failed', () => {
+  it('are grouped by host and status, and retried as many as match', async () => {
+    const account = await makeAccount();
+    const [mended, still] = [broken(500), broken(503)];
+    const headers = { 'Svc-Retries': '0' };
+    await Promise.all([
+      ...Array.from({ length: 12 }, () => publishAs(account, mended.url, { headers })),
+      ...Array.from({ length: 3 }, () => publishAs(account, still.url, { headers })),
+    ]);
+    const page = await openConsole({ at: '#/dead-letters', token: account.token });
+    await page.getByText('15 by host and status').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    const { host } = new URL(mended.url);
+    const group = page
+      .getByRole('table', { name: 'Dead letters by host and status' })
+      .getByRole('row', { name: /^500/ });
+    await group.getByText('12', { exact: true }).waitFor();
+    await group.getByRole('link', { name: host }).click();
+    await page.getByRole('button', { name: 'Retry all 12 that match…' }).waitFor();
+    expect(new URL(page.url()).hash).toBe(
+      `#/dead-letters?host=${encodeURIComponent(host)}&responseStatus=500`,
+    );
+    expect(await rows(page).count()).toBe(12);
+
+    mended.mend();
+    await page.getByRole('button', { name: 'Retry all 12 that match…' }).click();
+    await page.getByRole('dialog', { name: 'Retry 12 dead letters?' }).waitFor();
+    await page.getByText(`They have: Host ${host}, Status 500.`).waitFor();
+    await page.getByRole('button', { name: 'Retry 12 dead letters' }).click();
+    await mended.received(24);
+    await page.getByText('12 dead letters sent again.').waitFor();
+    await page.getByText('No dead letter matches these filters.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('button', { name: 'Retry all 3…' }).waitFor();
+    expect(await rows(page).count()).toBe(3);
+  });
+
+  it('are deleted where they are selected', async () => {
+    const label = unique('selected');
+    await bury(broken(), 3, label);
+    const page = await openConsole({ at: `#/dead-letters?label=${label}` });
+    await rows(page).nth(2).waitFor();
+    await page.getByRole('checkbox', { name: 'Select all that are shown' }).click();
+    await rows(page).nth(1).getByRole('checkbox').click();
+    await page.getByRole('button', { name: 'Delete 2 selected…' }).click();
+    await page.getByRole('dialog', { name: 'Delete 2 dead letters?' }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect((await listDlq({ label })).messages).toHaveLength(3);
+    const kept = (await listDlq({ label })).messages[1]?.dlqId;
+    await page.getByRole('button', { name: 'Delete 2 selected…' }).click();
+    await page.getByRole('button', { name: 'Delete 2 dead letters' }).click();
+    await page.getByText('2 dead letters deleted.').waitFor();
+    expect((await listDlq({ label })).messages.map(({ dlqId }) => dlqId)).toEqual([kept]);
+  });
+
+  it('stay selected for what a dialogue is about, also when they are gone from the list', async () => {
+    const label = unique('gone');
+    await bury(broken(), 3, label);
+    const [first] = (await listDlq({ label })).messages;
+    const page = await openConsole({ at: `#/dead-letters?label=${label}` });
+    await rows(page).nth(2).waitFor();
+    await rows(page).nth(0).getByRole('checkbox').click();
+    await page.getByRole('button', { name: 'Delete 1 selected…' }).click();
+    await page.getByRole('dialog', { name: 'Delete 1 dead letter?' }).waitFor();
+    await ok(api('DELETE', `/v2/dlq/${first?.dlqId}`));
+    await rows(page).nth(2).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Delete 1 dead letter' }).click();
+    await page.getByText('0 dead letters deleted, 1 not.').waitFor();
+    expect((await listDlq({ label })).messages).toHaveLength(2);
+  });
+
+  it('are taken hundred by hundred, and no more once it is stopped', async () => {
+    const label = unique('stopped');
+    await bury(broken(), 201, label);
+    const page = await openConsole({ at: `#/dead-letters?label=${label}` });
+    await page.getByRole('button', { name: 'Delete all 201 that match…' }).click();
+    // The second request waits, as one to a service far away does.
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((done) => {
+      letGo = done;
+    });
+    await page.route(/\/v2\/dlq\?.*cursor=/, async (route) => {
+      if (route.request().method() === 'DELETE') await held;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Delete 201 dead letters' }).click();
+    await page.getByText('100 of 201 dead letters deleted').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    letGo();
+    await page.getByText('200 dead letters deleted; it was stopped then.').waitFor();
+    expect((await listDlq({ label })).messages).toHaveLength(1);
+  });
+});
+
+it('A token that may only read sees dead letters, and nothing that changes them', async () => {
+  const label = unique('read');
+  await bury(broken(), 1, label);
+  const page = await openConsole({
+    at: `#/dead-letters?label=${label}`,
+    token: service.readOnlyToken,
+    viewport: { width: 400, height: 800 },
+  });
+  await rows(page).first().waitFor();
+  for (const name of [/^Retry/, /^Delete/]) expect(await page.getByRole('button', { name }).count()).toBe(0);
+  expect(await page.getByRole('checkbox').count()).toBe(0);
+  expect(await isTooWide(page)).toBe(false);
+  expect(await barriersOf(page)).toEqual([]);
+  await rows(page).getByRole('link').first().click();
+  await page.getByRole('region', { name: 'Why it failed' }).waitFor();
+  for (const name of [/^Retry/, /^Delete/]) expect(await page.getByRole('button', { name }).count()).toBe(0);
+  expect(await isTooWide(page)).toBe(false);
+  await page.getByRole('link', { name: 'Dead letters' }).last().click();
+  await rows(page).first().waitFor();
+  expect(page.url()).toContain(`label=${label}`);
+});

@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount } from '../support/accounts.ts';
+import { api, ok, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { bodiesOf, heldInbox } from '../support/heldInbox.ts';
+import { enqueue, lagOf, putQueue, send, underKey } from '../support/lanes.ts';
+import { service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const keyShape = z.object({
+  parallelismMax: z.number(),
+  rateMax: z.number(),
+  rateCount: z.number(),
+  ratePeriod: z.number(),
+  isPaused: z.boolean(),
+  isPinnedParallelism: z.boolean(),
+  isPinnedRate: z.boolean(),
+});
+const keyOf = async (key: string) =>
+  keyShape.parse(await ok(api('GET', `/v2/flowControl/${encodeURIComponent(key)}`)));
+
+/** A key with all that an address has to encode. */
+const awkwardKey = (): string => unique('a/b c%2F?d#..');
+
+describe('A queue', () => {
+  it('is made, paused, shows what waits, and delivers it when it is resumed', async () => {
+    const inbox = receiver.inbox();
+    const name = unique('queue');
+    const page = await openConsole({ at: '#/queues' });
+    await page.getByRole('button', { name: 'New queue' }).click();
+    await page.getByLabel('Name').fill(name);
+    await page.getByLabel('Parallelism', { exact: true }).fill('2');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText(`“${name}” is paused.`).waitFor();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    for (const body of ['1', '2', '3']) await enqueue(name, inbox.url, { body });
+    // It follows by itself.
+    const waiting = page.getByText('Waiting or on their way').locator('xpath=..');
+    await waiting.getByText('3', { exact: true }).waitFor();
+    expect(inbox.deliveries).toEqual([]);
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Show its messages' }).click();
+    await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
+    expect(page.url()).toContain(`#/messages?state=CREATED%2CRETRY&queueName=${name}`);
+    await page.goto(`${service.url}/console#/queues`);
+    await page.getByRole('button', { name: `Resume ${name}` }).click();
+    await inbox.received(3);
+    expect(new Set(bodiesOf(inbox))).toEqual(new Set(['1', '2', '3']));
+    await page.getByRole('button', { name: `Pause ${name}` }).waitFor();
+  });
+
+  it('gets another parallelism, within the account’s limit', async () => {
+    const name = unique('queue');
+    await putQueue(name, { parallelism: 1 });
+    const page = await openConsole({ at: `#/queues/${name}`, refusals: [412] });
+    await page.getByRole('button', { name: 'Change parallelism' }).click();
+    await page.getByLabel('Parallelism', { exact: true }).fill('100000');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText("the account's limit max_parallelism").waitFor();
+    await page.getByLabel('Parallelism', { exact: true }).fill('7');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const shown = page.getByText('At once, at most').locator('xpath=..');
+    await shown.getByText('7', { exact: true }).waitFor();
+  });
+
+  it('is deleted with what waits in it, after the number was told', async () => {
+    const inbox = receiver.inbox();
+    const name = unique('queue');
+    await putQueue(name, { paused: true });
+    for (const body of ['1', '2']) await enqueue(name, inbox.url, { body });
+    expect(await lagOf(name)).toBe(2);
+    const page = await openConsole({ at: `#/queues/${name}` });
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByText('It has 2 messages.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Delete the queue' }).click();
+    await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
+    expect((await api('GET', `/v2/queues/${name}`)).status).toBe(404);
+  });
+
+  it('can be looked at, and not changed, with a read-only token', async () => {
+    const name = unique('queue');
+    await putQueue(name, {});
+    const page = await openConsole({ at: `#/queues/${name}`, token: service.readOnlyToken });
+    await page.getByText('At once, at most').waitFor();
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    await page.goto(`${service.url}/console#/queues`);
+    await page.getByRole('link', { name }).waitFor();
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+  });
+});
+
+describe('A flow-control key', () => {
+  it('shows what waits against its limits, whatever characters it has', async () => {
+    const inbox = heldInbox(receiver);
+    const key = awkwardKey();
+    for (const body of ['1', '2', '3']) {
+      await send(inbox.url, { body, headers: underKey(key, 'parallelism=1, rate=50, period=1h') });
+    }
+    await inbox.received(1);
+    const page = await openConsole({ at: '#/flow-control' });
+    await page.getByLabel('Key').fill(key);
+    const row = page.getByRole('row', { name: key });
+    await row.getByText('1 of 1', { exact: true }).waitFor();
+    await row.getByText('of 50 in 1 h').waitFor();
+    // What is typed stands in the address.
+    await page.waitForURL(
+      (url) => url.hash === `#/flow-control?${new URLSearchParams({ search: key }).toString()}`,
+    );
+    expect(await barriersOf(page)).toEqual([]);
+    await row.getByRole('link').click();
+    await page.getByRole('heading', { name: key, level: 1 }).waitFor();
+    await page.getByRole('meter', { name: 'In flight' }).waitFor();
+    const waiting = page.getByText('Waiting for their turn').locator('xpath=..');
+    await waiting.getByText('2', { exact: true }).waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    // The address names the key when it is opened again.
+    await page.reload();
+    await page.getByRole('heading', { name: key, level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    inbox.letGo();
+    expect((await keyOf(key)).isPaused).toBe(true);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await inbox.received(3);
+  });
+
+  it('gets limits that stay, a new period, and lets its limits go', async () => {
+    const inbox = receiver.inbox();
+    const key = unique('key');
+    await send(inbox.url, { headers: underKey(key, 'parallelism=3, rate=1, period=1h') });
+    await inbox.received(1);
+    await send(inbox.url, { headers: underKey(key, 'parallelism=3, rate=1, period=1h') });
+    const page = await openConsole({ at: `#/flow-control/${key}`, refusals: [400] });
+    await page.getByRole('button', { name: 'Reset rate' }).click();
+    await inbox.received(2);
+    await page.getByRole('button', { name: 'Pin limits' }).click();
+    await page.getByLabel('Period').fill('8d');
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('alert').getByText('period is "8d"').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByLabel('Parallelism', { exact: true }).fill('5');
+    await page.getByLabel('Rate').fill('9');
+    await page.getByLabel('Period').fill('1m');
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByText('In flight, pinned').waitFor();
+    expect(await keyOf(key)).toMatchObject({
+      parallelismMax: 5,
+      rateMax: 9,
+      ratePeriod: 60,
+      isPinnedParallelism: true,
+      isPinnedRate: true,
+    });
+    await page.getByRole('button', { name: 'Unpin' }).click();
+    await page.getByRole('button', { name: 'Unpin' }).waitFor({ state: 'detached' });
+    expect(await keyOf(key)).toMatchObject({ isPinnedParallelism: false, isPinnedRate: false });
+  });
+
+  it('can be looked at, and not changed, with a read-only token', async () => {
+    const inbox = receiver.inbox();
+    const key = unique('key');
+    await send(inbox.url, { headers: underKey(key, 'parallelism=3') });
+    await eventually(
+      () => api('GET', `/v2/flowControl/${key}`),
+      ({ status }) => status === 200,
+    );
+    const page = await openConsole({ at: `#/flow-control/${key}`, token: service.readOnlyToken });
+    await page.getByText('Waiting for their turn').waitFor();
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+  });
+});
+
+describe('Lanes', () => {
+  it('show the account’s own, say how to make the first, and have room on a narrow screen', async () => {
+    const { token } = await makeAccount({ max_global_parallelism: 42 });
+    const page = await openConsole({ at: '#/queues', token, viewport: { width: 400, height: 800 } });
+    await page.getByText('No queues yet.').waitFor();
+    await page.getByText('of 42').waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await page.goto(`${service.url}/console#/flow-control`);
+    await page.getByText('No flow-control keys yet.').waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await putQueue(`long-${'name-'.repeat(20)}`, {}, { token });
+    await send(receiver.inbox().url, { token, headers: underKey('x'.repeat(200), 'rate=3') });
+    await page.getByRole('link', { name: 'xxx' }).waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await page.goto(`${service.url}/console#/queues`);
+    await page.getByRole('link', { name: 'long-' }).click();
+    await page.getByText('At once, at most').waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+  });
+});

@@ -1,0 +1,327 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount, publishAs } from '../support/accounts.ts';
+import { api, buried, ok, publishDelayed, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { getInAnyState, standsAs } from '../support/listedMessages.ts';
+import { heldInbox } from '../support/heldInbox.ts';
+import { messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { sizeOf } from '../support/sample.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+type Page = Awaited<ReturnType<typeof openConsole>>;
+
+const rows = (page: Page) => page.getByRole('table').locator('tbody tr');
+const rowOf = (page: Page, messageId: string) =>
+  rows(page).filter({ has: page.locator(`a[href="#/messages/${messageId}"]`) });
+
+/** An inbox that refuses what it gets, with an answer to look at. */
+const failing = () =>
+  receiver.inbox((_delivery, response) =>
+    response
+      .writeHead(503, { 'content-type': 'application/json', 'x-reason': 'full' })
+      .end('{"error":"no room"}'),
+  );
+
+describe('The list of messages', () => {
+  it('follows by itself: a message appears, and then what became of it', async () => {
+    const { token } = await makeAccount();
+    const page = await openConsole({ at: '#/messages', token });
+    await page.getByText('No messages yet.').waitFor();
+    const inbox = heldInbox(receiver);
+    const messageId = messageIdOf(
+      await publishAs({ token }, inbox.url, { headers: { 'Svc-Label': 'mine' } }),
+    );
+    const row = rowOf(page, messageId);
+    await row.getByText('waiting').waitFor();
+    expect(await row.textContent()).toContain(`POST ${inbox.url}mine`);
+    inbox.letGo();
+    await row.getByText('delivered').waitFor();
+    await row.getByText('200').waitFor();
+    expect(await rows(page).count()).toBe(1);
+  });
+
+  it('has its filters in the address, and shows what matches them', async () => {
+    const label = unique('label');
+    const waiting = await publishDelayed('https://waiting.example.com/a', { 'Svc-Label': label });
+    const failed = messageIdOf(
+      await publish(failing().url, { headers: { 'Svc-Label': label, 'Svc-Retries': '0' } }),
+    );
+    await standsAs(failed, 'FAILED');
+    const page = await openConsole({ at: '#/messages' });
+    await page.getByLabel('Label').fill(label);
+    await page.waitForURL(`**/console#/messages?label=${label}`);
+    await rowOf(page, waiting).waitFor();
+    await rowOf(page, failed).waitFor();
+    expect(await rows(page).count()).toBe(2);
+    await page.getByLabel('State').selectOption('Failed');
+    await page.waitForURL(`**/console#/messages?label=${label}&state=FAILED`);
+    await rowOf(page, waiting).waitFor({ state: 'detached' });
+    await page.reload();
+    await rowOf(page, failed).waitFor();
+    expect(await page.getByLabel('Label').inputValue()).toBe(label);
+    expect(await rows(page).count()).toBe(1);
+    await page.getByLabel('State').selectOption('Waiting');
+    await rowOf(page, waiting).waitFor();
+    await page.getByLabel('Host').fill('nowhere.example.com');
+    await page.getByText('No message matches these filters.').waitFor();
+    await page.getByLabel('Host').fill('waiting.example.com');
+    await rowOf(page, waiting).waitFor();
+    await page.getByRole('button', { name: 'More filters' }).click();
+    await page.getByLabel('Until').fill('2020-01-01T00:00');
+    await page.getByText('No message matches these filters.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(page.url()).toMatch(/#\/messages$/);
+    await page.getByLabel('Message id').fill(waiting);
+    await page.waitForURL(`**/console#/messages?messageIds=${waiting}`);
+    await rowOf(page, waiting).waitFor();
+    expect(await rows(page).count()).toBe(1);
+  });
+
+  it('stays usable with ten thousand messages, and finds the oldest', async () => {
+    const { token } = await makeAccount({ max_requests_per_second: 10_000 });
+    const number = 10_000;
+    // Beyond the most that a page shows at once; to the last one in the thorough form.
+    const looked = sizeOf({ ordinary: 1_200, thorough: number });
+    const item = (index: number) => ({
+      destination: `https://example.com/${index}`,
+      headers: { 'Svc-Delay': '10d', 'Svc-Label': index === 17 ? 'the-needle' : 'hay' },
+    });
+    const size = 1_000;
+    for (let from = 0; from < number; from += size) {
+      const body = Array.from({ length: size }, (_, index) => item(from + index));
+      await ok(api('POST', '/v2/batch', { body, token }));
+    }
+    const page = await openConsole({ at: '#/messages', token });
+    await rows(page).first().waitFor();
+    const linksOf = async (): Promise<readonly string[]> =>
+      z
+        .array(z.string())
+        .parse(await page.evaluate('[...document.querySelectorAll("tbody a")].map((link) => link.hash)'));
+    const seen = new Set(await linksOf());
+    const mostRows = 1_000;
+    while (seen.size < looked) {
+      const last = await page.locator('tbody tr:last-child a').getAttribute('href');
+      await page.getByRole('button', { name: 'Load more' }).click();
+      await page.locator(`tbody tr:last-child a:not([href="${last}"])`).waitFor();
+      const links = await linksOf();
+      expect(links.length).toBeLessThanOrEqual(mostRows);
+      const before = seen.size;
+      for (const link of links) seen.add(link);
+      expect(seen.size).toBe(before + 100);
+    }
+    const more = page.getByRole('button', { name: 'Load more' });
+    await more.waitFor({ state: looked < number ? 'visible' : 'detached' });
+    const shown = new Intl.NumberFormat('en').format(looked);
+    await page.getByText(new RegExp(`^Entries [\\d,]+01 to ${shown}\\.`)).waitFor();
+    await page.getByRole('button', { name: 'Back to the newest' }).click();
+    await rows(page).nth(100).waitFor({ state: 'detached' });
+    await page.getByLabel('Label').fill('the-needle');
+    await page.getByRole('link', { name: 'POST https://example.com/17', exact: true }).waitFor();
+    expect(await rows(page).count()).toBe(1);
+  });
+
+  it('cancels all that wait and match, and says first how many they are', async () => {
+    const label = unique('label');
+    const ids = await Promise.all(
+      [1, 2, 3].map(() => publishDelayed('https://example.com/x', { 'Svc-Label': label })),
+    );
+    const other = await publishDelayed('https://example.com/x');
+    const page = await openConsole({ at: `#/messages?label=${label}` });
+    await page.getByRole('button', { name: 'Cancel all that wait' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel 3 messages?' });
+    await dialog.waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Back' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await getInAnyState(ids[0] ?? '')).toMatchObject({ state: 'CREATED' });
+    await page.getByRole('button', { name: 'Cancel all that wait' }).click();
+    await dialog.getByRole('button', { name: 'Cancel 3 messages' }).click();
+    await page.getByRole('status').getByText('3 messages cancelled.').waitFor();
+    for (const messageId of ids) await rowOf(page, messageId).getByText('cancelled').waitFor();
+    expect(await getInAnyState(other)).toMatchObject({ state: 'CREATED' });
+    await page.getByLabel('State').selectOption('Delivered');
+    await page.getByRole('button', { name: 'Cancel all that wait' }).waitFor({ state: 'detached' });
+  });
+});
+
+describe('A message that failed', () => {
+  it('shows why, attempt by attempt, and leads to its callbacks and its dead letter', async () => {
+    const told = receiver.inbox();
+    const inbox = failing();
+    const messageId = messageIdOf(
+      await publish(inbox.url, {
+        body: '{"order":7}',
+        headers: {
+          'content-type': 'application/json',
+          'Svc-Retries': '1',
+          'Svc-Retry-Delay': '0',
+          'Svc-Callback': told.url,
+          'Svc-Forward-X-Tenant': 'acme',
+        },
+      }),
+    );
+    await standsAs(messageId, 'FAILED');
+    const page = await openConsole({ at: `#/messages?messageIds=${messageId}` });
+    await rowOf(page, messageId).getByRole('link').click();
+    await page.getByRole('heading', { name: messageId, level: 1 }).waitFor();
+    await page.getByText('Attempt 2').waitFor();
+    const [second, first, created] = await page.locator('.timeline li').all();
+    expect(await second?.textContent()).toMatch(/^failedAttempt 2: 503.*took \d+ ms/);
+    expect(await first?.textContent()).toMatch(/^failedAttempt 1: 503/);
+    expect(await created?.textContent()).toMatch(/^published/);
+    await page.getByText('"error": "no room"').first().waitFor();
+    expect(await page.getByText('X-Reason').first().isVisible()).toBe(true);
+    // That of the first attempt is there on demand.
+    expect(await first?.getByText('"error": "no room"').isVisible()).toBe(false);
+    await first?.getByText('Answer').click();
+    expect(await first?.getByText('"error": "no room"').isVisible()).toBe(true);
+    expect(await page.getByRole('region', { name: 'the body of the request' }).textContent()).toBe(
+      '{\n  "order": 7\n}',
+    );
+    const request = page.getByRole('region', { name: 'Request', exact: true });
+    expect(await request.textContent()).toContain('X-Tenantacme');
+    const [deadLetter] = await buried({ messageId }, 1);
+    await page.locator(`a[href="#/dead-letters/${deadLetter?.dlqId}"]`).waitFor();
+    const callbacks = page.getByRole('table', { name: 'Callbacks of this message' });
+    await callbacks.getByText('delivered').nth(1).waitFor();
+    await callbacks.getByRole('link').first().click();
+    await page.getByRole('heading', { name: /^msg_/, level: 1 }).waitFor();
+    await page.getByText(`"sourceMessageId": "${messageId}"`).waitFor();
+  });
+
+  it('says so where there was no answer', async () => {
+    const messageId = messageIdOf(await publish('http://127.0.0.1:1/', { headers: { 'Svc-Retries': '0' } }));
+    await standsAs(messageId, 'FAILED');
+    const page = await openConsole({ at: `#/messages/${messageId}` });
+    await page.getByText('Attempt 1: no answer').waitFor();
+    await page.locator('.timeline .wrong').waitFor();
+    expect(await page.locator('.timeline details').count()).toBe(0);
+  });
+});
+
+describe('A message that is looked at', () => {
+  it('follows by itself until it has ended', async () => {
+    const inbox = heldInbox(receiver);
+    const messageId = messageIdOf(await publish(inbox.url));
+    const page = await openConsole({ at: `#/messages/${messageId}` });
+    const state = page.locator('.state').first();
+    await state.getByText('waiting').waitFor();
+    inbox.letGo();
+    await state.getByText('delivered').waitFor();
+    await page.getByText('Attempt 1: 200').waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+  });
+
+  it('is published again, whole, as a new one', async () => {
+    const inbox = receiver.inbox();
+    const source = messageIdOf(
+      await publish(inbox.url, { body: 'once more', headers: { 'Svc-Redact-Fields': 'body' } }),
+    );
+    await inbox.received(1);
+    const page = await openConsole({ at: `#/messages/${source}` });
+    await page.getByText(/^REDACTED:/).waitFor();
+    await page.getByRole('button', { name: 'Publish again' }).click();
+    const [, second] = await inbox.received(2);
+    expect(second?.body.toString()).toBe('once more');
+    await page.getByRole('status').getByText('Published again.').waitFor();
+    await page.getByRole('heading', { name: second?.headers['svc-message-id'] ?? '', level: 1 }).waitFor();
+  });
+
+  it('is cancelled, once that was confirmed', async () => {
+    const messageId = await publishDelayed(receiver.inbox().url);
+    const page = await openConsole({ at: `#/messages/${messageId}` });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel 1 message?' });
+    await dialog.waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await getInAnyState(messageId)).toMatchObject({ state: 'CREATED' });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel the message' }).click();
+    await page.getByRole('status').getByText('The message is cancelled.').waitFor();
+    await page.locator('.timeline').getByText('cancelled', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'detached' });
+    expect(await getInAnyState(messageId)).toMatchObject({ state: 'CANCELED' });
+  });
+
+  it('is copied as a command that publishes it', async () => {
+    const messageId = await publishDelayed('https://example.com/it', { 'Svc-Forward-X-Quote': `it's` });
+    const page = await openConsole({
+      at: `#/messages/${messageId}`,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(copied).toContain(`curl '${service.url}/v2/publish/https://example.com/it'`);
+    expect(copied).toContain(`-H 'Svc-Forward-X-Quote: it'\\''s'`);
+    expect(copied).not.toContain(service.token);
+  });
+
+  it('is said not to be there where it is not', async () => {
+    const page = await openConsole({ at: '#/messages/msg_01M7W4BM2WG14BG3V1YN3YTREK', refusals: [404] });
+    await page.getByRole('alert').getByText('There is no message').waitFor();
+  });
+});
+
+describe('Whoever may only read', () => {
+  it('sees what there is, and no button that changes something', async () => {
+    const messageId = await publishDelayed('https://example.com/');
+    const page = await openConsole({
+      token: service.readOnlyToken,
+      at: `#/messages?messageIds=${messageId}`,
+    });
+    await rowOf(page, messageId).getByRole('link').click();
+    await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
+    await page.getByText('What happened').waitFor();
+    const changing = /publish|cancel/i;
+    expect(await page.getByRole('main').getByRole('button', { name: changing }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: changing }).count()).toBe(0);
+    await page.goto(`${service.url}/console#/messages`);
+    await rows(page).first().waitFor();
+    expect(await page.getByRole('main').getByRole('button', { name: changing }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: /^publish/i }).count()).toBe(0);
+  });
+});
+
+describe.each([
+  ['a wide window', 1_280, 'light'],
+  ['a narrow window', 400, 'dark'],
+] as const)('In %s', (_window, width, colorScheme) => {
+  const view = { viewport: { width, height: 800 }, colorScheme };
+
+  it('the list has no barriers, and is not too wide', async () => {
+    await publishDelayed(`https://example.com/${'long/'.repeat(60)}`, { 'Svc-Label': 'l'.repeat(60) });
+    const page = await openConsole({ at: '#/messages', ...view });
+    await rows(page).first().waitFor();
+    await page.getByRole('button', { name: 'More filters' }).click();
+    expect(await barriersOf(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+  });
+
+  it('a message has no barriers, and is not too wide', async () => {
+    const inbox = receiver.inbox((_delivery, response) =>
+      response.writeHead(500, { 'x-long': 'y'.repeat(500) }).end('z'.repeat(5_000)),
+    );
+    const messageId = messageIdOf(
+      await publish(`${inbox.url}/${'long'.repeat(60)}`, {
+        body: 'x'.repeat(5_000),
+        headers: { 'Svc-Retries': '0', 'Svc-Callback': inbox.url, 'Svc-Forward-X-Long': 'x'.repeat(500) },
+      }),
+    );
+    await standsAs(messageId, 'FAILED');
+    const page = await openConsole({ at: `#/messages/${messageId}`, ...view });
+    await page.getByRole('table', { name: 'Callbacks of this message' }).waitFor();
+    await page.getByText('Look at it').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+  });
+});

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
+import { api, ok } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { messageIdOf, service } from '../support/publish.ts';
+import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+type Page = Awaited<ReturnType<typeof openConsole>>;
+
+const figure = (page: Page, name: string) =>
+  page.locator('.figure').filter({ hasText: name }).locator('strong');
+
+describe('The overview of an account that has sent nothing', () => {
+  it('says what to do first', async () => {
+    const { token } = await makeAccount();
+    const page = await openConsole({ at: '#/', token });
+    await page.getByText('Nothing was sent yet.').waitFor();
+    const command = await page.getByRole('region', { name: 'curl' }).textContent();
+    expect(command).toContain(`curl '${service.url}/v2/publish/https://example.com/orders'`);
+    expect(command).not.toContain(token);
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Publish a first message' }).click();
+    await page.getByRole('heading', { name: 'Publish', level: 1 }).waitFor();
+  });
+
+  it('says to whoever may only read what will be here', async () => {
+    const { read_only_token: token } = await makeAccount();
+    const page = await openConsole({ at: '#/overview', token });
+    await page.getByText('What is sent, and what becomes of it, is shown here.').waitFor();
+    expect(await page.getByRole('link', { name: /publish/i }).count()).toBe(0);
+  });
+});
+
+describe('The overview of an account', () => {
+  let account: AccountRecord;
+  let refusing: Inbox;
+  beforeAll(async () => {
+    account = await makeAccount({ max_requests_per_day: 10, max_dlq_size: 50, budget: 20 });
+    const { token } = account;
+    const inbox = receiver.inbox();
+    refusing = receiver.inbox((_delivery, response) => response.writeHead(503).end());
+    const send = (url: string, headers: Record<string, string> = {}) =>
+      publishAs(account, url, { headers: { 'Svc-Retries': '0', ...headers } });
+    for (const url of [inbox.url, inbox.url, refusing.url, refusing.url, 'http://127.0.0.1:1/']) {
+      await send(url);
+    }
+    await send(inbox.url, { 'Svc-Delay': '1h' });
+    const cancelled = messageIdOf(await send(inbox.url, { 'Svc-Delay': '1h' }));
+    await ok(api('DELETE', `/v2/messages/${cancelled}`, { token }));
+    await inbox.received(2);
+    await refusing.received(2);
+  });
+
+  it('shows today against its limits, and keeps up by itself', async () => {
+    const page = await openConsole({ at: '#/overview', token: account.token });
+    // What ended a moment ago is there with one of the next looks.
+    await figure(page, 'Failed').getByText('3', { exact: true }).waitFor();
+    expect(await figure(page, 'Accepted').textContent()).toBe('7');
+    expect(await figure(page, 'Delivered').textContent()).toBe('2');
+    expect(await figure(page, 'Cancelled').textContent()).toBe('1');
+    const meter = page.getByRole('meter', { name: 'Messages today' });
+    expect([await meter.getAttribute('aria-valuenow'), await meter.getAttribute('aria-valuemax')]).toEqual([
+      '7',
+      '10',
+    ]);
+    expect(await page.getByRole('meter', { name: 'Dead letters' }).getAttribute('aria-valuemax')).toBe('50');
+    expect(await page.getByText('of $20.00').count()).toBe(1);
+    await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
+    await page.getByRole('button', { name: '30 days' }).click();
+    expect(page.url()).toMatch(/#\/overview\?over=days$/);
+    await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
+    await page.reload();
+    const days = page.getByRole('button', { name: '30 days' });
+    await days.waitFor();
+    expect(await days.getAttribute('aria-pressed')).toBe('true');
+  });
+
+  it('shows what fails most, with the way to those dead letters', async () => {
+    const page = await openConsole({ at: '#/overview', token: account.token });
+    const rows = page.getByRole('table').locator('tbody tr');
+    const { host } = new URL(refusing.url);
+    await rows.nth(1).waitFor();
+    expect(await rows.nth(0).textContent()).toMatch(new RegExp(`^${host}5032`));
+    expect(await rows.nth(1).textContent()).toMatch(/^127\.0\.0\.1:1no answer1/);
+    await rows.nth(0).getByRole('link').click();
+    await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
+    expect(page.url()).toContain(`#/dead-letters?host=${encodeURIComponent(host)}&responseStatus=503`);
+  });
+
+  it.each([
+    ['a wide window', 1_280, 'light'],
+    ['a narrow window', 400, 'dark'],
+  ] as const)('has no barriers, and fits into %s', async (_window, width, colorScheme) => {
+    const page = await openConsole({
+      at: '#/overview',
+      token: account.token,
+      viewport: { width, height: 800 },
+      colorScheme,
+    });
+    await page.getByRole('table').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    expect(await isTooWide(page)).toBe(false);
+  });
+});

@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makeAccount } from '../support/accounts.ts';
+import { api, ok, publishDelayed, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { makeGroup } from '../support/groups.ts';
+import { getInAnyState } from '../support/listedMessages.ts';
+import { messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+type Page = Awaited<ReturnType<typeof openConsole>>;
+
+const submit = (page: Page) => page.getByRole('button', { name: 'Publish', exact: true }).click();
+
+/** Waits until the page shows a message, and returns its id. */
+async function shownMessage(page: Page): Promise<string> {
+  const title = page.getByRole('heading', { name: /^msg_/, level: 1 });
+  await title.waitFor();
+  const messageId = (await title.textContent()) ?? '';
+  expect(page.url()).toContain(`#/messages/${messageId}`);
+  return messageId;
+}
+
+describe('The form of a message', () => {
+  it('publishes it with all that was filled in, and goes to it', async () => {
+    const inbox = receiver.inbox();
+    const queue = unique('queue');
+    const page = await openConsole({ at: '#/publish' });
+    await page.getByLabel('Method').selectOption('PUT');
+    await page.getByLabel('Destination').fill(`${inbox.url}?a=1&b=ü`);
+    await page.getByLabel('Body').fill('{"it\'s":"ünï"}');
+    await page.getByLabel('Headers').fill(`X-Tenant: acme\nX-Name: José\nSvc-Callback-Retries: 1`);
+    await page.getByLabel('Labels').fill('a, grün');
+    await page.getByLabel('Delay', { exact: true }).fill('1s');
+    await page.getByLabel('Timeout').fill('20s');
+    await page.getByLabel('Retries').fill('2');
+    await page.getByLabel('Retry delay').fill('1000 * (1 + retried)');
+    await page.getByLabel('Queue', { exact: true }).fill(queue);
+    await page.getByLabel('Flow-control key').fill('tenant-7');
+    await page.getByLabel('Parallelism').fill('3');
+    await page.getByLabel('Rate', { exact: true }).fill('10');
+    await page.getByLabel('Period').fill('1m');
+    await page.getByLabel('Callback', { exact: true }).fill(`${inbox.url}/done`);
+    await page.getByLabel('Failure callback').fill(`${inbox.url}/failed`);
+    await page.getByLabel('Deduplication id').fill(unique('dedup'));
+    await submit(page);
+    const messageId = await shownMessage(page);
+    const toast = page.getByRole('status').filter({ hasText: 'Published.' });
+    expect(await toast.getByRole('link').getAttribute('href')).toBe(`#/messages/${messageId}`);
+    expect(await barriersOf(page)).toEqual([]);
+    const [delivery] = await inbox.until((all) => all.some(({ method }) => method === 'PUT'));
+    expect(delivery).toMatchObject({ method: 'PUT', body: Buffer.from('{"it\'s":"ünï"}') });
+    expect(`${receiver.origin}${delivery?.target}`).toBe(encodeURI(`${inbox.url}?a=1&b=ü`));
+    expect(await getInAnyState(messageId)).toMatchObject({
+      header: { 'Content-Type': ['application/json'], 'X-Tenant': ['acme'], 'X-Name': ['José'] },
+      labels: ['a', 'grün'],
+      timeout: 20,
+      maxRetries: 2,
+      retryDelayExpression: '1000 * (1 + retried)',
+      queueName: queue,
+      flowControlKey: 'tenant-7',
+      parallelism: 3,
+      rate: 10,
+      period: 60,
+      callback: `${inbox.url}/done`,
+      failureCallback: `${inbox.url}/failed`,
+    });
+  });
+
+  it('waits for a moment in the viewer’s time', async () => {
+    const page = await openConsole({ at: '#/publish?destination=https://example.com/later' });
+    await page.getByLabel('Not before').fill('2027-01-01T00:30');
+    await submit(page);
+    const { notBefore } = await getInAnyState(await shownMessage(page));
+    expect(notBefore).toBe(Date.parse('2027-01-01T00:30:00+01:00'));
+  });
+
+  it('says at each field what is wrong with it, and keeps what was typed', async () => {
+    const page = await openConsole({ at: '#/publish', refusals: [400, 404, 412] });
+    const wrong = async (label: string, text: string, sentence: RegExp, right = ''): Promise<void> => {
+      const field = page.getByLabel(label, { exact: true });
+      await field.fill(text);
+      await submit(page);
+      await page.locator('.field .wrong').getByText(sentence).waitFor();
+      expect(await field.getAttribute('aria-invalid')).toBe('true');
+      await page.locator('[aria-invalid="true"]:focus').waitFor();
+      expect(await field.inputValue()).toBe(text);
+      await field.fill(right);
+      expect(await field.getAttribute('aria-invalid')).toBe('false');
+    };
+    await page.getByLabel('Body').fill('kept');
+    await wrong('Destination', ' ', /^The destination is missing/, 'x');
+    await wrong('Destination', 'no-such-group', /^There is no URL group/, 'https://example.com/x');
+    await wrong('Delay', 'tomorrow', /^Svc-Delay is "tomorrow"/);
+    await wrong('Retries', '6', /max_retries is 5/);
+    await wrong('Timeout', 'x', /^Svc-Timeout is "x"/);
+    await wrong('Queue', 'a b', /^The name of the queue is "a b"/);
+    await wrong('Callback', 'ftp://x', /^Svc-Callback is "ftp:/);
+    await wrong('Headers', 'X-A: 1\nnonsense', /“nonsense” is no header/);
+    await page.getByLabel('Flow-control key').fill('k');
+    await page.getByLabel('Rate', { exact: true }).fill('many');
+    await submit(page);
+    await page.getByText('The rate of Svc-Flow-Control-Value is "many"').first().waitFor();
+    expect(await page.getByLabel('Rate', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    expect(await barriersOf(page)).toEqual([]);
+    expect(await page.getByLabel('Body').inputValue()).toBe('kept');
+  });
+
+  it('says what is wrong where it is no field’s', async () => {
+    const { token } = await makeAccount({ max_requests_per_day: 0, max_requests_per_day_hard: 0 });
+    const page = await openConsole({ at: '#/publish', token, refusals: [429] });
+    await page.getByLabel('Destination').fill('https://example.com/x');
+    await submit(page);
+    await page.locator('.aside .wrong').getByText('max_requests_per_day_hard').waitFor();
+    expect(await page.locator('[aria-invalid="true"]').count()).toBe(0);
+  });
+
+  it('publishes to a URL group, and shows the message of each endpoint', async () => {
+    const [one, two] = [receiver.inbox(), receiver.inbox()];
+    const name = await makeGroup([{ url: one.url }, { url: two.url }]);
+    const page = await openConsole({ at: `#/publish?destination=${name}` });
+    await page.getByLabel('Body').fill('to both');
+    await submit(page);
+    await page.getByRole('status').getByText('2 messages published.').waitFor();
+    await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
+    for (const { url } of [one, two]) await page.getByRole('link', { name: `POST ${url}` }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(3);
+  });
+
+  it('leads to the first message where it would make a duplicate', async () => {
+    const body = unique('content');
+    const url = receiver.inbox().url;
+    const headers = { 'Svc-Content-Based-Deduplication': 'true', 'content-type': 'application/json' };
+    const first = messageIdOf(await publish(url, { body, headers }));
+    const page = await openConsole({ at: `#/publish?destination=${encodeURIComponent(url)}` });
+    await page.getByLabel('Body').fill(body);
+    await page.getByLabel('A message with the same content').check();
+    await submit(page);
+    await page.getByRole('status').getByText('A duplicate: this is the first one.').waitFor();
+    expect(await shownMessage(page)).toBe(first);
+  });
+
+  it('shows it as code, which has no token, and copies that', async () => {
+    const page = await openConsole({ at: '#/publish', permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.getByLabel('Destination').fill('https://example.com/x');
+    await page.getByLabel('Body').fill('{"a":1}');
+    const copied = async (name: string): Promise<string> => {
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.getByRole('button', { name: `Copy ${name}` }).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      const text = await page.evaluate('navigator.clipboard.readText()');
+      expect(text).toBe(await page.getByRole('region', { name, exact: true }).textContent());
+      return String(text);
+    };
+    const curl = await copied('curl');
+    expect(curl).toContain(`curl '${service.url}/v2/publish/https://example.com/x'`);
+    expect(curl).toContain(`--data-raw '{"a":1}'`);
+    await page.getByRole('button', { name: 'Copy curl' }).waitFor();
+    const code = await copied('TypeScript');
+    expect(code).toContain('url: "https://example.com/x"');
+    for (const text of [curl, code]) {
+      expect(text).toContain('SVC_TOKEN');
+      expect(text).not.toContain(service.token);
+    }
+  });
+});
+
+describe('A message that is edited', () => {
+  it('is published as a new one, with what was changed and all else', async () => {
+    const inbox = receiver.inbox();
+    const headers = {
+      'Svc-Delay': '10m',
+      'Svc-Label': 'mine',
+      'Svc-Forward-X-Tenant': 'acme',
+      'Svc-Retries': '1',
+      'content-type': 'text/plain',
+    };
+    const source = messageIdOf(await publish(inbox.url, { body: 'before', headers }));
+    const page = await openConsole({ at: `#/messages/${source}` });
+    await page.getByRole('link', { name: 'Edit and publish' }).click();
+    await page.getByRole('heading', { name: 'Publish', level: 1 }).waitFor();
+    expect(page.url()).toContain(`#/publish?message=${source}`);
+    await page.getByLabel('Body').fill('after');
+    await page.getByLabel('Not before').fill('');
+    await submit(page);
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body.toString()).toBe('after');
+    expect(delivery?.headers).toMatchObject({ 'x-tenant': 'acme', 'content-type': 'text/plain' });
+    const made = await shownMessage(page);
+    expect(made).not.toBe(source);
+    expect(await getInAnyState(made)).toMatchObject({ labels: ['mine'], maxRetries: 1 });
+    expect(await getInAnyState(source)).toMatchObject({ state: 'CREATED', body: 'before' });
+  });
+
+  it('keeps a body that is no text', async () => {
+    const inbox = receiver.inbox();
+    const body = new Uint8Array([0, 255, 254, 10, 13]);
+    const headers = { 'content-type': 'application/octet-stream' };
+    const source = messageIdOf(await publish(inbox.url, { body, headers }));
+    await inbox.received(1);
+    const page = await openConsole({ at: `#/publish?message=${source}` });
+    await page.getByText('The body is 5 bytes that are no text.').waitFor();
+    await submit(page);
+    const [, again] = await inbox.received(2);
+    expect(again?.body).toEqual(Buffer.from(body));
+    expect(again?.headers['content-type']).toBe('application/octet-stream');
+    await shownMessage(page);
+    await page.goBack();
+    await page.getByRole('button', { name: 'Write another body' }).click();
+    await page.getByLabel('Body').fill('words');
+    await submit(page);
+    const [, , third] = await inbox.received(3);
+    expect(third?.body.toString()).toBe('words');
+  });
+
+  it('is not published with a hash in the place of what was redacted', async () => {
+    const inbox = receiver.inbox();
+    const source = messageIdOf(
+      await publish(inbox.url, {
+        body: 'secret body',
+        headers: { 'Svc-Forward-X-Secret': 's3', 'Svc-Redact-Fields': 'body,header[x-secret]' },
+      }),
+    );
+    await inbox.received(1);
+    const page = await openConsole({ at: `#/publish?message=${source}` });
+    await page.getByLabel('Headers').waitFor();
+    await submit(page);
+    await page
+      .locator('.field .wrong')
+      .getByText('The value of X-Secret is shown as its hash only.')
+      .waitFor();
+    await page.locator('.field .wrong').getByText('The body is shown as its hash only.').waitFor();
+    expect(inbox.deliveries).toHaveLength(1);
+    await page.getByLabel('Body').fill('new body');
+    await page.getByLabel('Headers').fill('X-Secret: s4');
+    await submit(page);
+    const [, second] = await inbox.received(2);
+    expect(second?.body.toString()).toBe('new body');
+    expect(second?.headers['x-secret']).toBe('s4');
+  });
+
+  it('is asked for again where there is none', async () => {
+    const page = await openConsole({
+      at: '#/publish?message=msg_01M7W4BM2WG14BG3V1YN3YTREK',
+      refusals: [404],
+    });
+    await page.getByRole('alert').getByText('There is no message').waitFor();
+  });
+});
+
+describe('Whoever may only read', () => {
+  it('finds no way to publish', async () => {
+    const page = await openConsole({ token: service.readOnlyToken, at: '#/messages' });
+    await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
+    expect(await page.getByRole('link', { name: /publish/i }).count()).toBe(0);
+    await page.goto(`${service.url}/console#/publish`);
+    await page.getByText('This token may read, and change nothing.').waitFor();
+    expect(await page.getByLabel('Destination').count()).toBe(0);
+    expect(await barriersOf(page)).toEqual([]);
+  });
+});
+
+describe('The form of a message, filled in,', () => {
+  it.each([
+    ['a wide window', 1_280, 'light'],
+    ['a narrow window', 400, 'dark'],
+  ] as const)('has no barriers, and fits into %s', async (_window, width, colorScheme) => {
+    const url = `https://example.com/${'long/'.repeat(60)}`;
+    const source = await publishDelayed(url, { 'Svc-Forward-X-Long': 'x'.repeat(500) });
+    const page = await openConsole({
+      at: `#/publish?message=${source}`,
+      viewport: { width, height: 800 },
+      colorScheme,
+    });
+    await page.getByLabel('Destination').waitFor();
+    expect(await page.getByLabel('Destination').inputValue()).toBe(url);
+    expect(await isTooWide(page)).toBe(false);
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'TypeScript' }).click();
+    expect(await isTooWide(page)).toBe(false);
+    await ok(api('DELETE', `/v2/messages/${source}`));
+  });
+});

@@ -1,0 +1,348 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, ok, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { service } from '../support/publish.ts';
+import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
+
+/** Runs of the published workflow client, looked at and acted upon in the console. */
+
+let app: WorkflowApp;
+beforeAll(async () => {
+  app = await startWorkflowApp();
+});
+afterAll(() => app.close());
+
+const openRuns = (at: string, options: Parameters<typeof openConsole>[0] = {}): Promise<Page> =>
+  openConsole({ at, token: app.token, ...options });
+
+const openRun = (id: string, options: Parameters<typeof openConsole>[0] = {}): Promise<Page> =>
+  openRuns(`#/runs/${encodeURIComponent(id)}`, options);
+
+/** A workflow whose second step fails until it is mended. */
+function broken() {
+  const flow = { isMended: false, ran: 0, url: '' };
+  flow.url = app.serve<string>(async (context) => {
+    const first = await context.run('first', () => {
+      flow.ran += 1;
+      return { kept: context.requestPayload };
+    });
+    const second = await context.run('second', () => {
+      if (!flow.isMended) throw new Error('the database is away');
+      return 'done';
+    });
+    return { first, second };
+  });
+  return flow;
+}
+
+const letters = z.object({ messages: z.array(z.looseObject({ dlqId: z.string() })) });
+
+const lettersOf = async (label: string) =>
+  letters.parse(await ok(api('GET', `/v2/workflows/dlq?label=${label}`, { token: app.token }))).messages;
+
+/** Starts so many runs that fail, and waits until they can be resumed. */
+async function fail(url: string, label: string, count = 1): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    const { workflowRunId } = await app.client.trigger({ url, body: `"${label}"`, retries: 0, label });
+    ids.push(workflowRunId);
+  }
+  await eventually(
+    () => lettersOf(label),
+    ({ length }) => length === count,
+  );
+  return ids;
+}
+
+/** Starts a run that waits for an event, and waits until it does. */
+async function waiting(eventId: string, label: string): Promise<string> {
+  const url = app.serve(async (context) => {
+    const { eventData, timeout } = await context.waitForEvent('approval', eventId, { timeout: '3d' });
+    return { eventData, timeout };
+  });
+  const { workflowRunId } = await app.client.trigger({ url, label });
+  await app.logged(workflowRunId, ({ steps }) =>
+    steps.some(({ steps: group }) => group.some((step) => 'waitEventId' in step)),
+  );
+  return workflowRunId;
+}
+
+const stateOf = (page: Page, state: string) =>
+  page.getByRole('main').getByText(state, { exact: true }).first();
+
+describe('A run', () => {
+  it('shows its steps on a time line, those in parallel beside each other, with what came of each', async () => {
+    const third = app.answer(() => new Response('{"tax":7}', { headers: { 'content-type': 'text/json' } }));
+    const child = app.serve(async (context) => context.run('grow', () => 'grown'));
+    const url = app.serve<{ order: number }>(async (context) => {
+      await context.run('begin', () => ({ begun: context.requestPayload.order }));
+      await Promise.all([
+        context.run('left', () => 'from the left'),
+        context.sleep('middle', 1),
+        context.call('right', { url: third, method: 'POST', body: '{"amount":1}' }),
+      ]);
+      await context.invoke('child', {
+        workflow: {
+          workflowId: child.split('/').at(-1) ?? '',
+          routeFunction: () => Promise.resolve(undefined),
+          options: {},
+        },
+        body: undefined,
+      });
+      return 'all done';
+    });
+    const label = unique('steps');
+    const { workflowRunId } = await app.client.trigger({ url, body: { order: 42 }, label });
+    await app.logged(workflowRunId);
+    const page = await openRuns(`#/runs?label=${label}`);
+    const row = page.getByRole('row', { name: workflowRunId });
+    await row.getByText('succeeded').waitFor();
+    await row.getByRole('link').click();
+    await page.getByRole('heading', { name: workflowRunId, level: 1 }).waitFor();
+    const parallel = page.getByRole('list', { name: '3 steps in parallel' });
+    await parallel.waitFor();
+    expect(await parallel.getByRole('listitem').count()).toBe(3);
+    await page.getByRole('region', { name: 'Request' }).getByText('"order": 42').waitFor();
+    await page.getByRole('region', { name: 'Result' }).getByText('all done').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    const step = async (name: string): Promise<void> => {
+      await page.getByRole('link', { name, exact: true }).click();
+    };
+    await step('begin');
+    await page.getByRole('region', { name: 'result of begin' }).getByText('"begun": 42').waitFor();
+    await step('right');
+    await page.getByRole('region', { name: 'answer of right' }).getByText('"tax": 7').waitFor();
+    await page.getByText(`POST ${third}`).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    // The step stands in the address.
+    await page.reload();
+    await page.getByRole('region', { name: 'answer of right' }).waitFor();
+    expect(await page.getByRole('region', { name: 'result of begin' }).count()).toBe(0);
+    await step('child');
+    await page.locator('.step-details').getByRole('link').click();
+    await page.getByRole('link', { name: 'grow', exact: true }).waitFor();
+    // The invoked run leads back.
+    await page.getByRole('link', { name: workflowRunId }).click();
+    await page.getByRole('heading', { name: workflowRunId, level: 1 }).waitFor();
+  });
+
+  it('that failed is resumed, with other settings, and succeeds', async () => {
+    const flow = broken();
+    const label = unique('resumed');
+    const [id = ''] = await fail(flow.url, label);
+    const page = await openRuns(`#/runs?list=failed&label=${label}`);
+    await page.getByRole('row', { name: id }).getByRole('link').click();
+    const why = page.getByRole('region', { name: 'Why it failed' });
+    await why.getByText('the database is away').waitFor();
+    await page.getByRole('link', { name: 'second', exact: true }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    flow.isMended = true;
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByLabel('Headers that change its settings').fill('Svc-Retries: 2');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('The run is resumed. This is the new one.').waitFor();
+    await page.getByRole('heading', { name: id, level: 1 }).waitFor({ state: 'detached' });
+    await stateOf(page, 'succeeded').waitFor();
+    expect(flow.ran).toBe(1);
+    const result = page.getByRole('region', { name: 'Result' });
+    await result.getByText('"second": "done"').waitFor();
+    await page.getByRole('link', { name: 'first', exact: true }).click();
+    await page
+      .locator('.step-details')
+      .getByText('Retries, at most')
+      .locator('xpath=..')
+      .getByText('2')
+      .waitFor();
+    expect(await lettersOf(label)).toEqual([]);
+  });
+
+  it('that failed is restarted from its first step, or its dead letter is deleted', async () => {
+    const flow = broken();
+    const label = unique('restarted');
+    const [first = '', second = ''] = await fail(flow.url, label, 2);
+    const page = await openRun(second);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Restart' }).waitFor({ state: 'detached' });
+    expect(await lettersOf(label)).toHaveLength(1);
+    flow.isMended = true;
+    const other = await openRun(first);
+    await other.getByRole('button', { name: 'Restart' }).click();
+    await other.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
+    await other.getByRole('heading', { name: first, level: 1 }).waitFor({ state: 'detached' });
+    await other.getByRole('region', { name: 'Result' }).waitFor();
+    await stateOf(other, 'succeeded').waitFor();
+    expect(flow.ran).toBe(3);
+  });
+
+  it('has its failure function called again', async () => {
+    const told = { isAway: true, count: 0 };
+    const url = app.serve(
+      async (context) => {
+        await context.run('only', () => {
+          throw new Error('never');
+        });
+      },
+      {
+        failureFunction: async () => {
+          told.count += 1;
+          await Promise.resolve();
+          if (told.isAway) throw new Error('nobody listens');
+          return 'told at last';
+        },
+      },
+    );
+    const [id = ''] = await fail(url, unique('told'));
+    const page = await openRun(id);
+    const failure = page.getByRole('region', { name: 'Failure function' });
+    await failure.getByText('nobody listens').first().waitFor();
+    told.isAway = false;
+    await page.getByRole('button', { name: 'Call failure function' }).click();
+    await failure.getByText('succeeded').waitFor();
+    await failure.getByText('told at last').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('that waits gets its event', async () => {
+    const id = await waiting('order/42 paid', unique('waits'));
+    const page = await openRun(id);
+    await page.getByRole('link', { name: 'approval' }).click();
+    await page.locator('.step-details').getByText('order/42 paid').waitFor();
+    await page.getByText('3d', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Notify' }).click();
+    expect(await page.getByLabel('Event id').inputValue()).toBe('order/42 paid');
+    await page.getByLabel('Data').fill('{"by":"me"}');
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Notify' }).click();
+    await page.getByText('The run goes on with the event.').waitFor();
+    await stateOf(page, 'succeeded').waitFor();
+    expect((await app.logged(id)).workflowRunResponse).toBe('{"eventData":{"by":"me"},"timeout":false}');
+  });
+
+  it('is cancelled', async () => {
+    const id = await waiting(unique('event'), unique('cancelled'));
+    const page = await openRun(id);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+    await stateOf(page, 'cancelled').waitFor();
+    expect((await app.logged(id)).workflowState).toBe('RUN_CANCELED');
+    expect(await page.getByRole('main').getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+  });
+
+  it('whose id is a dot is not mistaken for all runs', async () => {
+    const url = app.serve(async (context) => context.sleep('long', 1_000));
+    const other = await app.client.trigger({ url });
+    const start = { token: app.token, headers: { 'Svc-Workflow-RunId': '.' } };
+    await ok(api('POST', `/v2/trigger/${url}`, start));
+    const page = await openRun('.', { refusals: [404] });
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+    await page.getByRole('alert').getByText('There is no active run').waitFor();
+    expect((await app.logged(other.workflowRunId, () => true)).workflowState).toBe('RUN_STARTED');
+  });
+});
+
+describe('Runs', () => {
+  it('that failed are resumed, restarted and deleted together, after their number was told', async () => {
+    const flow = broken();
+    const label = unique('many');
+    await fail(flow.url, label, 3);
+    const page = await openRuns('#/runs');
+    await page.getByRole('link', { name: 'Failed, can be resumed' }).click();
+    await page.getByLabel('Label').fill(label);
+    await page.waitForURL(new RegExp(`list=failed&label=${label}$`));
+    const rows = page.getByRole('row').filter({ hasText: label });
+    await rows.nth(2).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    // The clock of what may be resumed stops here: what fails later is not counted.
+    const openDialog = async (verb: string, number: string): Promise<void> => {
+      await page.getByRole('button', { name: `${verb} all` }).click();
+      await page.getByRole('dialog', { name: `${verb} ${number}?` }).waitFor();
+      expect(await barriersOf(page)).toEqual([]);
+    };
+    await openDialog('Restart', '3 runs');
+    await page.getByRole('button', { name: 'Restart 3 runs' }).click();
+    await page.getByText('3 runs restarted.').waitFor();
+    // They have failed again.
+    await eventually(
+      () => lettersOf(label),
+      ({ length }) => length === 3 && flow.ran === 6,
+    );
+    flow.isMended = true;
+    await openDialog('Resume', '3 runs');
+    await page.getByRole('button', { name: 'Resume 3 runs' }).click();
+    await page.getByText('3 runs resumed.').waitFor();
+    await page.getByText('No run matches these filters.').waitFor();
+    expect(flow.ran).toBe(6);
+    flow.isMended = false;
+    await fail(flow.url, label);
+    await openDialog('Delete', '1 run');
+    await page.getByRole('button', { name: 'Delete 1 run' }).click();
+    await page.getByText('1 run deleted.').waitFor();
+    expect(await lettersOf(label)).toEqual([]);
+  });
+
+  it('that go on are cancelled together, only those that match', async () => {
+    const label = unique('stop');
+    const ids = [await waiting(unique('event'), label), await waiting(unique('event'), label)];
+    const other = await waiting(unique('event'), unique('other'));
+    const page = await openRuns(`#/runs?label=${label}`);
+    await page.getByRole('row', { name: ids[0] ?? '' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel all that run' }).click();
+    await page.getByRole('dialog', { name: 'Cancel 2 runs?' }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel 2 runs' }).click();
+    await page.getByText('2 runs cancelled.').waitFor();
+    await page.getByRole('row').getByText('cancelled').nth(1).waitFor();
+    expect((await app.logged(other, () => true)).workflowState).toBe('RUN_STARTED');
+    // Filters that a cancellation does not know leave it out.
+    await page.getByLabel('State').selectOption('Failed');
+    await page.getByRole('button', { name: 'Cancel all that run' }).waitFor({ state: 'detached' });
+  });
+
+  it('can be looked at, and not changed, with a read-only token', async () => {
+    const flow = broken();
+    const [failed = ''] = await fail(flow.url, unique('read'));
+    const active = await waiting(unique('event'), unique('read'));
+    const page = await openRun(failed, { token: app.account.read_only_token });
+    const buttons = page.getByRole('main').getByRole('button').filter({ hasNotText: 'Copy' });
+    await page.getByRole('region', { name: 'Why it failed' }).waitFor();
+    expect(await buttons.count()).toBe(0);
+    await page.goto(`${service.url}/console#/runs/${active}`);
+    await page.getByRole('link', { name: 'approval' }).waitFor();
+    expect(await buttons.count()).toBe(0);
+    for (const list of ['', '?list=failed']) {
+      await page.goto(`${service.url}/console#/runs${list}`);
+      await page.getByRole('row').nth(1).waitFor();
+      expect(await buttons.filter({ hasNotText: 'More' }).allInnerTexts()).toEqual([]);
+    }
+  });
+
+  it('have room on a narrow screen, and say what to do where there are none', async () => {
+    const flow = broken();
+    const [id = ''] = await fail(flow.url, unique('narrow'));
+    const narrow = { viewport: { width: 400, height: 800 } };
+    const page = await openRuns('#/runs', narrow);
+    const looksRight = async (at: string, text: string): Promise<void> => {
+      await page.goto(`${service.url}/console${at}`);
+      await page.getByText(text).first().waitFor();
+      expect([at, await barriersOf(page), await isTooWide(page)]).toEqual([at, [], false]);
+    };
+    await looksRight('#/runs', id);
+    await looksRight('#/runs?list=failed', id);
+    await looksRight(`#/runs/${id}?step=next`, 'Retries, at most');
+    await looksRight('#/runs?label=nothing', 'No run matches these filters.');
+    const empty = await openConsole({ at: '#/runs', ...narrow });
+    await empty.getByText('No runs yet.').waitFor();
+    expect(await barriersOf(empty)).toEqual([]);
+    await empty.getByRole('link', { name: 'Failed, can be resumed' }).click();
+    await empty.getByText('No failed run waits to be resumed.').waitFor();
+    expect(await barriersOf(empty)).toEqual([]);
+  });
+});

@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, ok, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { call, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+/** It does not fire while the tests run. */
+const rarely = '0 0 29 2 *';
+
+/** Creates a schedule, and returns its id. */
+async function schedule(
+  destination: string,
+  headers: Readonly<Record<string, string>> = {},
+  body: string | Uint8Array<ArrayBuffer> = 'tick',
+): Promise<string> {
+  const id = unique('schedule');
+  const authorization = `Bearer ${service.token}`;
+  const all = { authorization, 'Svc-Cron': rarely, 'Svc-Schedule-Id': id, ...headers };
+  const { status, json } = await call(`/v2/schedules/${destination}`, { method: 'POST', body, headers: all });
+  if (status !== 200) throw new Error(`Status ${status}: ${JSON.stringify(json)}`);
+  return id;
+}
+
+const shape = z.looseObject({
+  cron: z.string(),
+  isPaused: z.boolean(),
+  nextScheduleTime: z.optional(z.number()),
+});
+const get = async (id: string) => shape.parse(await ok(api('GET', `/v2/schedules/${id}`)));
+
+describe('A schedule', () => {
+  it('is made with an expression that is explained while it is typed', async () => {
+    const inbox = receiver.inbox();
+    const page = await openConsole({ at: '#/schedules', refusals: [400, 404] });
+    await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'New schedule' }).click();
+    const expression = page.getByLabel('Expression');
+    // The viewer's zone is filled in.
+    expect(await expression.inputValue()).toBe('CRON_TZ=Europe/Berlin 0 9 * * MON-FRI');
+    await page.getByText('At 09:00, Monday through Friday.').waitFor();
+
+    await expression.fill('61 9 * * *');
+    await page.getByText('expression is "61 9 * * *": in the minute field, "61" is out of range.').waitFor();
+    expect(await expression.getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true);
+    expect(await barriersOf(page)).toEqual([]);
+    await expression.fill('CRON_TZ=Mars/Olympus 0 9 * * *');
+    await page.getByText('the zone "Mars/Olympus" is unknown').waitFor();
+
+    await expression.fill('CRON_TZ=America/New_York 30 9 29 2 *');
+    await page.getByText('At 09:30, on day 29 of the month, only in February.').waitFor();
+    const fires = page.getByRole('list').filter({ hasText: 'America/New_York' }).getByRole('listitem');
+    expect(await fires.count()).toBe(5);
+    // In the viewer's zone, and in that of the expression.
+    expect(await fires.first().textContent()).toMatch(
+      /29 Feb 20\d\d, 15:30.*29 Feb 20\d\d, 09:30 America\/New_York/,
+    );
+    expect(await barriersOf(page)).toEqual([]);
+
+    const id = unique('made');
+    await page.getByLabel('Id', { exact: true }).fill(id);
+    await page.getByLabel('Destination').fill(inbox.url);
+    await page.getByLabel('Headers').fill('X-Tenant: acme\nSvc-Redact-Fields: header[x-key]\nX-Key: secret');
+    await page.getByLabel('Body').fill('{"report":"daily"}');
+    await page.getByLabel('Method').selectOption('PUT');
+    await page.getByLabel('Retries', { exact: true }).fill('2');
+    await page.getByLabel('Labels').fill('nächtlich, reports');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/schedules/${id}`);
+    expect(await get(id)).toMatchObject({
+      cron: 'CRON_TZ=America/New_York 30 9 29 2 *',
+      destination: inbox.url,
+      method: 'PUT',
+      retries: 2,
+      labels: ['nächtlich', 'reports'],
+      header: {
+        'X-Tenant': ['acme'],
+        'X-Key': [expect.stringMatching(/^REDACTED:/)],
+        'Content-Type': ['application/json'],
+      },
+      body: '{"report":"daily"}',
+    });
+    expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('that is refused is said to be so, and what was typed stays', async () => {
+    const page = await openConsole({ at: '#/schedules/new', refusals: [400, 403] });
+    await page.getByLabel('Destination').fill('http://10.0.0.1/');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').getByText('which is not a public address').waitFor();
+    await page.getByLabel('Destination').fill('https://example.com/');
+    await page.getByLabel('Headers').fill('no header');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').getByText('“no header” is no header').waitFor();
+    await page.getByLabel('Headers').fill('');
+    await page.getByLabel('Retries', { exact: true }).fill('many');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').getByText('Svc-Retries is "many"').waitFor();
+    expect(await page.getByLabel('Destination').inputValue()).toBe('https://example.com/');
+  });
+
+  it('is not overwritten by a new one', async () => {
+    const id = await schedule('https://example.com/');
+    const before = await get(id);
+    const page = await openConsole({ at: '#/schedules/new' });
+    await page.getByLabel('Id', { exact: true }).fill(id);
+    await page.getByLabel('Destination').fill('https://example.com/other');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').getByText(`There is a schedule “${id}” already.`).waitFor();
+    expect(await get(id)).toEqual(before);
+  });
+
+  it('is paused, goes on, and is deleted', async () => {
+    const id = await schedule('https://example.com/');
+    const page = await openConsole({ at: '#/schedules' });
+    await page.getByRole('link', { name: id }).click();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('The schedule is paused.').waitFor();
+    await page.getByText('It fires at none of these times while it is paused.').waitFor();
+    expect(await get(id)).toMatchObject({ isPaused: true });
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    expect(await get(id)).toMatchObject({ isPaused: false });
+
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.getByRole('dialog', { name: 'Delete 1 schedule?' }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText(`The schedule ${id} is deleted.`).waitFor();
+    await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
+    expect((await api('GET', `/v2/schedules/${id}`)).status).toBe(404);
+  });
+
+  it('is run at once, and followed to its message', async () => {
+    const inbox = receiver.inbox();
+    const id = await schedule(inbox.url);
+    const page = await openConsole({ at: `#/schedules/${id}` });
+    await page.getByRole('button', { name: 'Run now' }).click();
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body.toString()).toBe('tick');
+    await page.getByText('delivered').first().waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/messages/${delivery?.headers['svc-message-id']}`);
+  });
+});
+
+describe('A schedule that is edited', () => {
+  it('keeps all that was not touched, also what nobody is shown', async () => {
+    const inbox = receiver.inbox();
+    const callbacks = receiver.inbox();
+    const { origin, pathname } = new URL(inbox.url);
+    const id = await schedule(
+      `${origin.replace('//', '//user:secret@')}${pathname}`,
+      {
+        'Content-Type': 'text/plain',
+        'Svc-Redact-Fields': 'body,header[x-key]',
+        'Svc-Forward-X-Key': 'secret',
+        'Svc-Forward-X-Tenant': 'acme',
+        'Svc-Label': 'nightly',
+        'Svc-Delay': '1s',
+        'Svc-Queue-Name': 'reports',
+        'Svc-Flow-Control-Key': 'tenant',
+        'Svc-Flow-Control-Value': 'parallelism=2, rate=5, period=1m',
+        'Svc-Callback': callbacks.url.replace('//', '//user:secret@'),
+        'Svc-Callback-Forward-X-Trace': '7',
+      },
+      'secret',
+    );
+    const before = await get(id);
+    const page = await openConsole({ at: `#/schedules/${id}` });
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByText('The body is redacted, or no text, so it is not shown.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByLabel('Expression').fill('0 1 29 2 *');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The schedule is saved.').waitFor();
+    const after = await get(id);
+    expect(after).toEqual({ ...before, cron: '0 1 29 2 *', nextScheduleTime: after.nextScheduleTime });
+
+    await page.getByRole('button', { name: 'Run now' }).click();
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body.toString()).toBe('secret');
+    const authorization = `Basic ${Buffer.from('user:secret').toString('base64')}`;
+    expect(delivery?.headers).toMatchObject({ 'x-key': 'secret', 'x-tenant': 'acme', authorization });
+    const [callback] = await callbacks.received(1);
+    expect(callback?.headers).toMatchObject({ 'x-trace': '7', authorization });
+  });
+
+  it('has what was changed, and no more what was taken out', async () => {
+    const id = await schedule('https://example.com/a', {
+      'Content-Type': 'text/plain',
+      'Svc-Forward-X-Tenant': 'acme',
+      'Svc-Forward-X-Old': '1',
+      'Svc-Label': 'nightly',
+      'Svc-Callback': 'https://example.com/done',
+    });
+    const page = await openConsole({ at: `#/schedules/${id}/edit` });
+    await page.getByLabel('Destination').fill('https://example.com/b');
+    await page.getByLabel('Headers').fill('content-type: text/csv\nX-Tenant: emca\nX-New: 1');
+    await page.getByLabel('Body').fill('a,b');
+    await page.getByLabel('Labels').fill('');
+    await page.getByLabel('Callback', { exact: true }).fill('');
+    await page.getByLabel('Timeout').fill('10s');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The schedule is saved.').waitFor();
+    const after = await get(id);
+    expect(after).toMatchObject({
+      destination: 'https://example.com/b',
+      header: { 'Content-Type': ['text/csv'], 'X-Tenant': ['emca'], 'X-New': ['1'] },
+      body: 'a,b',
+      timeout: 10,
+    });
+    expect(after['header']).not.toHaveProperty('X-Old');
+    expect(after).not.toHaveProperty('label');
+    expect(after).not.toHaveProperty('callback');
+  });
+
+  it('keeps a body that is no text until another one is written', async () => {
+    const body = new Uint8Array([0, 255, 254]);
+    const id = await schedule('https://example.com/', {}, body);
+    const page = await openConsole({ at: `#/schedules/${id}/edit` });
+    await page.getByLabel('Labels').fill('changed');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The schedule is saved.').waitFor();
+    expect(await get(id)).toMatchObject({
+      label: 'changed',
+      bodyBase64: Buffer.from(body).toString('base64'),
+    });
+    await page.getByRole('link', { name: 'Edit' }).click();
+    await page.getByRole('checkbox', { name: 'Replace the body' }).click();
+    await page.getByLabel('Body').fill('text');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
+    expect(await get(id)).toMatchObject({ body: 'text' });
+  });
+});
+
+it('A token that may only read sees schedules, and nothing that changes them', async () => {
+  const id = await schedule(`https://example.com/${'long/'.repeat(40)}`, {
+    'Svc-Cron': 'CRON_TZ=America/Argentina/ComodRivadavia 5,17,23,42 8-11,14 1-7,15 * FRI-MON',
+  });
+  const page = await openConsole({
+    at: '#/schedules',
+    token: service.readOnlyToken,
+    viewport: { width: 400, height: 800 },
+  });
+  await page.getByRole('link', { name: id }).waitFor();
+  expect(await page.getByRole('link', { name: 'New schedule' }).count()).toBe(0);
+  expect(await isTooWide(page)).toBe(false);
+  expect(await barriersOf(page)).toEqual([]);
+  await page.getByRole('link', { name: id }).click();
+  await page
+    .getByText('on day 1 through 7 and 15 of the month, Friday through Monday (either day is enough)')
+    .waitFor();
+  for (const name of ['Run now', 'Pause', 'Delete…']) {
+    expect(await page.getByRole('button', { name }).count()).toBe(0);
+  }
+  expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
+  expect(await isTooWide(page)).toBe(false);
+  expect(await barriersOf(page)).toEqual([]);
+  // Whoever is sent the address of a form sees what it is about.
+  await page.goto(`${service.url}/console#/schedules/${id}/edit`);
+  await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
+  await page.goto(`${service.url}/console#/schedules/new`);
+  await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
+});
+
+it('A schedule that is called as the form is can be looked at', async () => {
+  await schedule('https://example.com/', { 'Svc-Schedule-Id': 'new' });
+  const page = await openConsole({ at: '#/schedules' });
+  await page.getByRole('link', { name: 'new', exact: true }).click();
+  await page.getByRole('heading', { name: 'new', level: 1, exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+});

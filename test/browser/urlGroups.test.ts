@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount } from '../support/accounts.ts';
+import { api, ok, unique } from '../support/api.ts';
+import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { groupName, makeGroup, setDefaults } from '../support/groups.ts';
+import { publish, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const groupShape = z.object({
+  endpoints: z.array(z.object({ url: z.string(), name: z.optional(z.string()) })),
+  headers: z.record(z.string(), z.array(z.string())),
+});
+const groupOf = async (name: string) => groupShape.parse(await ok(api('GET', `/v2/topics/${name}`)));
+
+describe('A URL group', () => {
+  it('is made, and what is published to it reaches its endpoint', async () => {
+    const inbox = receiver.inbox();
+    const name = groupName();
+    const page = await openConsole({ at: '#/url-groups' });
+    await page.getByRole('button', { name: 'New URL group' }).click();
+    await page.getByLabel('Name').fill(name);
+    await page.getByLabel('URL of its first endpoint').fill(inbox.url);
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    expect(page.url()).toContain(`#/url-groups/${name}`);
+    await page.getByRole('cell', { name: inbox.url, exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'Publish to it' }).getAttribute('href')).toBe(
+      `#/publish?destination=${name}`,
+    );
+    await publish(name, { body: 'hello' });
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.body.toString()).toBe('hello');
+    // Its name is taken now.
+    await page.getByRole('main').getByRole('link', { name: 'URL groups' }).click();
+    await page.getByRole('link', { name }).waitFor();
+    await page.getByRole('button', { name: 'New URL group' }).click();
+    await page.getByLabel('Name').fill(name);
+    await page.getByLabel('URL of its first endpoint').fill('https://example.com/other');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('alert').getByText(`There is a URL group “${name}” already.`).waitFor();
+    expect((await groupOf(name)).endpoints).toEqual([{ url: inbox.url }]);
+  });
+
+  it('gets, changes and loses endpoints, and ends with the last one', async () => {
+    const name = await makeGroup([{ url: 'https://example.com/one' }]);
+    const page = await openConsole({ at: `#/url-groups/${name}`, refusals: [400] });
+    const saved = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    await page.getByRole('button', { name: 'Add endpoint' }).click();
+    await page.getByLabel('URL').fill('ftp://example.com/two');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('Allowed is a URL that starts with http').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByLabel('URL').fill('https://example.com/two');
+    await page.getByLabel('Name').fill('second');
+    await saved();
+    await page.getByRole('cell', { name: 'second', exact: true }).waitFor();
+    // With both changed, another one takes its place.
+    await page.getByRole('button', { name: 'Edit second' }).click();
+    await page.getByLabel('URL').fill('https://example.com/three');
+    await page.getByLabel('Name').fill('third');
+    await saved();
+    await page.getByRole('cell', { name: 'third', exact: true }).waitFor();
+    // The name of another endpoint would replace that one.
+    await page.getByRole('button', { name: 'Edit https://example.com/one' }).click();
+    await page.getByLabel('Name').fill('third');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('There is an endpoint “third” already.').waitFor();
+    await page.getByLabel('Name').fill('first');
+    await saved();
+    await page.getByRole('cell', { name: 'first', exact: true }).waitFor();
+    expect((await groupOf(name)).endpoints).toEqual([
+      { url: 'https://example.com/one', name: 'first' },
+      { url: 'https://example.com/three', name: 'third' },
+    ]);
+    await page.getByRole('button', { name: 'Remove first' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('cell', { name: 'first', exact: true }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Remove third' }).click();
+    await page.getByText('It is the last one: the group ends with it.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('heading', { name: 'URL groups', level: 1 }).waitFor();
+    expect((await api('GET', `/v2/topics/${name}`)).status).toBe(404);
+  });
+
+  it('keeps default headers, a line for each', async () => {
+    const name = await makeGroup([{ url: 'https://example.com/one' }]);
+    await setDefaults(name, { 'Svc-Retries': '2' });
+    const page = await openConsole({ at: `#/url-groups/${name}`, refusals: [400] });
+    await page.getByRole('button', { name: 'Edit headers' }).click();
+    const lines = page.getByRole('dialog').getByLabel('Headers');
+    expect(await lines.inputValue()).toBe('Svc-Retries: 2');
+    await lines.fill('nonsense');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('“nonsense” is no header').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await lines.fill('Svc-Retries: 1\nSvc-Forward-X-Time: 12:30\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('12:30').waitFor();
+    expect((await groupOf(name)).headers).toMatchObject({
+      'Svc-Retries': ['1'],
+      'Svc-Forward-X-Time': ['12:30'],
+    });
+  });
+
+  it('is deleted, after the number of its endpoints was told', async () => {
+    const name = await makeGroup([{ url: 'https://example.com/1' }, { url: 'https://example.com/2' }]);
+    const page = await openConsole({ at: `#/url-groups/${name}` });
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('It has 2 endpoints.').waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await groupOf(name)).endpoints).toHaveLength(2);
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the group' }).click();
+    await page.getByRole('heading', { name: 'URL groups', level: 1 }).waitFor();
+    expect((await api('GET', `/v2/topics/${name}`)).status).toBe(404);
+  });
+
+  it('can be looked at, and not changed, with a read-only token', async () => {
+    const name = await makeGroup([{ url: 'https://example.com/one', name: 'one' }]);
+    const page = await openConsole({ at: `#/url-groups/${name}`, token: service.readOnlyToken });
+    await page.getByRole('cell', { name: 'one', exact: true }).waitFor();
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    await page.goto(`${service.url}/console#/url-groups`);
+    await page.getByRole('link', { name }).waitFor();
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+  });
+
+  it('has room on a narrow screen, and its screens have no barriers', async () => {
+    const name = await makeGroup([{ url: `https://example.com/${'long/'.repeat(40)}`, name: unique('far') }]);
+    const { token } = await makeAccount();
+    const empty = await openConsole({ at: '#/url-groups', token });
+    await empty.getByText('No URL groups yet.').waitFor();
+    expect(await barriersOf(empty)).toEqual([]);
+    const page = await openConsole({ at: '#/url-groups', viewport: { width: 400, height: 800 } });
+    await page.getByRole('link', { name }).waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await page.getByRole('link', { name }).click();
+    await page.getByText('Default headers').waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+  });
+});

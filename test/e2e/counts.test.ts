@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { api, buried, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { getInAnyState, listedMessages, standsAs } from '../support/listedMessages.ts';
+import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/** Counts, before an operation on many, of what it would take. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+type Filters = Parameters<typeof query>[0];
+
+const counted = z.strictObject({
+  count: z.number(),
+  groups: z.optional(
+    z.array(
+      z.strictObject({
+        host: z.string(),
+        responseStatus: z.number(),
+        count: z.number(),
+        lastFailedAt: z.number(),
+      }),
+    ),
+  ),
+});
+type Counted = z.infer<typeof counted>;
+
+const count = async (list: string, filters: Filters): Promise<Counted> =>
+  counted.parse(await ok(api('GET', `/v2/${list}/count${query(filters)}`)));
+
+/** Waits for so many to be counted. */
+const counts = (list: string, filters: Filters, most: number): Promise<Counted> =>
+  eventually(
+    () => count(list, filters),
+    (found) => found.count >= most,
+  );
+
+describe('the count of messages', () => {
+  it('is of those that a cancellation would cancel: they wait, match, and are of no run', async () => {
+    const label = unique('label');
+    const headers = { 'Svc-Label': label };
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const retried = messageIdOf(
+      await publish(failing.url, { headers: { ...headers, 'Svc-Retry-Delay': '600000' } }),
+    );
+    await standsAs(retried, 'RETRY');
+    await standsAs(messageIdOf(await publish(receiver.inbox().url, { headers })), 'DELIVERED');
+    const ids = await Promise.all(Array.from({ length: 4 }, () => publishDelayed(receiver.origin, headers)));
+    await publishDelayed(receiver.origin);
+    const { url } = receiver.inbox();
+    await ok(api('POST', `/v2/trigger/${url}`, { headers: { ...headers, 'Svc-Delay': '10m' }, body: {} }));
+    expect(await listedMessages({ label }, 6)).toHaveLength(6);
+
+    expect(await count('messages', { label })).toEqual({ count: 5 });
+    expect(await count('messages', { label, url: failing.url })).toEqual({ count: 1 });
+    expect(await count('messages', { label: `${label}-other` })).toEqual({ count: 0 });
+    const messageIds = [...ids, ids[0] ?? '', 'msg_x', 'msg_01M7W4BM2WG14BG3V1YN3YTREK'];
+    expect(await count('messages', { messageIds, label: 'nobody' })).toEqual({ count: 4 });
+    const { createdAt } = await getInAnyState(retried);
+    expect(await count('messages', { label, toDate: Number(createdAt) })).toEqual({ count: 1 });
+    expect(await ok(api('DELETE', `/v2/messages${query({ label })}`))).toEqual({ cancelled: 5 });
+    expect(await count('messages', { label })).toEqual({ count: 0 });
+    await ok(api('DELETE', `/v2/workflows/runs${query({ workflowUrl: url })}`));
+  });
+});
+
+describe('the count of dead letters', () => {
+  it('is of those that a deletion would delete, and divides them among hosts and statuses', async () => {
+    const label = unique('label');
+    const before = Date.now();
+    const gone = await startReceiver();
+    const { url: away } = gone.inbox();
+    await gone.close();
+    const at = (status: number): string =>
+      receiver.inbox((_delivery, response) => response.writeHead(status).end()).url;
+    const urls = [at(500), at(500), at(500), at(503), away, away];
+    const headers = { 'Svc-Label': label, 'Svc-Retries': '0' };
+    await Promise.all(urls.map((url) => publish(url, { headers })));
+    const entries = await buried({ label }, 6);
+    const found = await count('dlq', { label });
+    const { host } = new URL(receiver.origin);
+    expect(found).toEqual({
+      count: 6,
+      groups: [
+        { host, responseStatus: 500, count: 3 },
+        { host: new URL(away).host, responseStatus: 0, count: 2 },
+        { host, responseStatus: 503, count: 1 },
+      ].map((group) => ({ ...group, lastFailedAt: expect.any(Number) as number })),
+    });
+    for (const { lastFailedAt } of found.groups ?? []) {
+      expect(lastFailedAt).toBeGreaterThan(before - 60_000);
+      expect(lastFailedAt).toBeLessThan(Date.now() + 60_000);
+    }
+    expect((await count('dlq', { label, responseStatus: '503,0' })).count).toBe(3);
+    const [first] = entries;
+    expect(await count('dlq', { dlqIds: [first?.dlqId ?? '', 'dlq_x'], label: 'nobody' })).toMatchObject({
+      count: 1,
+      groups: [{ responseStatus: first?.responseStatus, count: 1 }],
+    });
+    expect(await ok(api('DELETE', `/v2/dlq${query({ label })}`))).toEqual({ deleted: 6 });
+    expect(await count('dlq', { label })).toEqual({ count: 0, groups: [] });
+  });
+});
+
+describe('the counts of runs', () => {
+  it('are of those that go on, and of those that have failed', async () => {
+    const label = unique('label');
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const trigger = async (url: string, headers: Readonly<Record<string, string>>): Promise<string> =>
+      z
+        .looseObject({ workflowRunId: z.string() })
+        .parse(await ok(api('POST', `/v2/trigger/${url}`, { headers: { 'Svc-Label': label, ...headers } })))
+        .workflowRunId;
+    const ids = await Promise.all(
+      [1, 2, 3].map(() => trigger(`${receiver.inbox().url}/later`, { 'Svc-Delay': '10m' })),
+    );
+    for (let number = 0; number < 2; number += 1) await trigger(failing.url, { 'Svc-Retries': '0' });
+
+    expect(await counts('workflows/dlq', { label }, 2)).toMatchObject({
+      count: 2,
+      groups: [{ host: new URL(failing.url).host, responseStatus: 500, count: 2 }],
+    });
+    expect(await count('workflows/dlq', { label, responseStatus: 503 })).toEqual({ count: 0, groups: [] });
+    expect(await count('dlq', { label })).toEqual({ count: 0, groups: [] });
+    // The list learns of an end a moment after it.
+    await eventually(
+      () => count('workflows/runs', { label }),
+      (found) => found.count === 3,
+    );
+    const workflowRunIds = [...ids, ids[0] ?? '', 'wfr_none', 'count', 'a/b'];
+    expect(await count('workflows/runs', { workflowRunIds, label: 'nobody' })).toEqual({ count: 3 });
+    expect(await count('workflows/runs', { label, path: '/nowhere' })).toEqual({ count: 0 });
+    expect(await count('workflows/runs', { label, workflowUrl: receiver.origin })).toEqual({ count: 3 });
+    const exactly = { workflowUrl: receiver.origin, workflowUrlExactMatch: 'true' };
+    expect(await count('workflows/runs', { label, ...exactly })).toEqual({ count: 0 });
+
+    expect(await ok(api('DELETE', `/v2/workflows/runs${query({ label })}`))).toEqual({ cancelled: 3 });
+    expect(await count('workflows/runs', { workflowRunIds: ids })).toEqual({ count: 0 });
+    expect(await ok(api('DELETE', `/v2/workflows/dlq${query({ label })}`))).toMatchObject({ deleted: 2 });
+    expect((await count('workflows/dlq', { label })).count).toBe(0);
+  });
+
+  it('stand where no run’s own record is: no run has the id "count"', async () => {
+    const answer = await api('POST', `/v2/trigger/${receiver.inbox().url}`, {
+      headers: { 'Svc-Workflow-RunId': 'count' },
+    });
+    expect([answer.status, errorOf(answer)]).toEqual([
+      400,
+      expect.stringMatching(/-Workflow-Runid is "count"; allowed are .*, but not "count"\.$/),
+    ]);
+  });
+});
+
+describe('a wrong request for a count', () => {
+  it.each<[list: string, text: string, says: RegExp]>([
+    [
+      'messages',
+      'count=5',
+      /^"count" is not a filter here; known are topicName, .*, toDate, cursor, messageIds\.$/,
+    ],
+    ['messages', 'state=ALL', /^"state" is not a filter here/],
+    ['messages', 'label=', /^label is empty/],
+    ['messages', 'cursor=x', /^cursor is not one/],
+    ['dlq', 'count=5', /^"count" is not a filter here/],
+    ['dlq', 'source=workflow', /^"source" is not a filter here/],
+    ['dlq', 'fromDate=today', /^fromDate is "today"/],
+    [
+      'workflows/runs',
+      'count=5',
+      /^"count" is not a filter here; known are workflowUrl, .*, cursor, workflowRunIds/,
+    ],
+    ['workflows/runs', 'state=RUN_STARTED', /^"state" is not a filter here/],
+    ['workflows/runs', 'cursor=x', /^cursor is not one/],
+    ['workflows/dlq', 'count=5', /^"count" is not a filter here/],
+    ['workflows/dlq', 'failureFunctionState=x', /^failureFunctionState is "x"/],
+  ])('of %s with %s is refused', async (list, text, says) => {
+    const answer = await api('GET', `/v2/${list}/count?${text}`);
+    expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
+  });
+});

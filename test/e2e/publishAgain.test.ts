@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount, publishAs } from '../support/accounts.ts';
+import { api, ok, publishDelayed, query, unique } from '../support/api.ts';
+import { makeGroup } from '../support/groups.ts';
+import { getInAnyState, listedMessages, standsAs } from '../support/listedMessages.ts';
+import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const askAgain = (messageId: string, headers: Readonly<Record<string, string>> = {}, body?: unknown) =>
+  api('POST', `/v2/messages/${messageId}/publish`, { headers, body });
+
+/** Publishes a message again, and returns the id of the new one. */
+const again = async (messageId: string, headers?: Readonly<Record<string, string>>): Promise<string> =>
+  messageIdOf(await askAgain(messageId, headers));
+
+/** The last of so many deliveries. */
+async function lastOf(inbox: Inbox, count: number) {
+  const last = (await inbox.received(count)).at(-1);
+  if (last === undefined) throw new Error('Nothing was delivered.');
+  return last;
+}
+
+describe('a message that is published again', () => {
+  it.each([
+    ['in its row', 100],
+    ['in a row of its own', 5_000],
+    ['in the bucket', 60_000],
+  ])('arrives as the first one did, under an id of its own, with its body %s', async (_where, size) => {
+    const inbox = receiver.inbox();
+    const body = new Uint8Array(size).map((_, index) => index % 251);
+    const url = `${inbox.url}/a?b=c`;
+    const first = messageIdOf(
+      await publish(encodeURIComponent(url), {
+        body,
+        headers: {
+          'Content-Type': 'application/octet-stream',
+          'Svc-Method': 'PUT',
+          'Svc-Forward-X-Tenant': 'acme',
+          'Svc-Timeout': '9s',
+          'Svc-Retries': '1',
+          'Svc-Label': 'first,second',
+        },
+      }),
+    );
+    const one = await lastOf(inbox, 1);
+    const before = await standsAs(first, 'DELIVERED');
+    const second = await again(first);
+    expect(second).not.toBe(first);
+    const other = await lastOf(inbox, 2);
+    expect(other).toMatchObject({ method: 'PUT', target: one.target });
+    expect(other.body.equals(body)).toBe(true);
+    expect(other.headers).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'x-tenant': 'acme',
+      'svc-message-id': second,
+    });
+    const same = { url, method: 'PUT', timeout: 9, maxRetries: 1, labels: ['first', 'second'] };
+    expect(await standsAs(second, 'DELIVERED')).toMatchObject(same);
+    expect(await getInAnyState(first)).toEqual(before);
+  });
+
+  it('may wait, be cancelled or have failed, and stays as it is', async () => {
+    const inbox = receiver.inbox((_delivery, response, before) =>
+      response.writeHead(before === 0 ? 500 : 200).end(),
+    );
+    const failed = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retries': '0' } }));
+    await standsAs(failed, 'FAILED');
+    const cancelled = await publishDelayed(inbox.url);
+    await ok(api('DELETE', `/v2/messages/${cancelled}`));
+    const waiting = await publishDelayed(inbox.url);
+    // The delay of the first is not made again.
+    for (const messageId of [failed, cancelled, waiting]) await standsAs(await again(messageId), 'DELIVERED');
+    await standsAs(failed, 'FAILED');
+    await standsAs(cancelled, 'CANCELED');
+    await standsAs(waiting, 'CREATED');
+    await ok(api('DELETE', `/v2/messages/${waiting}`));
+  });
+
+  it('has the settings that the request gives in the place of its own', async () => {
+    const messageId = await publishDelayed(receiver.origin, { 'Svc-Label': 'mine', 'Svc-Retries': '1' });
+    const callbacks = receiver.inbox();
+    const changed = await getInAnyState(
+      await again(messageId, {
+        'Svc-Delay': '10m',
+        'Svc-Retries': '2',
+        'Svc-Method': 'PATCH',
+        'Svc-Callback': callbacks.url,
+      }),
+    );
+    expect(changed).toMatchObject({
+      state: 'CREATED',
+      maxRetries: 2,
+      method: 'PATCH',
+      callback: callbacks.url,
+      label: 'mine',
+      body: 'later',
+    });
+    expect(Number(changed['notBefore'])).toBeGreaterThan(Date.now() + 300_000);
+    await ok(api('DELETE', `/v2/messages${query({ messageIds: [messageId, changed.messageId] })}`));
+  });
+
+  it('has its callbacks again, and a callback can be published again too', async () => {
+    const inbox = receiver.inbox();
+    const callbacks = receiver.inbox();
+    const first = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Callback': callbacks.url } }));
+    await callbacks.received(1);
+    const second = await again(first);
+    const told = await lastOf(callbacks, 2);
+    const shape = z.looseObject({ sourceMessageId: z.string() });
+    expect(shape.parse(JSON.parse(told.body.toString())).sourceMessageId).toBe(second);
+    await again(told.headers['svc-message-id'] ?? '');
+    expect((await lastOf(callbacks, 3)).body.equals(told.body)).toBe(true);
+    expect(inbox.deliveries).toHaveLength(2);
+  });
+
+  it('of a URL group goes to its own endpoint only, and shows the group', async () => {
+    const [one, other] = [receiver.inbox(), receiver.inbox()];
+    const topicName = await makeGroup([{ url: one.url, name: 'one' }, { url: other.url }]);
+    await ok(publish(topicName));
+    const { headers } = await lastOf(one, 1);
+    await other.received(1);
+    const second = await again(headers['svc-message-id'] ?? '');
+    await one.received(2);
+    expect(await standsAs(second, 'DELIVERED')).toMatchObject({ topicName, endpointName: 'one' });
+    expect(other.deliveries).toHaveLength(1);
+  });
+
+  it('of a queue goes through the queue again, which is made where it is not there any more', async () => {
+    const queueName = unique('queue');
+    const inbox = receiver.inbox();
+    const first = messageIdOf(await api('POST', `/v2/enqueue/${queueName}/${inbox.url}`));
+    await standsAs(first, 'DELIVERED');
+    await ok(api('DELETE', `/v2/queues/${queueName}`));
+    await standsAs(await again(first), 'DELIVERED');
+    await ok(api('POST', `/v2/queues/${queueName}/pause`));
+    const held = await again(first);
+    expect((await listedMessages({ queueName }, 1)).map(({ messageId }) => messageId)).toEqual([held]);
+    await ok(api('POST', `/v2/queues/${queueName}/resume`));
+    await standsAs(held, 'DELIVERED');
+    expect(inbox.deliveries).toHaveLength(3);
+  });
+
+  it('is delivered as it was where it is redacted, and is redacted again', async () => {
+    const inbox = receiver.inbox();
+    const headers = { 'Svc-Redact-Fields': 'body,headers', 'Svc-Forward-X-Tenant': 'acme' };
+    const second = await again(messageIdOf(await publish(inbox.url, { body: 'secret', headers })));
+    const { body, headers: got } = await lastOf(inbox, 2);
+    expect([body.toString(), got['x-tenant']]).toEqual(['secret', 'acme']);
+    const shown = JSON.stringify(await getInAnyState(second));
+    expect(shown).toContain('REDACTED:');
+    expect(shown).not.toContain('secret');
+    expect(shown).not.toContain('acme');
+  });
+});
+
+describe('a message that is not published again', () => {
+  it('belongs to a run of a workflow, which alone makes its deliveries', async () => {
+    const endpoint = receiver.inbox();
+    const started = await ok(
+      api('POST', `/v2/trigger/${endpoint.url}`, { headers: { 'Svc-Delay': '10m' }, body: { order: 1 } }),
+    );
+    const { workflowRunId } = z.looseObject({ workflowRunId: z.string() }).parse(started);
+    const [of] = await listedMessages({ url: endpoint.url }, 1);
+    expect(of).toMatchObject({ state: 'CREATED', workflowRunId });
+    const answer = await askAgain(of?.messageId ?? '');
+    expect([answer.status, errorOf(answer)]).toEqual([
+      400,
+      `The message "${of?.messageId}" belongs to the run "${workflowRunId}"; start the run anew, or resume or restart it once it has failed.`,
+    ]);
+    expect(await listedMessages({ url: endpoint.url, state: 'ALL' }, 1)).toHaveLength(1);
+    await ok(api('DELETE', `/v2/workflows/runs/${workflowRunId}`));
+  });
+
+  it('is one of another account', async () => {
+    const account = await makeAccount();
+    const theirs = messageIdOf(await publishAs(account, receiver.inbox().url));
+    expect((await askAgain(theirs)).status).toBe(404);
+  });
+
+  it('would be beyond a limit of the account', async () => {
+    const account = await makeAccount({ max_requests_per_day: 1, max_requests_per_day_hard: 1 });
+    const { token } = account;
+    const inbox = receiver.inbox();
+    const first = messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '10m' } }));
+    const path = `/v2/messages/${first}/publish`;
+    const overDay = await api('POST', path, { token });
+    expect([overDay.status, errorOf(overDay)]).toEqual([
+      429,
+      expect.stringMatching(/^The account's limit max_requests_per_day_hard is 1/),
+    ]);
+    const tooMany = await api('POST', path, { token, headers: { 'Svc-Retries': '1000' } });
+    expect([tooMany.status, errorOf(tooMany)]).toEqual([412, expect.stringMatching(/^Svc-Retries is 1000/)]);
+    expect(await ok(api('DELETE', '/v2/messages', { token }))).toEqual({ cancelled: 1 });
+  });
+
+  it.each<[wrong: string, headers: Record<string, string>, body: unknown, status: number, says: RegExp]>([
+    ['retries that are no number', { 'Svc-Retries': 'many' }, undefined, 400, /^Svc-Retries is "many"/],
+    ['a delay that is none', { 'Svc-Delay': 'soon' }, undefined, 400, /^Svc-Delay is "soon"/],
+    ['a body', {}, 'mine', 400, /^The body has 6 bytes; allowed is none, because the message has its own\.$/],
+  ])('is asked for with %s', async (_wrong, headers, body, status, says) => {
+    const inbox = receiver.inbox();
+    const messageId = await publishDelayed(inbox.url);
+    const answer = await askAgain(messageId, headers, body);
+    expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringMatching(says)]);
+    expect(await listedMessages({ url: inbox.url, state: 'ALL' }, 1)).toHaveLength(1);
+  });
+
+  it.each(['msg_x', 'msg_01M7W4BM2WG14BG3V1YN3YTREK', 'msg_01M7W4BM2WG14BG3V1YN3YTREK~000000'])(
+    'is unknown: %s',
+    async (messageId) => {
+      const answer = await askAgain(messageId);
+      expect([answer.status, errorOf(answer)]).toEqual([
+        404,
+        `There is no message "${messageId}", or it is not kept any more.`,
+      ]);
+    },
+  );
+});

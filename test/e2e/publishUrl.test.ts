@@ -1,0 +1,443 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount } from '../support/accounts.ts';
+import { api, getMessage, isWaiting, ok, unique } from '../support/api.ts';
+import { makeGroup } from '../support/groups.ts';
+import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
+import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import { send, type RawAnswer, type RawRequest } from '../support/send.ts';
+import { startStage } from '../support/stage.ts';
+
+/** Messages through the publish URL, where no gateway stands before the function: as through the API. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const isLocal = service.target === 'local';
+const token = { authorization: `Bearer ${service.token}` };
+const delayed = { 'Svc-Delay': '1h' };
+const somewhere = 'https://example.com/hook';
+
+/** Sends a request through both doors: first the API, then the publish URL. */
+const throughBoth = async (request: RawRequest): Promise<readonly [RawAnswer, RawAnswer]> => [
+  await send(service.url, request),
+  await send(service.publishUrl, request),
+];
+
+const refusal = z.object({ error: z.string(), code: z.string() });
+const refusalOf = ({ text }: RawAnswer): z.infer<typeof refusal> => refusal.parse(JSON.parse(text));
+const sentence = (answer: RawAnswer): string => refusalOf(answer).error;
+
+/** What the destination was sent, without what is each message's own. */
+function seen({ method, target, headers, body }: Delivery, inboxUrl: string) {
+  const own =
+    /^(host|connection|content-length|svc-(message-id|signature)|webhook-.*|upstash-.*|traceparent|x-amz.*)$/;
+  return {
+    method,
+    target: target.slice(new URL(inboxUrl).pathname.length),
+    body: body.toString('latin1'),
+    headers: Object.entries(headers)
+      .filter(([name]) => !own.test(name))
+      // The publish URL joins the values of a name itself, without a space.
+      .map(([name, value]) => `${name}: ${name === 'cookie' ? value : value.split(/, ?/).join(', ')}`)
+      .sort(),
+  };
+}
+
+/** Publishes through both doors, and returns what came of each. */
+async function deliveredThroughBoth(tail: string, request: Omit<RawRequest, 'path'>) {
+  const arrived = [];
+  for (const door of [service.url, service.publishUrl]) {
+    const inbox = receiver.inbox();
+    const path = `/v2/publish/${inbox.url}${tail}`;
+    const answer = await send(door, { ...request, path, headers: { ...token, ...request.headers } });
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('msg_')]);
+    const [delivery] = await inbox.received(1);
+    arrived.push(delivery && seen(delivery, inbox.url));
+  }
+  return arrived;
+}
+
+describe('a message through the publish URL arrives as through the API', () => {
+  const forwarded = { 'Svc-Header-Forward': 'true' };
+  const allBytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+  it.each<readonly [title: string, tail: string, headers: OutgoingHttpHeaders, body: string | Uint8Array]>([
+    ['JSON', '', { 'Content-Type': 'application/json' }, '{"price":"5 €","note":"a \\"b\\""}'],
+    ['text', '', { 'Content-Type': 'text/plain; charset=utf-8' }, 'ünï \u2028 \u0001 \uFFFD'],
+    ['no body', '', {}, ''],
+    ['a body without a type', '', {}, 'typeless'],
+    ['a form', '', { 'Content-Type': 'application/x-www-form-urlencoded' }, 'a=1&b=%20'],
+    ['JSON by another name', '', { 'Content-Type': 'application/cloudevents+json' }, '{"ü":1}'],
+    ['configuration', '', { 'Svc-Method': 'PATCH', 'Svc-Forward-X-Tenant': 'acme' }, 'x'],
+    ['a header that is forwarded twice', '', { 'Svc-Forward-X-Tag': ['a', 'b'] }, 'x'],
+    ['labels, which are separated by commas', '', { 'Svc-Label': 'one,two' }, 'x'],
+    ['all headers of the request', '', { ...forwarded, 'X-Request-Tag': 'r', Cookie: 'a=1; b=2' }, 'x'],
+    ['configuration in the query', '?svc-method=PUT&svc-forward-x-q=%C3%BC', {}, 'x'],
+    ['a query of the destination', '?b=1&c=two%20words&d=%2F%26&e=a%2Bb&f=a+b', {}, 'x'],
+    ['a query with a name twice', '?b=1&b=3&b=2', {}, 'x'],
+    ...(isLocal
+      ? ([
+          // The emulator takes bytes for text. That is Lambda's to do, and the local stage does it.
+          ['bytes', '', { 'Content-Type': 'application/octet-stream' }, allBytes],
+          ['bytes without a type', '', {}, allBytes],
+        ] as const)
+      : []),
+  ])('with %s', async (_title, tail, headers, body) => {
+    const [first, second] = await deliveredThroughBoth(tail, { headers, body });
+    expect(second).toEqual(first);
+  });
+
+  it.each([
+    ['an encoded slash', '/a%2Fb'],
+    ['an encoded question mark', '/a%3Fb'],
+    ['an encoded space', '/a%20b'],
+    ['an encoded hash and percent sign', '/a%23b%25c'],
+    ['non-ASCII characters', '/caf%C3%A9/%E2%9C%93'],
+    ['lower-case escapes', '/caf%c3%a9'],
+    ['doubled slashes', '/a//b///c'],
+    ['dots', '/a/../b/./c'],
+    ['punctuation', "/a;b=c,d:e@f!$&'()*+~"],
+    ['another URL inside', '/https://example.com/x'],
+    ['the path of an API', '/v2/publish/console/x'],
+    ['a trailing slash', '/a/'],
+  ])('with %s in its destination', async (_title, tail) => {
+    const [first, second] = await deliveredThroughBoth(tail, { body: 'x' });
+    expect([first?.target, second?.target]).toEqual([tail, tail]);
+  });
+
+  it('with a destination whose slashes were collapsed, or that is percent-encoded as a whole', async () => {
+    const inbox = receiver.inbox();
+    const url = `${inbox.url}/a?x=1&svc-retries=9`;
+    for (const destination of [url.replace('://', ':/').split('?')[0] ?? '', encodeURIComponent(url)]) {
+      const path = `/v2/publish/${destination}`;
+      expect((await send(service.publishUrl, { path, headers: token })).status).toBe(200);
+    }
+    const targets = (await inbox.received(2)).map(({ target }) =>
+      target.slice(new URL(inbox.url).pathname.length),
+    );
+    expect(targets.sort()).toEqual(['/a', '/a?x=1&svc-retries=9']);
+  });
+
+  it('with the order of its query as it was sent, which the gateway loses', async () => {
+    const [, second] = await deliveredThroughBoth('?b=1&a=2&b=3', {});
+    expect(second?.target).toBe(isLocal ? '?b=1&a=2&b=3' : '?b=1&b=3&a=2');
+  });
+
+  it('with the address of its publisher', async () => {
+    const ids = [
+      messageIdOf(await publish(somewhere, { headers: delayed })),
+      messageIdOf(await publish(somewhere, { headers: delayed, url: service.publishUrl })),
+    ];
+    const [first, second] = await Promise.all(ids.map(getMessage));
+    expect(second?.callerIP).toBe(first?.callerIP);
+  });
+});
+
+describe('every way to publish', () => {
+  it('to a queue', async () => {
+    const queue = unique('queue');
+    const inbox = receiver.inbox();
+    const path = `/v2/enqueue/${queue}/${inbox.url}/x`;
+    expect((await send(service.publishUrl, { path, headers: token, body: 'x' })).status).toBe(200);
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.headers['svc-queue-name']).toBe(queue);
+  });
+
+  it('to a URL group', async () => {
+    const inboxes = [receiver.inbox(), receiver.inbox()];
+    const name = await makeGroup(inboxes.map(({ url }) => ({ url })));
+    const { status, text } = await send(service.publishUrl, { path: `/v2/publish/${name}`, headers: token });
+    expect([status, JSON.parse(text)]).toEqual([200, [expect.anything(), expect.anything()]]);
+    for (const inbox of inboxes) await inbox.received(1);
+  });
+
+  it('many at once', async () => {
+    const inbox = receiver.inbox();
+    const items = Array.from({ length: 25 }, (_, index) => ({
+      destination: inbox.url,
+      body: `ünï "${index}"`,
+    }));
+    const json = await ok(
+      api('POST', '/v2/batch', {
+        body: [...items, { destination: 'no$group' }],
+        headers: { 'Content-Type': 'application/json' },
+        url: service.publishUrl,
+      }),
+    );
+    expect(z.array(z.unknown()).parse(json)).toHaveLength(26);
+    expect(json).toMatchObject({ 0: { messageId: expect.any(String) as string }, 25: { status: 400 } });
+    const bodies = (await inbox.received(25)).map(({ body }) => body.toString());
+    expect(bodies.sort()).toEqual(items.map(({ body }) => body).sort());
+  });
+
+  it('a run of a workflow', async () => {
+    const inbox = receiver.inbox();
+    const path = `/v2/trigger/${inbox.url}`;
+    const { status, text } = await send(service.publishUrl, { path, headers: token, body: '{}' });
+    expect([status, JSON.parse(text)]).toEqual([
+      200,
+      expect.objectContaining({ workflowRunId: expect.stringMatching(/^wfr_/) as string }),
+    ]);
+    await inbox.received(1);
+  });
+
+  it('with the token in the query, for senders that can set nothing but a URL', async () => {
+    const path = `/v2/publish/${somewhere}?svc_token=${encodeURIComponent(service.token)}&svc-delay=1h&q=1`;
+    const { status, text } = await send(service.publishUrl, { path });
+    expect(status).toBe(200);
+    const { messageId } = z.object({ messageId: z.string() }).parse(JSON.parse(text));
+    expect((await getMessage(messageId)).url).toBe(`${somewhere}?q=1`);
+  });
+
+  it('knows a duplicate of what came through the other door', async () => {
+    const headers = { ...delayed, 'Svc-Deduplication-Id': unique('duplicate') };
+    const first = await publish(somewhere, { headers });
+    const second = await publish(somewhere, { headers, url: service.publishUrl });
+    expect([first.status, second.status, second.json]).toEqual([
+      200,
+      202,
+      { messageId: messageIdOf(first), deduplicated: true },
+    ]);
+  });
+});
+
+describe('what is refused', () => {
+  const path = `/v2/publish/${somewhere}`;
+  it.each<[title: string, status: number, request: RawRequest]>([
+    ['a request without a token', 401, { path }],
+    ['a token that is none', 401, { path, headers: { authorization: 'Bearer nonsense' } }],
+    ['a token with a wrong password', 401, { path, headers: { authorization: `Bearer ${wrongToken()}` } }],
+    ['the read-only token', 403, { path, headers: { authorization: `Bearer ${service.readOnlyToken}` } }],
+    ['a wrong setting', 400, { path, headers: { ...token, 'Svc-Retries': 'many' } }],
+    ['a setting over a limit', 412, { path, headers: { ...token, 'Svc-Retries': '99' } }],
+    ['an unknown URL group', 404, { path: '/v2/publish/nobody-has-this', headers: token }],
+    ['a destination that is none', 400, { path: '/v2/publish/a$b', headers: token }],
+    ['a destination that is not public', 403, { path: '/v2/publish/http://10.0.0.1/', headers: token }],
+    ['a queue without a name', 400, { path: `/v2/enqueue/a$b/${somewhere}`, headers: token }],
+    ['a batch that is no list', 400, { path: '/v2/batch', headers: token, body: '{}' }],
+  ])('%s gets the same answer through both doors', async (_title, status, request) => {
+    const [first, second] = await throughBoth(request);
+    expect([first.status, second.status]).toEqual([status, status]);
+    expect(refusalOf(second)).toEqual(refusalOf(first));
+    expect(second.headers['content-type']).toBe('application/json');
+  });
+
+  it('two values of a setting that may be given once', async () => {
+    const [first, second] = await throughBoth({ path, headers: { ...token, 'Svc-Retries': ['1', '2'] } });
+    expect([first.status, second.status]).toEqual([400, 400]);
+    // The emulator's gateway joins them, too.
+    if (isLocal) expect(sentence(first)).toBe('Svc-Retries is given 2 times; allowed is once.');
+    expect(sentence(second)).toMatch(/^Svc-Retries is "1, ?2"; allowed is a whole number/);
+  });
+
+  it('two tokens, of which one would do', async () => {
+    const headers = { Authorization: [`Bearer ${service.token}`, 'Bearer other'] };
+    expect((await send(service.publishUrl, { path, headers })).status).toBe(401);
+  });
+
+  it('a token never goes on to a destination, be it one of two values of a header', async () => {
+    const foreign = `Basic ${Buffer.from('sender:password').toString('base64')}`;
+    for (const values of [
+      [foreign, `Bearer ${service.token}`],
+      [`Bearer ${service.token}`, foreign],
+    ]) {
+      for (const door of [service.url, service.publishUrl]) {
+        const inbox = receiver.inbox();
+        const query = `svc_token=${encodeURIComponent(service.token)}&svc-header-forward=true`;
+        const headers = { Authorization: values };
+        await send(door, { path: `/v2/publish/${inbox.url}?${query}`, headers });
+        const [delivery] = await inbox.received(1);
+        expect(JSON.stringify(delivery?.headerPairs)).not.toContain(service.token);
+      }
+    }
+  });
+
+  it.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'])(
+    'the method %s, with those that are allowed',
+    async (method) => {
+      for (const place of [path, `/v2/enqueue/q/${somewhere}`, '/v2/batch']) {
+        const [first, second] = await throughBoth({ method, path: place, headers: token });
+        expect([first.status, second.status]).toEqual([405, 405]);
+        if (method !== 'HEAD') expect(refusalOf(second).code).toBe('method_not_allowed');
+        expect(second.headers['allow']).toBe(first.headers['allow']);
+      }
+    },
+  );
+
+  it.each([
+    ['GET', '/v2/logs'],
+    ['GET', '/v2/health'],
+    ['GET', '/v2/messages/msg_1'],
+    ['POST', '/v2/messages/msg_1/publish'],
+    ['POST', '/v2/queues'],
+    ['POST', '/v2/schedules/https://example.com'],
+    ['POST', '/v2/publish/'],
+    ['GET', '/console'],
+    ['GET', '/'],
+    ['GET', '/favicon.ico'],
+  ])('%s %s, with the address of the API, which has it', async (method, place) => {
+    const answer = await send(service.publishUrl, { method, path: place, headers: token });
+    const { error: said, code } = refusalOf(answer);
+    expect([answer.status, code]).toEqual([404, 'path_not_found']);
+    expect(said).toMatch(
+      /^There is no \S+ \S+ here: this address only takes messages\. All else is at https?:\S+\.$/,
+    );
+    if (isLocal) expect(said).toContain(`All else is at ${service.url}.`);
+  });
+
+  it('a message to either door of the service, through either door', async () => {
+    for (const own of [service.url, service.publishUrl]) {
+      for (const url of [service.url, service.publishUrl]) {
+        const answer = await publish(`${own}/v2/publish/${somewhere}`, { url });
+        expect([answer.status, errorOf(answer)]).toEqual([
+          403,
+          expect.stringContaining('this service itself'),
+        ]);
+      }
+    }
+  });
+
+  it('a body over max_message_size', async () => {
+    const account = await makeAccount({ max_message_size: 10 });
+    const headers = { authorization: `Bearer ${account.token}` };
+    const [first, second] = await throughBoth({ path, headers, body: '12345678901' });
+    expect([first.status, second.status]).toEqual([413, 413]);
+    expect(refusalOf(second)).toEqual(refusalOf(first));
+    expect(await ok(api('GET', '/v2/logs', { token: account.token }))).toMatchObject({ logs: [] });
+  });
+});
+
+function wrongToken(): string {
+  const { UserID } = z
+    .object({ UserID: z.string() })
+    .parse(JSON.parse(Buffer.from(service.token, 'base64').toString()));
+  return Buffer.from(JSON.stringify({ UserID, Password: 'wrong' })).toString('base64');
+}
+
+/** Limits that Lambda and the gateway set, which the local stage plays. */
+describe.runIf(isLocal)('how large a request may be', () => {
+  const path = `/v2/publish/${somewhere}`;
+
+  it('is for its first line and headers the same through both doors', async () => {
+    for (const length of [8_000, 10_240]) {
+      const headers = { ...token, ...delayed, 'X-Padding': 'x'.repeat(length) };
+      const [first, second] = await throughBoth({ path, headers });
+      expect(second.status).toBe(first.status);
+      expect(first.status).toBe(length < 10_000 ? 200 : 431);
+      if (second.status === 431) expect(refusalOf(second)).toEqual(refusalOf(first));
+    }
+  });
+
+  it.each([
+    ['application/octet-stream', Buffer.alloc(4 * 1_048_576, 0xff)],
+    ['application/json', Buffer.from(`"${'ü'.repeat(2 * 1_048_576 - 1)}"`)],
+  ])('is 4 MiB for a message with a body of %s', async (type, body) => {
+    const headers = { ...token, ...delayed, 'Content-Type': type };
+    const fits = await send(service.publishUrl, { path, headers, body });
+    expect(fits.status).toBe(200);
+    const { messageId } = z.object({ messageId: z.string() }).parse(JSON.parse(fits.text));
+    expect(await isWaiting(messageId)).toBe(true);
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+    const [first, second] = await throughBoth({
+      path,
+      headers,
+      body: Buffer.concat([body, Buffer.from('xx')]),
+    });
+    expect([first.status, second.status]).toEqual([413, 413]);
+    expect(refusalOf(second)).toEqual(refusalOf(first));
+  });
+
+  it('is 6 MiB for Lambda, which refuses more in words of its own', async () => {
+    const [first, second] = await throughBoth({
+      path,
+      headers: { ...token, 'Content-Type': 'text/plain' },
+      body: Buffer.alloc(6_291_456, 'x'),
+    });
+    expect([first.status, second.status]).toEqual([413, 413]);
+  });
+});
+
+describe.runIf(isLocal)('a body that is text by its type, but is not UTF-8', () => {
+  it('is refused, because Lambda would change it, and the API takes it', async () => {
+    const inbox = receiver.inbox();
+    const body = Uint8Array.from([0x66, 0xfc, 0x72]);
+    const request = {
+      path: `/v2/publish/${inbox.url}`,
+      headers: { ...token, 'Content-Type': 'text/plain' },
+      body,
+    };
+    const [first, second] = await throughBoth(request);
+    expect([first.status, second.status]).toEqual([200, 400]);
+    expect(refusalOf(second)).toMatchObject({
+      error: expect.stringMatching(/^The body is sent as text, but is not UTF-8\./) as string,
+      code: 'body_invalid',
+    });
+    expect((await inbox.received(1)).map((one) => [...one.body])).toEqual([[...body]]);
+  });
+
+  it('is refused where nobody says how long it is', async () => {
+    const answer = await send(service.publishUrl, {
+      path: `/v2/publish/${somewhere}`,
+      headers: { ...token, 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' },
+      body: Uint8Array.from([0xff]),
+    });
+    expect(answer.status).toBe(400);
+  });
+});
+
+describe.runIf(isLocal)('the log of requests to the publish URL', () => {
+  it('says who asked for what, and how it went, and has neither paths nor tokens', async () => {
+    const stage = await startStage({
+      args: ['--publish-port', '0'],
+      env: { POWERTOOLS_LOG_LEVEL: 'INFO' },
+    });
+    try {
+      const door = stage.publishUrl ?? '';
+      const headers = { authorization: `Bearer ${stage.token}`, ...delayed };
+      const path = `/v2/publish/https://example.com/secret-path?q=secret-query`;
+      const accepted = await send(door, { path, headers, body: 'secret-body' });
+      await send(door, { method: 'GET', path: '/v2/logs?svc_token=secret-token' });
+      const lines = stage
+        .output()
+        .split('\n')
+        .flatMap((line) => (line.includes('"message":"request"') ? [JSON.parse(line) as unknown] : []));
+      const common = {
+        level: 'INFO',
+        requestId: expect.any(String) as string,
+        ip: '127.0.0.1',
+        timestamp: expect.any(String) as string,
+        latencyMs: expect.any(Number) as number,
+      };
+      expect(lines).toMatchObject([
+        {
+          ...common,
+          method: 'POST',
+          resource: '/v2/publish/{destination+}',
+          status: 200,
+          responseBytes: accepted.text.length,
+        },
+        { ...common, method: 'GET', status: 404 },
+      ]);
+      expect(JSON.stringify(lines)).not.toMatch(/secret|example\.com|Bearer|eyJ/);
+      expect(await stage.stop()).toBe(0);
+    } finally {
+      await stage.remove();
+    }
+  });
+});
+
+describe.runIf(isLocal)('a stage', () => {
+  it('has no publish URL unless it is asked for one', async () => {
+    const stage = await startStage();
+    try {
+      expect([stage.publishUrl, stage.output().includes('SVC_PUBLISH_URL')]).toEqual([undefined, false]);
+    } finally {
+      await stage.stop();
+      await stage.remove();
+    }
+  });
+});

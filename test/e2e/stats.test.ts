@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type * as z from 'zod/mini';
+import * as answers from '../../lambdas/api/answers.ts';
+import { limitsOf } from '../../lambdas/domain/account/account.ts';
+import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
+import { api, ok } from '../support/api.ts';
+import { checkAnswer } from '../support/contract.ts';
+import { eventually } from '../support/eventually.ts';
+import { messageIdOf, service } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/** What an account has used, and what became of its messages, as the account itself sees it. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+type Stats = z.infer<typeof answers.ownStats>;
+type Tokens = Pick<AccountRecord, 'token' | 'read_only_token'>;
+
+async function statsOf({ token }: Pick<Tokens, 'token'>): Promise<Stats> {
+  const answer = await api('GET', '/v2/stats', { token });
+  checkAnswer('GET /v2/stats', answer);
+  return answers.ownStats.parse(answer.json);
+}
+
+const outcomes = ['accepted', 'delivered', 'failed', 'cancelled'] as const;
+type Outcomes = Record<(typeof outcomes)[number], number>;
+
+const none: Outcomes = { accepted: 0, delivered: 0, failed: 0, cancelled: 0 };
+
+/** Adds up hours, or days: a test that runs over the end of one has messages in both. */
+function sumOf(parts: readonly Outcomes[]): Outcomes {
+  const sum = { ...none };
+  for (const part of parts) for (const outcome of outcomes) sum[outcome] += part[outcome];
+  return sum;
+}
+
+const hasEnded =
+  (count: number) =>
+  ({ days }: Stats): boolean => {
+    const { delivered, failed, cancelled } = sumOf(days);
+    return delivered + failed + cancelled >= count;
+  };
+
+const failing = (): string =>
+  receiver.inbox((_, response) => {
+    response.statusCode = 500;
+    response.end();
+  }).url;
+
+const hourMs = 3_600_000;
+
+describe('the statistics of an account', () => {
+  it('count each message as accepted, and once as what became of it, by hour and by day', async () => {
+    const account = await makeAccount();
+    const inbox = receiver.inbox();
+    const broken = failing();
+    for (const body of ['1', '2', '3']) messageIdOf(await publishAs(account, inbox.url, { body }));
+    const retried = { 'Svc-Retries': '1', 'Svc-Retry-Delay': '10' };
+    for (const body of ['4', '5']) messageIdOf(await publishAs(account, broken, { body, headers: retried }));
+    const later = { 'Svc-Delay': '1h' };
+    const waiting = messageIdOf(await publishAs(account, inbox.url, { headers: later }));
+    const cancelled = messageIdOf(await publishAs(account, inbox.url, { headers: later }));
+    await ok(api('DELETE', `/v2/messages/${cancelled}`, { token: account.token }));
+
+    const shown = await eventually(() => statsOf(account), hasEnded(6));
+    const expected: Outcomes = { accepted: 7, delivered: 3, failed: 2, cancelled: 1 };
+    expect(sumOf(shown.hours)).toEqual(expected);
+    expect(sumOf(shown.days)).toEqual(expected);
+    expect(shown.deadLetters).toBe(2);
+    expect(shown.days.at(-1)).toMatchObject(shown.today);
+    expect(shown.countedUntil).toBeUndefined();
+
+    await ok(api('DELETE', `/v2/messages/${waiting}`, { token: account.token }));
+    const after = await eventually(() => statsOf(account), hasEnded(7));
+    expect(sumOf(after.hours)).toEqual({ ...expected, cancelled: 2 });
+  });
+
+  it('count callbacks as messages of their own', async () => {
+    const account = await makeAccount();
+    const inbox = receiver.inbox();
+    messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Callback': inbox.url } }));
+    // The worker that sends a callback counts it at the same time.
+    const shown = await eventually(
+      () => statsOf(account),
+      (stats) => hasEnded(2)(stats) && stats.month.messages >= 2,
+    );
+    expect(sumOf(shown.days)).toEqual({ ...none, accepted: 2, delivered: 2 });
+    expect([shown.month.messages, sumOf(shown.hours).accepted]).toEqual([2, 2]);
+  });
+
+  it('have the last 48 hours and the last 30 days as they begin in UTC, the present ones last', async () => {
+    const before = Date.now();
+    const { hours, days } = await statsOf(await makeAccount());
+    expect([hours.length, days.length]).toEqual([48, 30]);
+    const last = hours.at(-1)?.hour ?? 0;
+    expect(last % hourMs).toBe(0);
+    expect(last + hourMs).toBeGreaterThan(before);
+    expect(last).toBeLessThanOrEqual(Date.now());
+    expect(hours.map(({ hour }) => hour)).toEqual(hours.map((_, index) => last - (47 - index) * hourMs));
+    const today = days.at(-1)?.day ?? '';
+    expect([new Date(before), new Date()].map((time) => time.toISOString().slice(0, 10))).toContain(today);
+    const dayBefore = (count: number): string =>
+      new Date(Date.parse(today) - count * 24 * hourMs).toISOString().slice(0, 10);
+    expect(days.map(({ day }) => day)).toEqual(days.map((_, index) => dayBefore(29 - index)));
+    for (const empty of [...hours, ...days]) expect(sumOf([empty])).toEqual(none);
+  });
+
+  it('are those of the account that asks, and of no other', async () => {
+    const [one, other] = [await makeAccount(), await makeAccount()];
+    const inbox = receiver.inbox();
+    messageIdOf(await publishAs(one, inbox.url));
+    const shown = await eventually(() => statsOf(one), hasEnded(1));
+    expect(sumOf(shown.days)).toEqual({ ...none, accepted: 1, delivered: 1 });
+    expect(sumOf((await statsOf(other)).days)).toEqual(none);
+  });
+
+  it('say which rights the token has that asks', async () => {
+    const account = await makeAccount();
+    expect((await statsOf(account)).access).toBe('write');
+    expect((await statsOf({ token: account.read_only_token })).access).toBe('read');
+  });
+
+  it('show the account, its limits and its budget', async () => {
+    const account = await makeAccount({ max_queues: 7, budget: 20 });
+    const shown = await statsOf(account);
+    expect(shown.account).toEqual({
+      id: account.id,
+      customer_id: 'test@example.com',
+      type: 'paid',
+      region: service.region,
+    });
+    expect(shown.limits).toEqual(limitsOf({ plan: 'paid', limits: { max_queues: 7 } }));
+    expect(shown.month).toEqual({ messages: 0, bytes: 0, cost: 0, budget: 20 });
+  });
+
+  it('show that a delivery is in flight while it is', async () => {
+    const account = await makeAccount();
+    let letGo = (): void => undefined;
+    const held = receiver.inbox((_, response) => {
+      letGo = () => response.end();
+    });
+    messageIdOf(await publishAs(account, held.url));
+    await held.received(1);
+    expect((await statsOf(account)).inFlight).toBe(1);
+    letGo();
+    await eventually(() => statsOf(account), hasEnded(1));
+  });
+});

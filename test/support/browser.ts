@@ -1,0 +1,130 @@
+/** Opens the console in a real browser. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, afterEach, expect, inject } from 'vitest';
+import * as z from 'zod/mini';
+import { limitForHangsMs } from './limits.ts';
+import { basic, service } from './service.ts';
+
+/** One for all files of a process. */
+let started: Promise<Browser> | undefined;
+
+function browser(): Promise<Browser> {
+  started ??= launch();
+  return started;
+}
+
+async function launch(): Promise<Browser> {
+  const folder = inject('chromium');
+  if (folder === null) return chromium.launch({ channel: 'chrome', timeout: limitForHangsMs });
+  return chromium.launch({
+    executablePath: join(folder, 'chromium'),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    env: {
+      ...process.env,
+      LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
+      XDG_DATA_HOME: join(folder, 'fonts'),
+    },
+    timeout: limitForHangsMs,
+  });
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface OpenOptions extends BrowserContextOptions {
+  /** The base URL of the service; that of the shared one unless said otherwise. */
+  readonly base?: string;
+  /** What stands behind the `#`. */
+  readonly at?: string;
+  /** Null to come without a token. */
+  readonly token?: string | null;
+  /** With the credentials of the management API, too. */
+  readonly isOperator?: boolean;
+  /** The statuses of answers that a test provokes: a browser's console calls each failed request an error. */
+  readonly refusals?: readonly number[];
+}
+
+/** What went wrong in the pages of the test that runs. */
+let complaints: string[] = [];
+const open: Page[] = [];
+
+/** Opens the console in a window and with a storage of its own. An error that the page reports fails the test. */
+export async function openConsole(options: OpenOptions = {}): Promise<Page> {
+  const {
+    base = service.url,
+    at = '#/',
+    token = service.token,
+    isOperator = false,
+    refusals = [],
+    ...context
+  } = options;
+  const page = await (await browser()).newPage({ timezoneId: 'Europe/Berlin', locale: 'en-GB', ...context });
+  open.push(page);
+  page.setDefaultTimeout(limitForHangsMs);
+  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.stack ?? error.message}`));
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return;
+    if (refusals.some((status) => message.text().includes(`status of ${status} `))) return;
+    complaints.push(`${page.url()}: ${message.text()}`);
+  });
+  const { user, password } = service.management;
+  const session = [
+    ...(token === null ? [] : [['svc.messaging', `Bearer ${token}`]]),
+    ...(isOperator ? [['svc.management', basic(user, password)]] : []),
+  ];
+  // Only where there is nothing yet, so that a page that signs out stays so when it is loaded again.
+  await page.addInitScript((pairs) => {
+    if (sessionStorage.getItem('test.begun') !== null) return;
+    sessionStorage.setItem('test.begun', '');
+    for (const [key = '', value = ''] of pairs) sessionStorage.setItem(key, value);
+  }, session);
+  await page.goto(`${base}/console${at}`);
+  return page;
+}
+
+afterEach(async ({ task }) => {
+  const pages = open.splice(0);
+  const said = complaints;
+  complaints = [];
+  if (task.result?.state === 'fail') for (const page of pages) said.push(await seenOn(page));
+  await Promise.all(pages.map((page) => page.context().close()));
+  expect(said).toEqual([]);
+});
+afterAll(async () => {
+  // Files that share a process share the browser, too; the last one of a process cannot know that it is the last.
+  await started?.then((one) => one.close());
+  started = undefined;
+});
+
+/** Says what a page shows, for whoever looks into a test that failed. */
+const seenOn = async (page: Page): Promise<string> =>
+  `${page.url()} shows:\n${await page.locator('body').ariaSnapshot()}`;
+
+const violations = z.array(
+  z.object({
+    id: z.string(),
+    impact: z.nullable(z.string()),
+    help: z.string(),
+    nodes: z.array(z.object({ html: z.string(), failureSummary: z.optional(z.string()) })),
+  }),
+);
+
+/** Looks for what keeps people with a screen reader, a keyboard or weak eyes from using the page as it stands. */
+export async function barriersOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axeSource);
+  const found = violations.parse(
+    await page.evaluate(
+      "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations)",
+    ),
+  );
+  return found.map(
+    ({ id, impact, nodes }) =>
+      `${id} (${impact}): ${nodes.map(({ html, failureSummary = '' }) => `${html} ${failureSummary}`).join('; ')}`,
+  );
+}
+
+/** Whether a page has to be scrolled to the side. */
+export const isTooWide = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');

@@ -1,0 +1,35 @@
+/** The list of messages, as tests ask for it. */
+import * as z from 'zod/mini';
+import { api, ok, query } from './api.ts';
+import { eventually } from './eventually.ts';
+
+type Filters = Parameters<typeof query>[0];
+
+const listed = z.looseObject({ messageId: z.string(), state: z.string(), retried: z.number() });
+export type ListedMessage = z.infer<typeof listed>;
+const page = z.object({ messages: z.array(listed), cursor: z.optional(z.string()) });
+
+export const listMessages = async (filters: Filters = {}): Promise<z.infer<typeof page>> =>
+  page.parse(await ok(api('GET', `/v2/messages${query(filters)}`)));
+
+/** Waits for the list to have so many messages that match. */
+export const listedMessages = async (filters: Filters, count: number): Promise<readonly ListedMessage[]> =>
+  (
+    await eventually(
+      () => listMessages(filters),
+      ({ messages }) => messages.length >= count,
+    )
+  ).messages;
+
+const inAnyState = z.looseObject({ messageId: z.string(), state: z.string(), url: z.string() });
+
+/** Gets a message, whether it waits or has ended. */
+export const getInAnyState = async (messageId: string): Promise<z.infer<typeof inAnyState>> =>
+  inAnyState.parse(await ok(api('GET', `/v2/messages/${messageId}?state=ALL`)));
+
+/** Waits for a message to have a state. */
+export const standsAs = (messageId: string, state: string): Promise<z.infer<typeof inAnyState>> =>
+  eventually(
+    () => getInAnyState(messageId),
+    (message) => message.state === state,
+  );

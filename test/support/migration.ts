@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { inject } from 'vitest';
+
+export interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** Runs `npm run migrate` with these arguments, in a folder in which there is no local stage. */
+export async function migrate(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
+  const child = spawn(process.execPath, [inject('bundledMigrate'), ...args], {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, output: `${stdout}${stderr}` };
+}
+
+/** The answer of another API: a status, headers, and a body that is sent as JSON unless it is a text. */
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface OtherApi {
+  readonly url: string;
+  /** Method and path of each request, in their order. */
+  readonly asked: readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * Starts an API that answers as a test says.
+ *
+ * @param answer is told the method and path, and how often they were asked for before
+ */
+export async function startOtherApi(answer: (asked: string, times: number) => Reply): Promise<OtherApi> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const what = `${request.method ?? ''} ${request.url ?? ''}`;
+    const {
+      status = 200,
+      headers = {},
+      body = [],
+    } = answer(what, asked.filter((one) => one === what).length);
+    asked.push(what);
+    request.resume().once('end', () => {
+      response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => {
+          closed();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}

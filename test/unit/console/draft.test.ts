@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest';
+import {
+  draftOf,
+  emptyDraft,
+  fieldOf,
+  problemsOf,
+  requestOf,
+  type Draft,
+} from '../../../console/src/screens/publish/draft.ts';
+
+const request = (draft: Partial<Draft>) =>
+  requestOf({ ...emptyDraft, destination: 'https://example.com/a', ...draft });
+
+describe('the request of a draft', () => {
+  it('has what was said, and nothing else', () => {
+    expect(request({})).toEqual({ path: 'v2/publish/https://example.com/a', headers: [], query: [] });
+    expect(
+      request({
+        method: 'PUT',
+        body: '{}',
+        headers: 'X-Tenant: acme\n\n x-empty :\nSvc-Redact-Fields: body\nX-Time: 12:30\n',
+        delay: '10m',
+        notBefore: '1900000000',
+        timeout: '30s',
+        retries: '2',
+        retryDelay: 'pow(2, retried)',
+        queue: 'orders',
+        flowControlKey: 'tenant-7',
+        parallelism: '3',
+        period: '1m',
+        callback: 'https://example.com/done',
+        failureCallback: 'https://example.com/failed',
+        label: 'a, b',
+        deduplicationId: 'order-1',
+        isContentBased: true,
+      }),
+    ).toEqual({
+      path: 'v2/enqueue/orders/https://example.com/a',
+      headers: [
+        ['Content-Type', 'application/json'],
+        ['Svc-Method', 'PUT'],
+        ['Svc-Delay', '10m'],
+        ['Svc-Not-Before', '1900000000'],
+        ['Svc-Timeout', '30s'],
+        ['Svc-Retries', '2'],
+        ['Svc-Retry-Delay', 'pow(2, retried)'],
+        ['Svc-Flow-Control-Key', 'tenant-7'],
+        ['Svc-Flow-Control-Value', 'parallelism=3, period=1m'],
+        ['Svc-Callback', 'https://example.com/done'],
+        ['Svc-Failure-Callback', 'https://example.com/failed'],
+        ['Svc-Label', 'a, b'],
+        ['Svc-Deduplication-Id', 'order-1'],
+        ['Svc-Content-Based-Deduplication', 'true'],
+        ['Svc-Forward-X-Tenant', 'acme'],
+        ['Svc-Forward-x-empty', ''],
+        ['Svc-Redact-Fields', 'body'],
+        ['Svc-Forward-X-Time', '12:30'],
+      ],
+      query: [],
+      body: '{}',
+    });
+  });
+
+  it.each([
+    ['http://127.0.0.1:3000/a_b-c~d.e', 'http://127.0.0.1:3000/a_b-c~d.e'],
+    [' https://example.com ', 'https://example.com'],
+    ['orders', 'orders'],
+    [
+      'https://example.com/a?b=c&svc-retries=1#d',
+      'https%3A%2F%2Fexample.com%2Fa%3Fb%3Dc%26svc-retries%3D1%23d',
+    ],
+    ['https://example.com/%2F', 'https%3A%2F%2Fexample.com%2F%252F'],
+    ['https://example.com//a', 'https%3A%2F%2Fexample.com%2F%2Fa'],
+    ['https://example.com/a/../b', 'https%3A%2F%2Fexample.com%2Fa%2F..%2Fb'],
+    ['https://example.com/a/.', 'https%3A%2F%2Fexample.com%2Fa%2F.'],
+    ['http://[::1]:80/', 'http%3A%2F%2F%5B%3A%3A1%5D%3A80%2F'],
+    ['https://user:pass@example.com/ü', 'https%3A%2F%2Fuser%3Apass%40example.com%2F%C3%BC'],
+  ])('has the destination %s in its path so that nothing on the way changes it', (destination, inPath) => {
+    expect(request({ destination }).path).toBe(`v2/publish/${inPath}`);
+  });
+
+  it('says in its query what no header can have', () => {
+    expect(request({ label: 'grün', headers: 'X-Name: José\nX-Tenant: acme' })).toEqual({
+      path: 'v2/publish/https://example.com/a',
+      headers: [['Svc-Forward-X-Tenant', 'acme']],
+      query: [
+        ['svc-label', 'grün'],
+        ['svc-forward-x-name', 'José'],
+      ],
+    });
+  });
+});
+
+describe('what is wrong with a draft', () => {
+  it.each<[string, Partial<Draft>, keyof Draft, RegExp]>([
+    ['no destination', { destination: ' ' }, 'destination', /^The destination is missing/],
+    ['a line that is no header', { headers: 'X-A: 1\nno colon' }, 'headers', /^“no colon” is no header/],
+    ['a name with a space', { headers: 'X A: 1' }, 'headers', /^“X A: 1” is no header/],
+    ['no name', { headers: ': 1' }, 'headers', /^“: 1” is no header/],
+    [
+      'the hash of a header',
+      { headers: 'X-A: REDACTED:12' },
+      'headers',
+      /^The value of X-A is shown as its hash/,
+    ],
+    ['the hash of a body', { body: 'REDACTED:12' }, 'body', /^The body is shown as its hash/],
+  ])('is %s', (_what, draft, field, sentence) => {
+    const problems = problemsOf({ ...emptyDraft, destination: 'orders', ...draft });
+    expect(Object.keys(problems)).toEqual([field]);
+    expect(problems[field]).toMatch(sentence);
+  });
+
+  it('is nothing where it has a destination', () => {
+    expect(problemsOf({ ...emptyDraft, destination: 'orders' })).toEqual({});
+  });
+});
+
+it.each([
+  ['Svc-Delay is "x"; allowed is a whole number and a unit (d, h, m, s), as in "30s".', 'delay'],
+  ["Svc-Retries is 6, but the account's limit max_retries is 5.", 'retries'],
+  ['Svc-Callback is "x": it has another form.', 'callback'],
+  ['Svc-Callback-Retries is "x"; allowed is a whole number from 0 to 5.', 'headers'],
+  ['Svc-Forward-X-A is "…"; allowed are printable characters of Latin-1.', 'headers'],
+  ['The rate of Svc-Flow-Control-Value is "x"; allowed is a whole number from 1 to 1000000000.', 'rate'],
+  ['The parallelism of Svc-Flow-Control-Value is "x"; allowed is a whole number.', 'parallelism'],
+  [
+    'Svc-Flow-Control-Key is given without Svc-Flow-Control-Value; allowed is parallelism=<n>.',
+    'flowControlKey',
+  ],
+  ['The destination is "x y"; allowed is a URL that starts with http:// or https://.', 'destination'],
+  ['There is no URL group "orders".', 'destination'],
+  ['The name of the queue is "a b"; allowed are 1 to 128 letters, digits, ".", "_" and "-".', 'queue'],
+  ["The body has 5 bytes, but the account's limit max_message_size is 4 bytes.", 'body'],
+  ['The account has sent 10 messages today.', undefined],
+])('“%s” is about the field %s', (sentence, field) => {
+  expect(fieldOf(sentence)).toBe(field);
+});
+
+describe('the draft of a message', () => {
+  const message: Parameters<typeof draftOf>[0] = {
+    messageId: 'msg_01M7W4BM2WG14BG3V1YN3YTREK',
+    url: 'https://example.com/a',
+    callerIP: '127.0.0.1',
+    callerIp: '127.0.0.1',
+    method: 'PUT',
+    header: { 'Content-Type': ['text/plain'], 'X-A': ['1', '2'], 'X-Secret': ['REDACTED:ab'] },
+    maxRetries: 2,
+    timeout: 30,
+    notBefore: 1_900_000_000_500,
+    createdAt: 1_800_000_000_000,
+    state: 'CREATED',
+    retried: 0,
+    callbackIds: [],
+  };
+
+  it('publishes the same again', () => {
+    const draft = draftOf(
+      {
+        ...message,
+        body: 'the body',
+        queueName: 'orders',
+        retryDelayExpression: '1000',
+        flowControlKey: 'k',
+        parallelism: 1,
+        rate: 2,
+        period: 3,
+        callback: 'https://example.com/done',
+        labels: ['a', 'b'],
+      },
+      1_800_000_000_000,
+    );
+    expect(requestOf(draft)).toEqual({
+      path: 'v2/enqueue/orders/https://example.com/a',
+      headers: [
+        ['Content-Type', 'text/plain'],
+        ['Svc-Method', 'PUT'],
+        ['Svc-Not-Before', '1900000001'],
+        ['Svc-Timeout', '30s'],
+        ['Svc-Retries', '2'],
+        ['Svc-Retry-Delay', '1000'],
+        ['Svc-Flow-Control-Key', 'k'],
+        ['Svc-Flow-Control-Value', 'parallelism=1, rate=2, period=3'],
+        ['Svc-Callback', 'https://example.com/done'],
+        ['Svc-Label', 'a, b'],
+        ['Svc-Forward-X-A', '1'],
+        ['Svc-Forward-X-A', '2'],
+        ['Svc-Forward-X-Secret', 'REDACTED:ab'],
+      ],
+      query: [],
+      body: 'the body',
+    });
+    expect(Object.keys(problemsOf(draft))).toEqual(['headers']);
+  });
+
+  it('waits for no moment that is over', () => {
+    expect(draftOf(message, message.notBefore).notBefore).toBe('');
+  });
+
+  it('has a body that is too long for an answer as text, and keeps one that is none', () => {
+    expect(draftOf({ ...message, bodyBase64: btoa('a'.repeat(10)) }, 0)).toMatchObject({
+      body: 'aaaaaaaaaa',
+      bodyBase64: undefined,
+    });
+    const draft = draftOf({ ...message, bodyBase64: '/w==' }, 0);
+    expect(draft).toMatchObject({ body: '', bodyBase64: '/w==' });
+    expect(requestOf(draft)).toMatchObject({ bodyBase64: '/w==' });
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { timelineOf, type Run, type Step } from '../../../console/src/screens/runs/timeline.ts';
+
+type Group = Run['steps'][number];
+type RunStep = Extract<Group, { type: 'sequential' }>['steps'][number];
+
+const step = (stepId: number, createdAt: number, more: Partial<RunStep> = {}): RunStep => ({
+  stepId,
+  stepName: `step ${stepId}`,
+  stepType: 'Run',
+  callType: 'step',
+  concurrent: 1,
+  messageId: 'msg_01M7W4BM2WG14BG3V1YN3YTREK',
+  retries: 3,
+  state: 'STEP_SUCCESS',
+  createdAt,
+  headers: {},
+  ...more,
+});
+const alone = (one: RunStep): Group => ({ type: 'sequential', steps: [one] });
+const { stepId: _none, ...initial } = step(0, 1_000, { stepType: 'Initial', stepName: 'init' });
+
+/** A run that was started at 1,000. */
+const runOf = (groups: readonly Group[], completedAt?: number): Run => ({
+  workflowRunId: 'wfr_1',
+  workflowUrl: 'https://example.com/flow',
+  workflowState: completedAt === undefined ? 'RUN_STARTED' : 'RUN_SUCCESS',
+  workflowRunCreatedAt: 1_000,
+  workflowRunCompletedAt: completedAt,
+  steps: [alone(initial), ...groups],
+});
+
+/** Each group with the beginning and the end of its steps. */
+const timesOf = (run: Run, now = 10_000) =>
+  timelineOf(run, now).map((bars) => bars.map(({ from, until }) => [from, until]));
+
+describe('A step', () => {
+  it('begins with the end of the one before, and ends when its result was recorded', () => {
+    expect(timesOf(runOf([alone(step(1, 1_500)), alone(step(2, 4_000))], 4_100))).toEqual([
+      [[1_000, 1_500]],
+      [[1_500, 4_000]],
+    ]);
+  });
+
+  it('of a parallel group begins with the group, and what follows with the last of them', () => {
+    const branches = [
+      step(2, 3_000),
+      step(3, 2_000, { stepType: 'SleepFor', sleepFor: 400 }),
+      step(4, 2_500),
+    ];
+    const run = runOf([alone(step(1, 1_500)), { type: 'parallel', steps: branches }, alone(step(5, 3_200))]);
+    expect(timesOf(run)).toEqual([
+      [[1_000, 1_500]],
+      [
+        [1_500, 3_000],
+        // Its result is recorded at its end.
+        [1_500, 2_000],
+        [1_500, 2_500],
+      ],
+      [[3_000, 3_200]],
+    ]);
+  });
+
+  it('that sleeps alone is recorded when it begins, and ends with its time', () => {
+    const sleeps = [
+      alone(step(1, 1_100, { stepType: 'SleepFor', sleepFor: 2_000 })),
+      alone(step(2, 3_200, { stepType: 'SleepUntil', sleepUntil: 5_000 })),
+      alone(step(3, 5_100)),
+    ];
+    expect(timesOf(runOf(sleeps))).toEqual([[[1_000, 3_100]], [[3_100, 5_000]], [[5_000, 5_100]]]);
+  });
+
+  it('that goes on lasts until now, and one that was under way until the end of its run', () => {
+    const wait = alone(step(1, 1_100, { stepType: 'Wait', state: 'STEP_PROGRESS' }));
+    expect(timesOf(runOf([wait]), 7_000)).toEqual([[[1_000, 7_000]]]);
+    expect(timesOf(runOf([wait], 6_000), 7_000)).toEqual([[[1_000, 6_000]]]);
+    const sleep = alone(step(1, 1_100, { stepType: 'SleepFor', sleepFor: 90_000 }));
+    expect(timesOf(runOf([sleep], 6_000), 7_000)).toEqual([[[1_000, 6_000]]]);
+  });
+
+  it('that is still to come has a place, and a name in the address', () => {
+    const next: Step = { messageId: 'msg_01M7W4BM2WG14BG3V1YN3YTREK', retries: 3, state: 'STEP_RETRY' };
+    const run = runOf([alone(step(1, 1_500)), { type: 'next', steps: [next] }]);
+    expect(timelineOf(run, 9_000).at(-1)).toEqual([{ key: 'next', step: next, from: 1_500, until: 9_000 }]);
+  });
+
+  it('of another clock never ends before it begins', () => {
+    // Copied steps are older than the run that goes on with them.
+    expect(timesOf(runOf([alone(step(1, 500)), alone(step(2, 1_800))]), 900)).toEqual([
+      [[1_000, 1_000]],
+      [[1_000, 1_000]],
+    ]);
+  });
+});

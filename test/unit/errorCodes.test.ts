@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { errorCodes, type ErrorCode, type Reason } from '../../lambdas/errorCodes.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const codes = Object.keys(errorCodes) as ErrorCode[];
+
+/** The code that refuses: not the table itself, and not the examples of the API's description. */
+const refusing = ['lambdas', 'lib', 'local'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((path) => `${folder}/${path}`)
+    .filter((path) => path.endsWith('.ts') && !/\/(errorCodes\.ts$|http\/openapi\/)/.test(path))
+    .map((path) => readFileSync(join(root, path), 'utf8')),
+);
+
+describe('the codes of refusals', () => {
+  it.each(codes)('have %s, a word in small letters, in use', (code) => {
+    expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(refusing.some((text) => text.includes(`'${code}'`))).toBe(true);
+  });
+
+  it('come with their own statuses only', () => {
+    expectTypeOf<readonly [404, 'queue_not_found']>().toExtend<Reason>();
+    expectTypeOf<readonly [400, 'queue_not_found']>().not.toExtend<Reason>();
+    expectTypeOf<readonly [404, 'another']>().not.toExtend<Reason>();
+    expectTypeOf<readonly [404, undefined]>().not.toExtend<Reason>();
+  });
+
+  it('are told in docs/errors.md as the table has them', () => {
+    const [, told = ''] = readFileSync(join(root, 'docs/errors.md'), 'utf8').split('## The codes');
+    const rows = told
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) => line.split('|').map((cell) => cell.trim()));
+    expect(rows.map((cells) => cells.slice(1, -1))).toEqual(
+      codes.map((code) => {
+        const { statuses, meaning, advice } = errorCodes[code];
+        return [`\`${code}\``, statuses.join(', '), meaning, advice];
+      }),
+    );
+  });
+});
