@@ -104,3 +104,21 @@ export const contentTypeOf = (
   headers: Readonly<Record<string, readonly string[]>> = {},
 ): string | undefined =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1][0];
+
+interface RequestShownProps {
+  readonly header: Readonly<Record<string, readonly string[]>>;
+  readonly body?: string | undefined;
+  readonly bodyBase64?: string | undefined;
+}
+
+/** The headers and the body of a request, of whatever has them under these names. */
+export function RequestShown({ of: { header, body, bodyBase64 } }: { readonly of: RequestShownProps }) {
+  return (
+    <>
+      <h3>Headers</h3>
+      <Headers of={header} label="Headers of the request" />
+      <h3>Body</h3>
+      <Body text={body} base64={bodyBase64} type={contentTypeOf(header)} label="the body of the request" />
+    </>
+  );
+}

@@ -16,6 +16,20 @@ export interface FilterField {
   readonly isMain?: boolean;
 }
 
+/** Filters that lists of messages have in common: through what a message came. */
+export const originFields: readonly FilterField[] = [
+  { name: 'topicName', label: 'URL group' },
+  { name: 'queueName', label: 'Queue' },
+  { name: 'flowControlKey', label: 'Flow-control key' },
+  { name: 'scheduleId', label: 'Schedule' },
+];
+
+/** The filters of a period. */
+export const periodFields: readonly FilterField[] = [
+  { name: 'fromDate', label: 'From', isTime: true },
+  { name: 'toDate', label: 'Until', isTime: true },
+];
+
 interface FilterBarProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];

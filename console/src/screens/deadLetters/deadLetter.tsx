@@ -6,7 +6,7 @@ import { useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
 import { Shown } from '../../ui/act.tsx';
 import { Card, Facts, Page, State } from '../../ui/basics.tsx';
-import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
+import { Body, contentTypeOf, Headers, RequestShown } from '../../ui/body.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Happened } from '../messages/happened.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
@@ -75,15 +75,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
       </Card>
       <Attempts messageId={letter.messageId} />
       <Card title="Request">
-        <h3>Headers</h3>
-        <Headers of={letter.header} label="Headers of the request" />
-        <h3>Body</h3>
-        <Body
-          text={letter.body}
-          base64={letter.bodyBase64}
-          type={contentTypeOf(letter.header)}
-          label="the body of the request"
-        />
+        <RequestShown of={letter} />
       </Card>
       <Card title="Settings">
         <Facts

@@ -10,7 +10,14 @@ import { useMayWrite } from '../../access.ts';
 import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Button, Card, count, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
-import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
+import {
+  FilterBar,
+  filtersOf,
+  isFiltered,
+  type FilterField,
+  originFields,
+  periodFields,
+} from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { exactTime, Time } from '../../ui/time.tsx';
 import { DeadLetterActs } from './bulk.tsx';
@@ -22,12 +29,8 @@ const fields: readonly FilterField[] = [
   { name: 'label', label: 'Label', isMain: true },
   { name: 'url', label: 'URL' },
   { name: 'messageId', label: 'Message id', placeholder: 'msg_…' },
-  { name: 'topicName', label: 'URL group' },
-  { name: 'queueName', label: 'Queue' },
-  { name: 'flowControlKey', label: 'Flow-control key' },
-  { name: 'scheduleId', label: 'Schedule' },
-  { name: 'fromDate', label: 'From', isTime: true },
-  { name: 'toDate', label: 'Until', isTime: true },
+  ...originFields,
+  ...periodFields,
 ];
 
 export function DeadLetters({ place }: { readonly place: Place }) {

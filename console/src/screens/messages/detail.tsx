@@ -15,7 +15,7 @@ import { ask, baseUrl, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Button, ButtonLink, Card, Copy, Facts, Failure, Loading, Page, State } from '../../ui/basics.tsx';
-import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
+import { RequestShown } from '../../ui/body.tsx';
 import { change, Opens } from '../../ui/act.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed } from '../../ui/table.tsx';
@@ -74,15 +74,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
           </Card>
           {answer.callbackIds.length > 0 && <Callbacks ids={answer.callbackIds} />}
           <Card title="Request">
-            <h3>Headers</h3>
-            <Headers of={answer.header} label="Headers of the request" />
-            <h3>Body</h3>
-            <Body
-              text={answer.body}
-              base64={answer.bodyBase64}
-              type={contentTypeOf(answer.header)}
-              label="the body of the request"
-            />
+            <RequestShown of={answer} />
           </Card>
         </>
       )}

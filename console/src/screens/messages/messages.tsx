@@ -7,7 +7,14 @@ import { href, type Place } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
 import { ButtonLink, Empty, Page } from '../../ui/basics.tsx';
 import { Bulk } from '../../ui/bulk.tsx';
-import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
+import {
+  FilterBar,
+  filtersOf,
+  isFiltered,
+  type FilterField,
+  originFields,
+  periodFields,
+} from '../../ui/filters.tsx';
 import { Listed } from '../../ui/table.tsx';
 import { MessageDetail } from './detail.tsx';
 import { MessageTable } from './messageTable.tsx';
@@ -32,12 +39,8 @@ const fields: readonly FilterField[] = [
   { name: 'label', label: 'Label', isMain: true },
   { name: 'host', label: 'Host', placeholder: 'example.com', isMain: true },
   { name: 'url', label: 'URL' },
-  { name: 'topicName', label: 'URL group' },
-  { name: 'queueName', label: 'Queue' },
-  { name: 'flowControlKey', label: 'Flow-control key' },
-  { name: 'scheduleId', label: 'Schedule' },
-  { name: 'fromDate', label: 'From', isTime: true },
-  { name: 'toDate', label: 'Until', isTime: true },
+  ...originFields,
+  ...periodFields,
 ];
 
 /** `#/messages`: the list; `#/messages/<id>`: one of them. */

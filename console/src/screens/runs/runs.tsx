@@ -5,7 +5,7 @@ import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Cut, Empty, Page, State } from '../../ui/basics.tsx';
-import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
+import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from '../../ui/filters.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { CancelAll, ChangeFailed, hrefOf } from './rerun.tsx';
@@ -32,8 +32,7 @@ const first: readonly FilterField[] = [
 const last: readonly FilterField[] = [
   { name: 'flowControlKey', label: 'Flow-control key' },
   { name: 'callerIp', label: 'Started from' },
-  { name: 'fromDate', label: 'From', isTime: true },
-  { name: 'toDate', label: 'Until', isTime: true },
+  ...periodFields,
 ];
 /** The filters of each of the two lists. */
 const fieldsOfAll = [

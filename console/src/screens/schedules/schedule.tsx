@@ -6,7 +6,7 @@ import { oftenMs, useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Act, change, Opens, Shown } from '../../ui/act.tsx';
 import { Button, ButtonLink, Card, countOf, Facts, Page, State } from '../../ui/basics.tsx';
-import { Body, contentTypeOf, Headers } from '../../ui/body.tsx';
+import { RequestShown } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
@@ -131,15 +131,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
             ['Created from', of.callerIp],
           ]}
         />
-        <h3>Headers</h3>
-        <Headers of={of.header} label="Headers of the request" />
-        <h3>Body</h3>
-        <Body
-          text={of.body}
-          base64={of.bodyBase64}
-          type={contentTypeOf(of.header)}
-          label="the body of the request"
-        />
+        <RequestShown of={of} />
       </Card>
     </>
   );

@@ -1,4 +1,5 @@
 import { messageId, messageInAnyState, messagePage, runId } from '../examples.ts';
+import type { Errors } from '../errors.ts';
 import type { Operations } from '../operation.ts';
 import { counting, variables } from '../parameters.ts';
 import { tooManyQueues } from './queues.ts';
@@ -7,6 +8,18 @@ const notWaiting = [
   'message_not_found',
   `There is no message "${messageId}" that waits for its delivery.`,
 ] as const;
+
+/** Refusals of requests that send again what is stored, by the account's limits of now. */
+export const refusalsOfSendingAgain = {
+  412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."], tooManyQueues],
+  413: [
+    [
+      'body_too_large',
+      "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+    ],
+  ],
+  503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
+} as const satisfies Errors;
 
 export const messages: Operations<'messages'> = {
   'GET /v2/messages': {
@@ -98,17 +111,7 @@ export const messages: Operations<'messages'> = {
         ['message_not_found', `There is no message "${messageId}", or it is not kept any more.`],
         ['message_not_found', `The body of "${messageId}" is not kept any more.`],
       ],
-      412: [
-        ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
-        tooManyQueues,
-      ],
-      413: [
-        [
-          'body_too_large',
-          "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
-        ],
-      ],
-      503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
+      ...refusalsOfSendingAgain,
     },
   },
   'DELETE /v2/messages/{messageId}': {

@@ -3,6 +3,7 @@ import { cursorHeaders, goesOn } from '../arrays.ts';
 import type { Errors } from '../errors.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
+import { refusalsOfSendingAgain } from './messages.ts';
 import { tooManyQueues } from './queues.ts';
 
 const id = { schedule: variables.schedule };
@@ -152,17 +153,7 @@ export const schedules: Operations<'schedules'> = {
         ],
       ],
       404: [noSuchSchedule, ['url_group_not_found', 'There is no URL group "unknown".']],
-      412: [
-        ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
-        tooManyQueues,
-      ],
-      413: [
-        [
-          'body_too_large',
-          "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
-        ],
-      ],
-      503: [['not_stored', 'The message could not be stored, and was not accepted; send it again.']],
+      ...refusalsOfSendingAgain,
     },
   },
   'POST /v2/schedules/{schedule}/pause': pausing('pause', 'post'),
