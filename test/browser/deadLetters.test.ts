@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, buried, listDlq, ok, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { limitForHangsMs } from '../support/limits.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 
@@ -181,7 +182,8 @@ describe('Many that have failed', () => {
     expect(new URL(page.url()).hash).toBe(
       `#/dead-letters?host=${encodeURIComponent(host)}&responseStatus=500`,
     );
-    expect(await rows(page).count()).toBe(12);
+    // The list before may stand there for a moment.
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(12);
 
     mended.mend();
     await page.getByRole('button', { name: 'Retry all 12 that match…' }).click();
@@ -193,7 +195,8 @@ describe('Many that have failed', () => {
     await page.getByText('No dead letter matches these filters.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('button', { name: 'Retry all 3…' }).waitFor();
-    expect(await rows(page).count()).toBe(3);
+    // The list before may stand there for a moment.
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(3);
   });
 
   it('are deleted where they are selected', async () => {

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, buried, ok, publishDelayed, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { limitForHangsMs } from '../support/limits.ts';
 import { getInAnyState, standsAs } from '../support/listedMessages.ts';
 import { heldInbox } from '../support/heldInbox.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
@@ -59,14 +60,16 @@ describe('The list of messages', () => {
     await page.waitForURL(`**/console#/messages?label=${label}`);
     await rowOf(page, waiting).waitFor();
     await rowOf(page, failed).waitFor();
-    expect(await rows(page).count()).toBe(2);
+    // The list before may stand there for a moment.
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(2);
     await page.getByLabel('State').selectOption('Failed');
     await page.waitForURL(`**/console#/messages?label=${label}&state=FAILED`);
     await rowOf(page, waiting).waitFor({ state: 'detached' });
     await page.reload();
     await rowOf(page, failed).waitFor();
     expect(await page.getByLabel('Label').inputValue()).toBe(label);
-    expect(await rows(page).count()).toBe(1);
+    // The list before may stand there for a moment.
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
     await page.getByLabel('State').selectOption('Waiting');
     await rowOf(page, waiting).waitFor();
     await page.getByLabel('Host').fill('nowhere.example.com');
@@ -81,7 +84,8 @@ describe('The list of messages', () => {
     await page.getByLabel('Message id').fill(waiting);
     await page.waitForURL(`**/console#/messages?messageIds=${waiting}`);
     await rowOf(page, waiting).waitFor();
-    expect(await rows(page).count()).toBe(1);
+    // The list before may stand there for a moment.
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
   });
 
   it('stays usable with ten thousand messages, and finds the oldest', async () => {
@@ -124,7 +128,8 @@ describe('The list of messages', () => {
     await rows(page).nth(100).waitFor({ state: 'detached' });
     await page.getByLabel('Label').fill('the-needle');
     await page.getByRole('link', { name: 'POST https://example.com/17', exact: true }).waitFor();
-    expect(await rows(page).count()).toBe(1);
+    // The list before may stand there for a moment.
+    await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
   });
 
   it('cancels all that wait and match, and says first how many they are', async () => {
