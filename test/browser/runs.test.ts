@@ -254,7 +254,10 @@ describe('Runs', () => {
     const label = unique('many');
     await fail(flow.url, label, 3);
     const page = await openRuns('#/runs');
-    await page.getByRole('link', { name: 'Failed, can be resumed' }).click();
+    const tab = page.getByRole('link', { name: 'Failed, can be resumed' });
+    await tab.click();
+    // What is typed before the other list's filters are there is typed into those of the first.
+    await tab.and(page.locator('[aria-current]')).waitFor();
     await page.getByLabel('Label').fill(label);
     await page.waitForURL(new RegExp(`list=failed&label=${label}$`));
     const rows = page.getByRole('row').filter({ hasText: label });
