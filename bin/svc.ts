@@ -1,6 +1,7 @@
 /** The CDK app, which `cdk synth`, `cdk deploy` and `cdk destroy` run. */
 import { App } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
+import { acknowledgeFindings } from '../lib/acknowledge.ts';
 import { bundle } from '../lib/bundle.ts';
 import { makeStacks } from '../lib/stacks.ts';
 import { readSettings } from '../lib/settings.ts';
@@ -8,8 +9,9 @@ import { readSettings } from '../lib/settings.ts';
 const app = new App();
 const bundles = new Map<string, string>();
 
-makeStacks(app, {
-  settings: readSettings(app),
+const settings = readSettings(app);
+const stacks = makeStacks(app, {
+  settings,
   // The CLI fills it in when it has credentials; synthesis needs none.
   account: process.env['CDK_DEFAULT_ACCOUNT'],
   codeOf: (handler) => {
@@ -18,3 +20,4 @@ makeStacks(app, {
     return Code.fromAsset(folder);
   },
 });
+acknowledgeFindings(stacks, settings);

@@ -20,6 +20,10 @@ export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   managementSecret: `${name}/management`,
 });
 
+/** The group of the schedules in EventBridge Scheduler. */
+export const scheduleGroupOf = ({ name, scheduleGroup }: Pick<Settings, 'name' | 'scheduleGroup'>): string =>
+  scheduleGroup ?? name;
+
 const regionOf = (scope: Construct): string => Stack.of(scope).region;
 
 export const tableArn = (scope: Construct, tableName: string, region = regionOf(scope)): string =>

@@ -8,6 +8,7 @@ import { Delivery } from './delivery.ts';
 import { environmentOf, type FunctionEnvironment } from './environment.ts';
 import type { CodeOf } from './function.ts';
 import { MessagingApi } from './messagingApi.ts';
+import { scheduleGroupOf } from './names.ts';
 import { Queues } from './queues.ts';
 import { Rights } from './rights.ts';
 import { ScheduleGroup } from './scheduleGroup.ts';
@@ -36,7 +37,7 @@ export class ServiceStack extends Stack {
     super(scope, id, props);
     this.queues = new Queues(this, 'Queues', settings);
     const group = new ScheduleGroup(this, 'Scheduling', {
-      groupName: settings.scheduleGroup ?? settings.name,
+      groupName: scheduleGroupOf(settings),
       queues: this.queues,
     });
     const made = makeApi(this, {

@@ -16,7 +16,16 @@ interface Deployment {
   readonly account: string | undefined;
 }
 
-export function makeStacks(app: App, { settings, codeOf, account }: Deployment) {
+export interface Stacks {
+  /** One for each region, as the settings name them. */
+  readonly stateStacks: readonly StateStack[];
+  /** The same. */
+  readonly serviceStacks: readonly ServiceStack[];
+  /** One, in the first region. */
+  readonly managementStacks: readonly ManagementStack[];
+}
+
+export function makeStacks(app: App, { settings, codeOf, account }: Deployment): Stacks {
   const [homeRegion, ...otherRegions] = settings.regions;
   const environment = (region: string): Environment =>
     account === undefined ? { region } : { account, region };

@@ -1,6 +1,13 @@
 /** All that must survive: the tables, the bodies, the secrets. */
 import { Duration, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
-import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type BucketProps,
+  ObjectOwnership,
+} from 'aws-cdk-lib/aws-s3';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { bodyLifetimesDays, tables } from '../lambdas/resources.ts';
@@ -35,13 +42,11 @@ export class StateStack extends Stack {
     if (makesReplicasIn !== undefined) this.makeShared(settings, makesReplicasIn);
   }
 
-  private makeBucket({ retain }: Settings): Bucket {
+  private makeBucket(settings: Settings): Bucket {
     return new Bucket(this, 'Bodies', {
-      encryption: BucketEncryption.S3_MANAGED,
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
-      objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
-      enforceSSL: true,
-      removalPolicy: removalPolicyOf(retain),
+      ...privately(settings),
+      // Who read which body, and when. A bucket that is thrown away with its stack must be empty, so it has no such log.
+      ...(settings.retain && { serverAccessLogsBucket: this.makeAccessLog(settings) }),
       lifecycleRules: [
         ...bodyLifetimesDays.map((days) => ({
           id: `${days.toString()}d`,
@@ -50,6 +55,17 @@ export class StateStack extends Stack {
         })),
         { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
+    });
+  }
+
+  /** Makes the bucket that S3 writes the accesses of another to, and keeps them for as long as other logs. */
+  private makeAccessLog(settings: Settings): Bucket {
+    const days = settings.logRetentionDays;
+    return new Bucket(this, 'BodiesAccessLog', {
+      ...privately(settings),
+      ...(days !== RetentionDays.INFINITE && {
+        lifecycleRules: [{ id: 'expiry', expiration: Duration.days(days) }],
+      }),
     });
   }
 
@@ -78,6 +94,15 @@ export class StateStack extends Stack {
     });
   }
 }
+
+/** What all buckets have: they are encrypted, and closed to the public and to plain HTTP. */
+const privately = ({ retain }: Settings): BucketProps => ({
+  encryption: BucketEncryption.S3_MANAGED,
+  blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+  objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
+  enforceSSL: true,
+  removalPolicy: removalPolicyOf(retain),
+});
 
 const removalPolicyOf = (retain: boolean): RemovalPolicy =>
   retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY;

@@ -53,7 +53,7 @@ export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number]
  * route has a greedy variable (`{name+}`), its resource also answers the routes with another variable at that place, and
  * the function behind it tells them apart.
  */
-export function gatewayPath(route: Route): string {
+export function gatewayPath(route: Pick<Route, 'path'>): string {
   const own = segmentsOf(route.path);
   for (const { path } of allRoutes) {
     const segments = segmentsOf(path);

@@ -5,8 +5,8 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
-import { readSettings } from '../../lib/settings.ts';
-import { makeStacks } from '../../lib/stacks.ts';
+import { readSettings, type Settings } from '../../lib/settings.ts';
+import { makeStacks, type Stacks } from '../../lib/stacks.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 
@@ -27,6 +27,12 @@ export interface Templates {
   readonly management: Template;
 }
 
+interface MadeApp {
+  readonly app: App;
+  readonly settings: Settings;
+  readonly stacks: Stacks;
+}
+
 const synthesized = new Map<string, Templates>();
 
 /**
@@ -41,13 +47,16 @@ export function synthesize(context: Readonly<Record<string, unknown>> = {}): Tem
   return templates;
 }
 
-function synthesizeAnew(context: Readonly<Record<string, unknown>>): Templates {
+/** The app before it is synthesized, and with nothing acknowledged. */
+export function makeApp(context: Readonly<Record<string, unknown>>, account?: string): MadeApp {
   const app = new App({ context: { ...cdkContext, ...context } });
-  const { stateStacks, serviceStacks, managementStacks } = makeStacks(app, {
-    settings: readSettings(app),
-    account: undefined,
-    codeOf: (handler) => Code.fromInline(`// ${handler}`),
-  });
+  const settings = readSettings(app);
+  const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
+  return { app, settings, stacks: makeStacks(app, { settings, account, codeOf }) };
+}
+
+function synthesizeAnew(context: Readonly<Record<string, unknown>>): Templates {
+  const { stateStacks, serviceStacks, managementStacks } = makeApp(context).stacks;
   const [management, ...others] = managementStacks;
   if (management === undefined || others.length > 0) throw new Error('There must be one management stack.');
   const regions = stateStacks.flatMap((state, at) => {

@@ -1,0 +1,90 @@
+/** The app as cdk-nag sees it, with its rules of AWS Solutions: what it finds is put right, or accepted in `lib/acknowledge.ts`. */
+import { Validations } from 'aws-cdk-lib';
+import type { IConstruct } from 'constructs';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { acknowledgeFindings } from '../../lib/acknowledge.ts';
+import { makeApp } from './app.ts';
+
+const findingsIn = (app: IConstruct) =>
+  new AwsSolutionsChecks(app)
+    .validateScope(app)
+    .violations.flatMap(({ ruleName, violatingResources }) =>
+      violatingResources.map(({ constructPath = '' }) => ({ rule: ruleName, path: constructPath })),
+    );
+
+const texts = (findings: ReturnType<typeof findingsIn>) =>
+  findings.map(({ rule, path }) => `${rule} at ${path}`);
+
+const acknowledgedRules = z.record(z.string(), z.string());
+
+/** All that is accepted: the rule, where, and why. */
+const acceptedIn = (app: IConstruct) =>
+  app.node.findAll().flatMap((construct) =>
+    construct.node.metadata
+      .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
+      .flatMap(({ data }) => Object.entries(acknowledgedRules.parse(data)))
+      .map(([rule, reason]) => ({
+        // The CDK puts where a rule comes from before it.
+        rule: rule.replace(/^annotation::/i, ''),
+        path: construct.node.path,
+        reason,
+      })),
+  );
+
+const variants: readonly [title: string, context: Readonly<Record<string, unknown>>, account?: string][] = [
+  ['the default settings', {}],
+  [
+    'every setting that makes or leaves out a resource, in a known account',
+    {
+      regions: 'us-east-1',
+      retain: 'false',
+      publishUrl: 'true',
+      publishConcurrency: '200',
+      scheduleGroup: 'default',
+      gatewayLogRole: 'false',
+    },
+    '111122223333',
+  ],
+];
+
+describe.each(variants)('cdk-nag with %s', (_, context, account) => {
+  const { app, settings, stacks } = makeApp(context, account);
+  // References between stacks get their final form with the synthesis.
+  app.synth();
+  const found = findingsIn(app);
+  acknowledgeFindings(stacks, settings);
+
+  it('finds nothing that is not accepted', () => {
+    expect(found.length).toBeGreaterThan(100);
+    expect(texts(findingsIn(app)), 'Put it right, or accept it in lib/acknowledge.ts with a reason.').toEqual(
+      [],
+    );
+  });
+
+  it('finds everything that is accepted', () => {
+    const needless = acceptedIn(app).filter(
+      (accepted) =>
+        !found.some(({ rule, path }) => rule === accepted.rule && `${path}/`.startsWith(`${accepted.path}/`)),
+    );
+    expect(needless, 'Nothing is found there: the line in lib/acknowledge.ts can go.').toEqual([]);
+  });
+
+  it('finds no more than one thing by each that is accepted', () => {
+    const many = acceptedIn(app).flatMap((accepted) => {
+      const covered = found.filter(
+        ({ rule, path }) => rule === accepted.rule && `${path}/`.startsWith(`${accepted.path}/`),
+      );
+      return covered.length > 1 ? [`${accepted.rule} at ${accepted.path}`] : [];
+    });
+    expect(many, 'Name the resources one by one.').toEqual([]);
+  });
+});
+
+it('cdk-nag as a plugin of the synthesis, as an organisation would add it, lets the app pass', () => {
+  const { app, settings, stacks } = makeApp({ regions: 'eu-central-1' });
+  acknowledgeFindings(stacks, settings);
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  expect(() => app.synth()).not.toThrow();
+});
