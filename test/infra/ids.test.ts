@@ -56,6 +56,7 @@ describe('the logical ids of what keeps something', () => {
       'AWS::DynamoDB::GlobalTable Usage04F2BA28',
       'AWS::DynamoDB::GlobalTable WorkflowsD2A3D03F',
       'AWS::S3::Bucket Bodies3FF2AA63',
+      'AWS::S3::Bucket BodiesAccessLog6543E272',
       'AWS::SecretsManager::Secret ManagementSecret65FBE572',
       'AWS::SecretsManager::Secret MasterSecretA11BF785',
     ]);

@@ -1,4 +1,4 @@
-import { Match } from 'aws-cdk-lib/assertions';
+import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { bodyLifetimesDays, tables } from '../../lambdas/resources.ts';
@@ -87,9 +87,12 @@ describe('the tables', () => {
   });
 });
 
-describe('the bucket of bodies', () => {
+describe.each([
+  ['of bodies', 'Bodies3FF2AA63'],
+  ['of the log of who reads them', 'BodiesAccessLog6543E272'],
+])('the bucket %s', (_, id) => {
   it('is private, encrypted, and refuses what does not come over TLS', () => {
-    kept.hasResourceProperties('AWS::S3::Bucket', {
+    expect(resources(kept).get(id)?.Properties).toMatchObject({
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
       },
@@ -102,6 +105,7 @@ describe('the bucket of bodies', () => {
       OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
     });
     kept.hasResourceProperties('AWS::S3::BucketPolicy', {
+      Bucket: { Ref: id },
       PolicyDocument: {
         Statement: Match.arrayWith([
           Match.objectLike({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
@@ -109,16 +113,13 @@ describe('the bucket of bodies', () => {
       },
     });
   });
+});
+
+describe('the bucket of bodies', () => {
+  const bucketOf = (template: Template, id: string) => resources(template).get(id)?.Properties;
 
   it('lets each class of body live its days, and no upload stay unfinished', () => {
-    const [bucket] = properties(
-      kept,
-      'AWS::S3::Bucket',
-      z.object({
-        LifecycleConfiguration: z.object({ Rules: z.array(z.record(z.string(), z.unknown())) }),
-      }),
-    );
-    expect(bucket?.LifecycleConfiguration.Rules).toEqual([
+    expect(bucketOf(kept, 'Bodies3FF2AA63')).toHaveProperty('LifecycleConfiguration.Rules', [
       ...bodyLifetimesDays.map((days) => ({
         Id: `${days.toString()}d`,
         Prefix: `${days.toString()}d/`,
@@ -131,6 +132,43 @@ describe('the bucket of bodies', () => {
         Status: 'Enabled',
       },
     ]);
+  });
+
+  it('has a log of who reads it, which only S3 writes, and which is kept for as long as other logs', () => {
+    expect(bucketOf(kept, 'Bodies3FF2AA63')).toHaveProperty('LoggingConfiguration.DestinationBucketName', {
+      Ref: 'BodiesAccessLog6543E272',
+    });
+    kept.hasResourceProperties('AWS::S3::BucketPolicy', {
+      Bucket: { Ref: 'BodiesAccessLog6543E272' },
+      PolicyDocument: {
+        Statement: [
+          Match.objectLike({ Effect: 'Deny' }),
+          Match.objectLike({
+            Effect: 'Allow',
+            Action: 's3:PutObject',
+            Principal: { Service: 'logging.s3.amazonaws.com' },
+            Condition: {
+              ArnLike: { 'aws:SourceArn': { 'Fn::GetAtt': ['Bodies3FF2AA63', 'Arn'] } },
+              StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } },
+            },
+          }),
+        ],
+      },
+    });
+    const daysOf = (template: Template) =>
+      bucketOf(template, 'BodiesAccessLog6543E272')?.['LifecycleConfiguration'];
+    expect(daysOf(kept)).toHaveProperty('Rules.0.ExpirationInDays', 30);
+    expect(daysOf(synthesizeOne({ logRetentionDays: '7' }).state)).toHaveProperty(
+      'Rules.0.ExpirationInDays',
+      7,
+    );
+    // The number that stands for "for ever".
+    expect(daysOf(synthesizeOne({ logRetentionDays: '9999' }).state)).toBeUndefined();
+  });
+
+  it('has no such log when it goes with its stack, because S3 deletes no bucket that has something in it', () => {
+    expect(bucketOf(thrownAway, 'Bodies3FF2AA63')).not.toHaveProperty('LoggingConfiguration');
+    thrownAway.resourceCountIs('AWS::S3::Bucket', 1);
   });
 });
 
@@ -181,7 +219,7 @@ describe('all that is kept', () => {
     const others = [...resources(kept).values()]
       .map(({ Type }) => Type)
       .filter((type) => !lasting.includes(type));
-    expect(others).toEqual(['AWS::S3::BucketPolicy']);
+    expect(others).toEqual(['AWS::S3::BucketPolicy', 'AWS::S3::BucketPolicy']);
     const { service, management } = synthesizeOne();
     for (const type of lasting) {
       service.resourceCountIs(type, 0);
