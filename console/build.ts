@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 import { writeFolder } from './writeFolder.ts';
 
 /** The repository's folder. This file may run from its source, or from a bundle somewhere below it. */
@@ -23,24 +23,27 @@ const compressed = (name: string, content: Uint8Array): readonly (readonly [stri
   [`${name}.gz`, gzipSync(content, { level: 9 })],
 ];
 
+/** How the console is bundled. */
+export const consoleBuild = {
+  absWorkingDir: root,
+  entryPoints: { app: 'console/src/main.tsx', style: 'console/src/style.css' },
+  outdir: join(root, 'console/built'),
+  write: false,
+  bundle: true,
+  entryNames: '[name]-[hash]',
+  minify: true,
+  format: 'esm',
+  platform: 'browser',
+  target: ['chrome123', 'firefox120', 'safari17.5'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  legalComments: 'none',
+  logLevel: 'error',
+} satisfies BuildOptions;
+
 /** @returns the files by name, each plain and compressed; the page itself plain only */
 export function buildConsole(): ReadonlyMap<string, Uint8Array> {
-  const { outputFiles } = buildSync({
-    absWorkingDir: root,
-    entryPoints: { app: 'console/src/main.tsx', style: 'console/src/style.css' },
-    outdir: join(root, 'console/built'),
-    write: false,
-    bundle: true,
-    entryNames: '[name]-[hash]',
-    minify: true,
-    format: 'esm',
-    platform: 'browser',
-    target: ['chrome123', 'firefox120', 'safari17.5'],
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    legalComments: 'none',
-    logLevel: 'error',
-  });
+  const { outputFiles } = buildSync(consoleBuild);
   const icon = readFileSync(join(root, 'console/icon.svg'));
   const files = new Map<string, Uint8Array>([
     ...outputFiles.map(({ path, contents }) => [basename(path), contents] as const),

@@ -1,6 +1,6 @@
 /** Bundles a handler for Lambda: makes a folder with `index.mjs`, and with parts that it loads only when it needs them. */
 import { basename, join, resolve } from 'node:path';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 import { buildConsole } from '../console/build.ts';
 import { writeFolder } from '../console/writeFolder.ts';
 
@@ -63,35 +63,36 @@ function buildPart(name: string, source: string): Files {
   return files;
 }
 
+/** How everything that Lambda runs is bundled. */
+export const lambdaBuild = {
+  absWorkingDir: root,
+  // esbuild writes nothing there, but imports external files relative to it: by the names that they have in `apart`.
+  outdir: root,
+  write: false,
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  outExtension: { '.js': '.mjs' },
+  // Modules that the SDK imports dynamically stay out of the cold start.
+  splitting: true,
+  chunkNames: '[name]-[hash]',
+  minify: true,
+  legalComments: 'none',
+  mainFields: ['module', 'main'],
+  alias: {
+    '@aws-sdk/credential-provider-node': join(root, 'lib/bundle/lambdaCredentials.ts'),
+    'mnemonist/lru-cache': join(root, 'lib/bundle/lruCache.ts'),
+  },
+  // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
+  banner: {
+    js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
+  },
+  logLevel: 'error',
+} satisfies BuildOptions;
+
 /** Bundles a file or a package into `<name>.mjs` and its chunks, and leaves what is external as it is imported. */
 function build(name: string, source: string, external: string[] = []): Files {
-  const { outputFiles } = buildSync({
-    absWorkingDir: root,
-    entryPoints: { [name]: source },
-    // esbuild writes nothing there, but imports external files relative to it: by the names that they have in `apart`.
-    outdir: root,
-    write: false,
-    bundle: true,
-    external,
-    platform: 'node',
-    target: 'node24',
-    format: 'esm',
-    outExtension: { '.js': '.mjs' },
-    // Modules that the SDK imports dynamically stay out of the cold start.
-    splitting: true,
-    chunkNames: '[name]-[hash]',
-    minify: true,
-    legalComments: 'none',
-    mainFields: ['module', 'main'],
-    alias: {
-      '@aws-sdk/credential-provider-node': join(root, 'lib/bundle/lambdaCredentials.ts'),
-      'mnemonist/lru-cache': join(root, 'lib/bundle/lruCache.ts'),
-    },
-    // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
-    banner: {
-      js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
-    },
-    logLevel: 'error',
-  });
+  const { outputFiles } = buildSync({ ...lambdaBuild, entryPoints: { [name]: source }, external });
   return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
 }
