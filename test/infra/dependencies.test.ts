@@ -1,0 +1,162 @@
+/** The packages that the project depends on: what `docs/dependencies.md` says of them, and their licences. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BuildOptions, buildSync } from 'esbuild';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { consoleBuild } from '../../console/build.ts';
+import { handlersDirectory, lambdaBuild } from '../../lib/bundle.ts';
+import { root } from './app.ts';
+
+/** Licences that let the service be run, changed and passed on under any terms. */
+const allowed = [
+  'MIT',
+  'MIT-0',
+  'ISC',
+  '0BSD',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+];
+/** Licences that a package may have which is neither deployed nor passed on. */
+const allowedForDevelopment = [...allowed, 'MPL-2.0', 'Unlicense'];
+
+const read = <T>(file: string, shape: z.ZodType<T>): T =>
+  shape.parse(JSON.parse(readFileSync(join(root, file), 'utf8')));
+
+const versions = z.record(z.string(), z.string());
+const { dependencies, devDependencies, optionalDependencies } = read(
+  'package.json',
+  z.object({ dependencies: versions, devDependencies: versions, optionalDependencies: versions }),
+);
+const named = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies });
+
+const { packages } = read(
+  'package-lock.json',
+  z.object({
+    packages: z.record(
+      z.string(),
+      z.object({
+        license: z.string().optional(),
+        dev: z.boolean().default(false),
+        devOptional: z.boolean().default(false),
+        optional: z.boolean().default(false),
+      }),
+    ),
+  }),
+);
+const locked = Object.entries(packages)
+  .filter(([folder]) => folder !== '')
+  .map(([folder, { license, dev, devOptional, optional }]) => ({
+    folder,
+    license,
+    isOptional: optional || devOptional,
+    isForDevelopment: dev || devOptional,
+  }));
+
+/** The licence that a package says it has; undefined for one that is not installed, because it is for another system. */
+function licenceIn(folder: string): string | undefined {
+  const file = `${folder}/package.json`;
+  return existsSync(join(root, file)) ? read(file, z.object({ license: z.string() })).license : undefined;
+}
+
+/** Whether a licence, or one of those that a package offers, is in a list. */
+const isOneOf = (licence: string, list: readonly string[]): boolean =>
+  licence
+    .replace(/^\((.*)\)$/, '$1')
+    .split(' OR ')
+    .some((choice) => list.includes(choice));
+
+/** The folders of the packages whose code a build puts into its files. */
+function bundledBy(options: BuildOptions): ReadonlySet<string> {
+  const { metafile } = buildSync({ ...options, write: false, metafile: true });
+  const inputs = Object.values(metafile.outputs).flatMap((output) =>
+    Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0),
+  );
+  return new Set(inputs.flatMap(([path]) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+}
+
+const bundled = {
+  lambda: bundledBy({
+    ...lambdaBuild,
+    entryPoints: readdirSync(handlersDirectory).map((name) => join(handlersDirectory, name)),
+  }),
+  console: bundledBy(consoleBuild),
+};
+
+/** The table's rows: package, licence, where it is bundled, why. */
+const rows = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .map((line) => line.split('|').map((cell) => cell.trim()))
+  .map(([, name = '', licence = '', where = '', why = '']) => ({
+    name: name.replaceAll('`', ''),
+    licence,
+    where,
+    why,
+  }));
+
+describe('the list of dependencies', () => {
+  it('has each package of package.json once, and no other', () => {
+    expect(rows.map(({ name }) => name).sort()).toEqual([...named].sort());
+  });
+
+  it.each(rows)('has the licence of $name, where it is bundled, and why it is there', (row) => {
+    const folder = `node_modules/${row.name}`;
+    expect(row.licence).toBe(licenceIn(folder) ?? packages[folder]?.license);
+    const where = Object.entries(bundled).flatMap(([place, folders]) => (folders.has(folder) ? [place] : []));
+    expect(row.where).toBe(where.join(', '));
+    expect(row.why).not.toBe('');
+  });
+
+  it('names the licences that are allowed', () => {
+    const text = readFileSync(join(root, 'docs/dependencies.md'), 'utf8').replaceAll('\n', ' ');
+    expect(text).toContain(`these licences: ${allowed.join(', ')}.`);
+  });
+});
+
+describe('the licences', () => {
+  it('of all packages are known from what is installed, or from the lock file for other systems', () => {
+    const unknown = locked.filter(
+      ({ folder, license, isOptional }) =>
+        (licenceIn(folder) ?? (isOptional ? license : undefined)) === undefined,
+    );
+    expect(unknown.map(({ folder }) => folder)).toEqual([]);
+  });
+
+  it('of what is installed in production, and of what is bundled, let the service be passed on', () => {
+    const everything = new Set([
+      ...locked.filter(({ isForDevelopment }) => !isForDevelopment).map(({ folder }) => folder),
+      ...bundled.lambda,
+      ...bundled.console,
+    ]);
+    expect(everything.size).toBeGreaterThan(60);
+    const refused = [...everything]
+      .map((folder) => ({ folder, licence: licenceIn(folder) ?? packages[folder]?.license ?? 'none' }))
+      .filter(({ licence }) => !isOneOf(licence, allowed));
+    expect(refused).toEqual([]);
+  });
+
+  it('of what only develops and tests ask for nothing as long as it is not changed', () => {
+    const refused = locked
+      .map(({ folder, license }) => ({ folder, licence: licenceIn(folder) ?? license ?? 'none' }))
+      .filter(({ licence }) => !isOneOf(licence, allowedForDevelopment));
+    expect(refused).toEqual([]);
+  });
+
+  it.each([
+    ['MIT', true],
+    ['(MIT OR GPL-3.0-or-later)', true],
+    ['GPL-3.0-or-later', false],
+    ['(MIT AND GPL-3.0-only)', false],
+    ['SEE LICENSE IN LICENSE.txt', false],
+  ])('%s is allowed: %s', (licence, is) => {
+    expect(isOneOf(licence, allowed)).toBe(is);
+  });
+});
+
+it('No dependency that is bundled is there only for development, save what makes the console', () => {
+  const folders = [...bundled.lambda].filter((folder) => packages[folder]?.dev === true);
+  expect(folders).toEqual([]);
+});
