@@ -6,6 +6,7 @@ const root = resolve(import.meta.dirname, '../..');
 const texts = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
