@@ -58,7 +58,8 @@ const acceptedInState = (stack: StateStack, { retain, regions }: Settings): read
           rule: 'AwsSolutions-S1',
           at: ['Bodies'],
           reason:
-            'Without `retain` data is thrown away with its stack. A bucket of access logs is never empty, so it could not be.',
+            'Without `retain` everything goes with its stack, and S3 deletes no bucket that has something in it. Access logs come ' +
+            'for hours after the last request, so their bucket would stay.',
         },
       ]),
   ...(stack.region === regions[0]
@@ -81,12 +82,10 @@ const acceptedInState = (stack: StateStack, { retain, regions }: Settings): read
     : []),
 ];
 
-/** Roles whose functions make schedules or end them. */
-const schedule = [
+/** The functions that store bodies, read them or delete them. */
+const usersOfBodies = [
   'Publish',
   'MessagesApi',
-  'QueuesApi',
-  'FlowControl',
   'DlqApi',
   'Schedules',
   'Workflows',
@@ -97,19 +96,8 @@ const schedule = [
   'FollowAccount',
 ];
 
-/** Roles whose functions store bodies, read them or delete them. */
-const useBodies = [
-  'Publish',
-  'MessagesApi',
-  'DlqApi',
-  'Schedules',
-  'Workflows',
-  'DeliverShort',
-  'DeliverLong',
-  'DeliverAlone',
-  'Fire',
-  'FollowAccount',
-];
+/** The functions that make schedules or end them: the same, because what has a body may be due later, and those of lanes. */
+const usersOfSchedules = [...usersOfBodies, 'QueuesApi', 'FlowControl'];
 
 const policiesOf = (functions: readonly string[]): readonly string[] =>
   functions.map((id) => `${id}Role/DefaultPolicy`);
@@ -124,10 +112,15 @@ function acceptedInService(
   return [
     {
       rule: 'AwsSolutions-SQS3',
-      at: ['Queues/Fire', 'Queues/AccountChanges'],
+      at: ['Queues/Fire'],
       reason:
         'Receives also count when AWS is away or has no room for the function, so a dead letter queue would take what only has ' +
         'to wait. The function counts the deaths of its workers itself, and gives a fire up into UndeliveredFires.',
+    },
+    {
+      rule: 'AwsSolutions-SQS3',
+      at: ['Queues/AccountChanges'],
+      reason: 'A change of an account is followed again and again until it is done: it may not be given up.',
     },
     {
       rule: 'AwsSolutions-SQS3',
@@ -144,7 +137,7 @@ function acceptedInService(
     ),
     {
       rule: `AwsSolutions-IAM5[Resource::${schedules}]`,
-      at: policiesOf(schedule),
+      at: policiesOf(usersOfSchedules),
       reason:
         'A schedule is made for an attempt that is due later, and its name is the message. The group, which is in the ARN, ' +
         'bounds the right.',
@@ -154,7 +147,7 @@ function acceptedInService(
       : [
           {
             rule: `AwsSolutions-IAM5[Resource::${nameOfExport(state, state.bodies.bucketArn)}/*]`,
-            at: policiesOf(useBodies),
+            at: policiesOf(usersOfBodies),
             reason:
               'A body has the name of its message. The right is to objects of this one bucket, not to the bucket.',
           },
@@ -194,8 +187,8 @@ const acceptedOfApi: readonly Accepted[] = [
     rule: 'AwsSolutions-APIG3',
     at: ['Api/DeploymentStage.api'],
     reason:
-      'A firewall costs more a month than an idle deployment in a year, and its body rules would refuse what customers send ' +
-      'each other. Throttles and tokens stand without it; operators put one before the stage where they need it.',
+      'A firewall costs $5 a month and more, several times what an idle region costs, and its rules for bodies may refuse what ' +
+      'customers send each other. Throttles, tokens and limits hold without it; an operator may put one before the stage.',
   },
   {
     rule: 'AwsSolutions-APIG6',
