@@ -6,7 +6,7 @@ import { hoursAt, noOutcomes, type OutcomeCounts } from '../../domain/usage/outc
 import { shownPeriod, type ShownPeriod } from '../../domain/usage/shownPeriod.ts';
 import { loadSize } from '../../stores/deadLetter/size.ts';
 import { usageByHour, type DayUsage } from '../../stores/usage/hours.ts';
-import type { Usage } from '../../stores/usage/usage.ts';
+import type { Usage } from '../../domain/usage/usage.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { getGlobalParallelism } from '../lane/flowControl.ts';
 import { dollarsFor } from './dollars.ts';
