@@ -49,8 +49,8 @@ class PublishProcess {
     if (known === undefined) count.hear(this.#service.noUsage, time);
     count.count({ requests: messages, messages, calls: 1, bytes: 1_024 });
     const limits = this.#service.allowanceOf(account);
-    if (!count.isReportDue(limits)) return;
-    const report = count.makeReport(limits);
+    if (!count.isReportDue(limits, time)) return;
+    const report = count.makeReport(limits, time);
     const day = new Date(time).toISOString().slice(0, 10);
     const row = await this.#service.addUsage(account.id, day, 0, report.added);
     count.noteReported(report, row, time);

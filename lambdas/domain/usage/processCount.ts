@@ -10,6 +10,8 @@ import { minus, noUsage, plus, type Usage } from './usage.ts';
 const callReportsPerSecond = 10;
 /** News of what other processes use is too old after this, and a limit may have been reached. */
 export const newsMs = 5 * secondMs;
+/** The rate of an account's messages is measured over this time at least, so that one large request is no high rate. */
+const leastMeasuredMs = secondMs / 4;
 
 /** The limits that a count is held against. */
 export interface CountedLimits {
@@ -50,6 +52,7 @@ export class ProcessCount {
   #reportedAt = 0;
   /** Unix milliseconds at which the table last told the row of the day. */
   #heardAt = 0;
+  readonly #rate = new MeasuredRate();
 
   /** @param phase random, 0 up to but not including 1 */
   constructor(phase: number) {
@@ -85,6 +88,7 @@ export class ProcessCount {
   hear(row: Usage, time: number): void {
     this.#reported = row;
     this.#heardAt = time;
+    this.#rate.hear(row.messages, time);
   }
 
   /** Adds what was used on an earlier day of the month. */
@@ -93,10 +97,10 @@ export class ProcessCount {
   }
 
   /** Tells whether a step is full. */
-  isReportDue(limits: CountedLimits): boolean {
+  isReportDue(limits: CountedLimits, time: number): boolean {
     const { requests, messages, calls } = this.#unreported;
     if (calls * callReportsPerSecond >= Math.max(callReportsPerSecond, limits.callsPerSecond)) return true;
-    const step = this.#step(limits);
+    const step = this.#step(limits, time);
     const full = step - aheadOf(step, this.#phase);
     // Too much is reported where messages were given back, or where the step has become shorter.
     const isTooMuchReported = requests <= -step;
@@ -104,9 +108,9 @@ export class ProcessCount {
   }
 
   /** Makes the report of all that was counted. */
-  makeReport(limits: CountedLimits): Report {
+  makeReport(limits: CountedLimits, time: number): Report {
     const counted = this.#sinceReport;
-    const ahead = aheadOf(this.#step(limits), this.#phase);
+    const ahead = aheadOf(this.#step(limits, time), this.#phase);
     const added = plus(this.#unreported, {
       ...noUsage,
       requests: counted.requests > 0 ? ahead : 0,
@@ -133,9 +137,38 @@ export class ProcessCount {
   }
 
   /** Messages between two reports. */
-  #step({ hardPerDay, paidMessages }: CountedLimits): number {
+  #step({ hardPerDay, paidMessages }: CountedLimits, time: number): number {
     const room = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
-    return stepOf(this.#reported.requests, Math.max(0, room), this.#messageShare);
+    // Old news says nothing of the traffic now: what is left of it is reported message by message.
+    const perSecond = this.hasNewsAt(time) ? this.#rate.perSecond : 0;
+    return stepOf(this.#reported.requests, Math.max(0, room), this.#messageShare, perSecond);
+  }
+}
+
+/** The rate at which a count grows, from what is heard of it now and then. */
+class MeasuredRate {
+  /** The count at the beginning of the present measurement; `at` in Unix milliseconds. */
+  #from: { readonly count: number; readonly at: number } | undefined;
+  #measured = 0;
+  #present = 0;
+
+  /** In a second. A measurement that is under way counts where it is higher already: traffic may have begun just now. */
+  get perSecond(): number {
+    return Math.max(this.#measured, this.#present);
+  }
+
+  hear(count: number, at: number): void {
+    const from = this.#from;
+    if (from === undefined) {
+      this.#from = { count, at };
+      return;
+    }
+    const lengthMs = at - from.at;
+    this.#present = ((count - from.count) * secondMs) / Math.max(leastMeasuredMs, lengthMs);
+    if (lengthMs < leastMeasuredMs) return;
+    this.#measured = this.#present;
+    this.#present = 0;
+    this.#from = { count, at };
   }
 }
 

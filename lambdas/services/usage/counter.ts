@@ -58,7 +58,7 @@ export class UsageCounter {
 
   /** Reports what was counted when a step is full. */
   async reportWhenDue(): Promise<void> {
-    if (this.#count.isReportDue(this.allowance)) await this.report();
+    if (this.#count.isReportDue(this.allowance, now())) await this.report();
   }
 
   /** Reports all that was counted. A report that is under way is waited for instead. */
@@ -87,7 +87,7 @@ export class UsageCounter {
   async #addToRow(): Promise<void> {
     await this.#loadMonth();
     const { accountId, softPerDay, isExported } = this.allowance;
-    const report = this.#count.makeReport(this.allowance);
+    const report = this.#count.makeReport(this.allowance, now());
     const row = await addUsage(accountId, this.day, hourOf(this.day, now()), report.added);
     this.#count.noteReported(report, row, now());
 
