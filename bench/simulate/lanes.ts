@@ -146,7 +146,7 @@ async function simulateKey(
     const moment = Math.floor(((made + random()) * secondMs) / perSecond);
     await leaveUntil(moment);
     at(moment);
-    const { messageId, timeoutMs } = service.newMessage(account.id, time, undefined);
+    const { messageId, timeoutMs } = service.newMessage(account, time);
     const passage = await passages[Math.floor(random() * passages.length)]?.enter({
       ...{ accountId: account.id, messageId, attempt: 0, queue: 'short', timeoutMs },
       flowControl: { key: 'crm', parallelism: account.limits.max_parallelism, madeAt: start },

@@ -19,6 +19,7 @@ export async function loadService() {
     { allowanceOf },
     { addUsage },
     { loadAccount },
+    { createKnownAccounts },
     { loadUrlGroup },
     { putMessage, recordAttempt },
     { storeBody },
@@ -38,6 +39,7 @@ export async function loadService() {
     import('../../lambdas/services/usage/allowance.ts'),
     import('../../lambdas/stores/usage/usage.ts'),
     import('../../lambdas/stores/account/accounts.ts'),
+    import('../../lambdas/services/account/knownAccounts.ts'),
     import('../../lambdas/stores/urlGroup/urlGroups.ts'),
     import('../../lambdas/stores/message/messages.ts'),
     import('../../lambdas/stores/message/bodies.ts'),
@@ -75,9 +77,17 @@ export async function loadService() {
     withNewestLimits,
     processPrefix,
     /** Reads accounts as a process of publish does that checks their tokens. */
-    accountReader: () => (id: string, _time: number) => loadAccount(id, true),
-    newAccount: (id: string): Account =>
-      accountModule.newAccount({ id, plan: 'paid', region: 'us-east-1', createdAt: 0, limits }),
+    accountReader: (now: () => number) => createKnownAccounts((id) => loadAccount(id, true), now).find,
+    newAccount: (id: string): Account => {
+      const account = accountModule.newAccount({
+        id,
+        plan: 'paid',
+        region: 'us-east-1',
+        createdAt: 0,
+        limits,
+      });
+      return { ...account, shards: accountModule.shardsFor(account) };
+    },
     accountRow: (account: Account): Item => toItem(account),
     groupRow: (accountId: string, name: string, endpoints: number): Item =>
       toItem({
@@ -87,12 +97,12 @@ export async function loadService() {
           name: `shop-${number}`,
         })),
       }),
-    newMessage: (accountId: string, time: number, topicName: string | undefined): Message => {
+    newMessage: ({ id: accountId, shards }: Account, time: number, topicName?: string): Message => {
       const due = { notBefore: time, maxRetries: 5, timeoutMs: 30_000 };
       return {
         ...due,
         ...{ accountId, topicName, url: destination, method: 'POST', prefix: 'Svc', labels: [] },
-        messageId: newId('msg', time),
+        messageId: newId('msg', time, shards),
         createdAt: time,
         headers: [['content-type', 'application/json']],
         callerIp: '203.0.113.7',
@@ -110,7 +120,7 @@ export async function loadService() {
       const expiresAt = failedAt + dlqRetentionMs;
       await putDeadLetter({
         ...{ message, retried: 0, failedAt, responseStatus: 404, responseHeaders: [], expiresAt },
-        dlqId: derivedId('dlq', failedAt, message.messageId),
+        dlqId: derivedId('dlq', failedAt, message.messageId, message.messageId),
       });
       await countIn(message.accountId, [expiresAt], failedAt);
     },

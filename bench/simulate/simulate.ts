@@ -97,7 +97,7 @@ async function publishAndDeliver(
   if (isToGroup) await service.loadUrlGroup(account.id, groupName);
   await process.count(account, messages, time);
   for (let made = 0; made < messages; made += 1) {
-    const message = service.newMessage(account.id, time, isToGroup ? groupName : undefined);
+    const message = service.newMessage(account, time, isToGroup ? groupName : undefined);
     await service.putMessage(message);
     const published = tables.second;
     tables.second = Math.min(scenario.seconds - 1, Math.floor((time + deliveredAfterMs - start) / secondMs));

@@ -33,12 +33,19 @@ class PublishProcess {
   readonly #service: Service;
   readonly #random: () => number;
   readonly #counts = new Map<string, Count>();
-  readonly readAccount: (id: string, time: number) => Promise<unknown>;
+  readonly #find: (id: string) => Promise<unknown>;
+  #time = 0;
 
   constructor(service: Service, random: () => number) {
     this.#service = service;
     this.#random = random;
-    this.readAccount = service.accountReader();
+    this.#find = service.accountReader(() => this.#time);
+  }
+
+  /** Reads the account of a request, or remembers it. */
+  async readAccount(id: string, time: number): Promise<void> {
+    this.#time = time;
+    await this.#find(id);
   }
 
   /** Counts the messages of a request, and reports them where a step is full. */

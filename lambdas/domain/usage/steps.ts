@@ -9,8 +9,8 @@
  * - A sixteenth of the room that a limit leaves: close to it each message is reported, and the limit is exact.
  * - An eighth of the count, so that an account with few messages sees them counted one by one.
  *
- * And one from below, save where a limit leaves little room: a two-hundredth of what all processes count in a second. They all
- * write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules alone come to several thousand
+ * And one from below, save where a limit leaves little room: a two-hundredth of what all processes count in a second, up to half
+ * of the slack. They all write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules alone come to several thousand
  * writes, in the first minute of each day.
  *
  * Without a random phase, processes that end would lose half a step each, and a day with many short processes would be
@@ -29,6 +29,7 @@ const countPart = 1 / 8;
 
 /** Reports of all processes together in a second: a fifth of what a row takes, because traffic comes in waves. */
 const mostReportsPerSecond = 200;
+const seldomPart = 1 / 2;
 
 /**
  * The number of messages that a process counts between two reports; at least 1.
@@ -41,8 +42,9 @@ const mostReportsPerSecond = 200;
 export function stepOf(count: number, room: number, share: number, perSecond: number): number {
   const slack = Math.max(leastSlack, count * slackPart);
   const exact = Math.min(slack * processPart, slack * share * togetherPart, count * countPart);
+  const seldom = Math.min(perSecond / mostReportsPerSecond, slack * seldomPart);
   const left = Math.min(room * processPart, room * share * togetherPart);
-  return Math.max(1, Math.floor(Math.min(Math.max(exact, perSecond / mostReportsPerSecond), left)));
+  return Math.max(1, Math.floor(Math.min(Math.max(exact, seldom), left)));
 }
 
 /**

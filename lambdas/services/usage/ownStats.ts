@@ -24,7 +24,7 @@ export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
   const period = shownPeriod(time);
   const [usage, { counts, countedUntil }, parallelism, deadLetters] = await Promise.all([
     usageByHour(account.id, period.first, period.today),
-    countOutcomes(account.id, logBudgetMs),
+    countOutcomes(account, logBudgetMs),
     getGlobalParallelism(account),
     loadSize(account.id, time),
   ]);

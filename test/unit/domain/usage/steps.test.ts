@@ -36,6 +36,7 @@ describe('a step', () => {
     (processes) => {
       expect(stepOf(0, enough, 1 / processes, 10_000)).toBe(50);
       expect(stepOf(0, enough, 1 / processes, 199)).toBe(1);
+      expect(stepOf(0, enough, 1 / processes, 1_000_000)).toBe(50);
     },
   );
 
