@@ -28,7 +28,7 @@ import {
   rangeOf,
   show,
 } from '../pages.ts';
-import { removeDeadLetters } from './removal.ts';
+import { removeDeadLetters } from './size.ts';
 
 export const noSuchDeadLetter = (dlqId: string): Error =>
   notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);

@@ -19,7 +19,7 @@ import { renewed } from '../message/renewed.ts';
 import { onEach } from '../pages.ts';
 import { withAdmission, type Admission } from '../usage/admission.ts';
 import { isOfMessage, mostOf, noSuchDeadLetter, selection } from './deadLetters.ts';
-import { removeDeadLetters } from './removal.ts';
+import { removeDeadLetters } from './size.ts';
 
 /** A request to retry. Its configuration replaces that of the dead letter's message. */
 export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {

@@ -27,7 +27,7 @@ import {
   type DeadLetterOfRun,
 } from '../deadLetter/deadLetters.ts';
 import type { RetryRequest } from '../deadLetter/retry.ts';
-import { removeDeadLetters } from '../deadLetter/removal.ts';
+import { removeDeadLetters } from '../deadLetter/size.ts';
 import { onEach } from '../pages.ts';
 import { withAdmission, type Admission } from '../usage/admission.ts';
 import { copyRun, readCopy, type RerunPlan, type RunCopy } from './copyRun.ts';

@@ -11,14 +11,13 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 const importServices = async () => {
-  const [size, removal, stores, sizes, shards] = await Promise.all([
+  const [size, stores, sizes, shards] = await Promise.all([
     import('../../../../lambdas/services/deadLetter/size.ts'),
-    import('../../../../lambdas/services/deadLetter/removal.ts'),
     import('../../../../lambdas/stores/deadLetter/deadLetters.ts'),
     import('../../../../lambdas/stores/deadLetter/size.ts'),
     import('../../../../lambdas/stores/shards.ts'),
   ]);
-  return { ...size, ...removal, ...stores, ...sizes, ...shards };
+  return { ...size, ...stores, ...sizes, ...shards };
 };
 
 let world: World;
