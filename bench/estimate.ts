@@ -21,7 +21,7 @@ export const assumed = {
 } as const;
 
 /** With so much memory Lambda gives a function a whole CPU, with less a part in proportion. */
-const memoryOfOneCpuMb = 1769;
+export const memoryOfOneCpuMb = 1769;
 
 /** Calls that wait for each other. In publish: the account, then row and attempt. In deliver: the history, then the record. */
 const callsInARow = 2;

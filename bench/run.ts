@@ -7,6 +7,7 @@ import { assumed, estimate, type Estimate } from './estimate.ts';
 import { jsonBodyName } from './events.ts';
 import { dollarsPerMillion, pricedOn } from './prices.ts';
 import { dollars, printBill } from './printBill.ts';
+import { memoryCosts } from './memory.ts';
 import { formatTable } from './table.ts';
 import { countLanes } from './laneCosts.ts';
 import { measureLaneRows } from './laneRows.ts';
@@ -84,6 +85,23 @@ function printCpu(times: readonly CpuTime[]): void {
   print(
     'CPU milliseconds for a message, warm; deliver in batches of 10',
     formatTable(['bundle', 'median', 'least', 'goal', 'verdict'], rows),
+  );
+}
+
+function printMemory(times: readonly CpuTime[]): void {
+  const cpuOf = (wanted: CpuTime['handler']): number =>
+    times.find(({ handler }) => handler === wanted)?.medianMs ?? 0;
+  const rows = memoryCosts({ publish: cpuOf('publish'), deliver: cpuOf('deliver') }).map(
+    ({ memoryMb, publishMs, deliverMs, dollars: cost }) => [
+      `${memoryMb} MB`,
+      publishMs.toFixed(1),
+      deliverMs.toFixed(0),
+      dollars(cost),
+    ],
+  );
+  print(
+    'Running times by memory, computed from the CPU times; deliver in batches of 10',
+    formatTable(['memory', 'publish ms', 'deliver ms', '$'], rows),
   );
 }
 
@@ -181,6 +199,7 @@ async function measureMessages(world: World): Promise<readonly string[]> {
   const { throughApi, urlLine } = estimate(cpu, await measureUrlLogBytes(world));
   printEstimates(throughApi, urlLine);
   printCpu(cpu);
+  printMemory(cpu);
   const bundles = await measureBundles();
   printBundles(bundles);
   return missedGoals(bills, bundles);

@@ -1,5 +1,5 @@
 /** Reads the fields of an account that the management API is sent, and makes the account record that it answers. */
-import { accountLifetimeMs, limitsOf, type Account } from '../domain/account/account.ts';
+import { accountLifetimeMs, limitsOf, shardsFor, type Account } from '../domain/account/account.ts';
 import {
   accountFields,
   allowedValues,
@@ -93,7 +93,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
       `max_requests_per_day_hard is ${hard}; allowed is ${soft}, which max_requests_per_day is, or more.`,
     );
   }
-  return after;
+  return { ...after, shards: shardsFor(after) };
 }
 
 /** The words of `modifying_state`, by the account's new state: shown while workers may not know that state yet. */

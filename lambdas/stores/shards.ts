@@ -1,10 +1,14 @@
 import { encodeTime } from 'ulid';
 import type { Place } from '../domain/cursor.ts';
-import { shardCount, type IdKind } from '../domain/ids.ts';
+import type { Account } from '../domain/account/account.ts';
+import type { IdKind } from '../domain/ids.ts';
+
+/** What tells the partitions of an account's rows. */
+export type Sharded = Pick<Account, 'id' | 'shards'>;
 
 /** Names all partitions of an account's rows. */
-export const shardsOf = (accountId: string): readonly string[] =>
-  Array.from({ length: shardCount }, (_, number) => `${accountId}#${number}`);
+export const shardsOf = ({ id, shards }: Sharded): readonly string[] =>
+  Array.from({ length: shards }, (_, number) => `${id}#${number}`);
 
 const ulid = '[0-9A-HJKMNP-TV-Z]{26}';
 const idPatterns: Readonly<Record<IdKind, RegExp>> = {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { secondMs } from '../clock.ts';
+import { shardCounts } from '../ids.ts';
 import { eachLimit, type Limits, type Plan } from './limits.ts';
 
 /** An account as it is stored: without its credentials, which are derived from the generations. */
@@ -40,6 +41,8 @@ export interface Account {
   /** Whether its usage is exported as metrics of its own. */
   readonly prometheus: boolean;
   readonly enterprise?: { readonly enabled: boolean } | undefined;
+  /** Partitions that the rows of its messages and dead letters are spread over; never lowered, as rows stay where they are. */
+  readonly shards: number;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }
@@ -63,6 +66,7 @@ export const newAccount = (
   budget: 0,
   prodPack: false,
   prometheus: false,
+  shards: shardCounts.usual,
   version: 1,
   ...account,
 });
@@ -77,6 +81,23 @@ export function limitsOf({ plan, limits: own }: Pick<Account, 'plan' | 'limits'>
     ...limits,
     max_requests_per_day_hard: own.max_requests_per_day_hard ?? hardOverSoft * limits.max_requests_per_day,
   };
+}
+
+/** DynamoDB takes 3,000 reads of one row in a second, and more than a limit come where many processes hold it. */
+const manyRequestsPerSecond = 2_000;
+
+/** Whether an account may send so many requests that its row cannot be read for each. */
+export const allowsManyRequests = (account: Pick<Account, 'plan' | 'limits'>): boolean =>
+  limitsOf(account).max_requests_per_second > manyRequestsPerSecond;
+
+/** Messages in a day from which on an account's peaks may be too much for the usual partitions: see docs/scale.md. */
+const manyMessagesPerDay = 50_000_000;
+
+/** Counts the partitions that an account has to have for its limits. One that had more once keeps them. */
+export function shardsFor(account: Pick<Account, 'plan' | 'limits' | 'shards'>): number {
+  const isWide =
+    allowsManyRequests(account) || limitsOf(account).max_requests_per_day_hard > manyMessagesPerDay;
+  return Math.max(account.shards, isWide ? shardCounts.wide : shardCounts.usual);
 }
 
 /** Retries of a message whose request does not say how many. */

@@ -2,7 +2,8 @@ import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { now } from '../../domain/clock.ts';
 import { shownPeriod } from '../../domain/usage/shownPeriod.ts';
-import { usageOf, type Usage } from '../../stores/usage/usage.ts';
+import type { Usage } from '../../domain/usage/usage.ts';
+import { usageOf } from '../../stores/usage/usage.ts';
 import { dollarsFor } from '../usage/dollars.ts';
 import { answerOf, existingAccount } from './replicas.ts';
 

@@ -89,7 +89,7 @@ export async function selection<D extends DeadLetter>(
   const rows: AsyncIterable<ListedDeadLetter> =
     filter.ids === undefined
       ? merged(
-          shardsOf(account.id).map((shard) => listStored(shard, range, time)),
+          shardsOf(account).map((shard) => listStored(shard, range, time)),
           isNewer,
         )
       : loadedRows(idRows(filter.ids, range.behind), loadedAtOnce, async (row) => ({

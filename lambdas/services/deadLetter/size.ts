@@ -16,7 +16,7 @@ import {
   type DeadLetterQueueSize,
   type PresentDeadLetter,
 } from '../../stores/deadLetter/size.ts';
-import { byAge, shardsOf } from '../../stores/shards.ts';
+import { byAge, shardsOf, type Sharded } from '../../stores/shards.ts';
 import { log } from '../../log.ts';
 import { logAndContinue } from '../logAndContinue.ts';
 
@@ -53,16 +53,16 @@ const trimmingStaleMs = 60 * secondMs;
  * @param expiresAt of the dead letter, in Unix milliseconds
  * @param size the account's `max_dlq_size`
  */
-export async function keepToSize(accountId: string, expiresAt: number, size: number): Promise<void> {
+export async function keepToSize(account: Sharded, expiresAt: number, size: number): Promise<void> {
   try {
-    const there = await countIn(accountId, [expiresAt], now());
+    const there = await countIn(account.id, [expiresAt], now());
     if (there === undefined || !isTooLarge(there, size)) return;
     // The process that trims looks at the count again when it is done, and sees this dead letter.
     if (there.trimmedSince !== undefined && there.trimmedSince >= now() - trimmingStaleMs) return;
-    await trim(accountId, size);
+    await trim(account, size);
   } catch (error) {
     log.warn('A dead letter queue could not be kept to its size; the next dead letter tries again', {
-      accountId,
+      accountId: account.id,
       error: error instanceof Error ? error : String(error),
     });
   }
@@ -71,7 +71,8 @@ export async function keepToSize(accountId: string, expiresAt: number, size: num
 const isTooLarge = ({ entries }: DeadLetterQueueSize, size: number): boolean =>
   entries > size + slackOf(size);
 
-async function trim(accountId: string, size: number): Promise<void> {
+async function trim(account: Sharded, size: number): Promise<void> {
+  const { id: accountId } = account;
   const until = now() + trimmingBudgetMs;
   let there: DeadLetterQueueSize | undefined;
   do {
@@ -81,7 +82,7 @@ async function trim(accountId: string, size: number): Promise<void> {
     await takeOutAll(accountId, there.promised, 'trimmed');
     let isGoingOn = true;
     while (isGoingOn && there.entries > size && now() < until) {
-      const oldest = await oldestOf(accountId, Math.min(there.entries - size, lookedForAtOnce));
+      const oldest = await oldestOf(account, Math.min(there.entries - size, lookedForAtOnce));
       isGoingOn = false;
       for (const entries of chunksOf(oldest, removedAtOnce)) {
         there = await promiseRemoval(accountId, since, entries, now());
@@ -102,8 +103,8 @@ async function trim(accountId: string, size: number): Promise<void> {
 }
 
 /** Finds the oldest dead letters of all shards. */
-async function oldestOf(accountId: string, count: number): Promise<readonly PresentDeadLetter[]> {
-  const found = await Promise.all(shardsOf(accountId).map((shard) => oldestDeadLetters(shard, count)));
+async function oldestOf(account: Sharded, count: number): Promise<readonly PresentDeadLetter[]> {
+  const found = await Promise.all(shardsOf(account).map((shard) => oldestDeadLetters(shard, count)));
   const ordered = found.flat().map((entry) => ({ ...entry, id: entry.dlqId, time: timeOfId(entry.dlqId) }));
   return ordered.sort((one, other) => byAge(other, one)).slice(0, count);
 }

@@ -9,7 +9,12 @@ import { dueTimeOf } from './history.ts';
 
 /** The id of the dead letter that an attempt would leave. */
 export const dlqIdOf = (history: MessageHistory, attempt: number): string =>
-  derivedId('dlq', dueTimeOf(history, attempt), `${history.message.messageId}/${attempt}`);
+  derivedId(
+    'dlq',
+    dueTimeOf(history, attempt),
+    `${history.message.messageId}/${attempt}`,
+    history.message.messageId,
+  );
 
 /** An attempt, and its message's history: as it was before the attempt, or is since. */
 interface Followed {
@@ -33,7 +38,12 @@ export function callbacksOf({ history, attempt }: Followed): Callbacks {
   // The endpoint that made a call waits for the end of it.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
   const idFor = (kind: string): string =>
-    derivedId('msg', dueTimeOf(history, attempt.number), `${message.messageId}/${attempt.number}/${kind}`);
+    derivedId(
+      'msg',
+      dueTimeOf(history, attempt.number),
+      `${message.messageId}/${attempt.number}/${kind}`,
+      message.messageId,
+    );
   return [
     ...(message.callback === undefined ? [] : [{ kind: 'callback' as const, messageId: idFor('callback') }]),
     ...(message.failureCallback === undefined || attempt.state !== 'FAILED'

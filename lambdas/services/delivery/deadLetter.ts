@@ -42,5 +42,5 @@ export async function bury(
     error: attempt.response.error,
     expiresAt,
   });
-  if (isNew) await keepToSize(message.accountId, expiresAt, size);
+  if (isNew) await keepToSize(account, expiresAt, size);
 }

@@ -12,7 +12,8 @@ import { recentlyUsed } from '../recentlyUsed.ts';
 import type { Lanes } from './lanes.ts';
 
 const leaseMs = 70 * secondMs;
-const renewalMs = 20 * secondMs;
+/** A lease is written anew so often while something is in flight. */
+export const renewalMs = 20 * secondMs;
 /** It is tight when more than this part of the limit is leased: no more than this part can be leased and not used. */
 const plentyPart = 1 / 4;
 /** Slots that become free within this time are given back with one write. */

@@ -65,7 +65,7 @@ export async function listLogs(
   const sources: AsyncIterator<Source>[] =
     ids.length > 0
       ? ids.map((messageId) => listHistory(account.id, messageId, range))
-      : shardsOf(account.id).flatMap((shard) => [
+      : shardsOf(account).flatMap((shard) => [
           ...(needed.messages ? [listMessages(shard, range)] : []),
           ...(needed.records ? [listLog(shard, range)] : []),
         ]);

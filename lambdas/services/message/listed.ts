@@ -21,7 +21,7 @@ interface Listed extends Ordered {
 const loadedAtOnce = 10;
 
 async function* stored(account: Account, range: Range): AsyncGenerator<Listed> {
-  const shards = shardsOf(account.id).map((shard) => listStored(shard, range));
+  const shards = shardsOf(account).map((shard) => listStored(shard, range));
   for await (const listed of merged(shards, isNewer)) yield { id: listed.id, time: listed.time, listed };
 }
 

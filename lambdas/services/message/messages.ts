@@ -117,7 +117,7 @@ interface Candidate extends Ordered {
 }
 
 async function* listed(account: Account, range: Range): AsyncGenerator<Candidate> {
-  const shards = shardsOf(account.id).map((shard) => listMessages(shard, range));
+  const shards = shardsOf(account).map((shard) => listMessages(shard, range));
   for await (const found of merged(shards, isNewer)) yield { id: found.id, time: found.time, found };
 }
 

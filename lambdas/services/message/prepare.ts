@@ -110,7 +110,7 @@ export async function prepare(
       endpointName: endpoint.name,
       queueName,
       scheduleId: request.fire?.scheduleId,
-      messageId: messageIdFor(endpoint, request.fire, createdAt),
+      messageId: messageIdFor(account, endpoint, request.fire, createdAt),
       accountId: account.id,
       prefix: request.prefix,
       createdAt,
@@ -140,7 +140,12 @@ export function urlOf(
   return url;
 }
 
-const messageIdFor = (endpoint: Endpoint, fire: Fire | undefined, createdAt: number): string =>
+const messageIdFor = (
+  { shards }: Account,
+  endpoint: Endpoint,
+  fire: Fire | undefined,
+  createdAt: number,
+): string =>
   fire === undefined
-    ? newId('msg', createdAt)
+    ? newId('msg', createdAt, shards)
     : derivedId('msg', fire.time, JSON.stringify([fire, endpoint]));

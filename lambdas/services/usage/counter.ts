@@ -1,56 +1,24 @@
 /**
  * Counts what accounts use. A process counts in memory, and reports to the account's row of the day in steps
- * (`domain/usage/steps.ts`): a report adds to the row, and its answer is what all processes have reported. So a message
+ * (`domain/usage/processCount.ts`): a report adds to the row, and its answer is what all processes have reported. So a message
  * costs a fraction of a write.
  */
 import type { Account } from '../../domain/account/account.ts';
-import { dayOf, hourOf, now, secondMs } from '../../domain/clock.ts';
+import { dayOf, hourOf, now } from '../../domain/clock.ts';
 import { headerName } from '../../domain/headers.ts';
-import { aheadOf, stepOf } from '../../domain/usage/steps.ts';
+import { ProcessCount } from '../../domain/usage/processCount.ts';
+import { noUsage, type Usage } from '../../domain/usage/usage.ts';
 import { log } from '../../log.ts';
 import { countMetric, countMetricOf } from '../../metrics.ts';
-import { addUsage, usageOf, type Usage } from '../../stores/usage/usage.ts';
+import { addUsage, usageOf } from '../../stores/usage/usage.ts';
 import { allowanceOf, type Allowance } from './allowance.ts';
 
-const nothing: Usage = { requests: 0, messages: 0, calls: 0, bytes: 0 };
-
-const plus = (one: Usage, other: Usage, times = 1): Usage => ({
-  requests: one.requests + times * other.requests,
-  messages: one.messages + times * other.messages,
-  calls: one.calls + times * other.calls,
-  bytes: one.bytes + times * other.bytes,
-});
-
-const minus = (one: Usage, other: Usage): Usage => plus(one, other, -1);
-
-/** Reports of requests to the API in a second of full traffic: from them a process learns its share of the requests. */
-const callReportsPerSecond = 10;
-/** News of what other processes use is too old after this, and a limit may have been reached. */
-const newsMs = 5 * secondMs;
-
-/** This process's count of one account on one day (UTC), and its news of the other processes' counts. */
+/** This process's count of one account on one day (UTC), and its way to the table. */
 export class UsageCounter {
   readonly day: string;
   /** The account's limits, as they were last read. */
   allowance: Allowance;
-  /** Messages of the month's earlier days. */
-  #earlierMessages = 0;
-  /** The row of the day, as the table last told it. */
-  #reported = nothing;
-  /** Counted by this process and not reported; below zero where it reported ahead. */
-  #unreported = nothing;
-  /** Counted by this process since its last report. */
-  #sinceReport = nothing;
-  /** Decides which part of a step is reported ahead; see `domain/usage/steps.ts`. */
-  readonly #phase = Math.random();
-  /** This process's part of the account's messages, 0 to 1, between its last two reports. */
-  #messageShare = 1;
-  /** The same of its requests to the API. */
-  #callShare = 1;
-  /** Unix milliseconds of this process's last report. */
-  #reportedAt = 0;
-  /** Unix milliseconds at which the table last told the row of the day. */
-  #heardAt = 0;
+  readonly #count = new ProcessCount(Math.random());
   #loading: Promise<void> | undefined;
   #reporting: Promise<void> | undefined;
 
@@ -61,38 +29,36 @@ export class UsageCounter {
 
   /** Messages that requests, schedules and retries made today. */
   get dailyRequests(): number {
-    return this.#reported.requests + this.#unreported.requests;
+    return this.#count.dailyRequests;
   }
 
   /** All messages of this month, callbacks included. */
   get monthlyMessages(): number {
-    return this.#earlierMessages + this.#reported.messages + this.#unreported.messages;
+    return this.#count.monthlyMessages;
   }
 
-  /** This process's part of the account's requests to the API, 0 to 1. An old one says nothing of now: it counts as 1. */
+  /** This process's part of the account's requests to the API, 0 to 1. */
   callShareAt(time: number): number {
-    return time - this.#reportedAt < newsMs ? this.#callShare : 1;
+    return this.#count.callShareAt(time);
   }
 
   count(usage: Partial<Usage>): void {
-    const counted = { ...nothing, ...usage };
-    this.#unreported = plus(this.#unreported, counted);
-    this.#sinceReport = plus(this.#sinceReport, counted);
+    this.#count.count(usage);
   }
 
   /** Reads the row of the day, unless it was read or reported to within the last 5 s. */
   async refresh(): Promise<void> {
     await this.#loadMonth();
-    if (now() - this.#heardAt < newsMs) return;
+    if (this.#count.hasNewsAt(now())) return;
     const { accountId } = this.allowance;
-    const row = (await usageOf(accountId, this.day, this.day)).get(this.day) ?? nothing;
+    const row = (await usageOf(accountId, this.day, this.day)).get(this.day) ?? noUsage;
     // The answer to a report that is under way is newer than this one.
-    if (this.#reporting === undefined) this.#hear(row);
+    if (this.#reporting === undefined) this.#count.hear(row, now());
   }
 
   /** Reports what was counted when a step is full. */
   async reportWhenDue(): Promise<void> {
-    if (this.#isReportDue()) await this.report();
+    if (this.#count.isReportDue(this.allowance, now())) await this.report();
   }
 
   /** Reports all that was counted. A report that is under way is waited for instead. */
@@ -107,8 +73,8 @@ export class UsageCounter {
   #loadMonth(): Promise<void> {
     this.#loading ??= usageOf(this.allowance.accountId, `${this.day.slice(0, 7)}-01`, this.day).then(
       (days) => {
-        this.#hear(days.get(this.day) ?? nothing);
-        for (const [day, { messages }] of days) if (day < this.day) this.#earlierMessages += messages;
+        this.#count.hear(days.get(this.day) ?? noUsage, now());
+        for (const [day, usage] of days) if (day < this.day) this.#count.hearEarlier(usage);
       },
       (error: unknown) => {
         this.#loading = undefined;
@@ -118,61 +84,20 @@ export class UsageCounter {
     return this.#loading;
   }
 
-  #hear(row: Usage): void {
-    this.#reported = row;
-    this.#heardAt = now();
-  }
-
-  /** Messages between two reports. */
-  #step(): number {
-    const { hardPerDay, paidMessages } = this.allowance;
-    const room = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
-    return stepOf(this.#reported.requests, Math.max(0, room), this.#messageShare);
-  }
-
-  #isReportDue(): boolean {
-    const { requests, messages, calls } = this.#unreported;
-    if (calls * callReportsPerSecond >= Math.max(callReportsPerSecond, this.allowance.callsPerSecond))
-      return true;
-    const step = this.#step();
-    const full = step - aheadOf(step, this.#phase);
-    // Too much is reported where messages were given back, or where the step has become shorter.
-    const isTooMuchReported = requests <= -step;
-    return requests >= full || messages >= full || isTooMuchReported;
-  }
-
   async #addToRow(): Promise<void> {
     await this.#loadMonth();
     const { accountId, softPerDay, isExported } = this.allowance;
-    const counted = this.#sinceReport;
-    const ahead = aheadOf(this.#step(), this.#phase);
-    const added = plus(this.#unreported, {
-      ...nothing,
-      requests: counted.requests > 0 ? ahead : 0,
-      messages: counted.messages > 0 ? ahead : 0,
-    });
-    const before = this.#reported;
-    const row = await addUsage(accountId, this.day, hourOf(this.day, now()), added);
-    this.#unreported = minus(this.#unreported, added);
-    this.#sinceReport = minus(this.#sinceReport, counted);
-    this.#hear(row);
+    const report = this.#count.makeReport(this.allowance, now());
+    const row = await addUsage(accountId, this.day, hourOf(this.day, now()), report.added);
+    this.#count.noteReported(report, row, now());
 
-    const byOthers = minus(minus(row, before), added);
-    this.#messageShare = shareOf(counted.messages, byOthers.messages) ?? this.#messageShare;
-    const isRecent = now() - this.#reportedAt < newsMs;
-    this.#callShare = (isRecent ? shareOf(counted.calls, byOthers.calls) : undefined) ?? 1;
-    this.#reportedAt = now();
-
+    const { counted } = report;
     if (this.dailyRequests > softPerDay) countMetric('RequestsOverSoftLimit', counted.requests, accountId);
     if (!isExported) return;
     countMetricOf(accountId, 'Messages', counted.messages);
     countMetricOf(accountId, 'Requests', counted.calls);
   }
 }
-
-/** @returns 0 to 1; undefined when this process had nothing to compare */
-const shareOf = (own: number, others: number): number | undefined =>
-  own <= 0 ? undefined : own / (own + Math.max(0, others));
 
 /** Accounts that a process counts at once. Above it, the one that was used longest ago is reported and dropped. */
 const mostCounters = 1_000;

@@ -15,7 +15,7 @@ import {
   type OutcomeCounts,
 } from '../../domain/usage/outcomes.ts';
 import { readEnds } from '../../stores/message/log.ts';
-import { shardsOf } from '../../stores/shards.ts';
+import { shardsOf, type Sharded } from '../../stores/shards.ts';
 import { loadOutcomes, saveOutcomes } from '../../stores/usage/outcomes.ts';
 import { logAndContinue } from '../logAndContinue.ts';
 
@@ -37,12 +37,13 @@ export interface CountedOutcomes {
  *
  * @param budgetMs the log is read for so long where much of it was not counted yet; at least once
  */
-export async function countOutcomes(accountId: string, budgetMs: number): Promise<CountedOutcomes> {
+export async function countOutcomes(account: Sharded, budgetMs: number): Promise<CountedOutcomes> {
+  const { id: accountId } = account;
   const time = now();
   const kept = await loadOutcomes(accountId);
   const settledAt = time - settledAfterMs;
   const shards = await Promise.all(
-    shardsOf(accountId).map((shard, index) => {
+    shardsOf(account).map((shard, index) => {
       const behind = Math.max(kept?.countedUntil[index] ?? 0, countedFrom(time) - 1);
       return countShard(shard, behind, settledAt, time + budgetMs);
     }),

@@ -6,7 +6,7 @@ import { hoursAt, noOutcomes, type OutcomeCounts } from '../../domain/usage/outc
 import { shownPeriod, type ShownPeriod } from '../../domain/usage/shownPeriod.ts';
 import { loadSize } from '../../stores/deadLetter/size.ts';
 import { usageByHour, type DayUsage } from '../../stores/usage/hours.ts';
-import type { Usage } from '../../stores/usage/usage.ts';
+import type { Usage } from '../../domain/usage/usage.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { getGlobalParallelism } from '../lane/flowControl.ts';
 import { dollarsFor } from './dollars.ts';
@@ -24,7 +24,7 @@ export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
   const period = shownPeriod(time);
   const [usage, { counts, countedUntil }, parallelism, deadLetters] = await Promise.all([
     usageByHour(account.id, period.first, period.today),
-    countOutcomes(account.id, logBudgetMs),
+    countOutcomes(account, logBudgetMs),
     getGlobalParallelism(account),
     loadSize(account.id, time),
   ]);

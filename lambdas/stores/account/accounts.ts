@@ -15,6 +15,7 @@ import * as z from 'zod/mini';
 import type { Account } from '../../domain/account/account.ts';
 import { dayMs } from '../../domain/clock.ts';
 import { eachLimit, plans } from '../../domain/account/limits.ts';
+import { shardCounts } from '../../domain/ids.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
 import { dynamodbIn, toItem, unlessRefused, type Row } from '../dynamodb.ts';
@@ -41,6 +42,7 @@ const accountRow = z.object({
   prodPack: z._default(z.boolean(), false),
   prometheus: z._default(z.boolean(), false),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  shards: z._default(z.number(), shardCounts.usual),
   version: z._default(z.number(), 1),
 });
 

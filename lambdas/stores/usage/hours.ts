@@ -1,6 +1,7 @@
 /** Reads what was used in each hour. It is in a file of its own because few functions have to know it. */
 import * as z from 'zod/mini';
-import { dayOfRow, hourAttribute, usageRows, type Usage } from './usage.ts';
+import type { Usage } from '../../domain/usage/usage.ts';
+import { dayOfRow, hourAttribute, usageRows } from './usage.ts';
 
 /** An account's use of a day. */
 export interface DayUsage extends Usage {

@@ -4,20 +4,9 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs } from '../../domain/clock.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
+import type { Usage } from '../../domain/usage/usage.ts';
 import { settings } from '../../settings.ts';
 import { dynamodb, dynamodbIn, queryRows, toItem, type Row } from '../dynamodb.ts';
-
-/** An account's use, of a day or of a part of it. */
-export interface Usage {
-  /** Messages that requests, schedules and retries made: the daily limits count these. */
-  readonly requests: number;
-  /** All messages, callbacks included: the budget counts these. */
-  readonly messages: number;
-  /** Requests to the API, of every kind. */
-  readonly calls: number;
-  /** Of the bodies of requests. */
-  readonly bytes: number;
-}
 
 const counted = ['requests', 'messages', 'calls', 'bytes'] as const satisfies readonly (keyof Usage)[];
 

@@ -2,7 +2,7 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { shardCount } from '../../domain/ids.ts';
+import { shardCounts } from '../../domain/ids.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { runStates, type RunState } from '../../domain/workflow/run.ts';
 import { settings } from '../../settings.ts';
@@ -23,15 +23,15 @@ export interface ListedRun extends RunKey {
   readonly state: RunState;
 }
 
-/** Spreads the runs of an account over as many partitions as its messages have. */
+/** Spreads the runs of an account over partitions: a run is one row here, written twice. */
 const shardOf = (runId: string): number =>
-  createHash('sha256').update(runId).digest().readUInt8(0) % shardCount;
+  createHash('sha256').update(runId).digest().readUInt8(0) % shardCounts.usual;
 
 const ownerOf = (accountId: string, shard: number): string => `runs#${accountId}#${shard}`;
 
 /** All partitions of an account's runs. */
 export const runShardsOf = (accountId: string): readonly string[] =>
-  Array.from({ length: shardCount }, (_, shard) => ownerOf(accountId, shard));
+  Array.from({ length: shardCounts.usual }, (_, shard) => ownerOf(accountId, shard));
 
 const idOf = (createdAt: number, runId: string): string => `${String(createdAt).padStart(15, '0')}#${runId}`;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { derivedId, newId, shardCount, shardOf, timeOfId } from '../../../lambdas/domain/ids.ts';
+import { derivedId, newId, shardCounts, shardOf, timeOfId } from '../../../lambdas/domain/ids.ts';
 
 describe('an id', () => {
   it('is ordered by time', () => {
@@ -13,13 +13,25 @@ describe('an id', () => {
     expect(derivedId('dlq', 5, 'seed')).toMatch(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/);
   });
 
-  it('spreads an account’s rows evenly over its shards', () => {
-    const counts = new Map<string, number>();
-    for (let index = 0; index < 8_000; index += 1) {
-      const shard = shardOf('acct', newId('msg', index));
-      counts.set(shard, (counts.get(shard) ?? 0) + 1);
+  it.each([shardCounts.usual, shardCounts.wide])(
+    'spreads an account’s rows evenly over %d shards',
+    (shards) => {
+      const counts = new Map<string, number>();
+      const each = 500;
+      for (let index = 0; index < each * shards; index += 1) {
+        const shard = shardOf('acct', newId('msg', index, shards));
+        counts.set(shard, (counts.get(shard) ?? 0) + 1);
+      }
+      expect(counts.size).toBe(shards);
+      expect(Math.min(...counts.values())).toBeGreaterThan(each - 6 * Math.sqrt(each));
+      expect(Math.max(...counts.values())).toBeLessThan(each + 6 * Math.sqrt(each));
+    },
+  );
+
+  it('that is derived is in the partition of what it follows from', () => {
+    for (let index = 0; index < 100; index += 1) {
+      const message = newId('msg', index, shardCounts.wide);
+      expect(shardOf('acct', derivedId('dlq', 7, `seed ${index}`, message))).toBe(shardOf('acct', message));
     }
-    expect(counts.size).toBe(shardCount);
-    expect(Math.min(...counts.values())).toBeGreaterThan(8_000 / shardCount / 2);
   });
 });

@@ -12,7 +12,7 @@ describe('a step', () => {
     [10_000, 6],
     [100_000, 62],
   ])('of an account with %d messages is %d', (count, step) => {
-    expect(stepOf(count, enough, 1)).toBe(step);
+    expect(stepOf(count, enough, 1, 0)).toBe(step);
   });
 
   it.each([
@@ -21,14 +21,28 @@ describe('a step', () => {
     [32, 2],
     [1_000, 6],
   ])('with room for %d more messages is %d', (room, step) => {
-    expect(stepOf(10_000, room, 1)).toBe(step);
+    expect(stepOf(10_000, room, 1, 0)).toBe(step);
   });
 
   it('of all processes together is at most half of the slack', () => {
     for (const processes of [10, 20, 50]) {
-      expect(stepOf(1_000_000, enough, 1 / processes) * processes).toBeLessThanOrEqual(5_000);
+      expect(stepOf(1_000_000, enough, 1 / processes, 0) * processes).toBeLessThanOrEqual(5_000);
     }
-    expect(stepOf(1_000_000, enough, 1 / 50)).toBe(100);
+    expect(stepOf(1_000_000, enough, 1 / 50, 0)).toBe(100);
+  });
+
+  it.each([1, 10, 1_000])(
+    'of each of %d processes is at least a two-hundredth of what all count in a second',
+    (processes) => {
+      expect(stepOf(0, enough, 1 / processes, 10_000)).toBe(50);
+      expect(stepOf(0, enough, 1 / processes, 199)).toBe(1);
+      expect(stepOf(0, enough, 1 / processes, 1_000_000)).toBe(50);
+    },
+  );
+
+  it('is short where a limit leaves little room, however much is counted in a second', () => {
+    expect(stepOf(1_000_000, 320, 1 / 10, 10_000)).toBe(16);
+    expect(stepOf(1_000_000, 15, 1, 10_000)).toBe(1);
   });
 });
 

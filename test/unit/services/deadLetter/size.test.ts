@@ -82,7 +82,7 @@ function queueOf(accountId: string, size: number) {
   /** Writes a dead letter as a delivery does; each is a millisecond younger than the one before. */
   const bury = async (entry = entryAt(start + (made += 1))): Promise<string> => {
     if (await services.putDeadLetter(entry)) {
-      await services.keepToSize(accountId, entry.expiresAt, size);
+      await services.keepToSize({ id: accountId, shards: 8 }, entry.expiresAt, size);
     }
     return entry.dlqId;
   };
@@ -99,7 +99,7 @@ function queueOf(accountId: string, size: number) {
     /** The ids of what is there, the newest last. */
     left: async (): Promise<readonly string[]> => {
       const ids: string[] = [];
-      for (const shard of services.shardsOf(accountId)) {
+      for (const shard of services.shardsOf({ id: accountId, shards: 8 })) {
         for await (const { deadLetter } of services.listDeadLetters(shard, {}, Date.now())) {
           if (deadLetter) ids.push(deadLetter.dlqId);
         }

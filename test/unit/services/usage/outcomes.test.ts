@@ -13,6 +13,7 @@ import { deathsAt, type World } from '../../../support/world.ts';
 /** Outcomes as they are counted from the log, by processes that may die, or count at once. */
 
 let world: World;
+const sharded = (id: string) => ({ id, shards: 8 });
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -96,7 +97,7 @@ function totalOf({ days }: OutcomeCounts) {
 }
 
 const countedNow = async (accountId: string, budget = budgetMs) =>
-  totalOf((await lambdas.countOutcomes(accountId, budget)).counts);
+  totalOf((await lambdas.countOutcomes(sharded(accountId), budget)).counts);
 
 const noon = Date.parse('2026-11-20T12:00:00Z');
 
@@ -124,7 +125,7 @@ describe('outcomes', () => {
       [noon, 'FAILED'],
     ]);
     setTime(noon);
-    await lambdas.countOutcomes(account, budgetMs);
+    await lambdas.countOutcomes(sharded(account), budgetMs);
     await forgetLog(account);
     expect(await countedNow(account)).toEqual({ delivered: 1, failed: 0, cancelled: 1 });
   });
@@ -133,7 +134,7 @@ describe('outcomes', () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon, 'DELIVERED']]);
-    await lambdas.countOutcomes(account, budgetMs);
+    await lambdas.countOutcomes(sharded(account), budgetMs);
     await record(account, [[noon - 110_000, 'FAILED']]);
     setTime(noon + 10 * minuteMs);
     expect(await countedNow(account)).toEqual({ delivered: 1, failed: 1, cancelled: 0 });
@@ -162,7 +163,7 @@ describe('outcomes', () => {
         [noon - 4 * minuteMs, 'DELIVERED'],
       ]);
       world.reset(fate);
-      await lambdas.countOutcomes(account, budgetMs).catch(() => undefined);
+      await lambdas.countOutcomes(sharded(account), budgetMs).catch(() => undefined);
       world.reset();
       expect(await countedNow(account)).toEqual({ delivered: 2, failed: 0, cancelled: 0 });
     },
@@ -198,7 +199,7 @@ describe('outcomes', () => {
     const counted: number[] = [];
     let until: number | undefined = 0;
     while (until !== undefined) {
-      const { counts, countedUntil } = await lambdas.countOutcomes(account, 0);
+      const { counts, countedUntil } = await lambdas.countOutcomes(sharded(account), 0);
       counted.push(totalOf(counts).delivered);
       until = countedUntil;
       const recordedUntil = until === undefined ? many : Math.floor((until - start) / 1_000) + 1;
@@ -217,7 +218,7 @@ describe('outcomes', () => {
       ...Array.from({ length: many }, (): Written => [noon - 5 * minuteMs, 'DELIVERED']),
       [noon - 4 * minuteMs, 'FAILED'],
     ]);
-    while ((await lambdas.countOutcomes(account, 0)).countedUntil !== undefined);
+    while ((await lambdas.countOutcomes(sharded(account), 0)).countedUntil !== undefined);
     expect(await countedNow(account)).toEqual({ delivered: many, failed: 1, cancelled: 0 });
   });
 
@@ -238,10 +239,10 @@ describe('outcomes', () => {
     setTime(noon);
     await record(account, [[noon - 5 * minuteMs, 'DELIVERED']]);
     world.reset();
-    await lambdas.countOutcomes(account, budgetMs);
+    await lambdas.countOutcomes(sharded(account), budgetMs);
     expect(world.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8, PutItemCommand: 1 });
     world.reset();
-    await lambdas.countOutcomes(account, budgetMs);
+    await lambdas.countOutcomes(sharded(account), budgetMs);
     expect(world.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8 });
   });
 

@@ -1,0 +1,34 @@
+/** Simulates heavy traffic, prints the hottest key of each table and index, and fails where one gets more than its partition takes. */
+import { startInProcess } from '../test/support/inProcess.ts';
+import { isTooHot } from './simulate/keyLoads.ts';
+import { loadsTable } from './simulate/printLoads.ts';
+import { oneAccount, tenThousand, type Scenario } from './simulate/scenario.ts';
+import { simulate } from './simulate/simulate.ts';
+
+const scenarios: readonly { readonly title: string; readonly scenario: Scenario }[] = [
+  {
+    title: `${tenThousand.accounts} accounts, one with ${tenThousand.largestShare * 100} % of the messages`,
+    scenario: tenThousand,
+  },
+  { title: 'One account with all messages', scenario: oneAccount },
+];
+
+// Nothing is started for the tables that are simulated, but the modules of the service read the environment.
+const inProcess = await startInProcess();
+let hot = 0;
+try {
+  for (const { title, scenario } of scenarios) {
+    const loads = await simulate(scenario);
+    hot += loads.filter(isTooHot).length;
+    const { messagesPerSecond, seconds } = scenario;
+    console.log(
+      `\n${title}: ${messagesPerSecond} messages a second, for ${seconds} s\n\n${loadsTable(loads)}`,
+    );
+  }
+} finally {
+  await inProcess.stop();
+}
+if (hot > 0) {
+  console.log(`\n${hot} keys get more than one partition takes.`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,75 @@
+/**
+ * Adds up the units that are written and read for each partition key of a table or an index in each second. DynamoDB takes so
+ * many of them for one partition, and rows of one key that are written in the order of time are in one partition.
+ */
+export type Direction = 'write' | 'read';
+
+/** Units that DynamoDB takes in a second for one partition ("Best practices for designing and using partition keys"). */
+export const partitionLimits: Readonly<Record<Direction, number>> = { write: 1_000, read: 3_000 };
+
+export interface KeyLoad {
+  /** A table, or a table and an index. */
+  readonly place: string;
+  /** The kind of key, such as `account#shard`. */
+  readonly kind: string;
+  readonly direction: Direction;
+  /** Different keys that were used. */
+  readonly keys: number;
+  /** The key with the busiest second. */
+  readonly hottest: string;
+  /** Units of that key in its busiest second. */
+  readonly peak: number;
+  /** Units of that key in a second, over the whole time. */
+  readonly mean: number;
+  /** Units of all keys in a second, over the whole time. */
+  readonly all: number;
+}
+
+export class KeyLoads {
+  /** By place, kind and direction, then by key: the units of each second. */
+  readonly #loads = new Map<string, Map<string, number[]>>();
+
+  /** @param second of the simulated time, from 0 on */
+  note(
+    use: {
+      readonly place: string;
+      readonly kind: string;
+      readonly key: string;
+      readonly direction: Direction;
+    },
+    units: number,
+    second: number,
+  ): void {
+    const name = [use.place, use.kind, use.direction].join(' | ');
+    const keys = this.#loads.get(name) ?? new Map<string, number[]>();
+    this.#loads.set(name, keys);
+    const seconds = keys.get(use.key) ?? [];
+    keys.set(use.key, seconds);
+    seconds[second] = (seconds[second] ?? 0) + units;
+  }
+
+  /** @param seconds the length of the simulated time */
+  hottest(seconds: number): readonly KeyLoad[] {
+    return [...this.#loads].map(([name, keys]) => {
+      const [place = '', kind = '', direction = ''] = name.split(' | ');
+      const all = [...keys].map(([key, units]) => {
+        const used = units.filter((one) => one > 0);
+        return { key, peak: Math.max(...used), total: used.reduce((sum, one) => sum + one, 0) };
+      });
+      const hottest = all.reduce((most, one) => (one.peak > most.peak ? one : most));
+      return {
+        place,
+        kind,
+        direction: direction === 'read' ? 'read' : 'write',
+        keys: keys.size,
+        hottest: hottest.key,
+        peak: hottest.peak,
+        mean: hottest.total / seconds,
+        all: all.reduce((sum, { total }) => sum + total, 0) / seconds,
+      };
+    });
+  }
+}
+
+/** Tells whether a key got more in a second than its partition takes. */
+export const isTooHot = ({ peak, direction }: KeyLoad): boolean => peak > partitionLimits[direction];

@@ -1,0 +1,61 @@
+/** The traffic that is simulated: who publishes how much, and what becomes of it. */
+export interface Scenario {
+  /** Messages that are published in a second, by all accounts together, each with a request of its own. */
+  readonly messagesPerSecond: number;
+  readonly seconds: number;
+  readonly accounts: number;
+  /** The part of all messages that one account publishes. The others share the rest: the second of them has half of what the first has, the third a third, and so on. */
+  readonly largestShare: number;
+  /** Of the largest account's messages: the part that goes to one URL group, of so many endpoints. */
+  readonly groupShare: number;
+  readonly endpoints: number;
+  /** Of the largest account's messages: the part with one flow-control key, whose parallelism leaves room for them. */
+  readonly keyShare: number;
+  /** Of all messages: the part that fails for good, and becomes dead letters. */
+  readonly failingShare: number;
+  /** Processes of publish. One serves a request at a time, in some 15 ms. */
+  readonly publishProcesses: number;
+  /** Processes of deliver. One serves a batch of ten at a time, in some 200 ms with a destination that takes 100 ms. */
+  readonly deliverProcesses: number;
+  /** The seed of what is random, so that a run can be repeated. */
+  readonly seed: number;
+}
+
+/** One account has most of the traffic, and of that one URL group and one key have as much as a customer may well have there. */
+export const tenThousand: Scenario = {
+  messagesPerSecond: 10_000,
+  seconds: 5,
+  accounts: 200,
+  largestShare: 0.8,
+  groupShare: 0.1,
+  endpoints: 10,
+  keyShare: 0.01,
+  failingShare: 0.02,
+  publishProcesses: 200,
+  deliverProcesses: 200,
+  seed: 1,
+};
+
+/** All traffic comes from one account. */
+export const oneAccount: Scenario = { ...tenThousand, accounts: 1, largestShare: 1 };
+
+/** The parts of the traffic by account, the largest first: they add up to 1. */
+export function sharesOf({
+  accounts,
+  largestShare,
+}: Pick<Scenario, 'accounts' | 'largestShare'>): readonly number[] {
+  const weights = Array.from({ length: accounts - 1 }, (_, index) => 1 / (index + 1));
+  const sum = weights.reduce((total, one) => total + one, 0);
+  return [largestShare, ...weights.map((weight) => ((1 - largestShare) * weight) / sum)];
+}
+
+/** Numbers from 0 up to but not including 1, the same for the same seed ("mulberry32"). */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,118 @@
+/**
+ * Simulates what a second of heavy traffic writes and reads for each partition key. The stores, the counters and the lanes are
+ * the service's own; simulated are the processes, the time, and the table behind the stores.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Account } from '../../lambdas/domain/account/account.ts';
+import type { Message } from '../../lambdas/domain/message/message.ts';
+import { secondMs } from '../../lambdas/domain/clock.ts';
+import type { Item } from '../units.ts';
+import { cutOff, type CutOff } from './cutOff.ts';
+import { KeyLoads, type KeyLoad } from './keyLoads.ts';
+import { simulateLanes } from './lanes.ts';
+import { loadService, type Service } from './service.ts';
+import { randomFrom, sharesOf, type Scenario } from './scenario.ts';
+import { UsageFleet, usageRowOf } from './usage.ts';
+
+/** From the publish to the record of its attempt. */
+const deliveredAfterMs = 200;
+
+/** To be called while the environment of the handlers is set: see `test/support/inProcess.ts`. */
+export async function simulate(scenario: Scenario): Promise<readonly KeyLoad[]> {
+  const service = await loadService();
+  const loads = new KeyLoads();
+  const random = randomFrom(scenario.seed);
+  const usageRows = new Map<string, Item>();
+  const tables = cutOff(service.dynamodb, loads, { update: usageRowOf(usageRows) });
+  const accounts = sharesOf(scenario).map((share) => ({ share, account: service.newAccount(randomUUID()) }));
+  for (const { account } of accounts) tables.keep('accounts', service.accountRow(account));
+  const [largest] = accounts;
+  if (largest === undefined) throw new Error('A scenario has one account at least.');
+  const groupName = 'all-shops';
+  tables.keep('groups', service.groupRow(largest.account.id, groupName, scenario.endpoints));
+
+  const start = Date.UTC(2026, 10, 22);
+  const fleet = new UsageFleet(service, scenario.publishProcesses, random);
+  const pick = pickerOf(accounts, random);
+  const each = { service, scenario, tables, fleet, random, groupName };
+  const gapMs = secondMs / scenario.messagesPerSecond;
+  const all = scenario.messagesPerSecond * scenario.seconds;
+  for (let made = 0; made < all;) {
+    const at = Math.floor(made * gapMs);
+    tables.second = Math.floor(at / secondMs);
+    const account = pick();
+    const isLargest = account === largest.account;
+    made += await publishAndDeliver(each, account, isLargest, start + at, start);
+  }
+  await simulateLanes(service, scenario, tables, largest);
+  tables.end();
+  return loads.hottest(scenario.seconds);
+}
+
+/** Picks accounts at random, by their shares of the traffic. */
+function pickerOf(
+  accounts: readonly { readonly share: number; readonly account: Account }[],
+  random: () => number,
+): () => Account {
+  return () => {
+    let left = random();
+    for (const { share, account } of accounts) {
+      if (left < share) return account;
+      left -= share;
+    }
+    const [first] = accounts;
+    if (first === undefined) throw new Error('There is no account.');
+    return first.account;
+  };
+}
+
+interface World {
+  readonly service: Service;
+  readonly scenario: Scenario;
+  readonly tables: CutOff;
+  readonly fleet: UsageFleet;
+  readonly random: () => number;
+  readonly groupName: string;
+}
+
+/**
+ * Does what one request comes to: it is authenticated, its messages are counted and written, and their attempts recorded.
+ *
+ * @returns the messages that it made
+ */
+async function publishAndDeliver(
+  { service, scenario, tables, fleet, random, groupName }: World,
+  account: Account,
+  isLargest: boolean,
+  time: number,
+  start: number,
+): Promise<number> {
+  // Requests to a group are fewer than its messages, by the number of its endpoints.
+  const toGroup = scenario.groupShare / scenario.endpoints;
+  const isToGroup = isLargest && random() < toGroup / (toGroup + 1 - scenario.groupShare);
+  const messages = isToGroup ? scenario.endpoints : 1;
+
+  const process = fleet.pick();
+  await process.readAccount(account.id, time);
+  if (isToGroup) await service.loadUrlGroup(account.id, groupName);
+  await process.count(account, messages, time);
+  for (let made = 0; made < messages; made += 1) {
+    const message = service.newMessage(account, time, isToGroup ? groupName : undefined);
+    await service.putMessage(message);
+    const published = tables.second;
+    tables.second = Math.min(scenario.seconds - 1, Math.floor((time + deliveredAfterMs - start) / secondMs));
+    await recordOutcome(service, message, time + deliveredAfterMs, random() < scenario.failingShare);
+    tables.second = published;
+  }
+  return messages;
+}
+
+async function recordOutcome(
+  service: Service,
+  message: Message,
+  recordedAt: number,
+  isFailed: boolean,
+): Promise<void> {
+  await service.recordAttempt(message, recordedAt, isFailed ? 'FAILED' : 'DELIVERED');
+  if (isFailed) await service.putDeadLetter(message, recordedAt);
+}

@@ -1,0 +1,82 @@
+/** The counting of usage by the processes of publish, with the service's own counts, and the row that they report to. */
+import type { Account } from '../../lambdas/domain/account/account.ts';
+import * as z from 'zod/mini';
+import type { Item } from '../units.ts';
+import type { Service } from './service.ts';
+
+const added = z.object({
+  ExpressionAttributeValues: z.record(z.string(), z.object({ N: z.string() })),
+});
+const counted = ['requests', 'messages', 'calls', 'bytes'] as const;
+
+/** Answers the updates of rows that only add: those of usage, and those that count dead letters. */
+export function usageRowOf(rows: Map<string, Item>): (key: Item, input: object) => { readonly row: Item } {
+  return (key, input) => {
+    const name = JSON.stringify(key);
+    const before = rows.get(name) ?? {};
+    const values = added.parse(input).ExpressionAttributeValues;
+    const row = Object.fromEntries(
+      counted.map((field) => [
+        field,
+        { N: String(Number(before[field]?.N ?? 0) + Number(values[`:${field}`]?.N ?? 0)) },
+      ]),
+    );
+    rows.set(name, row);
+    return { row };
+  };
+}
+
+type Count = InstanceType<Service['ProcessCount']>;
+
+/** One process of publish, as far as it counts and knows accounts. */
+class PublishProcess {
+  readonly #service: Service;
+  readonly #random: () => number;
+  readonly #counts = new Map<string, Count>();
+  readonly #find: (id: string) => Promise<unknown>;
+  #time = 0;
+
+  constructor(service: Service, random: () => number) {
+    this.#service = service;
+    this.#random = random;
+    this.#find = service.accountReader(() => this.#time);
+  }
+
+  /** Reads the account of a request, or remembers it. */
+  async readAccount(id: string, time: number): Promise<void> {
+    this.#time = time;
+    await this.#find(id);
+  }
+
+  /** Counts the messages of a request, and reports them where a step is full. */
+  async count(account: Account, messages: number, time: number): Promise<void> {
+    const known = this.#counts.get(account.id);
+    const count = known ?? new this.#service.ProcessCount(this.#random());
+    this.#counts.set(account.id, count);
+    if (known === undefined) count.hear(this.#service.noUsage, time);
+    count.count({ requests: messages, messages, calls: 1, bytes: 1_024 });
+    const limits = this.#service.allowanceOf(account);
+    if (!count.isReportDue(limits, time)) return;
+    const report = count.makeReport(limits, time);
+    const day = new Date(time).toISOString().slice(0, 10);
+    const row = await this.#service.addUsage(account.id, day, 0, report.added);
+    count.noteReported(report, row, time);
+  }
+}
+
+export class UsageFleet {
+  readonly #processes: readonly PublishProcess[];
+  readonly #random: () => number;
+
+  constructor(service: Service, size: number, random: () => number) {
+    this.#random = random;
+    this.#processes = Array.from({ length: size }, () => new PublishProcess(service, random));
+  }
+
+  /** The process that a request comes to: any that is idle. */
+  pick(): PublishProcess {
+    const process = this.#processes[Math.floor(this.#random() * this.#processes.length)];
+    if (process === undefined) throw new Error('A fleet has one process at least.');
+    return process;
+  }
+}

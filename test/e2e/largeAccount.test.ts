@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { changeAccount, makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
+import { api, ok, query } from '../support/api.ts';
+import { eventually } from '../support/eventually.ts';
+import { messageIdOf } from '../support/publish.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+
+/** An account whose limits allow very much has more partitions. It may get them later, and its limits may be lowered again. */
+
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+
+const entries = z.array(z.object({ messageId: z.string() }));
+const page = z.object({
+  logs: z.optional(entries),
+  messages: z.optional(entries),
+  cursor: z.optional(z.string()),
+});
+
+/** The messages that all pages of a list show of an account. */
+async function listed({ token }: AccountRecord, path: string): Promise<ReadonlySet<string>> {
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const { logs, messages, ...next } = page.parse(
+      await ok(api('GET', `${path}${query({ count: 20, cursor })}`, { token })),
+    );
+    for (const { messageId } of logs ?? messages ?? []) seen.add(messageId);
+    cursor = next.cursor;
+  } while (cursor !== undefined);
+  return seen;
+}
+
+const stats = z.object({ today: z.object({ delivered: z.number(), failed: z.number() }) });
+
+it('an account that becomes a large one keeps all that it had in its lists, and when its limits are lowered too', async () => {
+  const account = await makeAccount();
+  const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+  const working = receiver.inbox();
+  const sent = { delivered: new Set<string>(), failed: new Set<string>() };
+  const publishSome = async (count: number): Promise<void> => {
+    for (let number = 0; number < count; number += 1) {
+      sent.delivered.add(messageIdOf(await publishAs(account, working.url)));
+      const headers = { 'Svc-Retries': '0', 'Svc-Failure-Callback': working.url };
+      sent.failed.add(messageIdOf(await publishAs(account, failing.url, { headers })));
+    }
+  };
+  const seesAll = async (): Promise<void> => {
+    const look = async () => ({
+      dead: await listed(account, '/v2/dlq'),
+      ...stats.parse(await ok(api('GET', '/v2/stats', { token: account.token }))).today,
+    });
+    await eventually(
+      look,
+      ({ dead, delivered, failed }) =>
+        [...sent.failed].every((id) => dead.has(id)) &&
+        failed === sent.failed.size &&
+        // Each that failed had a callback, which was delivered.
+        delivered === sent.delivered.size + sent.failed.size,
+    );
+    const seen = await listed(account, '/v2/logs');
+    expect([...sent.delivered, ...sent.failed].filter((id) => !seen.has(id))).toEqual([]);
+  };
+
+  await publishSome(3);
+  await seesAll();
+  await changeAccount(account.id, { max_requests_per_second: 5_000 });
+  await publishSome(10);
+  await seesAll();
+  await changeAccount(account.id, { max_requests_per_second: null });
+  await publishSome(2);
+  await seesAll();
+  const letters = new Set([...sent.delivered, ...sent.failed].map((id) => id.slice(-1)));
+  expect([...letters].some((letter) => letter > '7')).toBe(true);
+});
