@@ -3,6 +3,7 @@
  * them at run time: elsewhere they are imported as types only, so that only the description's bundle has them.
  */
 import { eachLimit } from '../domain/account/limits.ts';
+import { idPattern } from '../domain/ids.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
 import { limitMeanings } from './limitMeanings.ts';
@@ -25,8 +26,8 @@ export const headerLists = (description: string) =>
   z.record(z.string(), z.array(z.string())).check(z.describe(description));
 export const cursor = z.optional(text('Where to go on; absent at the end.'));
 
-export const messageId = z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/));
-export const dlqId = z.string().check(z.regex(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/));
+export const messageId = z.string().check(z.regex(new RegExp(`^msg_${idPattern}$`)));
+export const dlqId = z.string().check(z.regex(new RegExp(`^dlq_${idPattern}$`)));
 
 export const published = z.object({
   messageId,

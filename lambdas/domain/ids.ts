@@ -12,43 +12,52 @@ const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
  */
 export const shardCounts = { usual: 8, wide: letters.length } as const;
 
+/** Ends an id whose partition is one of the many. It is no letter of a ULID, so every other id keeps the partition that it had. */
+const wideEnd = 'U';
+
+/** An id without its kind, as a regular expression. */
+export const idPattern = `[${letters}]{25}[${letters}${wideEnd}]`;
+
 /** Letters of an id that do not tell its time, each from a byte. By itself the library asks the system for each one alone. */
 const randomLetters = 16;
 
 /**
- * Makes a new id: the time (Unix milliseconds), by which ids are ordered, and 78 random bits.
+ * Makes a new id: the time (Unix milliseconds), by which ids are ordered, and at least 75 random bits.
  *
  * @param shards the partitions that the rows of its account are spread over
  */
 export function newId(kind: IdKind, time: number, shards: number = shardCounts.usual): string {
-  const bytes = randomBytes(randomLetters);
-  return idOf(kind, time, bytes, letterOf(bytes, shards));
+  const id = idOf(kind, time, randomBytes(randomLetters));
+  return shards > shardCounts.usual ? `${id.slice(0, -1)}${wideEnd}` : id;
 }
 
 /**
  * Makes the id of something that must be made once, however often that is tried: the same time (Unix milliseconds) and seed
  * give the same id. It is as unguessable as its seed.
  *
- * @param beside the id of what it follows from: its row is in a partition of the same number
+ * @param beside the id of what it follows from: where that is in one of many partitions, this is in one of the same number
  */
-export function derivedId(kind: IdKind, time: number, seed: string, beside?: string): string {
-  const bytes = createHash('sha256').update(seed).digest();
-  return idOf(kind, time, bytes, beside?.slice(-1) ?? letterOf(bytes, shardCounts.usual));
+export function derivedId(kind: IdKind, time: number, seed: string, beside = ''): string {
+  const id = idOf(kind, time, createHash('sha256').update(seed).digest());
+  return beside.endsWith(wideEnd) ? `${id.slice(0, -2)}${beside.slice(-2)}` : id;
 }
 
-/** The last letter of an id is the number of its partition. */
-const letterOf = (bytes: Buffer, shards: number): string =>
-  letters.charAt(bytes.readUInt8(randomLetters - 1) % shards);
-
-function idOf(kind: IdKind, time: number, bytes: Buffer, lastLetter: string): string {
+function idOf(kind: IdKind, time: number, bytes: Buffer): string {
   let position = 0;
   const nextFraction = (): number => bytes.readUInt8(position++ % bytes.length) / 256;
-  return `${kind}_${ulid(time, nextFraction).slice(0, -1)}${lastLetter}`;
+  return `${kind}_${ulid(time, nextFraction)}`;
 }
 
 /** Reads from an id when it was made, in Unix milliseconds. @throws for a text that is no id */
 export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf('_') + 1));
 
-/** Finds the partition of an account's row from the id alone, so that a read by id needs no index. */
-export const shardOf = (accountId: string, id: string): string =>
-  `${accountId}#${letters.indexOf(id.slice(-1))}`;
+/**
+ * Finds the partition of an account's row from the id alone, so that a read by id needs no index: one of many by the last letter but
+ * one, and one of the usual ones by the last.
+ */
+export function shardOf(accountId: string, id: string): string {
+  const number = id.endsWith(wideEnd)
+    ? letters.indexOf(id.slice(-2, -1))
+    : id.charCodeAt(id.length - 1) % shardCounts.usual;
+  return `${accountId}#${number}`;
+}

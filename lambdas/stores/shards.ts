@@ -1,7 +1,7 @@
 import { encodeTime } from 'ulid';
 import type { Place } from '../domain/cursor.ts';
 import type { Account } from '../domain/account/account.ts';
-import type { IdKind } from '../domain/ids.ts';
+import { idPattern, type IdKind } from '../domain/ids.ts';
 
 /** What tells the partitions of an account's rows. */
 export type Sharded = Pick<Account, 'id' | 'shards'>;
@@ -10,12 +10,11 @@ export type Sharded = Pick<Account, 'id' | 'shards'>;
 export const shardsOf = ({ id, shards }: Sharded): readonly string[] =>
   Array.from({ length: shards }, (_, number) => `${id}#${number}`);
 
-const ulid = '[0-9A-HJKMNP-TV-Z]{26}';
 const idPatterns: Readonly<Record<IdKind, RegExp>> = {
-  msg: new RegExp(`^msg_${ulid}$`),
-  dlq: new RegExp(`^dlq_${ulid}$`),
-  scd: new RegExp(`^scd_${ulid}$`),
-  wfr: new RegExp(`^wfr_${ulid}$`),
+  msg: new RegExp(`^msg_${idPattern}$`),
+  dlq: new RegExp(`^dlq_${idPattern}$`),
+  scd: new RegExp(`^scd_${idPattern}$`),
+  wfr: new RegExp(`^wfr_${idPattern}$`),
 };
 
 /** Tells whether a text is an id of a kind. No other text is looked up: it may be the key of another row, or no key at all. */

@@ -28,6 +28,15 @@ describe('an id', () => {
     },
   );
 
+  it('that was made before there were many partitions is found where it was', () => {
+    const random = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+    for (const last of random) {
+      const id = `msg_01KAMK7Q5Z4Y8W3V2T1S0R9P7${last}`;
+      expect(shardOf('acct', id)).toBe(`acct#${last.charCodeAt(0) % 8}`);
+    }
+    expect(derivedId('dlq', 1_790_000_000_123, 'msg_1/1')).toBe('dlq_01M3250V3VF6V9FF70BX5JSGDZ');
+  });
+
   it('that is derived is in the partition of what it follows from', () => {
     for (let index = 0; index < 100; index += 1) {
       const message = newId('msg', index, shardCounts.wide);
