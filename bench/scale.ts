@@ -5,12 +5,25 @@ import { loadsTable } from './simulate/printLoads.ts';
 import { oneAccount, tenThousand, type Scenario } from './simulate/scenario.ts';
 import { simulate } from './simulate/simulate.ts';
 
+const most = 50_000;
+const [given = String(tenThousand.messagesPerSecond), ...more] = process.argv.slice(2);
+const messagesPerSecond = Number(given);
+if (
+  !Number.isInteger(messagesPerSecond) ||
+  messagesPerSecond < 100 ||
+  messagesPerSecond > most ||
+  more.length > 0
+)
+  throw new Error(
+    `The messages in a second are ${[given, ...more].join(' ')}; allowed is one whole number from 100 to ${most}.`,
+  );
+
 const scenarios: readonly { readonly title: string; readonly scenario: Scenario }[] = [
   {
     title: `${tenThousand.accounts} accounts, one with ${tenThousand.largestShare * 100} % of the messages`,
-    scenario: tenThousand,
+    scenario: { ...tenThousand, messagesPerSecond },
   },
-  { title: 'One account with all messages', scenario: oneAccount },
+  { title: 'One account with all messages', scenario: { ...oneAccount, messagesPerSecond } },
 ];
 
 // Nothing is started for the tables that are simulated, but the modules of the service read the environment.

@@ -103,7 +103,12 @@ export function cutOff(client: DynamoDBClient, loads: KeyLoads, answers: Answers
         const { TableName: table, Key: key, ConsistentRead: consistent } = get.parse(input);
         const row = kept.get(keyOf(table, key));
         const partition = textOf(key, tables[table].partitionKey);
-        const use = { place: table, kind: kindOf(partition, ''), key: partition, direction: 'read' } as const;
+        const use = {
+          place: table,
+          kind: kindOf(partition, undefined),
+          key: partition,
+          direction: 'read',
+        } as const;
         loads.note(use, readUnits(row === undefined ? [] : [row], consistent), place.second);
         return row === undefined ? {} : { Item: row };
       }

@@ -6,7 +6,6 @@ import { TransientError } from '../../domain/work/fault.ts';
 import { log, urlForLog } from '../../log.ts';
 import { isEnded, type MessageHistory } from '../../stores/message/history.ts';
 import { recordAttempt } from '../../stores/message/messages.ts';
-import { countFollowing } from '../usage/counter.ts';
 import type { Store } from './continuation.ts';
 import { callbackIdsOf } from './consequenceIds.ts';
 import { continueFrom, messagesToStore } from './continuations.ts';
@@ -68,9 +67,16 @@ export async function finishAttempt(
   if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
   await Promise.all([
     continueFrom({ history, account, attempt }),
-    countFollowing(account, callbackIdsOf({ history, attempt }).length),
+    countCallbacks(account, callbackIdsOf({ history, attempt }).length),
     release?.(),
   ]);
+}
+
+/** Counts the callbacks of an attempt. Few messages have any, and what counts them is loaded when the first comes. */
+async function countCallbacks(account: Account, callbacks: number): Promise<void> {
+  if (callbacks === 0) return;
+  const { countFollowing } = await import('../usage/counter.ts');
+  await countFollowing(account, callbacks);
 }
 
 /** Nothing follows an attempt that failed after its message was cancelled. Only failures cost this read. */
