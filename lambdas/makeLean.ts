@@ -10,8 +10,7 @@ import { getSchemaSerdePlugin } from '@smithy/core/schema';
 import { HttpRequest, toEndpointV1 } from '@smithy/core/transport';
 import type {
   AwsCredentialIdentityProvider,
-  ClientProtocol,
-  Endpoint,
+  $ClientProtocol,
   EndpointParameterInstructions,
   EndpointParameters,
   FinalizeRequestMiddleware,
@@ -28,7 +27,7 @@ import { signer } from './signer.ts';
 /** What is read and changed of a client's configuration. */
 interface Config<Params extends EndpointParameters>
   extends EndpointResolvedConfig<Params>, Omit<SerdeContext, 'endpoint' | 'protocol'> {
-  readonly protocol: ClientProtocol<unknown, unknown>;
+  readonly protocol: $ClientProtocol<unknown, unknown>;
   readonly urlParser: UrlParser;
   readonly region: Provider<string>;
   readonly defaultSigningName: string;
@@ -39,7 +38,7 @@ interface Config<Params extends EndpointParameters>
 }
 
 interface Client<In extends object, Out extends MetadataBearer, Params extends EndpointParameters> {
-  readonly middlewareStack: MiddlewareStack<In, Out>;
+  middlewareStack: MiddlewareStack<In, Out>;
   readonly config: Config<Params>;
 }
 
@@ -54,10 +53,7 @@ const unneeded = [
   'httpSigningMiddleware',
 ];
 
-/**
- * Makes a client lean that has made no call yet, and returns it. From the first call of a command on, its steps stay what they are:
- * a step that is added later is not taken. Not for S3, where the endpoint follows from the request.
- */
+/** Makes a client lean that has made no call yet, and returns it. Not for S3, where the endpoint follows from the request. */
 export function makeLean<
   In extends object,
   Out extends MetadataBearer,
@@ -65,12 +61,34 @@ export function makeLean<
   C extends Client<In, Out, Params>,
 >(client: C & Client<In, Out, Params>): C {
   const { config, middlewareStack } = client;
-  config.cacheMiddleware = true;
   removeSteps(middlewareStack, unneeded);
   removeEndpointStep(middlewareStack);
   addSerialization(middlewareStack, config);
   addSigning(middlewareStack, config);
+  keepSteps(client);
   return client;
+}
+
+/** What changes the steps of a client. */
+const changes: ReadonlySet<unknown> = new Set(['add', 'addRelativeTo', 'remove', 'removeByTag', 'use']);
+
+/**
+ * Puts the steps of a command together at its first call, and not at each. Where a step is added or taken out later, all are put
+ * together anew: the SDK forgets those that it has at a call without `cacheMiddleware`, and would keep them otherwise.
+ */
+function keepSteps<In extends object, Out extends MetadataBearer, Params extends EndpointParameters>(
+  client: Client<In, Out, Params>,
+): void {
+  const { config, middlewareStack } = client;
+  config.cacheMiddleware = true;
+  client.middlewareStack = new Proxy(middlewareStack, {
+    get: (steps, property): unknown => {
+      if (changes.has(property)) config.cacheMiddleware = false;
+      // The SDK joins the steps of a command to the client's in order to put them together.
+      if (property === 'concat') config.cacheMiddleware = true;
+      return Reflect.get(steps, property);
+    },
+  });
 }
 
 /** @throws Error where a step is not there: another version of the SDK has to be looked at */
@@ -115,7 +133,7 @@ function once<T>(find: () => Promise<T>): () => Promise<T> {
 }
 
 /** Finds a client's endpoint by the SDK's rules, `AWS_ENDPOINT_URL` and its likes included. */
-async function endpointOf<Params extends EndpointParameters>(config: Config<Params>): Promise<Endpoint> {
+async function endpointOf<Params extends EndpointParameters>(config: Config<Params>) {
   const supplier = { getEndpointParameterInstructions: () => endpointParameters };
   // A copy, because the SDK writes down there what it finds in the environment.
   return toEndpointV1(await getEndpointFromInstructions({}, supplier, { ...config }));

@@ -25,6 +25,13 @@ function pathOf({ path, query = {} }: UnsignedRequest): string {
   return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
 }
 
+/** @throws Error for a body that is sent piece by piece: its hash is a part of the signature */
+function bodyOf(body: unknown): string | Buffer | undefined {
+  if (body === undefined || typeof body === 'string') return body;
+  if (!(body instanceof Uint8Array)) throw new Error('Only a request whose body is at hand can be signed.');
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}
+
 /** Makes the signer of one client. aws4 keeps the keys that it derives for a day, a region and a service. */
 export const signer = ({ credentials, region, service }: SignedAs): RequestSigner => ({
   sign: async (request, options = {}) => {
@@ -37,7 +44,7 @@ export const signer = ({ credentials, region, service }: SignedAs): RequestSigne
         method: request.method,
         path: pathOf(request),
         headers: { ...request.headers, 'x-amz-date': date },
-        body: request.body,
+        body: bodyOf(request.body),
       },
       { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
     );
