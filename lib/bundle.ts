@@ -91,8 +91,19 @@ export const lambdaBuild = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
+/** The parts whose code is not of lean clients (`lambdas/makeLean.ts`): S3's, and the description, which has no client. */
+const notLean: readonly string[] = ['bucket', 'document'];
+
+/** What lean clients never use is left out: the SDK's signer, and the versions of its packages. */
+const leanBuild = {
+  ...lambdaBuild,
+  alias: { ...lambdaBuild.alias, '@smithy/signature-v4': join(root, 'lib/bundle/noSigner.ts') },
+  loader: { '.json': 'empty' },
+} satisfies BuildOptions;
+
 /** Bundles a file or a package into `<name>.mjs` and its chunks, and leaves what is external as it is imported. */
 function build(name: string, source: string, external: string[] = []): Files {
-  const { outputFiles } = buildSync({ ...lambdaBuild, entryPoints: { [name]: source }, external });
+  const options = notLean.includes(name) ? lambdaBuild : leanBuild;
+  const { outputFiles } = buildSync({ ...options, entryPoints: { [name]: source }, external });
   return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
 }

@@ -11,7 +11,8 @@ import {
   type KeysAndAttributes,
   type QueryCommandInput,
   type QueryCommandOutput,
-  type UpdateItemCommand,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
   type UpdateItemCommandOutput,
   type WriteRequest,
 } from '@aws-sdk/client-dynamodb';
@@ -20,19 +21,18 @@ import { setTimeout } from 'node:timers/promises';
 import { clientOptions } from '../clientOptions.ts';
 import { TransientError } from '../domain/work/fault.ts';
 import { chunksOf } from '../domain/lists.ts';
+import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';
 
 /** The client of this region's tables. */
-export const dynamodb = new DynamoDBClient({ ...clientOptions('quick') });
-// For a logger that nobody has set, it copies every row that is sent or read.
-dynamodb.middlewareStack.remove('loggerMiddleware');
+export const dynamodb = makeLean(new DynamoDBClient({ ...clientOptions('quick') }));
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
 /** The client of a region, for the few tables that are reached from others. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
-  const client = elsewhere.get(region) ?? new DynamoDBClient({ ...clientOptions('quick'), region });
+  const client = elsewhere.get(region) ?? makeLean(new DynamoDBClient({ ...clientOptions('quick'), region }));
   elsewhere.set(region, client);
   return client;
 }
@@ -90,26 +90,39 @@ export async function conditionalWrite(write: Promise<Written>): Promise<Conditi
 export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
   (await conditionalWrite(write)).isMade;
 
+/** A failure that the SDK does not try again, because it goes by an error's name and cause: this one has neither. */
+class OnlyTry extends Error {
+  readonly failure: unknown;
+  constructor(failure: unknown) {
+    super('This was the only try.');
+    this.failure = failure;
+  }
+}
+
+/** An update that is sent once. A class of its own, because a client keeps the steps of each class. */
+class UpdateItemOnce extends UpdateItemCommand {
+  constructor(input: UpdateItemCommandInput) {
+    super(input);
+    this.middlewareStack.add(
+      (next) => (args) =>
+        next(args).catch((error: unknown) => {
+          throw new OnlyTry(error);
+        }),
+      { step: 'finalizeRequest', name: 'onlyTry' },
+    );
+  }
+}
+
 /**
- * Sends a command that adds to a row, and does not try again: when only its answer was lost, the SDK would add twice.
+ * Adds to a row, and does not try again: when only the answer was lost, the SDK would add twice.
  *
  * @throws at the first failure, throttling included; the addition may have been made all the same
  */
-export async function sendOnce(command: UpdateItemCommand): Promise<UpdateItemCommandOutput> {
-  let failure: unknown;
-  command.middlewareStack.add(
-    (next) => (args) =>
-      next(args).catch((error: unknown) => {
-        failure = error;
-        // The SDK decides by an error's name and cause whether to send again: this one has neither.
-        throw new Error('This was the only try.');
-      }),
-    { step: 'finalizeRequest', name: 'once', priority: 'low' },
-  );
+export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateItemCommandOutput> {
   try {
-    return await dynamodb.send(command);
+    return await dynamodb.send(new UpdateItemOnce(input));
   } catch (error) {
-    throw failure ?? error;
+    throw error instanceof OnlyTry ? error.failure : error;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { clientOptions } from '../clientOptions.ts';
 import { minuteMs, secondMs } from '../domain/clock.ts';
+import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';
 
 async function open() {
@@ -14,7 +15,7 @@ async function open() {
     ResourceNotFoundException,
     SchedulerClient,
   } = await import('@aws-sdk/client-scheduler');
-  const client = new SchedulerClient({ ...clientOptions('quick') });
+  const client = makeLean(new SchedulerClient({ ...clientOptions('quick') }));
   return {
     client,
     create: async (schedule: NewSchedule): Promise<void> => {

@@ -1,10 +1,11 @@
 /** The clients of SQS: one for this region's queues, and one for each other region that is told of changed accounts. */
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../clientOptions.ts';
+import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';
 
 /** Takes its region's endpoint, because a queue's URL names AWS's own even where an emulator plays it. */
-export const sqs = new SQSClient({ ...clientOptions('quick'), useQueueUrlAsEndpoint: false });
+export const sqs = makeLean(new SQSClient({ ...clientOptions('quick'), useQueueUrlAsEndpoint: false }));
 
 const elsewhere = new Map<string, SQSClient>();
 
@@ -13,7 +14,7 @@ export function sqsIn(region: string): SQSClient {
   if (region === settings.region) return sqs;
   const client =
     elsewhere.get(region) ??
-    new SQSClient({ ...clientOptions('quick'), region, useQueueUrlAsEndpoint: false });
+    makeLean(new SQSClient({ ...clientOptions('quick'), region, useQueueUrlAsEndpoint: false }));
   elsewhere.set(region, client);
   return client;
 }

@@ -7,10 +7,11 @@ import type { MasterSecret } from '../../domain/account/credentials.ts';
 import { TransientError } from '../../domain/work/fault.ts';
 import { parseMasterSecret, parseSecretJson } from '../../domain/account/masterSecret.ts';
 import { givenCredentials } from '../../givenCredentials.ts';
+import { makeLean } from '../../makeLean.ts';
 import { settings } from '../../settings.ts';
 import { remembered, type Remembered } from '../remembered.ts';
 
-const client = new SecretsManagerClient({ ...clientOptions('quick') });
+const client = makeLean(new SecretsManagerClient({ ...clientOptions('quick') }));
 
 /** Parses a secret. One that is malformed makes work wait, until an operator has corrected it. */
 function parsed<T>(text: string, parse: (text: string) => T): T {

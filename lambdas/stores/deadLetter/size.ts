@@ -10,7 +10,7 @@ import { dayMs } from '../../domain/clock.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
 import { claiming } from '../claim.ts';
-import { conditionalWrite, dynamodb, getRow, sendOnce, toItem, type Row } from '../dynamodb.ts';
+import { conditionalWrite, dynamodb, getRow, updateOnce, toItem, type Row } from '../dynamodb.ts';
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
@@ -63,14 +63,13 @@ type Change = Pick<
   'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
-const changeOf = (accountId: string, change: Change): UpdateItemCommand =>
-  new UpdateItemCommand({
-    TableName: settings.dlqTable,
-    Key: toItem(keyOf(accountId)),
-    ReturnValues: 'ALL_NEW',
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    ...change,
-  });
+const changeOf = (accountId: string, change: Change): UpdateItemCommandInput => ({
+  TableName: settings.dlqTable,
+  Key: toItem(keyOf(accountId)),
+  ReturnValues: 'ALL_NEW',
+  ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  ...change,
+});
 
 /**
  * Changes the row of an account.
@@ -84,7 +83,7 @@ async function change(
   update: Change,
   isMade: (row: Row) => boolean = () => false,
 ): Promise<Row | undefined> {
-  const write = await conditionalWrite(dynamodb.send(changeOf(accountId, update)));
+  const write = await conditionalWrite(dynamodb.send(new UpdateItemCommand(changeOf(accountId, update))));
   return write.isMade || isMade(write.row ?? {}) ? write.row : undefined;
 }
 
@@ -127,7 +126,7 @@ export async function countIn(
     ConditionExpression: 'trimmedSince = :since',
     ExpressionAttributeValues: { ...values, ...toItem({ ':since': since }) },
   };
-  const { Attributes = {} } = await sendOnce(changeOf(accountId, { ...counted, ...owned }));
+  const { Attributes = {} } = await updateOnce(changeOf(accountId, { ...counted, ...owned }));
   const row = unmarshall(Attributes);
   await forgetPastDays(accountId, row, now);
   return sizeOf(row, now);
