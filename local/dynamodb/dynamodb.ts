@@ -3,12 +3,16 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ListTablesCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { close, listen, loopback } from '../http.ts';
+import type { HandOver } from '../aws/handOver.ts';
 import { StageError } from '../stage/stageError.ts';
 import { findDynoxide } from './dynoxide.ts';
+import { groupCommit } from './groupCommit.ts';
 import { underWatch } from './underWatch.ts';
 
 export interface Dynamodb {
   readonly url: string;
+  /** Takes the requests of this process; absent with `DYNAMODB_ENDPOINT`. */
+  readonly handOver?: HandOver;
   /** Of the child process; absent with `DYNAMODB_ENDPOINT`. */
   readonly pid?: number;
   readonly stop: () => Promise<void>;
@@ -59,6 +63,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   child.stdin.on('error', () => undefined);
   return {
     url: `http://${loopback}:${port}`,
+    handOver: groupCommit(),
     ...pidOf(child),
     stop: async () => {
       stopping = true;

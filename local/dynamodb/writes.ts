@@ -1,0 +1,140 @@
+/** The writes of DynamoDB that can be made in one transaction with others: those that ask for no answer but that they were made. */
+import * as z from 'zod/mini';
+import { tables, type TableShape } from '../../lambdas/resources.ts';
+
+/** A write as a part of a transaction. */
+export interface JoinableWrite {
+  /** The actions of `TransactWriteItems`, each as JSON. */
+  readonly actions: readonly string[];
+  /** The items that it writes, of which each may be in a transaction once. */
+  readonly items: readonly string[];
+  /** The partitions of these items. */
+  readonly partitions: readonly string[];
+  /** The body of the answer once it is made. */
+  readonly answer: string;
+}
+
+const value = z.record(z.string(), z.unknown());
+const item = z.record(z.string(), value);
+type Item = z.infer<typeof item>;
+
+/** What an action of a transaction may have. What has more asks for more than a transaction gives. */
+const action = {
+  TableName: z.string(),
+  ConditionExpression: z.optional(z.string()),
+  ExpressionAttributeNames: z.optional(z.record(z.string(), z.string())),
+  ExpressionAttributeValues: z.optional(item),
+  ReturnValuesOnConditionCheckFailure: z.optional(z.string()),
+};
+const put = z.strictObject({ ...action, Item: item });
+const update = z.strictObject({ ...action, Key: item, UpdateExpression: z.string() });
+const remove = z.strictObject({ ...action, Key: item });
+const batch = z.strictObject({
+  RequestItems: z.record(
+    z.string(),
+    z.array(
+      z.union([
+        z.strictObject({ PutRequest: z.strictObject({ Item: item }) }),
+        z.strictObject({ DeleteRequest: z.strictObject({ Key: item }) }),
+      ]),
+    ),
+  ),
+});
+
+/** @returns undefined when it cannot be a part of a transaction, or is no write */
+export function joinableWrite(operation: string, body: string): JoinableWrite | undefined {
+  switch (operation) {
+    case 'PutItem': {
+      const { data } = put.safeParse(JSON.parse(body));
+      return data && single('Put', body, data.TableName, data.Item);
+    }
+    case 'UpdateItem': {
+      const { data } = update.safeParse(JSON.parse(body));
+      return data && single('Update', body, data.TableName, data.Key);
+    }
+    case 'DeleteItem': {
+      const { data } = remove.safeParse(JSON.parse(body));
+      return data && single('Delete', body, data.TableName, data.Key);
+    }
+    case 'BatchWriteItem': {
+      const { data } = batch.safeParse(JSON.parse(body));
+      return data && several(data.RequestItems);
+    }
+    default:
+      return undefined;
+  }
+}
+
+interface Place {
+  readonly item: string;
+  readonly partition: string;
+}
+
+function single(kind: string, body: string, table: string, values: Item): JoinableWrite | undefined {
+  const place = placeOf(table, values);
+  return (
+    place && {
+      actions: [`{"${kind}":${body}}`],
+      items: [place.item],
+      partitions: [place.partition],
+      answer: '{}',
+    }
+  );
+}
+
+function several(requests: z.infer<typeof batch>['RequestItems']): JoinableWrite | undefined {
+  const actions: string[] = [];
+  const places: Place[] = [];
+  for (const [TableName, ofTable] of Object.entries(requests)) {
+    for (const request of ofTable) {
+      const isPut = 'PutRequest' in request;
+      const values = isPut ? request.PutRequest.Item : request.DeleteRequest.Key;
+      const place = placeOf(TableName, values);
+      if (place === undefined) return undefined;
+      places.push(place);
+      actions.push(
+        JSON.stringify(isPut ? { Put: { TableName, Item: values } } : { Delete: { TableName, Key: values } }),
+      );
+    }
+  }
+  return {
+    actions,
+    items: places.map((place) => place.item),
+    partitions: places.map(({ partition }) => partition),
+    answer: '{"UnprocessedItems":{}}',
+  };
+}
+
+const shapes = new Map<string, TableShape>(Object.entries(tables));
+
+/** @returns undefined for a table that is none of the service's, or without a key: DynamoDB says what is wrong with it */
+function placeOf(table: string, values: Item): Place | undefined {
+  const shape = shapes.get(table);
+  if (shape === undefined) return undefined;
+  const partitionValue = values[shape.partitionKey];
+  const sortValue = shape.sortKey === undefined ? {} : values[shape.sortKey];
+  if (partitionValue === undefined || sortValue === undefined) return undefined;
+  const partition = partitionName(table, partitionValue);
+  return { partition, item: `${partition} ${JSON.stringify(sortValue)}` };
+}
+
+/** @param value of the partition key, as JSON has it: `{"S":"…"}` */
+const partitionName = (table: string, value: object): string => `${table} ${JSON.stringify(value)}`;
+
+const get = z.object({ TableName: z.string(), ConsistentRead: z.literal(true), Key: item });
+const query = z.object({
+  TableName: z.string(),
+  ConsistentRead: z.literal(true),
+  ExpressionAttributeValues: item,
+});
+
+/** The partitions that a strongly consistent read may be of. */
+export function partitionsRead(operation: string, body: string): readonly string[] {
+  const isGet = operation === 'GetItem';
+  if (!isGet && operation !== 'Query') return [];
+  const input: unknown = JSON.parse(body);
+  const read = isGet ? get.safeParse(input).data : query.safeParse(input).data;
+  if (read === undefined) return [];
+  const values = 'Key' in read ? read.Key : read.ExpressionAttributeValues;
+  return Object.values(values).map((one) => partitionName(read.TableName, one));
+}
