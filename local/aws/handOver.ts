@@ -44,8 +44,9 @@ export const operationIn = (target: string): string => target.slice(target.lastI
 
 /** @throws Error for a body that is sent piece by piece: those of AWS JSON are texts */
 export function textOf({ body }: HttpRequest): string {
-  if (typeof body !== 'string') throw new Error('A request of AWS JSON has a text for its body.');
-  return body;
+  if (typeof body === 'string') return body;
+  if (!(body instanceof Uint8Array)) throw new Error('The body of a request of AWS JSON is at hand.');
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
 }
 
 /** Makes an answer as HTTP brings it. */
