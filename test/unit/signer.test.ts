@@ -120,7 +120,11 @@ describe('a signer', () => {
 
   it('leaves the request as it is, so that a retry can sign it again', async () => {
     const request = new HttpRequest({ method: 'POST', headers: { host: 'localhost' }, body: '{}' });
-    const own = signer({ credentials: () => Promise.resolve(identity), region: 'eu-central-1', service: 'sqs' });
+    const own = signer({
+      credentials: () => Promise.resolve(identity),
+      region: 'eu-central-1',
+      service: 'sqs',
+    });
     const at = (signingDate: string) => own.sign(request, { signingDate });
     const first = await at('2026-11-22T10:00:00Z');
     const second = await at('2026-11-22T10:00:01Z');
@@ -137,7 +141,9 @@ describe('a signer', () => {
       service: 'sqs',
     });
     const request = new HttpRequest({ method: 'POST', headers: { host: 'localhost' } });
-    const used = [await own.sign(request), await own.sign(request)].map(({ headers }) => headers['Authorization']);
+    const used = [await own.sign(request), await own.sign(request)].map(
+      ({ headers }) => headers['Authorization'],
+    );
     expect(used).toEqual([
       expect.stringContaining('Credential=first/'),
       expect.stringContaining('Credential=second/'),
@@ -145,7 +151,11 @@ describe('a signer', () => {
   });
 
   it('refuses a body that is a stream', async () => {
-    const own = signer({ credentials: () => Promise.resolve(identity), region: 'eu-central-1', service: 'sqs' });
+    const own = signer({
+      credentials: () => Promise.resolve(identity),
+      region: 'eu-central-1',
+      service: 'sqs',
+    });
     const request = new HttpRequest({ method: 'POST', headers: {}, body: new ReadableStream() });
     await expect(own.sign(request)).rejects.toThrow('Only a request whose body is at hand can be signed.');
   });

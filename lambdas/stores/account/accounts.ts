@@ -69,7 +69,8 @@ export async function loadAccount(
       Key: { id: { S: id } },
       ConsistentRead: consistent,
     }),
-    region === settings.region ? {} : { abortSignal: AbortSignal.timeout(patienceMs) },
+    // A call with options, even with none in them, makes a client put all its steps together anew.
+    region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(patienceMs) },
   );
   return Item && accountOf(unmarshall(Item));
 }
