@@ -56,11 +56,20 @@ const sendingOptions = (silenceMs: number, times: number) => ({
 type MakeSender = (options: ReturnType<typeof sendingOptions>) => HttpHandler;
 
 let makeSender: MakeSender | undefined;
+let signs = true;
 
-/** Has the requests of all clients that are made from now on sent by something else than the SDK's own. */
-export function sendWith(make: MakeSender): void {
+/**
+ * Has the requests of all clients that are made from now on sent by something else than the SDK's own.
+ *
+ * @param isSigned whether anything looks at their signatures
+ */
+export function sendWith(make: MakeSender, { isSigned }: { readonly isSigned: boolean }): void {
   makeSender = make;
+  signs = isSigned;
 }
+
+/** Whether requests have to be signed. */
+export const isSigned = (): boolean => signs;
 
 /** The options of a client, by the calls that it makes; to be spread into the client's own. */
 export function clientOptions(calls: Calls) {

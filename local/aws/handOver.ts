@@ -6,11 +6,8 @@ import { HttpResponse, type HttpRequest } from '@smithy/core/protocols';
 import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-handler';
 import type { HttpHandlerOptions } from '@smithy/types';
 
-/** Sends a request by HTTP: the one that was handed over, unless another is named. */
-export type Send = (other?: HttpRequest) => Promise<HttpResponse>;
-
 /** Answers a request of a client. Refusals are answers, too. */
-export type HandOver = (request: HttpRequest, send: Send) => Promise<HttpResponse>;
+export type HandOver = (request: HttpRequest, options: HttpHandlerOptions) => Promise<HttpResponse>;
 
 /** The stand-ins that requests are handed over to, by host and port: `127.0.0.1:4566`. */
 export type HandOvers = ReadonlyMap<string, HandOver>;
@@ -26,16 +23,11 @@ export class HandOverHandler extends NodeHttpHandler {
 
   override async handle(
     request: HttpRequest,
-    options?: HttpHandlerOptions,
+    options: HttpHandlerOptions = {},
   ): Promise<{ response: HttpResponse }> {
     const handOver = this.#handOvers.get(`${request.hostname}:${request.port}`);
     if (handOver === undefined) return super.handle(request, options);
-    const send: Send = async (other) => {
-      // The options are about this request, such as a signal that ends it.
-      const sent = other === undefined ? super.handle(request, options) : super.handle(other);
-      return (await sent).response;
-    };
-    return { response: await handOver(request, send) };
+    return { response: await handOver(request, options) };
   }
 }
 
@@ -50,5 +42,9 @@ export function textOf({ body }: HttpRequest): string {
 }
 
 /** Makes an answer as HTTP brings it. */
-export const toResponse = (statusCode: number, headers: Record<string, string>, body: string): HttpResponse =>
-  new HttpResponse({ statusCode, headers, body: Buffer.from(body) });
+export const toResponse = (
+  statusCode: number,
+  headers: Record<string, string>,
+  body: string | Uint8Array,
+): HttpResponse =>
+  new HttpResponse({ statusCode, headers, body: typeof body === 'string' ? Buffer.from(body) : body });

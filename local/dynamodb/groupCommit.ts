@@ -4,12 +4,9 @@
  * when it is on the disk, as before, and each stays a write of its own: where some make a transaction fail, the others are
  * made without them.
  */
-import { randomUUID } from 'node:crypto';
-import { text } from 'node:stream/consumers';
-import { HttpRequest, type HttpResponse } from '@smithy/core/protocols';
 import * as z from 'zod/mini';
-import { operationIn, textOf, toResponse, type HandOver, type Send } from '../aws/handOver.ts';
 import { jsonOrUndefined } from '../json.ts';
+import type { Answer, Call, Send } from './connection.ts';
 import { joinableWrite, partitionsRead, type JoinableWrite } from './writes.ts';
 
 /** "Actions in a transaction" of DynamoDB's quotas. */
@@ -20,17 +17,14 @@ const mostCharacters = 1_000_000;
 /** A write that was not answered yet. */
 class OpenWrite {
   readonly joinable: JoinableWrite;
-  readonly request: HttpRequest;
   /** Its answer, for the client. */
-  readonly answer: Promise<HttpResponse>;
-  /** Sends requests as its client does. */
-  readonly send: Send;
-  #answerWith: (answer: HttpResponse | Promise<HttpResponse>) => void = () => undefined;
+  readonly answer: Promise<Answer>;
+  readonly #call: Call;
+  #answerWith: (answer: Answer | Promise<Answer>) => void = () => undefined;
 
-  constructor(joinable: JoinableWrite, request: HttpRequest, send: Send) {
+  constructor(joinable: JoinableWrite, call: Call) {
     this.joinable = joinable;
-    this.request = request;
-    this.send = send;
+    this.#call = call;
     this.answer = new Promise((resolve) => {
       this.#answerWith = resolve;
     });
@@ -42,8 +36,7 @@ class OpenWrite {
   }
 
   isMade(): void {
-    const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': randomUUID() };
-    this.#answerWith(toResponse(200, headers, this.joinable.answer));
+    this.#answerWith({ status: 200, body: Buffer.from(this.joinable.answer) });
   }
 
   fail(error: unknown): void {
@@ -51,14 +44,14 @@ class OpenWrite {
   }
 
   /** Sends it by itself, as it came. */
-  async sendAlone(): Promise<void> {
-    this.#answerWith(this.send());
+  async sendAlone(send: Send): Promise<void> {
+    this.#answerWith(send(this.#call));
     await this.end();
   }
 }
 
-/** Takes the requests to dynoxide. What cannot be joined with others is sent as it is. */
-export function groupCommit(): HandOver {
+/** Makes what takes all calls. What cannot be joined with others is sent as it is. */
+export function groupCommit(send: Send): Send {
   const open = new Set<OpenWrite>();
   let waiting: readonly OpenWrite[] = [];
   let isCommitting = false;
@@ -69,21 +62,19 @@ export function groupCommit(): HandOver {
     while (waiting.length > 0) {
       const { group, others } = nextGroup(waiting);
       waiting = others;
-      const left = await commit(group);
+      const left = await commit(group, send);
       waiting = [...left, ...waiting];
     }
     isCommitting = false;
   }
 
-  return async (request, send) => {
-    const operation = operationIn(request.headers['x-amz-target'] ?? '');
-    const body = textOf(request);
-    const joinable = joinableWrite(operation, body);
+  return async (call) => {
+    const joinable = joinableWrite(call);
     if (joinable === undefined) {
-      await writesBefore(open, partitionsRead(operation, body));
-      return send();
+      await writesBefore(open, partitionsRead(call));
+      return send(call);
     }
-    const write = new OpenWrite(joinable, request, send);
+    const write = new OpenWrite(joinable, call);
     open.add(write);
     waiting = [...waiting, write];
     void commitWaiting();
@@ -136,23 +127,22 @@ function nextGroup(waiting: readonly OpenWrite[]): {
 }
 
 /** @returns the writes that were not made because others of the group could not be */
-async function commit(group: readonly OpenWrite[]): Promise<readonly OpenWrite[]> {
+async function commit(group: readonly OpenWrite[], send: Send): Promise<readonly OpenWrite[]> {
   const [first, ...more] = group;
   if (first === undefined) return [];
   if (more.length === 0) {
-    await first.sendAlone();
+    await first.sendAlone(send);
     return [];
   }
   try {
-    const response = await first.send(transactionOf(group, first.request));
-    const answer = await text(response.body);
-    if (response.statusCode === 200) {
+    const { status, body } = await send(transactionOf(group));
+    if (status === 200) {
       for (const write of group) write.isMade();
       return [];
     }
     // What is wrong with a write is said to its client in the words that the write alone is answered with.
-    const refused = refusedIn(group, answer);
-    await Promise.all(refused.map((write) => write.sendAlone()));
+    const refused = refusedIn(group, Buffer.from(body).toString());
+    await Promise.all(refused.map((write) => write.sendAlone(send)));
     return group.filter((write) => !refused.includes(write));
   } catch (error) {
     // Nobody knows whether it was made. The clients send their writes again, as they do when the answer to one is lost.
@@ -161,14 +151,9 @@ async function commit(group: readonly OpenWrite[]): Promise<readonly OpenWrite[]
   }
 }
 
-/** Makes the request of one that has the headers. Its signature is of another body: dynoxide checks none. */
-function transactionOf(group: readonly OpenWrite[], like: HttpRequest): HttpRequest {
+function transactionOf(group: readonly OpenWrite[]): Call {
   const actions = group.flatMap(({ joinable }) => joinable.actions);
-  const request = HttpRequest.clone(like);
-  request.body = `{"TransactItems":[${actions.join(',')}]}`;
-  request.headers['x-amz-target'] = 'DynamoDB_20120810.TransactWriteItems';
-  request.headers['content-length'] = String(Buffer.byteLength(request.body));
-  return request;
+  return { operation: 'TransactWriteItems', body: `{"TransactItems":[${actions.join(',')}]}` };
 }
 
 const cancelled = z.object({ CancellationReasons: z.array(z.object({ Code: z.string() })) });

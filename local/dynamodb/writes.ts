@@ -1,6 +1,7 @@
 /** The writes of DynamoDB that can be made in one transaction with others: those that ask for no answer but that they were made. */
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../../lambdas/resources.ts';
+import type { Call } from './connection.ts';
 
 /** A write as a part of a transaction. */
 export interface JoinableWrite {
@@ -14,15 +15,15 @@ export interface JoinableWrite {
   readonly answer: string;
 }
 
-const value = z.record(z.string(), z.unknown());
-const item = z.record(z.string(), value);
+/** Values are looked at by DynamoDB only. */
+const item = z.record(z.string(), z.unknown());
 type Item = z.infer<typeof item>;
 
 /** What an action of a transaction may have. What has more asks for more than a transaction gives. */
 const action = {
   TableName: z.string(),
   ConditionExpression: z.optional(z.string()),
-  ExpressionAttributeNames: z.optional(z.record(z.string(), z.string())),
+  ExpressionAttributeNames: z.optional(item),
   ExpressionAttributeValues: z.optional(item),
   ReturnValuesOnConditionCheckFailure: z.optional(z.string()),
 };
@@ -42,7 +43,7 @@ const batch = z.strictObject({
 });
 
 /** @returns undefined when it cannot be a part of a transaction, or is no write */
-export function joinableWrite(operation: string, body: string): JoinableWrite | undefined {
+export function joinableWrite({ operation, body }: Call): JoinableWrite | undefined {
   switch (operation) {
     case 'PutItem': {
       const { data } = put.safeParse(JSON.parse(body));
@@ -119,7 +120,7 @@ function placeOf(table: string, values: Item): Place | undefined {
 }
 
 /** @param value of the partition key, as JSON has it: `{"S":"…"}` */
-const partitionName = (table: string, value: object): string => `${table} ${JSON.stringify(value)}`;
+const partitionName = (table: string, value: unknown): string => `${table} ${JSON.stringify(value)}`;
 
 const get = z.object({ TableName: z.string(), ConsistentRead: z.literal(true), Key: item });
 const query = z.object({
@@ -129,7 +130,7 @@ const query = z.object({
 });
 
 /** The partitions that a strongly consistent read may be of. */
-export function partitionsRead(operation: string, body: string): readonly string[] {
+export function partitionsRead({ operation, body }: Call): readonly string[] {
   const isGet = operation === 'GetItem';
   if (!isGet && operation !== 'Query') return [];
   const input: unknown = JSON.parse(body);

@@ -149,8 +149,10 @@ function secretOf(data: DataDirectory | undefined, name: string): string {
 }
 
 /** Has the clients of this process, those that are made from now on, hand their requests over where they can. */
-export function handOverTo({ handOvers }: StandIns): void {
-  sendWith((options) => new HandOverHandler(handOvers, options));
+export function handOverTo({ dynamodbUrl, handOvers }: StandIns): void {
+  // A DynamoDB of the developer's own may want signatures; the stand-ins want none.
+  const isSigned = !handOvers.has(new URL(dynamodbUrl).host);
+  sendWith((options) => new HandOverHandler(handOvers, options), { isSigned });
 }
 
 /** The environment variables that the CDK app gives every handler, with the stand-ins' addresses. */
