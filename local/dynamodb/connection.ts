@@ -23,8 +23,8 @@ export interface Connection {
   readonly close: () => Promise<void>;
 }
 
-/** dynoxide makes one commit after the other, so more connections than a few would only wait. Reads come between. */
-const connections = 16;
+/** As many as a client of AWS has. With few, reads would wait for each other where the machine is busy. */
+const connections = 100;
 
 /** So long it may be silent. It is a process of this machine: it answers, or it has ended and its connections with it. */
 const silenceMs = 60_000;
