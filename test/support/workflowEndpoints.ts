@@ -60,7 +60,7 @@ export class WorkflowEndpoints {
     const signed = { messageId, url, body, prefix: run.prefix, signedAt: Date.now() };
     const all: readonly Header[] = [
       ...headers,
-      ...(await signatureHeaders(keys, signed)),
+      ...signatureHeaders(keys, signed),
       ['upstash-message-id', messageId],
       ['upstash-retried', '0'],
       ['upstash-region', 'eu-central-1'],

@@ -131,3 +131,15 @@ it('every client of AWS takes the options of clientOptions.ts, without which it 
   expect(made.length).toBeGreaterThan(5);
   expect(made.filter(({ hasOptions }) => !hasOptions)).toEqual([]);
 });
+
+it('every client of the functions is lean but that of S3, whose endpoint depends on the request', () => {
+  const files = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join('lambdas', name));
+  const others = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/(makeLean\(\s*)?new (\w+Client)\(/g)].flatMap(
+      ([, lean, name]) => (lean === undefined ? [name] : []),
+    ),
+  );
+  expect(others).toEqual(['S3Client']);
+});

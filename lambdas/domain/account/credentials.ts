@@ -171,8 +171,17 @@ function signingState(
  * its libraries take them as they are. The key of the JWT is the whole string.
  */
 export function signingKeysOf(secret: MasterSecret, account: Account): SigningKeys {
-  const given = givenTo(secret, account.id)?.signingKeys;
-  if (given !== undefined) return given;
+  const known = derivedKeys.get(account);
+  if (known?.secret === secret) return known.keys;
+  const keys = givenTo(secret, account.id)?.signingKeys ?? deriveKeys(secret, account);
+  derivedKeys.set(account, { secret, keys });
+  return keys;
+}
+
+/** What was derived for an account as it was read, for as long as a process keeps that: ten deliveries of a batch share it. */
+const derivedKeys = new WeakMap<Account, { readonly secret: MasterSecret; readonly keys: SigningKeys }>();
+
+function deriveKeys(secret: MasterSecret, account: Account): SigningKeys {
   const { generation, from } = signingState(secret, account);
   return {
     current: signingKey(from, account, generation),

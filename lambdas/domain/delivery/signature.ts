@@ -1,6 +1,6 @@
 import { type Header, headerName } from '../headers.ts';
 import { createHash, createHmac } from 'node:crypto';
-import { SignJWT } from 'jose';
+import jws from 'jws';
 import type { SigningKeys } from '../account/credentials.ts';
 import { shownUrl } from './urlCredentials.ts';
 
@@ -19,17 +19,21 @@ export interface Signed {
 }
 
 /** The signature headers of a delivery: the JWT, and those of the Standard Webhooks specification. */
-export async function signatureHeaders(keys: SigningKeys, signed: Signed): Promise<readonly Header[]> {
+export function signatureHeaders(keys: SigningKeys, signed: Signed): readonly Header[] {
   const seconds = Math.floor(signed.signedAt / 1000);
-  const jwt = await new SignJWT({ body: createHash('sha256').update(signed.body).digest('base64url') })
-    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
-    .setIssuer(signed.prefix)
-    .setSubject(shownUrl(signed.url))
-    .setIssuedAt(seconds)
-    .setNotBefore(seconds)
-    .setExpirationTime(seconds + validSeconds)
-    .setJti(`jwt_${signed.messageId}_${seconds}`)
-    .sign(new TextEncoder().encode(keys.current));
+  const jwt = jws.sign({
+    header: { alg: 'HS256', typ: 'JWT' },
+    payload: {
+      body: createHash('sha256').update(signed.body).digest('base64url'),
+      iss: signed.prefix,
+      sub: shownUrl(signed.url),
+      iat: seconds,
+      nbf: seconds,
+      exp: seconds + validSeconds,
+      jti: `jwt_${signed.messageId}_${seconds}`,
+    },
+    secret: keys.current,
+  });
 
   const webhookSignature = (key: string): string =>
     `v1,${createHmac('sha256', Buffer.from(key.replace(/^whsec_/, ''), 'base64'))

@@ -39,7 +39,7 @@ export async function callDestination(
   body: Uint8Array,
 ): Promise<DestinationResponse> {
   const { prefix, messageId } = message;
-  const signatures = await signatureHeaders(signingKeysOf(await masterSecret(), account), {
+  const signatures = signatureHeaders(signingKeysOf(await masterSecret(), account), {
     messageId,
     url: message.url,
     body,
