@@ -80,7 +80,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
 }
 
 /** Takes the requests of this process's clients. */
-const handOverTo =
+export const handOverTo =
   (send: Send): HandOver =>
   async (request, { abortSignal }) => {
     const { status, body } = await send({

@@ -15,21 +15,27 @@ export interface JoinableWrite {
   readonly answer: string;
 }
 
-/** Values are looked at by DynamoDB only. */
+/** Attributes by their names, each as `{"S":"…"}`. Their values are none of our business. */
 const item = z.record(z.string(), z.unknown());
 type Item = z.infer<typeof item>;
 
-/** What an action of a transaction may have. What has more asks for more than a transaction gives. */
-const action = {
-  TableName: z.string(),
-  ConditionExpression: z.optional(z.string()),
-  ExpressionAttributeNames: z.optional(item),
-  ExpressionAttributeValues: z.optional(item),
-  ReturnValuesOnConditionCheckFailure: z.optional(z.string()),
-};
-const put = z.strictObject({ ...action, Item: item });
-const update = z.strictObject({ ...action, Key: item, UpdateExpression: z.string() });
-const remove = z.strictObject({ ...action, Key: item });
+/** What an action of a transaction may have. What asks for more, such as for what it has written, is made alone. */
+const common = [
+  'TableName',
+  'ConditionExpression',
+  'ExpressionAttributeNames',
+  'ExpressionAttributeValues',
+  'ReturnValuesOnConditionCheckFailure',
+];
+const single = {
+  PutItem: { kind: 'Put', may: new Set([...common, 'Item']) },
+  UpdateItem: { kind: 'Update', may: new Set([...common, 'Key', 'UpdateExpression']) },
+  DeleteItem: { kind: 'Delete', may: new Set([...common, 'Key']) },
+} as const;
+
+const isSingle = (operation: string): operation is keyof typeof single => operation in single;
+
+const written = z.object({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
 const batch = z.strictObject({
   RequestItems: z.record(
     z.string(),
@@ -44,37 +50,23 @@ const batch = z.strictObject({
 
 /** @returns undefined when it cannot be a part of a transaction, or is no write */
 export function joinableWrite({ operation, body }: Call): JoinableWrite | undefined {
-  switch (operation) {
-    case 'PutItem': {
-      const { data } = put.safeParse(JSON.parse(body));
-      return data && single('Put', body, data.TableName, data.Item);
-    }
-    case 'UpdateItem': {
-      const { data } = update.safeParse(JSON.parse(body));
-      return data && single('Update', body, data.TableName, data.Key);
-    }
-    case 'DeleteItem': {
-      const { data } = remove.safeParse(JSON.parse(body));
-      return data && single('Delete', body, data.TableName, data.Key);
-    }
-    case 'BatchWriteItem': {
-      const { data } = batch.safeParse(JSON.parse(body));
-      return data && several(data.RequestItems);
-    }
-    default:
-      return undefined;
-  }
+  if (isSingle(operation)) return joinableAction(single[operation], body);
+  if (operation !== 'BatchWriteItem') return undefined;
+  const { data } = batch.safeParse(JSON.parse(body));
+  return data && joinableActions(data.RequestItems);
 }
 
-interface Place {
-  readonly item: string;
-  readonly partition: string;
-}
-
-function single(kind: string, body: string, table: string, values: Item): JoinableWrite | undefined {
-  const place = placeOf(table, values);
+function joinableAction(
+  { kind, may }: { readonly kind: string; readonly may: ReadonlySet<string> },
+  body: string,
+): JoinableWrite | undefined {
+  const input: unknown = JSON.parse(body);
+  const { data } = written.safeParse(input);
+  if (data === undefined || !Object.keys(Object(input)).every((name) => may.has(name))) return undefined;
+  const place = placeOf(data.TableName, data.Item ?? data.Key ?? {});
   return (
     place && {
+      // The input of the operation is the action's.
       actions: [`{"${kind}":${body}}`],
       items: [place.item],
       partitions: [place.partition],
@@ -83,7 +75,12 @@ function single(kind: string, body: string, table: string, values: Item): Joinab
   );
 }
 
-function several(requests: z.infer<typeof batch>['RequestItems']): JoinableWrite | undefined {
+interface Place {
+  readonly item: string;
+  readonly partition: string;
+}
+
+function joinableActions(requests: z.infer<typeof batch>['RequestItems']): JoinableWrite | undefined {
   const actions: string[] = [];
   const places: Place[] = [];
   for (const [TableName, ofTable] of Object.entries(requests)) {
