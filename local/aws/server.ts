@@ -65,7 +65,7 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
   const requestId = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
 
   /** @throws AwsError */
-  async function outputOf(name: string, body: string, signal: AbortSignal): Promise<unknown> {
+  function outputOf(name: string, body: string, signal: AbortSignal): unknown {
     const input = jsonOrUndefined(body || '{}');
     const operation = input === undefined ? undefined : operations.get(name);
     if (operation === undefined) {

@@ -21,12 +21,14 @@ class OpenWrite {
   readonly answer: Promise<Answer>;
   readonly #call: Call;
   #answerWith: (answer: Answer | Promise<Answer>) => void = () => undefined;
+  #fail: (error: unknown) => void = () => undefined;
 
   constructor(joinable: JoinableWrite, call: Call) {
     this.joinable = joinable;
     this.#call = call;
-    this.answer = new Promise((resolve) => {
+    this.answer = new Promise((resolve, reject) => {
       this.#answerWith = resolve;
+      this.#fail = reject;
     });
   }
 
@@ -40,7 +42,7 @@ class OpenWrite {
   }
 
   fail(error: unknown): void {
-    this.#answerWith(Promise.reject(error));
+    this.#fail(error);
   }
 
   /** Sends it by itself, as it came. */

@@ -35,7 +35,8 @@ const single = {
 
 const isSingle = (operation: string): operation is keyof typeof single => operation in single;
 
-const written = z.object({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
+/** What else it has is kept, and looked at by name. */
+const written = z.looseObject({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
 const batch = z.strictObject({
   RequestItems: z.record(
     z.string(),
@@ -60,9 +61,8 @@ function joinableAction(
   { kind, may }: { readonly kind: string; readonly may: ReadonlySet<string> },
   body: string,
 ): JoinableWrite | undefined {
-  const input: unknown = JSON.parse(body);
-  const { data } = written.safeParse(input);
-  if (data === undefined || !Object.keys(Object(input)).every((name) => may.has(name))) return undefined;
+  const { data } = written.safeParse(JSON.parse(body));
+  if (data === undefined || !Object.keys(data).every((name) => may.has(name))) return undefined;
   const place = placeOf(data.TableName, data.Item ?? data.Key ?? {});
   return (
     place && {

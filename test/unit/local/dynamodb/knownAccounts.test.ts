@@ -66,27 +66,17 @@ it.each(['PutItem', 'UpdateItem', 'DeleteItem', 'BatchWriteItem', 'TransactWrite
   },
 );
 
-it('keeps no answer to a read that a write overtook', async () => {
+it.each([
+  ['that a write overtook', ['GetItem', 'PutItem'], 0],
+  ['that came while a write was under way', ['PutItem', 'GetItem'], 1],
+] as const)('keeps no answer to a read %s', async (_title, [first, second], read) => {
   const { asked, call } = start();
-  const read = call('GetItem', 'accounts');
-  const writing = call('PutItem', 'accounts');
-  asked[1]?.give('{}');
-  await writing;
-  asked[0]?.give('old');
-  expect(await read).toBe('old');
-  const next = call('GetItem', 'accounts');
-  asked[2]?.give('new');
-  expect(await next).toBe('new');
-});
-
-it('keeps no answer that came while a write was under way', async () => {
-  const { asked, call } = start();
-  const writing = call('PutItem', 'accounts');
-  const read = call('GetItem', 'accounts');
-  asked[1]?.give('old');
-  await read;
-  asked[0]?.give('{}');
-  await writing;
+  const calls = [call(first, 'accounts'), call(second, 'accounts')];
+  // The second is answered first.
+  for (const at of [1, 0]) {
+    asked[at]?.give(at === read ? 'old' : '{}');
+    await calls[at];
+  }
   const next = call('GetItem', 'accounts');
   asked[2]?.give('new');
   expect(await next).toBe('new');
