@@ -3,6 +3,7 @@
  * options; a test refuses a client without them. Without `throwOnRequestTimeout` the SDK only warns about a request that takes
  * too long, and goes on waiting.
  */
+import type { HttpHandler } from '@smithy/core/protocols';
 
 interface Patience {
   /** The longest time without a byte of the answer: before its first byte, and then between any two of its body. */
@@ -42,20 +43,38 @@ function timesLonger(): number {
   return times;
 }
 
+/** The SDK's own options for what sends a client's requests. */
+const sendingOptions = (silenceMs: number, times: number) => ({
+  connectionTimeout: times * connectionMs,
+  requestTimeout: silenceMs,
+  throwOnRequestTimeout: true,
+  socketTimeout: silenceMs,
+  httpAgent: { maxSockets },
+  httpsAgent: { maxSockets },
+});
+
+type MakeSender = (options: ReturnType<typeof sendingOptions>) => HttpHandler;
+
+let makeSender: MakeSender | undefined;
+let signs = true;
+
+/**
+ * Has the requests of all clients that are made from now on sent by something else than the SDK's own.
+ *
+ * @param isSigned whether anything looks at their signatures
+ */
+export function sendWith(make: MakeSender, { isSigned }: { readonly isSigned: boolean }): void {
+  makeSender = make;
+  signs = isSigned;
+}
+
+/** Whether requests have to be signed. */
+export const isSigned = (): boolean => signs;
+
 /** The options of a client, by the calls that it makes; to be spread into the client's own. */
 export function clientOptions(calls: Calls) {
   const { tries } = patience[calls];
   const times = timesLonger();
-  const silenceMs = times * patience[calls].silenceMs;
-  return {
-    maxAttempts: tries,
-    requestHandler: {
-      connectionTimeout: times * connectionMs,
-      requestTimeout: silenceMs,
-      throwOnRequestTimeout: true,
-      socketTimeout: silenceMs,
-      httpAgent: { maxSockets },
-      httpsAgent: { maxSockets },
-    },
-  };
+  const options = sendingOptions(times * patience[calls].silenceMs, times);
+  return { maxAttempts: tries, requestHandler: makeSender?.(options) ?? options };
 }

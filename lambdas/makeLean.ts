@@ -22,6 +22,7 @@ import type {
   SerdeContext,
   UrlParser,
 } from '@smithy/types';
+import { isSigned } from './clientOptions.ts';
 import { signer } from './signer.ts';
 
 /** What is read and changed of a client's configuration. */
@@ -64,7 +65,7 @@ export function makeLean<
   removeSteps(middlewareStack, unneeded);
   removeEndpointStep(middlewareStack);
   addSerialization(middlewareStack, config);
-  addSigning(middlewareStack, config);
+  if (isSigned()) addSigning(middlewareStack, config);
   keepSteps(client);
   return client;
 }

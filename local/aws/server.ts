@@ -1,9 +1,11 @@
 /** The HTTP servers of the stand-ins, those that speak AWS JSON among them. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpResponse } from '@smithy/core/protocols';
 import { answerJson, close, listen, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { AwsError } from './awsError.ts';
+import { operationIn, textOf, toResponse, type HandOver } from './handOver.ts';
 import type { Operation } from './operation.ts';
 
 export interface AwsServer {
@@ -32,13 +34,13 @@ export async function startAwsServer(options: AwsServerOptions): Promise<AwsServ
       }
       report(error);
       if (response.headersSent) response.destroy();
-      else refuse(response, new AwsError(failureCode, 'The stand-in failed.', 500));
+      else refuse(response, failure(failureCode));
     });
   });
   return { url, close: () => close(server) };
 }
 
-export interface JsonServerOptions<Context> {
+export interface JsonServiceOptions<Context> {
   /** Of the AWS JSON protocol. */
   readonly version: '1.0' | '1.1';
   readonly operations: ReadonlyMap<string, Operation<Context>>;
@@ -50,11 +52,27 @@ export interface JsonServerOptions<Context> {
   readonly report: (error: unknown) => void;
 }
 
-/** Starts a stand-in that speaks AWS JSON: a header names the operation, the body is its input. */
-export async function startJsonServer<Context>(options: JsonServerOptions<Context>): Promise<AwsServer> {
+/** A stand-in that speaks AWS JSON: a header names the operation, the body is its input. */
+export interface JsonService extends AwsServer {
+  /** Takes the requests of this process, which need no socket. */
+  readonly handOver: HandOver;
+}
+
+/** Starts a stand-in that speaks AWS JSON. */
+export async function startJsonServer<Context>(options: JsonServiceOptions<Context>): Promise<JsonService> {
   const { version, operations, contextOf, unknownCode, failureCode, report } = options;
   const contentType = `application/x-amz-json-${version}`;
-  const headers = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
+  const requestId = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
+
+  /** @throws AwsError */
+  function outputOf(name: string, body: string, signal: AbortSignal): unknown {
+    const input = jsonOrUndefined(body || '{}');
+    const operation = input === undefined ? undefined : operations.get(name);
+    if (operation === undefined) {
+      throw new AwsError(unknownCode, `The local stage has no operation ${name || 'of this form'}.`);
+    }
+    return operation(contextOf(signal), input);
+  }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
@@ -62,25 +80,38 @@ export async function startJsonServer<Context>(options: JsonServerOptions<Contex
       gone.abort();
     });
     const body = await readBody(request);
-    const input = jsonOrUndefined(body?.toString('utf8') || '{}');
-    const name = operationName(request);
-    const operation = input === undefined ? undefined : operations.get(name);
-    if (operation === undefined) {
-      throw new AwsError(unknownCode, `The local stage has no operation ${name || 'of this form'}.`);
+    const name = nameIn(request);
+    const output = await outputOf(name, body?.toString('utf8') ?? '', gone.signal);
+    answerJson(response, 200, contentType, output, requestId());
+  }
+
+  function refuse(response: ServerResponse, refusal: AwsError): void {
+    answerJson(response, refusal.status, contentType, errorBody(refusal), requestId());
+  }
+
+  const handOver: HandOver = async (request) => {
+    const answerWith = (status: number, body: unknown): HttpResponse =>
+      toResponse(status, { 'content-type': contentType, ...requestId() }, JSON.stringify(body));
+    try {
+      const name = operationIn(request.headers['x-amz-target'] ?? '');
+      // No client of this process hangs up.
+      const { signal } = new AbortController();
+      return answerWith(200, await outputOf(name, textOf(request), signal));
+    } catch (error) {
+      if (!(error instanceof AwsError)) report(error);
+      const refusal = error instanceof AwsError ? error : failure(failureCode);
+      return answerWith(refusal.status, errorBody(refusal));
     }
-    const output = await operation(contextOf(gone.signal), input);
-    answerJson(response, 200, contentType, output, headers());
-  }
+  };
 
-  function refuse(response: ServerResponse, { code, message, status }: AwsError): void {
-    answerJson(response, status, contentType, { __type: code, message }, headers());
-  }
-
-  return startAwsServer({ answer, refuse, failureCode, report });
+  return { ...(await startAwsServer({ answer, refuse, failureCode, report })), handOver };
 }
 
-/** The name in `X-Amz-Target`, without the service's: `SendMessage` of `AmazonSQS.SendMessage`. */
-function operationName({ headers }: IncomingMessage): string {
+const failure = (code: string): AwsError => new AwsError(code, 'The stand-in failed.', 500);
+
+const errorBody = ({ code, message }: AwsError) => ({ __type: code, message });
+
+function nameIn({ headers }: IncomingMessage): string {
   const target = headers['x-amz-target'];
-  return typeof target === 'string' ? target.slice(target.lastIndexOf('.') + 1) : '';
+  return typeof target === 'string' ? operationIn(target) : '';
 }

@@ -1,14 +1,21 @@
 /** DynamoDB for the local stage: dynoxide as a child process, or the database that `DYNAMODB_ENDPOINT` names. */
+import { randomUUID } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ListTablesCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { close, listen, loopback } from '../http.ts';
+import { operationIn, textOf, toResponse, type HandOver } from '../aws/handOver.ts';
 import { StageError } from '../stage/stageError.ts';
 import { findDynoxide } from './dynoxide.ts';
+import { groupCommit } from './groupCommit.ts';
+import { connect, type Send } from './connection.ts';
+import { knownAccounts } from './knownAccounts.ts';
 import { underWatch } from './underWatch.ts';
 
 export interface Dynamodb {
   readonly url: string;
+  /** Takes the requests of this process; absent with `DYNAMODB_ENDPOINT`. */
+  readonly handOver?: HandOver;
   /** Of the child process; absent with `DYNAMODB_ENDPOINT`. */
   readonly pid?: number;
   readonly stop: () => Promise<void>;
@@ -38,6 +45,8 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   if (file !== undefined) command.push('--db-path', file);
   const watched = underWatch(command);
   // A process group of its own, so that Ctrl-C in the terminal does not end the database before the stage.
+  const url = `http://${loopback}:${port}`;
+  const connection = connect(url);
   const child = spawn(watched.file, watched.args, {
     detached: true,
     windowsHide: true,
@@ -58,15 +67,33 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   // Nothing is written to it. An error on it means that the child has ended, which `exit` handles.
   child.stdin.on('error', () => undefined);
   return {
-    url: `http://${loopback}:${port}`,
+    url,
+    handOver: handOverTo(knownAccounts(groupCommit(connection.send))),
     ...pidOf(child),
     stop: async () => {
       stopping = true;
       child.stdin.destroy();
       await exited;
+      await connection.close();
     },
   };
 }
+
+/** Takes the requests of this process's clients. */
+export const handOverTo =
+  (send: Send): HandOver =>
+  async (request, { abortSignal }) => {
+    const { status, body } = await send({
+      operation: operationIn(request.headers['x-amz-target'] ?? ''),
+      body: textOf(request),
+      ...(abortSignal instanceof AbortSignal && { signal: abortSignal }),
+    });
+    return toResponse(
+      status,
+      { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': randomUUID() },
+      body,
+    );
+  };
 
 function pidOf({ pid }: ChildProcess): { pid?: number } {
   return pid === undefined ? {} : { pid };

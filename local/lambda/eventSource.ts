@@ -39,11 +39,6 @@ export interface EventSourceOptions {
 
 /** As long as a long poll of SQS lasts at most. */
 const pollMs = 20_000;
-/**
- * The time from the receive to the invocation, which takes milliseconds in AWS too. The service stores a message and sends
- * its attempt at the same moment: without this pause the worker would often be the first, and look again a second later.
- */
-const handoverMs = 5;
 /** The pause after a poll that failed: the disk was full, say. */
 const retryAfterMs = 1000;
 
@@ -80,10 +75,7 @@ export function startEventSource(options: EventSourceOptions): EventSource {
     while (!isStopping()) {
       try {
         const messages = await receive(options, stopping.signal);
-        if (messages.length > 0) {
-          await setTimeout(handoverMs);
-          start(messages);
-        }
+        if (messages.length > 0) start(messages);
         if (invocations.size >= maximumConcurrency) await oneEnds();
       } catch (error) {
         report(error);

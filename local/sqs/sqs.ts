@@ -1,5 +1,6 @@
 /** Amazon SQS for the local stage: standard queues behind the AWS JSON 1.0 protocol. */
 import { accountId } from '../aws/arns.ts';
+import type { HandOver } from '../aws/handOver.ts';
 import { startJsonServer } from '../aws/server.ts';
 import { checkSize, toOutgoing } from './inputs.ts';
 import { checkQueue, sqsOperations } from './operations.ts';
@@ -9,6 +10,8 @@ import { Queues, type QueueShape } from './queues.ts';
 export interface Sqs {
   readonly url: string;
   readonly queueUrl: (name: string) => string;
+  /** Takes the requests of this process. */
+  readonly handOver: HandOver;
   /** The queues themselves, for what stands in this process. */
   readonly queues: Queues;
   /**
@@ -41,6 +44,7 @@ export async function startSqs({ queues: shapes, region, journal, now, report }:
   });
   return {
     url: server.url,
+    handOver: server.handOver,
     queueUrl: (name) => `${server.url}/${accountId}/${name}`,
     queues,
     send: (queue, body) => {

@@ -76,6 +76,40 @@ describe.runIf(service.target === 'local')('a local stage', () => {
     }
   });
 
+  it('that is killed again and again under load delivers what it accepted just before', async () => {
+    let stage: Stage = await startStage();
+    const { dataDir } = stage;
+    const arrived = receiver.inbox();
+    const accepted = new Set<string>();
+    let number = 0;
+    try {
+      for (let kills = 1; kills <= 3; kills += 1) {
+        const { url, token } = stage;
+        const publishUntilKilled = async (): Promise<void> => {
+          for (;;) {
+            number += 1;
+            const init = { url, token, body: String(number), headers: { 'Svc-Timeout': '20s' } };
+            const answer = await publish(arrived.url, init).catch(() => undefined);
+            if (answer === undefined) return;
+            accepted.add(messageIdOf(answer));
+          }
+        };
+        const publishers = Array.from({ length: 32 }, publishUntilKilled);
+        const enough = accepted.size + 150;
+        await arrived.until(() => accepted.size >= enough);
+        await stage.kill();
+        await Promise.all(publishers);
+        stage = await startStage({ dataDir });
+      }
+      await arrived.until((deliveries) => {
+        const ids = new Set(deliveries.map(idOf));
+        return [...accepted].every((id) => ids.has(id));
+      });
+    } finally {
+      await stage.remove();
+    }
+  });
+
   it('finishes the attempts in flight when it is asked to end, and exits with 0', async () => {
     const stage = await startStage();
     try {

@@ -13,6 +13,7 @@ import {
   type Message,
 } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HandOverHandler } from '../../../../local/aws/handOver.ts';
 import { noQueueJournal, openQueueJournal, type QueueJournal } from '../../../../local/sqs/queueJournal.ts';
 import { Queues } from '../../../../local/sqs/queues.ts';
 import { startSqs } from '../../../../local/sqs/sqs.ts';
@@ -363,5 +364,60 @@ describe('the journal', () => {
     expect([...openQueueJournal(journalFile).kept.values()].map(({ message }) => message.body)).toEqual([
       'kept',
     ]);
+  });
+});
+
+describe('handed over in the same process', () => {
+  /** A client whose requests no socket could carry: nothing listens at its address. */
+  async function startWithoutSocket() {
+    const reported: unknown[] = [];
+    const sqs = await startSqs({
+      ...{ queues, region: 'eu-central-1', journal: noQueueJournal, now: () => clock },
+      report: (error) => void reported.push(error),
+    });
+    endings.push(sqs.close);
+    const client = new SQSClient({
+      endpoint: 'http://queues.invalid:1',
+      region: 'eu-central-1',
+      credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
+      maxAttempts: 1,
+      useQueueUrlAsEndpoint: false,
+      requestHandler: new HandOverHandler(new Map([['queues.invalid:1', sqs.handOver]]), {}),
+    });
+    return { client, sqs, reported };
+  }
+
+  test('a message is sent and received', async () => {
+    const { client, sqs } = await startWithoutSocket();
+    const QueueUrl = sqs.queueUrl('work');
+    const { MessageId } = await client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'grüße' }));
+    const { Messages } = await client.send(new ReceiveMessageCommand({ QueueUrl }));
+    expect(Messages).toMatchObject([{ MessageId, Body: 'grüße' }]);
+  });
+
+  test('what SQS refuses is refused in its words', async () => {
+    const { client, sqs } = await startWithoutSocket();
+    const large = { QueueUrl: sqs.queueUrl('work'), MessageBody: 'x'.repeat(1_048_577) };
+    await expect(client.send(new SendMessageCommand(large))).rejects.toMatchObject({
+      name: 'InvalidParameterValue',
+      $metadata: { httpStatusCode: 400 },
+    });
+    const unknown = { QueueUrl: sqs.queueUrl('unknown'), MessageBody: 'x' };
+    await expect(client.send(new SendMessageCommand(unknown))).rejects.toMatchObject({
+      name: 'QueueDoesNotExist',
+    });
+  });
+
+  test('a failure of the stand-in is reported, and answered with 500', async () => {
+    const { client, sqs, reported } = await startWithoutSocket();
+    const broken = new Error('The disk is full.');
+    sqs.queues.send = () => {
+      throw broken;
+    };
+    const message = { QueueUrl: sqs.queueUrl('work'), MessageBody: 'x' };
+    await expect(client.send(new SendMessageCommand(message))).rejects.toMatchObject({
+      $metadata: { httpStatusCode: 500 },
+    });
+    expect(reported).toEqual([broken]);
   });
 });

@@ -1,0 +1,56 @@
+/** The connection to dynoxide: AWS JSON over HTTP, without what a client of AWS adds for the sake of AWS. */
+import { Pool } from 'undici';
+
+/** An operation of DynamoDB, with its input as JSON. */
+export interface Call {
+  readonly operation: string;
+  readonly body: string;
+  /** Ends the wait for the answer. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer, be it a refusal. */
+export interface Answer {
+  readonly status: number;
+  /** JSON. */
+  readonly body: Uint8Array;
+}
+
+export type Send = (call: Call) => Promise<Answer>;
+
+export interface Connection {
+  readonly send: Send;
+  readonly close: () => Promise<void>;
+}
+
+/** As many as a client of AWS has. With few, reads would wait for each other where the machine is busy. */
+const connections = 100;
+
+/** So long it may be silent. It is a process of this machine: it answers, or it has ended and its connections with it. */
+const silenceMs = 60_000;
+
+/** dynoxide wants to see a signature, and checks none. */
+const authorization =
+  'AWS4-HMAC-SHA256 Credential=local/20200101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=none';
+
+export function connect(url: string): Connection {
+  const pool = new Pool(url, { connections, headersTimeout: silenceMs, bodyTimeout: silenceMs });
+  return {
+    send: async ({ operation, body, signal }) => {
+      const answer = await pool.request({
+        method: 'POST',
+        path: '/',
+        headers: {
+          authorization,
+          'content-type': 'application/x-amz-json-1.0',
+          'x-amz-date': '20200101T000000Z',
+          'x-amz-target': `DynamoDB_20120810.${operation}`,
+        },
+        body,
+        ...(signal !== undefined && { signal }),
+      });
+      return { status: answer.statusCode, body: await answer.body.bytes() };
+    },
+    close: () => pool.destroy(),
+  };
+}

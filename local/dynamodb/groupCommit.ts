@@ -1,0 +1,172 @@
+/**
+ * Group commit for dynoxide. It makes one commit after the other, and waits for the disk at each: that is some hundred writes in a
+ * second. So the writes that come while a commit is under way are made in one transaction, which is one commit. Each is answered
+ * when it is on the disk, as before, and each stays a write of its own: where some make a transaction fail, the others are
+ * made without them.
+ */
+import * as z from 'zod/mini';
+import { jsonOrUndefined } from '../json.ts';
+import type { Answer, Call, Send } from './connection.ts';
+import { joinableWrite, partitionsRead, type JoinableWrite } from './writes.ts';
+
+/** "Actions in a transaction" of DynamoDB's quotas. */
+const mostActions = 100;
+/** Characters of the actions together. DynamoDB takes 4 MB; a transaction as large as that would hold up all that come after it. */
+const mostCharacters = 1_000_000;
+
+/** A write that was not answered yet. */
+class OpenWrite {
+  readonly joinable: JoinableWrite;
+  /** Its answer, for the client. */
+  readonly answer: Promise<Answer>;
+  readonly #call: Call;
+  #answerWith: (answer: Answer | Promise<Answer>) => void = () => undefined;
+  #fail: (error: unknown) => void = () => undefined;
+
+  constructor(joinable: JoinableWrite, call: Call) {
+    this.joinable = joinable;
+    this.#call = call;
+    this.answer = new Promise((resolve, reject) => {
+      this.#answerWith = resolve;
+      this.#fail = reject;
+    });
+  }
+
+  /** Resolves when it is answered, be it with an error. */
+  async end(): Promise<void> {
+    await Promise.allSettled([this.answer]);
+  }
+
+  isMade(): void {
+    this.#answerWith({ status: 200, body: Buffer.from(this.joinable.answer) });
+  }
+
+  fail(error: unknown): void {
+    this.#fail(error);
+  }
+
+  /** Sends it by itself, as it came. */
+  async sendAlone(send: Send): Promise<void> {
+    this.#answerWith(send(this.#call));
+    await this.end();
+  }
+}
+
+/** Makes what takes all calls. What cannot be joined with others is sent as it is. */
+export function groupCommit(send: Send): Send {
+  const open = new Set<OpenWrite>();
+  let waiting: readonly OpenWrite[] = [];
+  let isCommitting = false;
+
+  async function commitWaiting(): Promise<void> {
+    if (isCommitting) return;
+    isCommitting = true;
+    while (waiting.length > 0) {
+      const { group, others } = nextGroup(waiting);
+      waiting = others;
+      const left = await commit(group, send);
+      waiting = [...left, ...waiting];
+    }
+    isCommitting = false;
+  }
+
+  return async (call) => {
+    const joinable = joinableWrite(call);
+    if (joinable === undefined) {
+      await writesBefore(open, partitionsRead(call));
+      return send(call);
+    }
+    const write = new OpenWrite(joinable, call);
+    open.add(write);
+    waiting = [...waiting, write];
+    void commitWaiting();
+    try {
+      return await write.answer;
+    } finally {
+      open.delete(write);
+    }
+  };
+}
+
+/**
+ * Waits for the writes of these partitions that came before. A worker reads the row that is written beside its work, and is often
+ * a moment too early: so it finds the row, and does not look again after a pause.
+ */
+async function writesBefore(open: ReadonlySet<OpenWrite>, partitions: readonly string[]): Promise<void> {
+  const before = [...open].filter(({ joinable }) =>
+    joinable.partitions.some((name) => partitions.includes(name)),
+  );
+  await Promise.all(before.map((write) => write.end()));
+}
+
+/** Takes the writes that came first, as many as a transaction may have, each item once. */
+function nextGroup(waiting: readonly OpenWrite[]): {
+  readonly group: readonly OpenWrite[];
+  readonly others: readonly OpenWrite[];
+} {
+  const group: OpenWrite[] = [];
+  const others: OpenWrite[] = [];
+  const items = new Set<string>();
+  let actions = 0;
+  let characters = 0;
+  for (const write of waiting) {
+    const { joinable } = write;
+    const length = joinable.actions.reduce((sum, action) => sum + action.length, 0);
+    const fits =
+      actions + joinable.actions.length <= mostActions &&
+      characters + length <= mostCharacters &&
+      !joinable.items.some((item) => items.has(item));
+    if (group.length > 0 && !fits) {
+      others.push(write);
+      continue;
+    }
+    group.push(write);
+    actions += joinable.actions.length;
+    characters += length;
+    for (const item of joinable.items) items.add(item);
+  }
+  return { group, others };
+}
+
+/** @returns the writes that were not made because others of the group could not be */
+async function commit(group: readonly OpenWrite[], send: Send): Promise<readonly OpenWrite[]> {
+  const [first, ...more] = group;
+  if (first === undefined) return [];
+  if (more.length === 0) {
+    await first.sendAlone(send);
+    return [];
+  }
+  try {
+    const { status, body } = await send(transactionOf(group));
+    if (status === 200) {
+      for (const write of group) write.isMade();
+      return [];
+    }
+    // What is wrong with a write is said to its client in the words that the write alone is answered with.
+    const refused = refusedIn(group, Buffer.from(body).toString());
+    await Promise.all(refused.map((write) => write.sendAlone(send)));
+    return group.filter((write) => !refused.includes(write));
+  } catch (error) {
+    // Nobody knows whether it was made. The clients send their writes again, as they do when the answer to one is lost.
+    for (const write of group) write.fail(error);
+    return [];
+  }
+}
+
+function transactionOf(group: readonly OpenWrite[]): Call {
+  const actions = group.flatMap(({ joinable }) => joinable.actions);
+  return { operation: 'TransactWriteItems', body: `{"TransactItems":[${actions.join(',')}]}` };
+}
+
+const cancelled = z.object({ CancellationReasons: z.array(z.object({ Code: z.string() })) });
+
+/** The writes that a transaction was refused for; all of them when it does not say. */
+function refusedIn(group: readonly OpenWrite[], answer: string): readonly OpenWrite[] {
+  const { data } = cancelled.safeParse(jsonOrUndefined(answer));
+  if (data === undefined) return group;
+  const codes = data.CancellationReasons.map(({ Code }) => Code);
+  const refused = group.filter(({ joinable }) =>
+    codes.splice(0, joinable.actions.length).some((code) => code !== 'None'),
+  );
+  return refused.length > 0 ? refused : group;
+}

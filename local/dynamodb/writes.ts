@@ -1,0 +1,138 @@
+/** The writes of DynamoDB that can be made in one transaction with others: those that ask for no answer but that they were made. */
+import * as z from 'zod/mini';
+import { tables, type TableShape } from '../../lambdas/resources.ts';
+import type { Call } from './connection.ts';
+
+/** A write as a part of a transaction. */
+export interface JoinableWrite {
+  /** The actions of `TransactWriteItems`, each as JSON. */
+  readonly actions: readonly string[];
+  /** The items that it writes, of which each may be in a transaction once. */
+  readonly items: readonly string[];
+  /** The partitions of these items. */
+  readonly partitions: readonly string[];
+  /** The body of the answer once it is made. */
+  readonly answer: string;
+}
+
+/** Attributes by their names, each as `{"S":"…"}`. Their values are none of our business. */
+const item = z.record(z.string(), z.unknown());
+type Item = z.infer<typeof item>;
+
+/** What an action of a transaction may have. What asks for more, such as for what it has written, is made alone. */
+const common = [
+  'TableName',
+  'ConditionExpression',
+  'ExpressionAttributeNames',
+  'ExpressionAttributeValues',
+  'ReturnValuesOnConditionCheckFailure',
+];
+const single = {
+  PutItem: { kind: 'Put', may: new Set([...common, 'Item']) },
+  UpdateItem: { kind: 'Update', may: new Set([...common, 'Key', 'UpdateExpression']) },
+  DeleteItem: { kind: 'Delete', may: new Set([...common, 'Key']) },
+} as const;
+
+const isSingle = (operation: string): operation is keyof typeof single => operation in single;
+
+/** What else it has is kept, and looked at by name. */
+const written = z.looseObject({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
+const batch = z.strictObject({
+  RequestItems: z.record(
+    z.string(),
+    z.array(
+      z.union([
+        z.strictObject({ PutRequest: z.strictObject({ Item: item }) }),
+        z.strictObject({ DeleteRequest: z.strictObject({ Key: item }) }),
+      ]),
+    ),
+  ),
+});
+
+/** @returns undefined when it cannot be a part of a transaction, or is no write */
+export function joinableWrite({ operation, body }: Call): JoinableWrite | undefined {
+  if (isSingle(operation)) return joinableAction(single[operation], body);
+  if (operation !== 'BatchWriteItem') return undefined;
+  const { data } = batch.safeParse(JSON.parse(body));
+  return data && joinableActions(data.RequestItems);
+}
+
+function joinableAction(
+  { kind, may }: { readonly kind: string; readonly may: ReadonlySet<string> },
+  body: string,
+): JoinableWrite | undefined {
+  const { data } = written.safeParse(JSON.parse(body));
+  if (data === undefined || !Object.keys(data).every((name) => may.has(name))) return undefined;
+  const place = placeOf(data.TableName, data.Item ?? data.Key ?? {});
+  return (
+    place && {
+      // The input of the operation is the action's.
+      actions: [`{"${kind}":${body}}`],
+      items: [place.item],
+      partitions: [place.partition],
+      answer: '{}',
+    }
+  );
+}
+
+interface Place {
+  readonly item: string;
+  readonly partition: string;
+}
+
+function joinableActions(requests: z.infer<typeof batch>['RequestItems']): JoinableWrite | undefined {
+  const actions: string[] = [];
+  const places: Place[] = [];
+  for (const [TableName, ofTable] of Object.entries(requests)) {
+    for (const request of ofTable) {
+      const isPut = 'PutRequest' in request;
+      const values = isPut ? request.PutRequest.Item : request.DeleteRequest.Key;
+      const place = placeOf(TableName, values);
+      if (place === undefined) return undefined;
+      places.push(place);
+      actions.push(
+        JSON.stringify(isPut ? { Put: { TableName, Item: values } } : { Delete: { TableName, Key: values } }),
+      );
+    }
+  }
+  return {
+    actions,
+    items: places.map((place) => place.item),
+    partitions: places.map(({ partition }) => partition),
+    answer: '{"UnprocessedItems":{}}',
+  };
+}
+
+const shapes = new Map<string, TableShape>(Object.entries(tables));
+
+/** @returns undefined for a table that is none of the service's, or without a key: DynamoDB says what is wrong with it */
+function placeOf(table: string, values: Item): Place | undefined {
+  const shape = shapes.get(table);
+  if (shape === undefined) return undefined;
+  const partitionValue = values[shape.partitionKey];
+  const sortValue = shape.sortKey === undefined ? {} : values[shape.sortKey];
+  if (partitionValue === undefined || sortValue === undefined) return undefined;
+  const partition = partitionName(table, partitionValue);
+  return { partition, item: `${partition} ${JSON.stringify(sortValue)}` };
+}
+
+/** @param value of the partition key, as JSON has it: `{"S":"…"}` */
+const partitionName = (table: string, value: unknown): string => `${table} ${JSON.stringify(value)}`;
+
+const get = z.object({ TableName: z.string(), ConsistentRead: z.literal(true), Key: item });
+const query = z.object({
+  TableName: z.string(),
+  ConsistentRead: z.literal(true),
+  ExpressionAttributeValues: item,
+});
+
+/** The partitions that a strongly consistent read may be of. */
+export function partitionsRead({ operation, body }: Call): readonly string[] {
+  const isGet = operation === 'GetItem';
+  if (!isGet && operation !== 'Query') return [];
+  const input: unknown = JSON.parse(body);
+  const read = isGet ? get.safeParse(input).data : query.safeParse(input).data;
+  if (read === undefined) return [];
+  const values = 'Key' in read ? read.Key : read.ExpressionAttributeValues;
+  return Object.values(values).map((one) => partitionName(read.TableName, one));
+}
