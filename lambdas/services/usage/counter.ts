@@ -8,7 +8,7 @@ import { dayOf, hourOf, now, secondMs } from '../../domain/clock.ts';
 import { headerName } from '../../domain/headers.ts';
 import { aheadOf, stepOf } from '../../domain/usage/steps.ts';
 import { log } from '../../log.ts';
-import { countMetric, countMetricOf } from '../../metrics.ts';
+import { count, countOf } from '../../metrics.ts';
 import { addUsage, usageOf, type Usage } from '../../stores/usage/usage.ts';
 import { allowanceOf, type Allowance } from './allowance.ts';
 
@@ -163,10 +163,13 @@ export class UsageCounter {
     this.#callShare = (isRecent ? shareOf(counted.calls, byOthers.calls) : undefined) ?? 1;
     this.#reportedAt = now();
 
-    if (this.dailyRequests > softPerDay) countMetric('RequestsOverSoftLimit', counted.requests, accountId);
+    if (this.dailyRequests > softPerDay) {
+      count('RequestsOverSoftLimit', counted.requests);
+      log.info('The account is over its soft daily limit', { accountId, messages: counted.requests });
+    }
     if (!isExported) return;
-    countMetricOf(accountId, 'Messages', counted.messages);
-    countMetricOf(accountId, 'Requests', counted.calls);
+    countOf(accountId, 'Messages', counted.messages);
+    countOf(accountId, 'Requests', counted.calls);
   }
 }
 
