@@ -1,6 +1,6 @@
 /** Counts the tries of AWS's services that fail, be the next try a success or not. A try that succeeds costs nothing here. */
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
-import type { Pluggable, SdkError } from '@smithy/types';
+import type { Pluggable } from '@smithy/types';
 import { count } from './metrics.ts';
 import type { AwsService } from './metricTable.ts';
 
@@ -29,6 +29,8 @@ export const countFailures = <Input extends object, Output extends object>(
     );
   },
 });
+
+type SdkError = Parameters<typeof isThrottlingError>[0];
 
 /** Clients throw nothing but errors, and classify those whose cause is an error, too. */
 const isSdkError = (error: unknown): error is SdkError =>
