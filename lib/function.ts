@@ -46,6 +46,13 @@ export interface SvcFunctionProps extends SharedProps {
 /** CPU comes with memory: less makes a cold start and each request slower, more costs more while a delivery waits. */
 const memoryMb = 512;
 
+/**
+ * The level from which on Lambda keeps lines. Lines of metrics have no level, which counts as INFO: they must not be lost where the
+ * functions log less.
+ */
+const applicationLogLevel = ({ logLevel }: Settings): ApplicationLogLevel =>
+  ['TRACE', 'DEBUG'].includes(logLevel) ? ApplicationLogLevel[logLevel] : ApplicationLogLevel.INFO;
+
 export class SvcFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
     const { settings } = props;
@@ -85,7 +92,7 @@ export class SvcFunction extends LambdaFunction {
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      applicationLogLevelV2: ApplicationLogLevel[settings.logLevel],
+      applicationLogLevelV2: applicationLogLevel(settings),
       // Lambda's own START, END and REPORT lines would be most of the log, and most of its bill.
       systemLogLevelV2: SystemLogLevel.WARN,
     });

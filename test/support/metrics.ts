@@ -27,7 +27,9 @@ export async function metricLines(work: () => Promise<unknown>): Promise<readonl
   } finally {
     write.mockRestore();
   }
-  return lines.filter((text) => text.includes('CloudWatchMetrics')).map((text) => line.parse(JSON.parse(text)));
+  return lines
+    .filter((text) => text.includes('CloudWatchMetrics'))
+    .map((text) => line.parse(JSON.parse(text)));
 }
 
 const values = z.union([z.number(), z.array(z.number())]);

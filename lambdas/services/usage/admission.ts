@@ -2,6 +2,7 @@
 import type { Account } from '../../domain/account/account.ts';
 import { dayOf, nextDay, nextMonth, now, secondMs } from '../../domain/clock.ts';
 import { HttpError, overLimit } from '../../domain/httpError.ts';
+import { log } from '../../log.ts';
 import { count as countMetric } from '../../metrics.ts';
 import { logAndContinue } from '../logAndContinue.ts';
 import { counterOf, type UsageCounter } from './counter.ts';
@@ -102,6 +103,7 @@ function refusalOf(
   if (thisMonth + messages > paidMessages) {
     countMetric('LimitsHit');
     countMetric('BudgetReached');
+    log.warn('The account has met its budget', { accountId: counter.allowance.accountId, budget });
     return overLimit(
       'budget_reached',
       `The account's budget is ${budget} dollars a month, which pays for ${paidMessages} messages; ${thisMonth} were sent this month, and this would be ${messages} more. The next month begins on ${dayOf(nextMonth(time))}.`,
