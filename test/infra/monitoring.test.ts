@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { awsServices, metrics } from '../../lambdas/metricTable.ts';
 import { alarmList, alarmTable } from '../../lib/alarmTable.ts';
-import { joined, properties, reference, resources, root, synthesize, synthesizeOne } from './app.ts';
+import { properties, reference, resources, root, synthesize, synthesizeOne } from './app.ts';
 
 const { service } = synthesizeOne();
 
