@@ -89,6 +89,7 @@ describe('the logical ids of what keeps something', () => {
       'AWS::Logs::LogGroup StatsLog6D1D29DB',
       'AWS::Logs::LogGroup UrlGroupsLog8359413E',
       'AWS::Logs::LogGroup WorkflowsLog412B4E45',
+      'AWS::SNS::Topic MonitoringTopic2EDA8B02',
       'AWS::SQS::Queue QueuesAccountChangesBFE824F8',
       'AWS::SQS::Queue QueuesDeadC0E868EF',
       'AWS::SQS::Queue QueuesFireEDC1DE07',
