@@ -11,6 +11,7 @@ import {
   RecursiveLoop,
   Runtime,
   SystemLogLevel,
+  Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -82,6 +83,7 @@ export class SvcFunction extends LambdaFunction {
         ...(settings.clientPatience > 1 && {
           CLIENT_PATIENCE: settings.clientPatience.toString(),
         }),
+        ...(settings.tracing && { TRACING: 'true' }),
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
@@ -89,6 +91,7 @@ export class SvcFunction extends LambdaFunction {
       // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an
       // endless loop and end it after 16 rounds. It does end: the message says how many retries it has.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
+      ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,

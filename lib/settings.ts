@@ -100,6 +100,8 @@ const shape = z.strictObject({
   alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
   /** The limit of executions at once that the AWS account has in a region, which an alarm is held against. */
   accountConcurrency: whole(10, 1_000_000).default(1_000),
+  /** Whether X-Ray traces requests and what follows from them. It is billed by the trace. */
+  tracing: flag.default(false),
   /** Dollars that a message counts for against its account's budget. */
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
   /** The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators. */

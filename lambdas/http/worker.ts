@@ -12,6 +12,7 @@ import { isFault } from '../domain/work/fault.ts';
 import { startOf, type Start } from '../services/work/starts.ts';
 import { log } from '../log.ts';
 import { count, withMetrics } from '../metrics.ts';
+import { underTrace } from '../trace.ts';
 import { sendAnew } from '../transport/redelivery.ts';
 
 type Handler = (event: SQSEvent) => Promise<SQSBatchResponse>;
@@ -104,6 +105,11 @@ async function handle(record: SQSRecord, jobOf: JobOf): Promise<boolean> {
     });
     return true;
   }
+  return underTrace(record.attributes.AWSTraceHeader ?? message.trace, () => run(record, message, job));
+}
+
+/** @returns false when the message is left to SQS */
+async function run(record: SQSRecord, message: Redelivered, job: Job): Promise<boolean> {
   try {
     await job.run();
     return true;

@@ -321,6 +321,34 @@ describe('the topic', () => {
   });
 });
 
+describe('traces', () => {
+  const tracing = (context: Readonly<Record<string, unknown>>) => {
+    const { service: one, management } = synthesizeOne(context);
+    return [one, management].flatMap((template) => [
+      ...properties(
+        template,
+        'AWS::Lambda::Function',
+        z.object({ TracingConfig: z.object({ Mode: z.string() }).optional() }),
+      ).map(({ TracingConfig }) => TracingConfig?.Mode),
+      ...properties(
+        template,
+        'AWS::ApiGateway::Stage',
+        z.object({ TracingEnabled: z.boolean().optional() }),
+      ).map(({ TracingEnabled }) => (TracingEnabled === true ? 'Active' : undefined)),
+    ]);
+  };
+
+  it('are not made by default', () => {
+    expect(new Set(tracing({}))).toEqual(new Set([undefined]));
+  });
+
+  it('are made of every function and API where the settings say so, and functions know it', () => {
+    expect(new Set(tracing({ tracing: 'true' }))).toEqual(new Set(['Active']));
+    const { service: one } = synthesizeOne({ tracing: 'true' });
+    one.allResourcesProperties('AWS::Lambda::Function', { Environment: { Variables: { TRACING: 'true' } } });
+  });
+});
+
 it('Nothing of it is there where the settings say so', () => {
   const { service: bare } = synthesizeOne({ monitoring: 'false' });
   const types = new Set([...resources(bare).values()].map(({ Type }) => Type));

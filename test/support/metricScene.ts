@@ -17,7 +17,11 @@ export const answerOf = (name: string, httpStatusCode: number): Error =>
     $metadata: { httpStatusCode },
   });
 
-const recordOf = ({ MessageId = 'id', ReceiptHandle = 'handle', Body = '' }: Message, queue: string) => ({
+const recordOf = (
+  { MessageId = 'id', ReceiptHandle = 'handle', Body = '' }: Message,
+  queue: string,
+  trace?: string,
+) => ({
   messageId: MessageId,
   receiptHandle: ReceiptHandle,
   body: Body,
@@ -26,6 +30,7 @@ const recordOf = ({ MessageId = 'id', ReceiptHandle = 'handle', Body = '' }: Mes
     SentTimestamp: String(Date.now()),
     SenderId: 'sender',
     ApproximateFirstReceiveTimestamp: String(Date.now()),
+    ...(trace !== undefined && { AWSTraceHeader: trace }),
   },
   messageAttributes: {},
   md5OfBody: '',
@@ -76,10 +81,10 @@ export async function openMetricScene(world: World) {
         failing = undefined;
       }
     },
-    /** An invocation of deliver with these texts. */
-    deliver: (bodies: readonly string[]) =>
+    /** An invocation of deliver with these texts, which were sent under a trace. */
+    deliver: (bodies: readonly string[], trace?: string) =>
       deliver.handler({
-        Records: bodies.map((Body, index) => recordOf({ MessageId: String(index), Body }, shortQueue)),
+        Records: bodies.map((Body, index) => recordOf({ MessageId: String(index), Body }, shortQueue, trace)),
       } satisfies SQSEvent),
     fire: (text: string) =>
       fire.handler({ Records: [recordOf({ Body: text }, queueOf(world.settings.fireQueueUrl))] }),

@@ -6,6 +6,7 @@ import { TransientError } from '../../domain/work/fault.ts';
 import { log, urlForLog } from '../../log.ts';
 import { count } from '../../metrics.ts';
 import type { MetricName } from '../../metricTable.ts';
+import { traceHeader } from '../../trace.ts';
 import { isEnded, type MessageHistory } from '../../stores/message/history.ts';
 import { recordAttempt } from '../../stores/message/messages.ts';
 import { countFollowing } from '../usage/counter.ts';
@@ -105,6 +106,7 @@ function logAttempt({ messageId, url }: Message, attempt: Attempt, isFirst: bool
     error: attempt.response.error,
     durationMs: attempt.recordedAt - attempt.startedAt,
     outcome: attempt.state,
+    trace: traceHeader(),
     ...(isFirst ? {} : { repeated: true }),
   });
 }
