@@ -41,7 +41,7 @@ export class Monitoring extends Construct {
       made.addOkAction(action);
       return made;
     });
-    this.saveQueries(watched);
+    if (settings.savedQueries) this.saveQueries(watched);
     makeDashboard(this, { name: dashboard(Stack.of(this).region), watched, alarms: this.alarms });
     new CfnOutput(scope, 'AlarmTopic', {
       value: this.topic.topicArn,

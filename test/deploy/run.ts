@@ -90,6 +90,10 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
           .map((url) => new URL(url).host)
           .join(','),
         publishUrl: 'true',
+        tracing: 'true',
+        alarmEmails: 'ops@example.com',
+        // The emulator's CloudFormation does not know them.
+        savedQueries: 'false',
         // For the tests of budgets; no other account has one.
         pricePerMessage: '0.1',
       },

@@ -1,4 +1,6 @@
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import type { Account } from '../../lambdas/domain/account/account.ts';
 import { metricLines, metricSums, metricValues } from '../support/metrics.ts';
 import { openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
@@ -16,15 +18,12 @@ let runs: RunScene;
 let acts: RunActs;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 const importLambdas = async () => {
-  const [messages, schedules, stored, keys, health, lanes] = await Promise.all([
+  const [messages, schedules, stored] = await Promise.all([
     import('../../lambdas/services/message/messages.ts'),
     import('../../lambdas/services/schedule/schedules.ts'),
     import('../../lambdas/stores/schedule/schedules.ts'),
-    import('../../lambdas/http/messagingApi.ts'),
-    import('../../lambdas/http/routeTable.ts'),
-    import('../../lambdas/services/lane/ourLanes.ts'),
   ]);
-  return { ...messages, ...schedules, loadSchedule: stored.loadSchedule, api: keys.api, ...health, ...lanes };
+  return { ...messages, ...schedules, loadSchedule: stored.loadSchedule };
 };
 useWorld(async (opened) => {
   world = opened;
@@ -113,8 +112,10 @@ describe('the line of an invocation', () => {
 describe('messages', () => {
   it('are counted when they are accepted, one by one and together', async () => {
     expect(await sumsOf(() => world.send('https://example.com/'))).toEqual({ Accepted: 1 });
-    const { acceptEach } = await import('../../lambdas/services/message/accept.ts');
-    expect(await sumsOf(() => acceptEach([]))).toEqual({});
+    const { batch } = await import('../../lambdas/services/message/batch.ts');
+    const body = Buffer.from(JSON.stringify([1, 2, 3].map(() => ({ destination: 'https://example.com/' }))));
+    const request = { body, prefix: 'Svc', callerIp: '127.0.0.1', host: 'api.example.com' } as const;
+    expect(await sumsOf(() => batch(world.account, request))).toEqual({ Accepted: 3 });
   });
 
   it('that cannot be stored are not', async () => {
@@ -232,18 +233,40 @@ describe('runs', () => {
   });
 });
 
+const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
+const context = z.custom<Context>((value) => typeof value === 'object');
+
 describe('requests', () => {
-  const event = {
-    httpMethod: 'GET',
-    path: '/v2/keys',
-    requestContext: { requestId: 'test', path: '/v2/keys', identity: { sourceIp: '127.0.0.1' } },
-    body: null,
-    isBase64Encoded: false,
+  const ask = async (answer: () => Promise<unknown>): Promise<unknown> => {
+    const [{ handlerOf }, { findRoute }] = await Promise.all([
+      import('../../lambdas/http/handler.ts'),
+      import('../../lambdas/http/routes.ts'),
+    ]);
+    const endpoint = async () => ({ status: 200, body: await answer() });
+    const handler = handlerOf<'keys'>(
+      { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint },
+      findRoute,
+      [],
+    );
+    const requestContext = { requestId: 'test', path: '/v2/keys', identity: { sourceIp: '127.0.0.1' } };
+    const request = {
+      httpMethod: 'GET',
+      path: '/v2/keys',
+      requestContext,
+      body: null,
+      isBase64Encoded: false,
+    };
+    return handler(event.parse(request), context.parse({}));
   };
-  it('that are refused are counted apart from those that the service fails on', async () => {
-    const { handler } = await import('../../lambdas/handlers/keys.ts');
-    const ask = (multiValueHeaders: Record<string, string[]>) => () =>
-      handler({ ...event, multiValueHeaders } as never, {} as never);
-    expect(await metricSums(ask({}))).toEqual({ Refused: 1 });
+
+  it('that are refused are counted apart from those that the service fails on, and those that are answered not at all', async () => {
+    const { HttpError } = await import('../../lambdas/domain/httpError.ts');
+    const refused = () => Promise.reject(new HttpError(404, 'queue_not_found', 'There is no such queue.'));
+    const unstored = () => Promise.reject(new HttpError(503, 'not_stored', 'Send it again.'));
+    const crashed = () => Promise.reject(new Error('It crashes.'));
+    expect(await metricSums(() => ask(refused))).toEqual({ Refused: 1 });
+    expect(await metricSums(() => ask(unstored))).toEqual({ RequestsFailed: 1 });
+    expect(await metricSums(() => ask(crashed))).toEqual({ RequestsFailed: 1 });
+    expect(await metricSums(() => ask(() => Promise.resolve({})))).toEqual({});
   });
 });
