@@ -96,8 +96,8 @@ const shape = z.strictObject({
   publishUrl: flag.default(false),
   /** Whether each region has a dashboard, alarms with a topic, and saved queries. They cost some dollars a month, used or not. */
   monitoring: flag.default(true),
-  /** Whether the monitoring has a saved query for each alarm. Emulators know no such thing. */
-  savedQueries: flag.default(true),
+  /** Whether to leave out what emulators do not know: saved queries, and alarms on what CloudWatch computes of several metrics. */
+  forEmulator: flag.default(false),
   /** The addresses that get a mail from each alarm. AWS asks each of them first. */
   alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
   /** The limit of executions at once that the AWS account has in a region, which an alarm is held against. */

@@ -92,8 +92,7 @@ async function deployAndTest(port: number, awsUrl: string, scratch: string): Pro
         publishUrl: 'true',
         tracing: 'true',
         alarmEmails: 'ops@example.com',
-        // The emulator's CloudFormation does not know them.
-        savedQueries: 'false',
+        forEmulator: 'true',
         // For the tests of budgets; no other account has one.
         pricePerMessage: '0.1',
       },

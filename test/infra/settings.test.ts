@@ -25,7 +25,7 @@ describe('the settings of a deployment', () => {
       pricePerMessage: 0.000_01,
       gatewayLogRole: true,
       monitoring: true,
-      savedQueries: true,
+      forEmulator: false,
       tracing: false,
       alarmEmails: [],
       accountConcurrency: 1_000,

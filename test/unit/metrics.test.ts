@@ -5,7 +5,7 @@ import type { Account } from '../../lambdas/domain/account/account.ts';
 import { metricLines, metricSums, metricValues } from '../support/metrics.ts';
 import { openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
 import { openRunActs, type RunActs } from '../support/runActs.ts';
-import { openRunScene, type RunScene } from '../support/runScene.ts';
+import { openRunScene, resultOf, type RunScene } from '../support/runScene.ts';
 import { useWorld } from '../support/useWorld.ts';
 import { requestOf, type World } from '../support/world.ts';
 
@@ -224,12 +224,14 @@ describe('runs', () => {
   it('count their starts, their steps and how they ended, each once', async () => {
     const sums = await sumsOf(async () => {
       await runs.start('wfr_counted');
+      await runs.submit('wfr_counted', [resultOf(1)]);
+      await runs.submit('wfr_counted', [resultOf(1)]);
       await acts.end('wfr_counted');
       await acts.end('wfr_counted');
       await runs.start('wfr_cancelled');
       await acts.end('wfr_cancelled', { cancel: true });
     });
-    expect(sums).toMatchObject({ RunsStarted: 2, RunsSucceeded: 1, RunsCancelled: 1 });
+    expect(sums).toMatchObject({ RunsStarted: 2, Steps: 1, RunsSucceeded: 1, RunsCancelled: 1 });
   });
 });
 
