@@ -36,6 +36,7 @@ export const bundleUrl = (handler: string): string => pathToFileURL(join(bundle(
 const asDeployed = {
   AWS_LAMBDA_FUNCTION_NAME: 'Svc-us-east-1-Service-DeliverShort',
   POWERTOOLS_LOG_LEVEL: 'INFO',
+  POWERTOOLS_METRICS_DISABLED: 'false',
   POWERTOOLS_SERVICE_NAME: 'DeliverShort',
   _X_AMZN_TRACE_ID: 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Parent=53995c3f42cd8ad8;Sampled=0',
 };

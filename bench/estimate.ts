@@ -54,12 +54,15 @@ export function estimate(
     dollarsPerMillion('logGb', (bytes + assumed.logEventBytes) / 2 ** 30);
   const attemptLog = log(cpuOf('deliver').logBytes);
   const accessLog = log(assumed.accessLogBytes);
-  const urlLog = log(urlLogBytes);
+  const publishLog = log(cpuOf('publish').logBytes);
+  // Through the URL it logs the request besides.
+  const urlLog = log(urlLogBytes - cpuOf('publish').logBytes);
   return {
     throughApi: [
       { what: 'publish: its running time', dollars: { 1: publish, 10: publish } },
+      { what: 'publish: its metrics in the log', dollars: { 1: publishLog, 10: publishLog } },
       { what: 'deliver: its running time', dollars: { 1: deliver(1), 10: deliver(10) } },
-      { what: 'deliver: its line in the log', dollars: { 1: attemptLog, 10: attemptLog } },
+      { what: 'deliver: its line and its metrics in the log', dollars: { 1: attemptLog, 10: attemptLog } },
       { what: 'gateway: its line in the access log', dollars: { 1: accessLog, 10: accessLog } },
     ],
     urlLine: { what: 'publish URL: its line in the log, instead', dollars: { 1: urlLog, 10: urlLog } },

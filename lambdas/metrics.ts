@@ -1,19 +1,52 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
-import type { MetricName } from './resources.ts';
+import type { MetricName } from './metricTable.ts';
+import { metricsService } from './resources.ts';
 
 /** Metrics are lines of the log that CloudWatch reads, so they cost no call. */
-const metrics = new Metrics();
+const metrics = new Metrics({ serviceName: metricsService });
 
-/** Counts a metric of this function. The log's line names the account; the metric does not. */
-export function countMetric(name: MetricName<'function'>, value: number, accountId: string): void {
-  const single = metrics.singleMetric();
-  single.addMetadata('accountId', accountId);
-  single.addMetric(name, MetricUnit.Count, value);
+/** The counts since the last line: a batch of ten adds up to one number each. */
+const counts = new Map<string, number>();
+
+/** Adds to a metric of the region. */
+export function count(name: MetricName<'count'>, value = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + value);
+}
+
+/** Keeps the largest value of a metric of the region. */
+export function countLargest(name: MetricName<'largest'>, value: number): void {
+  counts.set(name, Math.max(counts.get(name) ?? 0, value));
+}
+
+/** Adds a time. Clocks of processes differ: what seems to be in the future took no time. */
+export function measure(name: MetricName<'time'>, ms: number): void {
+  metrics.addMetric(name, MetricUnit.Milliseconds, Math.max(0, ms));
 }
 
 /** Counts a metric of the account's own. */
-export function countMetricOf(accountId: string, name: MetricName<'account'>, value: number): void {
+export function countOf(accountId: string, name: MetricName<'count', 'account'>, value: number): void {
   const single = metrics.singleMetric();
   single.addDimension('account', accountId);
   single.addMetric(name, MetricUnit.Count, value);
 }
+
+/** Writes what was counted and measured, if anything was, as one line of the log. */
+function write(): void {
+  for (const [name, value] of counts) if (value > 0) metrics.addMetric(name, MetricUnit.Count, value);
+  counts.clear();
+  if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+}
+
+/**
+ * Makes a handler of Lambda write its metrics when it ends, with an error too. What a process counted that died is lost: metrics
+ * may miss some, and the log of messages has all.
+ */
+export const withMetrics =
+  <Given extends readonly unknown[], Result>(handler: (...given: Given) => Promise<Result>) =>
+  async (...given: Given): Promise<Result> => {
+    try {
+      return await handler(...given);
+    } finally {
+      write();
+    }
+  };

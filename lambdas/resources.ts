@@ -1,5 +1,5 @@
 /**
- * The tables, queues, metrics and limits of the service as plain data. The CDK app makes them in AWS from this, the local stage
+ * The tables, queues and limits of the service as plain data. The CDK app makes them in AWS from this, the local stage
  * makes them on a laptop, and the handlers read from it how rows are keyed. Like the route table, it is shared by all three.
  */
 
@@ -235,39 +235,11 @@ export const mostDeaths = 3;
 /** The time for which a queue keeps a message, counted from when it was sent: 14 days, the longest that SQS offers. */
 export const retentionSeconds = 1_209_600;
 
-interface MetricShape {
-  readonly unit: 'Count';
-  /** Whether there is one metric for each function, or one for each function and account: its dimensions. */
-  readonly per: 'function' | 'account';
-  readonly meaning: string;
-}
-
 /**
- * The metrics that the functions count, by name. They are in the namespace that has the deployment's name, with the dimension
- * `service`, which is the function, and those per account with the dimension `account`.
+ * The value of the dimension `service` of every metric. It is one for all functions, so that CloudWatch bills a metric once for
+ * a region, and an alarm needs no sum over functions.
  */
-export const metrics = {
-  RequestsOverSoftLimit: {
-    unit: 'Count',
-    per: 'function',
-    meaning: 'messages of accounts that are over their soft daily limit, `max_requests_per_day`',
-  },
-  Messages: {
-    unit: 'Count',
-    per: 'account',
-    meaning: 'messages of an account whose usage is exported, callbacks included',
-  },
-  Requests: {
-    unit: 'Count',
-    per: 'account',
-    meaning: 'requests to the API from an account whose usage is exported',
-  },
-} as const satisfies Record<string, MetricShape>;
-
-/** The names of the metrics per function, or of those per account. */
-export type MetricName<Per extends MetricShape['per']> = {
-  readonly [Name in keyof typeof metrics]: (typeof metrics)[Name]['per'] extends Per ? Name : never;
-}[keyof typeof metrics];
+export const metricsService = 'messaging';
 
 /** The default prefixes of the headers that clients may use, on AWS as on the local stage. */
 export const defaultHeaderPrefixes: readonly string[] = ['Svc', 'Upstash'];

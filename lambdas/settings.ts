@@ -75,6 +75,8 @@ const environment = z.object({
   OWN_HOSTS: z._default(commaList, []),
   /** Whether hosts by which the APIs are called are learned. `false` where a gateway repeats whatever host a client names. */
   LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
+  /** Whether X-Ray traces the functions. */
+  TRACING: z._default(z.enum(['true', 'false']), 'false'),
   /** The base URL of the API behind the gateway. A function that its own URL invokes tells it to whoever asks there for more. */
   API_URL: z.optional(z.url()),
   /** The APIs that have the console's address, separated by spaces: its page can call these only. */
@@ -124,6 +126,7 @@ export const settings = {
   allowedDestinations: env.ALLOWED_DESTINATIONS,
   ownHosts: env.OWN_HOSTS,
   learnHosts: env.LEARN_HOSTS === 'true',
+  isTraced: env.TRACING === 'true',
   apiUrl: env.API_URL,
   consoleApis: env.CONSOLE_APIS,
 } as const;

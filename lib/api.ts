@@ -77,6 +77,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
       throttlingBurstLimit: props.throttle.burst,
       loggingLevel: MethodLoggingLevel.OFF,
       dataTraceEnabled: false,
+      ...(props.settings.tracing && { tracingEnabled: true }),
       accessLogDestination: new LogGroupLogDestination(accessLog),
       accessLogFormat: accessLogFormat(),
     },

@@ -10,10 +10,11 @@ import type { Tables } from './tables.ts';
 
 /**
  * Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default; the
- * function of the console is told its APIs by its stack, and publish the API's URL where it has a URL of its own.
+ * function of the console is told its APIs by its stack, and publish the API's URL where it has a URL of its own;
+ * each function whether it is traced.
  */
 export type FunctionEnvironment = Readonly<
-  Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL'>
+  Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL' | 'TRACING'>
 >;
 
 interface EnvironmentProps {

@@ -11,6 +11,7 @@ import {
   RecursiveLoop,
   Runtime,
   SystemLogLevel,
+  Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
@@ -46,6 +47,13 @@ export interface SvcFunctionProps extends SharedProps {
 /** CPU comes with memory: less makes a cold start and each request slower, more costs more while a delivery waits. */
 const memoryMb = 512;
 
+/**
+ * The level from which on Lambda keeps lines. Lines of metrics have no level, which counts as INFO: they must not be lost where the
+ * functions log less.
+ */
+const applicationLogLevel = ({ logLevel }: Settings): ApplicationLogLevel =>
+  ['TRACE', 'DEBUG'].includes(logLevel) ? ApplicationLogLevel[logLevel] : ApplicationLogLevel.INFO;
+
 export class SvcFunction extends LambdaFunction {
   constructor(scope: Construct, id: string, props: SvcFunctionProps) {
     const { settings } = props;
@@ -75,6 +83,7 @@ export class SvcFunction extends LambdaFunction {
         ...(settings.clientPatience > 1 && {
           CLIENT_PATIENCE: settings.clientPatience.toString(),
         }),
+        ...(settings.tracing && { TRACING: 'true' }),
         POWERTOOLS_SERVICE_NAME: id,
         POWERTOOLS_LOG_LEVEL: settings.logLevel,
         POWERTOOLS_METRICS_NAMESPACE: settings.name,
@@ -82,10 +91,11 @@ export class SvcFunction extends LambdaFunction {
       // A message's retries and callbacks are one long chain of invocations through a queue. Lambda would take it for an
       // endless loop and end it after 16 rounds. It does end: the message says how many retries it has.
       recursiveLoop: props.mayInvokeItself === true ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
+      ...(settings.tracing && { tracing: Tracing.ACTIVE }),
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
-      applicationLogLevelV2: ApplicationLogLevel[settings.logLevel],
+      applicationLogLevelV2: applicationLogLevel(settings),
       // Lambda's own START, END and REPORT lines would be most of the log, and most of its bill.
       systemLogLevelV2: SystemLogLevel.WARN,
     });

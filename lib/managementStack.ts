@@ -47,7 +47,7 @@ export class ManagementStack extends Stack {
     this.accounts = this.makeAccounts(shared);
     this.authorizer = this.makeAuthorizer(shared);
     const { api, url } = makeApi(this, {
-      name: `${settings.name}-management`,
+      name: namesOf(settings).managementApi,
       throttle,
       ownAnswers: [wrongCredentials],
       settings,

@@ -16,6 +16,13 @@ export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   accountChangesQueue: `${name}-account-changes`,
   /** Made in the first region, with replicas in the others. */
   masterSecret: `${name}/master`,
+  /** In each region: alarms are sent to it. */
+  alarmTopic: `${name}-alarms`,
+  /** Dashboards are the AWS account's, with one name in all regions. */
+  dashboard: (region: string) => `${name}-${region}`,
+  alarm: (of: string) => `${name}-${of}`,
+  /** The name of the management API, by which CloudWatch knows it. */
+  managementApi: `${name}-management`,
   /** In the first region, where the management API is. */
   managementSecret: `${name}/management`,
 });

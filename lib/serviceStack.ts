@@ -13,6 +13,8 @@ import { Queues } from './queues.ts';
 import { Rights } from './rights.ts';
 import { ScheduleGroup } from './scheduleGroup.ts';
 import { Scheduling } from './scheduling.ts';
+import { Monitoring } from './monitoring.ts';
+import { namesOf } from './names.ts';
 import type { Settings } from './settings.ts';
 import type { StateStack } from './stateStack.ts';
 import { tablesOf } from './tables.ts';
@@ -67,6 +69,7 @@ export class ServiceStack extends Stack {
     this.accounts = new Accounts(this, { ...parts, shared });
     this.counting = new Counting(this, { ...parts, shared });
 
+    if (settings.monitoring) this.monitor(settings, group);
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
     new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
     if (publishUrl !== undefined) {
@@ -75,5 +78,28 @@ export class ServiceStack extends Stack {
         description: 'The base URL for messages without the gateway: SVC_PUBLISH_URL',
       });
     }
+  }
+
+  private monitor(settings: Settings, group: ScheduleGroup): void {
+    const { delivery, messagingApi } = this;
+    const { publish } = messagingApi.functions;
+    new Monitoring(this, 'Monitoring', {
+      settings,
+      queues: this.queues,
+      api: messagingApi.api,
+      scheduleGroup: group.groupName,
+      publish,
+      onThePath: [
+        publish,
+        delivery.short,
+        delivery.long,
+        delivery.alone,
+        this.scheduling.fire,
+        this.accounts.follow,
+        this.counting.countOutcomes,
+      ],
+      apiFunctions: Object.values(messagingApi.functions),
+      managementApi: settings.regions[0] === this.region ? namesOf(settings).managementApi : undefined,
+    });
   }
 }

@@ -94,6 +94,16 @@ const shape = z.strictObject({
    * is, but some organisations forbid such URLs; so there is none by default.
    */
   publishUrl: flag.default(false),
+  /** Whether each region has a dashboard, alarms with a topic, and saved queries. They cost some dollars a month, used or not. */
+  monitoring: flag.default(true),
+  /** Whether to leave out what emulators do not know: saved queries, and alarms on what CloudWatch computes of several metrics. */
+  forEmulator: flag.default(false),
+  /** The addresses that get a mail from each alarm. AWS asks each of them first. */
+  alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
+  /** The limit of executions at once that the AWS account has in a region, which an alarm is held against. */
+  accountConcurrency: whole(10, 1_000_000).default(1_000),
+  /** Whether X-Ray traces requests and what follows from them. It is billed by the trace. */
+  tracing: flag.default(false),
   /** Dollars that a message counts for against its account's budget. */
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
   /** The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators. */

@@ -1,5 +1,6 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import { HttpError } from '../domain/httpError.ts';
+import { withMetrics } from '../metrics.ts';
 import { authenticateManager } from '../services/account/authenticateManager.ts';
 
 /** @param refusal goes into what API Gateway answers */
@@ -21,14 +22,16 @@ const verdict = (
  * of a function's answer, but not that of its own refusals. It refuses with 401 only: the function behind it checks the
  * credentials again, and answers the rest, such as 429.
  */
-export async function handler(event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> {
-  const { headers, methodArn, requestContext } = event;
-  const authorization = Object.entries(headers ?? {}).find(([name]) => /^authorization$/i.test(name))?.[1];
-  try {
-    await authenticateManager(authorization, requestContext.identity.sourceIp);
-  } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
-    if (error.status === 401) return verdict('Deny', methodArn, error);
-  }
-  return verdict('Allow', methodArn);
-}
+export const handler = withMetrics(
+  async (event: APIGatewayRequestAuthorizerEvent): Promise<APIGatewayAuthorizerResult> => {
+    const { headers, methodArn, requestContext } = event;
+    const authorization = Object.entries(headers ?? {}).find(([name]) => /^authorization$/i.test(name))?.[1];
+    try {
+      await authenticateManager(authorization, requestContext.identity.sourceIp);
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      if (error.status === 401) return verdict('Deny', methodArn, error);
+    }
+    return verdict('Allow', methodArn);
+  },
+);

@@ -9,6 +9,7 @@ import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
 import { isGatewayHeader } from '../domain/message/forwarding.ts';
 import { settings } from '../settings.ts';
 import { log } from '../log.ts';
+import { withMetrics } from '../metrics.ts';
 import { ownPathAt, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
 import type { ApiRequest } from './request.ts';
@@ -136,13 +137,12 @@ function logRequest(
 }
 
 /** Makes the handler of a function that its URL invokes. */
-export const throughFunctionUrl =
-  (answer: Answer, find: FindRoute) =>
-  async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
+export const throughFunctionUrl = (answer: Answer, find: FindRoute) =>
+  withMetrics(async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     const startedAt = now();
     const request = readFunctionUrlEvent(event);
     const refusal = refusalOf(event, request, find);
     const result = refusal === undefined ? await answer(request, context) : refuse(request, refusal);
     logRequest(request, result, find, now() - startedAt);
     return result;
-  };
+  });

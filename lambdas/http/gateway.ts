@@ -2,6 +2,7 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Header } from '../domain/headers.ts';
 import { ownPathAt } from './findRoute.ts';
+import { withMetrics } from '../metrics.ts';
 import type { ApiRequest } from './request.ts';
 import type { Answer, Result } from './result.ts';
 
@@ -25,7 +26,7 @@ export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
 }
 
 /** Makes the handler of a function that API Gateway invokes. */
-export const throughGateway =
-  (answer: Answer) =>
-  (event: APIGatewayProxyEvent, context: Context): Promise<Result> =>
-    answer(readGatewayEvent(event), context);
+export const throughGateway = (answer: Answer) =>
+  withMetrics((event: APIGatewayProxyEvent, context: Context): Promise<Result> =>
+    answer(readGatewayEvent(event), context),
+  );

@@ -8,6 +8,7 @@ import { HttpError, notFound } from '../domain/httpError.ts';
 import type { Caller } from '../services/account/authenticate.ts';
 import { settings } from '../settings.ts';
 import { log } from '../log.ts';
+import { count } from '../metrics.ts';
 import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
 import type { ApiRequest } from './request.ts';
@@ -90,6 +91,7 @@ const failed = (method: string): string =>
 /** Makes the result of a function from an error that its client is told of. */
 export function refuse({ id, method }: ApiRequest, { status, code, message, headers }: HttpError): Result {
   log.debug('refused', { requestId: id, status, code });
+  count(status < 500 ? 'Refused' : 'RequestsFailed');
   return resultOf(method, status, { error: message, code }, headers);
 }
 
@@ -102,6 +104,7 @@ const errors: Middleware = {
       route: context.call?.route.path,
       error: error ?? 'nothing was thrown',
     });
+    count('RequestsFailed');
     const code: ErrorCode = 'service_failed';
     return resultOf(request.method, 500, { error: failed(request.method), code });
   },

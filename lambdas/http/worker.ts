@@ -11,6 +11,8 @@ import {
 import { isFault } from '../domain/work/fault.ts';
 import { startOf, type Start } from '../services/work/starts.ts';
 import { log } from '../log.ts';
+import { count, withMetrics } from '../metrics.ts';
+import { underTrace } from '../trace.ts';
 import { sendAnew } from '../transport/redelivery.ts';
 
 type Handler = (event: SQSEvent) => Promise<SQSBatchResponse>;
@@ -75,16 +77,15 @@ const recordFields = (record: SQSRecord) => ({
  * Makes a handler in which each message of a batch takes its own time. A message that fails, and only that, is sent anew, with
  * a delay that grows. Where it cannot be sent, SQS shows it again when its visibility timeout ends.
  */
-const handlerOf =
-  (jobOf: JobOf): Handler =>
-  async ({ Records }) => {
+const handlerOf = (jobOf: JobOf): Handler =>
+  withMetrics(async ({ Records }: SQSEvent) => {
     const settled = await Promise.all(Records.map((record) => handle(record, jobOf)));
     return {
       batchItemFailures: Records.filter((_, index) => settled[index] === false).map(({ messageId }) => ({
         itemIdentifier: messageId,
       })),
     };
-  };
+  });
 
 /** @returns false when the message is left to SQS */
 async function handle(record: SQSRecord, jobOf: JobOf): Promise<boolean> {
@@ -97,17 +98,24 @@ async function handle(record: SQSRecord, jobOf: JobOf): Promise<boolean> {
       isAgain: message.returns > 0 || receivesOf(record) > 1,
     });
   } catch (error) {
+    count('WorkUnreadable');
     log.error('A message that nobody can read is dropped', {
       ...recordFields(record),
       ...errorFields(error),
     });
     return true;
   }
+  return underTrace(record.attributes.AWSTraceHeader ?? message.trace, () => run(record, message, job));
+}
+
+/** @returns false when the message is left to SQS */
+async function run(record: SQSRecord, message: Redelivered, job: Job): Promise<boolean> {
   try {
     await job.run();
     return true;
   } catch (error) {
     const hasFault = isFault(error);
+    count(hasFault ? 'WorkFaults' : 'WorkOutages');
     const level = hasFault || message.returns >= returnsUntilError ? 'error' : 'warn';
     const what = hasFault ? 'The service failed with a message' : 'A message met an outage';
     log[level](`${what}, and it comes back to its queue`, { ...recordFields(record), ...errorFields(error) });

@@ -18,6 +18,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
+import { countFailures } from '../awsFailures.ts';
 import { clientOptions } from '../clientOptions.ts';
 import { TransientError } from '../domain/work/fault.ts';
 import { chunksOf } from '../domain/lists.ts';
@@ -26,13 +27,17 @@ import { settings } from '../settings.ts';
 
 /** The client of this region's tables. */
 export const dynamodb = makeLean(new DynamoDBClient({ ...clientOptions('quick') }));
+dynamodb.middlewareStack.use(countFailures('Dynamodb'));
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
 /** The client of a region, for the few tables that are reached from others. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
-  const client = elsewhere.get(region) ?? makeLean(new DynamoDBClient({ ...clientOptions('quick'), region }));
+  const known = elsewhere.get(region);
+  if (known !== undefined) return known;
+  const client = makeLean(new DynamoDBClient({ ...clientOptions('quick'), region }));
+  client.middlewareStack.use(countFailures('Dynamodb'));
   elsewhere.set(region, client);
   return client;
 }

@@ -1,6 +1,7 @@
 /** Messages that a worker could not finish: sent anew to their queue, or to where an operator sees them. */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { settings } from '../settings.ts';
+import { traceAttribute } from '../trace.ts';
 import { sqs } from './sqs.ts';
 
 /** @throws Error unless the queue is one of ours that has a function behind it */
@@ -28,6 +29,7 @@ export async function sendAnew(
     new SendMessageCommand({
       QueueUrl: urlOfSource(queueArn),
       MessageBody: text,
+      MessageSystemAttributes: traceAttribute(),
       DelaySeconds: delaySeconds,
       MessageGroupId: group,
     }),

@@ -2,6 +2,7 @@
  * EventBridge Scheduler sends what is due later than a message timer reaches, and what is due again and again. Its client is
  * large and rarely needed, so it is loaded when the first schedule is made.
  */
+import { countFailures } from '../awsFailures.ts';
 import { clientOptions } from '../clientOptions.ts';
 import { minuteMs, secondMs } from '../domain/clock.ts';
 import { makeLean } from '../makeLean.ts';
@@ -16,6 +17,7 @@ async function open() {
     SchedulerClient,
   } = await import('@aws-sdk/client-scheduler');
   const client = makeLean(new SchedulerClient({ ...clientOptions('quick') }));
+  client.middlewareStack.use(countFailures('Scheduler'));
   return {
     client,
     create: async (schedule: NewSchedule): Promise<void> => {

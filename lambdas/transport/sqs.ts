@@ -1,20 +1,23 @@
 /** The clients of SQS: one for this region's queues, and one for each other region that is told of changed accounts. */
 import { SQSClient } from '@aws-sdk/client-sqs';
+import { countFailures } from '../awsFailures.ts';
 import { clientOptions } from '../clientOptions.ts';
 import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';
 
 /** Takes its region's endpoint, because a queue's URL names AWS's own even where an emulator plays it. */
 export const sqs = makeLean(new SQSClient({ ...clientOptions('quick'), useQueueUrlAsEndpoint: false }));
+sqs.middlewareStack.use(countFailures('Sqs'));
 
 const elsewhere = new Map<string, SQSClient>();
 
 /** The client of a region, for the few queues that are reached from others. */
 export function sqsIn(region: string): SQSClient {
   if (region === settings.region) return sqs;
-  const client =
-    elsewhere.get(region) ??
-    makeLean(new SQSClient({ ...clientOptions('quick'), region, useQueueUrlAsEndpoint: false }));
+  const known = elsewhere.get(region);
+  if (known !== undefined) return known;
+  const client = makeLean(new SQSClient({ ...clientOptions('quick'), region, useQueueUrlAsEndpoint: false }));
+  client.middlewareStack.use(countFailures('Sqs'));
   elsewhere.set(region, client);
   return client;
 }

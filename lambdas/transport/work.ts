@@ -17,6 +17,7 @@ import {
 } from '../domain/work/work.ts';
 import { TransientError } from '../domain/work/fault.ts';
 import { settings } from '../settings.ts';
+import { traceAttribute, traceHeader } from '../trace.ts';
 import { sendLater, unschedule } from './scheduler.ts';
 import { sqs } from './sqs.ts';
 
@@ -96,6 +97,7 @@ const timerUntil = (dueAt: number): number =>
 /** The message that carries work. The name of a group has up to 128 letters, digits and punctuation marks. */
 const messageOf = ({ work, dueAt }: DueWork) => ({
   MessageBody: formatWork(work),
+  MessageSystemAttributes: traceAttribute(),
   DelaySeconds: timerUntil(dueAt),
   MessageGroupId: routeOf(work)
     .group.replace(/[^\x21-\x7e]/g, '_')
@@ -106,8 +108,14 @@ const messageOf = ({ work, dueAt }: DueWork) => ({
 const scheduleNameOf = ({ work, dueAt }: DueWork): string | undefined =>
   isFarFrom(now(), dueAt) ? routeOf(work).scheduleName : undefined;
 
+/** Scheduler carries no trace header beside the text. */
+function textForScheduler(work: Work): string {
+  const trace = traceHeader();
+  return trace === undefined ? formatWork(work) : JSON.stringify({ ...work, trace });
+}
+
 const schedule = (name: string, { work, dueAt }: DueWork): Promise<void> =>
-  sendLater({ name, dueAt, queueArn: arnOf(routeOf(work).queue), input: formatWork(work) });
+  sendLater({ name, dueAt, queueArn: arnOf(routeOf(work).queue), input: textForScheduler(work) });
 
 /**
  * Sends work so that it arrives when it is due. What Scheduler sends comes up to two minutes early; the worker sends it on.

@@ -14,7 +14,8 @@ const cleared = [
   'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS',
 ];
 
-const common: Environment = {
+/** Variables of every function. What the developer has set for the log and the metrics stays. */
+const common = (): Environment => ({
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   AWS_CONFIG_FILE: devNull,
@@ -26,12 +27,12 @@ const common: Environment = {
   POWERTOOLS_METRICS_DISABLED: process.env['POWERTOOLS_METRICS_DISABLED'] ?? 'true',
   // The terminal shows what goes wrong, and not each delivery that succeeds.
   POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'WARN',
-};
+});
 
 /** Shields the process from the developer's AWS settings. Call it before the first AWS client is made. */
 export function isolate(): void {
   for (const name of cleared) Reflect.deleteProperty(process.env, name);
-  setVariables(common);
+  setVariables(common());
   // The stand-ins share this process with their clients: on a busy machine both are slow.
   process.env['CLIENT_PATIENCE'] ??= '20';
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type * as bucketModule from '../../lambdas/stores/message/bucket.ts';
+import { countFailures } from '../../lambdas/awsFailures.ts';
 import { bundle, handlersDirectory } from '../../lib/bundle.ts';
 import { objectsInMemory } from '../../local/s3/objects.ts';
 import { startS3 } from '../../local/s3/s3.ts';
@@ -139,7 +140,7 @@ it('A bundled bucket stores, gives back and deletes', async () => {
 
   const url = pathToFileURL(join(folders.get('publish') ?? '', 'bucket.mjs')).href;
   const { openBucket } = (await import(url)) as typeof bucketModule;
-  const bucket = openBucket('bodies');
+  const bucket = openBucket('bodies', countFailures);
   const body = Buffer.alloc(100_000, 'ü');
   await bucket.put('1d/me/msg_1', body);
   expect(Buffer.from(await bucket.get('1d/me/msg_1')).equals(body)).toBe(true);

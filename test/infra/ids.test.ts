@@ -11,6 +11,8 @@ const stateful = [
   'AWS::DynamoDB::GlobalTable',
   'AWS::Logs::LogGroup',
   'AWS::S3::Bucket',
+  // Who confirmed a subscription would have to do it again.
+  'AWS::SNS::Topic',
   'AWS::SQS::Queue',
   'AWS::Scheduler::ScheduleGroup',
   'AWS::SecretsManager::Secret',
@@ -24,13 +26,19 @@ const stateless = [
   'AWS::ApiGateway::Method',
   'AWS::ApiGateway::Resource',
   'AWS::ApiGateway::Stage',
+  'AWS::CloudWatch::Alarm',
+  'AWS::CloudWatch::Dashboard',
   'AWS::Events::Rule',
   'AWS::IAM::Policy',
   'AWS::IAM::Role',
+  // It encrypts notifications on their way.
+  'AWS::KMS::Key',
   'AWS::Lambda::EventSourceMapping',
   'AWS::Lambda::Function',
   'AWS::Lambda::Permission',
+  'AWS::Logs::QueryDefinition',
   'AWS::S3::BucketPolicy',
+  'AWS::SNS::TopicPolicy',
   'AWS::SQS::QueuePolicy',
 ];
 
@@ -82,6 +90,7 @@ describe('the logical ids of what keeps something', () => {
       'AWS::Logs::LogGroup StatsLog6D1D29DB',
       'AWS::Logs::LogGroup UrlGroupsLog8359413E',
       'AWS::Logs::LogGroup WorkflowsLog412B4E45',
+      'AWS::SNS::Topic MonitoringTopic2EDA8B02',
       'AWS::SQS::Queue QueuesAccountChangesBFE824F8',
       'AWS::SQS::Queue QueuesDeadC0E868EF',
       'AWS::SQS::Queue QueuesFireEDC1DE07',

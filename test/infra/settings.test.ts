@@ -24,6 +24,11 @@ describe('the settings of a deployment', () => {
       publishUrl: false,
       pricePerMessage: 0.000_01,
       gatewayLogRole: true,
+      monitoring: true,
+      forEmulator: false,
+      tracing: false,
+      alarmEmails: [],
+      accountConcurrency: 1_000,
       clientPatience: 1,
     });
   });
@@ -71,6 +76,12 @@ describe('the settings of a deployment', () => {
     ['fewer deliveries at once than Lambda allows', { deliveryConcurrency: '1' }, /deliveryConcurrency/],
     ['more deliveries at once than Lambda allows', { deliveryConcurrency: '1001' }, /deliveryConcurrency/],
     ['to reserve nothing for publishing', { publishConcurrency: '0' }, /publishConcurrency/],
+    [
+      'an address that no mail reaches',
+      { alarmEmails: 'ops' },
+      /must be an e-mail address.*alarmEmails\[0\]/s,
+    ],
+    ['a limit of executions that no AWS account has', { accountConcurrency: '0' }, /accountConcurrency/],
     ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
     ['a part where whole ones count', { throttleRate: '1.5' }, /throttleRate/],
     [

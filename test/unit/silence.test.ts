@@ -19,16 +19,18 @@ const endpoints = [
 
 /** One call of each client, of a process that has called nothing yet. */
 async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>> {
-  const [tables, work, accountChanges, scheduler, secrets, { openBucket }] = await Promise.all([
-    import('../../lambdas/stores/dynamodb.ts'),
-    import('../../lambdas/transport/work.ts'),
-    import('../../lambdas/transport/accountChanges.ts'),
-    import('../../lambdas/transport/scheduler.ts'),
-    import('../../lambdas/stores/account/secrets.ts'),
-    import('../../lambdas/stores/message/bucket.ts'),
-  ]);
+  const [tables, work, accountChanges, scheduler, secrets, { openBucket }, { countFailures }] =
+    await Promise.all([
+      import('../../lambdas/stores/dynamodb.ts'),
+      import('../../lambdas/transport/work.ts'),
+      import('../../lambdas/transport/accountChanges.ts'),
+      import('../../lambdas/transport/scheduler.ts'),
+      import('../../lambdas/stores/account/secrets.ts'),
+      import('../../lambdas/stores/message/bucket.ts'),
+      import('../../lambdas/awsFailures.ts'),
+    ]);
   const nobody = new GetItemCommand({ TableName: 'accounts', Key: { id: { S: 'nobody' } } });
-  await openBucket('bodies').put('16d/a/read', Buffer.from('content'));
+  await openBucket('bodies', countFailures).put('16d/a/read', Buffer.from('content'));
   return {
     'the tables': () => tables.dynamodb.send(nobody),
     'the tables of another region': () => tables.dynamodbIn('us-east-1').send(nobody),
@@ -37,9 +39,12 @@ async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>
     'the queues of account changes': () => accountChanges.tellRegion('eu-central-1', { accountId: 'a' }, 0),
     'the schedules': () => scheduler.unschedule('nothing'),
     // Large enough for the SDK to ask first whether it may send it.
-    'the bucket, when it is written': () => openBucket('bodies').put('16d/a/m', new Uint8Array(3_000_000)),
+    'the bucket, when it is written': () =>
+      openBucket('bodies', countFailures).put('16d/a/m', new Uint8Array(3_000_000)),
     'the bucket, when it is read': async () => {
-      expect(Buffer.from(await openBucket('bodies').get('16d/a/read')).toString()).toBe('content');
+      expect(Buffer.from(await openBucket('bodies', countFailures).get('16d/a/read')).toString()).toBe(
+        'content',
+      );
     },
     'the secrets': () => secrets.masterSecret(),
   };

@@ -18,6 +18,8 @@ const shape = z.looseObject({
   faults: count,
   /** Unix milliseconds at which it was sent for the first time; absent until it is sent anew. */
   sentAt: z.optional(z.number()),
+  /** The trace header that it follows from, where Scheduler carried it: SQS has it beside the text. */
+  trace: z.optional(z.string()),
   /** Marks of starts that have ended in an error and may still be noted: see `services/work/starts.ts`. */
   ended: z._default(z.array(z.string()), []),
 });

@@ -16,6 +16,7 @@ import { isOver } from '../../domain/message/isOver.ts';
 import type { Message } from '../../domain/message/message.ts';
 import { attemptWork, type AttemptWork } from '../../domain/work/work.ts';
 import { log } from '../../log.ts';
+import { count, measure } from '../../metrics.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
 import { endMessage } from '../../stores/message/messages.ts';
@@ -73,12 +74,12 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
   const ready = await readyToSend({ history, account, body });
   if (ready === undefined) {
     await followUpRun(history.message, account);
-    await endMessage(history.message, 'CANCELED', now());
+    if (await endMessage(history.message, 'CANCELED', now())) count('Cancelled');
     await leaveEndedLanes(history.message, work, isAgain);
     return;
   }
   const passage = await passLanes(history, account, work, isAgain);
-  if (passage !== undefined) await makeAttempt(ready, work.attempt, passage);
+  if (passage !== undefined) await makeAttempt(ready, work, passage);
 }
 
 /** Does what follows the end of a message's run: whoever ended it may have died before it did, and this is the last that looks. */
@@ -138,13 +139,14 @@ async function waitForRow(work: AttemptWork): Promise<void> {
 /** Makes an attempt, and leaves its lanes once it is recorded. */
 async function makeAttempt(
   { request, ...loaded }: ReadyMessage,
-  number: number,
+  { attempt: number, admittedTo }: AttemptWork,
   passage: Passage,
 ): Promise<void> {
   const startedAt = now();
   try {
     const answer = await callDestination(request.message, number, loaded.account, request.body);
     const recordedAt = now();
+    measureAttempt(loaded.history, number, { startedAt, recordedAt, hasWaited: admittedTo !== undefined });
     const error = request.errorOf(answer);
     const response = error === undefined ? answer : { ...answer, error };
     const outcome: Outcome =
@@ -156,4 +158,18 @@ async function makeAttempt(
   } finally {
     await passage.release();
   }
+}
+
+/** Measures an attempt that was made. One that is made again because its worker died is measured again. */
+function measureAttempt(
+  history: MessageHistory,
+  number: number,
+  times: { readonly startedAt: number; readonly recordedAt: number; readonly hasWaited: boolean },
+): void {
+  const { startedAt, recordedAt, hasWaited } = times;
+  const { createdAt, notBefore } = history.message;
+  if (number === 0 && notBefore <= createdAt) measure('FirstAttemptDelay', startedAt - createdAt);
+  // Whoever waited for a slot is as late as its lane is busy, and not as the service is slow.
+  if (!hasWaited) measure('Lateness', startedAt - dueTimeOf(history, number));
+  measure('DestinationTime', recordedAt - startedAt);
 }

@@ -4,6 +4,9 @@ import type { DestinationResponse, Outcome } from '../../domain/delivery/outcome
 import type { Attempt, Message } from '../../domain/message/message.ts';
 import { TransientError } from '../../domain/work/fault.ts';
 import { log, urlForLog } from '../../log.ts';
+import { count } from '../../metrics.ts';
+import type { MetricName } from '../../metricTable.ts';
+import { traceHeader } from '../../trace.ts';
 import { isEnded, type MessageHistory } from '../../stores/message/history.ts';
 import { recordAttempt } from '../../stores/message/messages.ts';
 import type { Store } from './continuation.ts';
@@ -29,6 +32,14 @@ export interface AttemptResult {
   readonly response: DestinationResponse;
   readonly outcome: Outcome;
 }
+
+/** The metric that counts a record. A message that was cancelled was counted when it was. */
+const countedAs: Readonly<Record<Attempt['state'], MetricName<'count'> | undefined>> = {
+  DELIVERED: 'Delivered',
+  RETRY: 'Retried',
+  FAILED: 'Failed',
+  CANCELED: undefined,
+};
 
 /**
  * Stores what needs the whole response, records the attempt, and continues from the record.
@@ -65,9 +76,13 @@ export async function finishAttempt(
   logAttempt(message, attempt, isFirst);
   // Another worker has recorded it and continues. Should that one die before it does, the redelivery of this work continues.
   if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
+  const callbacks = callbackIdsOf({ history, attempt }).length;
+  const counted = countedAs[attempt.state];
+  if (counted !== undefined) count(counted);
+  count('Callbacks', callbacks);
   await Promise.all([
     continueFrom({ history, account, attempt }),
-    countCallbacks(account, callbackIdsOf({ history, attempt }).length),
+    countCallbacks(account, callbacks),
     release?.(),
   ]);
 }
@@ -97,6 +112,7 @@ function logAttempt({ messageId, url }: Message, attempt: Attempt, isFirst: bool
     error: attempt.response.error,
     durationMs: attempt.recordedAt - attempt.startedAt,
     outcome: attempt.state,
+    trace: traceHeader(),
     ...(isFirst ? {} : { repeated: true }),
   });
 }

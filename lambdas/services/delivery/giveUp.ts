@@ -5,6 +5,7 @@ import { isFault } from '../../domain/work/fault.ts';
 import { mostFaults, type GiveUpReason } from '../../domain/work/redelivery.ts';
 import type { AttemptWork } from '../../domain/work/work.ts';
 import { log } from '../../log.ts';
+import { count } from '../../metrics.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
 import { continueAgain } from './continuations.ts';
@@ -60,6 +61,7 @@ export async function giveUpAttempt(work: AttemptWork, why: GiveUpReason): Promi
     storeMessage: (store) => unlessFault(message, store),
     release: () => leaveLanesAgain(message, number),
   });
+  count('GivenUp');
   await declineLanes(work, 'over');
 }
 

@@ -4,6 +4,7 @@ import { cancelledUpTo } from '../../domain/lane/cancelling.ts';
 import type { Lane } from '../../domain/lane/lane.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import { loadMessage } from '../../stores/message/history.ts';
+import { count } from '../../metrics.ts';
 import { endMessage } from '../../stores/message/messages.ts';
 import { onLine } from './linePages.ts';
 import { lanes } from './ourLanes.ts';
@@ -20,7 +21,8 @@ export async function cancelDeletedLines(lane: Lane, until: number): Promise<boo
     const { entries, firstPage, nextPage } = line;
     const left = await onLine(lane, entries, [firstPage, nextPage], until, async ({ messageId }) => {
       const history = await loadMessage({ accountId: lane.accountId, messageId });
-      if (history !== undefined && !isOver(history)) await endMessage(history.message, 'CANCELED', now());
+      if (history === undefined || isOver(history)) return;
+      if (await endMessage(history.message, 'CANCELED', now())) count('Cancelled');
     });
     await lanes.update(lane, (found) => cancelledUpTo(found, line, left ?? nextPage));
     if (left !== undefined) return false;

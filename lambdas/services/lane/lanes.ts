@@ -11,6 +11,7 @@ import { admit, withPageRead } from '../../domain/lane/admission.ts';
 import {
   newLane,
   pruned,
+  waitingIn,
   type Lane,
   type LaneKey,
   type Lease,
@@ -20,6 +21,7 @@ import { nextLook } from '../../domain/lane/looks.ts';
 import { isEmpty, spill, type Page } from '../../domain/lane/line.ts';
 import { dayMs } from '../../domain/clock.ts';
 import { TransientError } from '../../domain/work/fault.ts';
+import { countLargest } from '../../metrics.ts';
 import { recentlyUsed } from '../recentlyUsed.ts';
 
 /** The table of lanes. */
@@ -255,6 +257,7 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
       if (conflict === undefined) {
         known.lane = { ...after, version: after.version + 1 };
         known.knownAt = now();
+        countLargest('LongestLine', waitingIn(after));
         // A pump that was due before the lane was written may have come before, and found nobody to admit.
         await withPumps(after, known.knownAt);
         for (const tell of tells) tell();

@@ -4,6 +4,7 @@ import type { Message } from '../../domain/message/message.ts';
 import { storeBody, type StoredBody } from '../../stores/message/bodies.ts';
 import { endMessage, putMessage, putMessages } from '../../stores/message/messages.ts';
 import { log } from '../../log.ts';
+import { count } from '../../metrics.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
 import { attemptWork } from '../../domain/work/work.ts';
 import { sendEach, sendWork } from '../../transport/work.ts';
@@ -38,7 +39,10 @@ export async function accept({ message, body }: Draft): Promise<boolean> {
         sendWork(attemptWork(message, 0), message.notBefore),
       ]);
   const failed = writes.find((write) => write.status === 'rejected');
-  if (failed === undefined) return true;
+  if (failed === undefined) {
+    count('Accepted');
+    return true;
+  }
   // A write that failed may have been made, with its answer lost on the way: the end's row stops the worker then.
   await endMessage(message, 'REJECTED', now());
   logRejection(message, failed.reason);
@@ -108,6 +112,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   for (const [message, error] of [...unsent, ...unjoined]) failures.set(message, error);
 
   for (const [message, error] of failures) logRejection(message, error);
+  count('Accepted', drafts.length - failures.size);
   return failures;
 }
 

@@ -10,6 +10,7 @@ import { eachOf } from '../../domain/lists.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import type { Message } from '../../domain/message/message.ts';
 import { bodyRecord, messageRecord, standingRecord } from '../../api/records.ts';
+import { count } from '../../metrics.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
 import { listMessages, type ListedMessage } from '../../stores/message/list.ts';
@@ -98,11 +99,13 @@ export async function withdraw(message: Message, last: LastAttempt | undefined):
   const isFirst = await endMessage(message, 'CANCELED', now());
   const sentAt = last?.recordedAt ?? message.createdAt;
   const dueAt = last?.nextDeliveryAt ?? message.notBefore;
-  if (isFirst) await withdrawFromLanes(message, last);
-  if (isFirst && isFarFrom(sentAt, dueAt)) {
+  if (!isFirst) return false;
+  count('Cancelled');
+  await withdrawFromLanes(message, last);
+  if (isFarFrom(sentAt, dueAt)) {
     await withdrawFar(message.messageId, last === undefined ? 0 : last.number + 1);
   }
-  return isFirst;
+  return true;
 }
 
 /** Entries that a bulk operation works on at once. */

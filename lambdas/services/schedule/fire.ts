@@ -16,6 +16,7 @@ import {
   type StoredSchedule,
 } from '../../stores/schedule/schedules.ts';
 import { log } from '../../log.ts';
+import { count, measure } from '../../metrics.ts';
 import { sendUndelivered } from '../../transport/redelivery.ts';
 import { unschedule } from '../../transport/scheduler.ts';
 import { acceptEach } from '../message/accept.ts';
@@ -62,8 +63,14 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
   if (claim === 'done') return;
   if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
-  await noteFire(accountId, scheduleId, { time, ...(await publishFire(schedule, time)) });
+  const published = await publishFire(schedule, time);
+  await noteFire(accountId, scheduleId, { time, ...published });
   await finishFire(accountId, scheduleId, time);
+  if (published.error !== undefined) count('ScheduleMisses');
+  else {
+    count('ScheduleFires');
+    measure('FireDelay', now() - time);
+  }
 }
 
 /** The errors that a schedule shows of a fire that was given up. */
@@ -95,6 +102,8 @@ export async function giveUpFire(
   await sendUndelivered(formatNotice(notice));
   await noteFire(accountId, scheduleId, { time, messageIds: [], error });
   await finishFire(accountId, scheduleId, time);
+  count('GivenUp');
+  count('ScheduleMisses');
 }
 
 /**

@@ -2,6 +2,8 @@
 import type { Account } from '../../domain/account/account.ts';
 import { dayOf, nextDay, nextMonth, now, secondMs } from '../../domain/clock.ts';
 import { HttpError, overLimit } from '../../domain/httpError.ts';
+import { log } from '../../log.ts';
+import { count as countMetric } from '../../metrics.ts';
 import { logAndContinue } from '../logAndContinue.ts';
 import { counterOf, type UsageCounter } from './counter.ts';
 
@@ -83,6 +85,7 @@ function refusalOf(
   const { hardPerDay, budget, paidMessages } = counter.allowance;
   const today = counter.dailyRequests - reserved;
   if (today + messages > hardPerDay) {
+    countMetric('LimitsHit');
     const tomorrow = nextDay(time);
     return new HttpError(
       429,
@@ -98,6 +101,9 @@ function refusalOf(
   }
   const thisMonth = counter.monthlyMessages - reserved;
   if (thisMonth + messages > paidMessages) {
+    countMetric('LimitsHit');
+    countMetric('BudgetReached');
+    log.warn('The account has met its budget', { accountId: counter.allowance.accountId, budget });
     return overLimit(
       'budget_reached',
       `The account's budget is ${budget} dollars a month, which pays for ${paidMessages} messages; ${thisMonth} were sent this month, and this would be ${messages} more. The next month begins on ${dayOf(nextMonth(time))}.`,

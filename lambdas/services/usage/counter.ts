@@ -9,7 +9,7 @@ import { headerName } from '../../domain/headers.ts';
 import { ProcessCount } from '../../domain/usage/processCount.ts';
 import { noUsage, type Usage } from '../../domain/usage/usage.ts';
 import { log } from '../../log.ts';
-import { countMetric, countMetricOf } from '../../metrics.ts';
+import { count, countOf } from '../../metrics.ts';
 import { addUsage, usageOf } from '../../stores/usage/usage.ts';
 import { allowanceOf, type Allowance } from './allowance.ts';
 
@@ -92,10 +92,13 @@ export class UsageCounter {
     this.#count.noteReported(report, row, now());
 
     const { counted } = report;
-    if (this.dailyRequests > softPerDay) countMetric('RequestsOverSoftLimit', counted.requests, accountId);
+    if (this.dailyRequests > softPerDay) {
+      count('RequestsOverSoftLimit', counted.requests);
+      log.info('The account is over its soft daily limit', { accountId, messages: counted.requests });
+    }
     if (!isExported) return;
-    countMetricOf(accountId, 'Messages', counted.messages);
-    countMetricOf(accountId, 'Requests', counted.calls);
+    countOf(accountId, 'Messages', counted.messages);
+    countOf(accountId, 'Requests', counted.calls);
   }
 }
 

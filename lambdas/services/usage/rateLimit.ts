@@ -3,6 +3,7 @@ import type { Account } from '../../domain/account/account.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import type { CodeOf } from '../../errorCodes.ts';
 import { HttpError } from '../../domain/httpError.ts';
+import { count } from '../../metrics.ts';
 import { takeTokens, type Taken, type TokenBucket } from '../../domain/usage/tokenBucket.ts';
 import { counterOf, type UsageCounter } from './counter.ts';
 
@@ -63,10 +64,12 @@ const tooMany = (
   limit: number,
   { left, moreAt }: Taken,
   time: number,
-): HttpError =>
-  new HttpError(429, code, sentence, {
+): HttpError => {
+  count('LimitsHit');
+  return new HttpError(429, code, sentence, {
     'burst-ratelimit-limit': String(limit),
     'burst-ratelimit-remaining': String(left),
     'burst-ratelimit-reset': String(Math.ceil(moreAt / secondMs)),
     'retry-after': String(Math.max(1, Math.ceil((moreAt - time) / secondMs))),
   });
+};

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../domain/clock.ts';
 import { TransientError } from '../../domain/work/fault.ts';
+import { count } from '../../metrics.ts';
 import { headAfter, type Head, type JournalRecord } from '../../domain/workflow/journal.ts';
 import { appendRecord, loadHead, type RunKey } from '../../stores/workflow/journals.ts';
 
@@ -50,7 +51,10 @@ export async function changeRun<T>(
     const after = headAfter(head, record, keptUntil);
     const sentAt = now();
     const found = await appendRecord(key, { record, head: after });
-    if (found === undefined) return { result, head: after, record };
+    if (found === undefined) {
+      countRecord(record);
+      return { result, head: after, record };
+    }
     if (now() > until) throw new RunBusy(`The run ${key.runId} is written by too many at once.`);
     if (tries > 0) {
       const turnMs = 2 * Math.max(1, now() - sentAt);
@@ -60,4 +64,17 @@ export async function changeRun<T>(
     // The first time that is what the other has written; later more may have followed.
     head = tries === 0 ? found : await loadHead(key);
   }
+}
+
+const ends = {
+  RUN_SUCCESS: 'RunsSucceeded',
+  RUN_FAILED: 'RunsFailed',
+  RUN_CANCELED: 'RunsCancelled',
+} as const;
+
+/** Counts a record that was written: once, as only one process can write it. */
+function countRecord(record: JournalRecord): void {
+  if (record.kind === 'start') count('RunsStarted');
+  else if (record.kind === 'end') count(ends[record.state]);
+  else if (record.kind === 'steps' && record.isCopy !== true) count('Steps', record.entries.length);
 }

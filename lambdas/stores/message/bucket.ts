@@ -1,8 +1,10 @@
 /**
  * The bucket of large bodies. The S3 client is larger than a handler, so this file is only imported when it is needed.
- * `lib/bundle.ts` makes a bundle of its own of it; so that the settings are not in both, the bucket's name is passed in.
+ * `lib/bundle.ts` makes a bundle of its own of it; so that the settings and the metrics are not in both, the bucket's name and
+ * what counts its failures are passed in.
  */
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import type { countFailures } from '../../awsFailures.ts';
 import { clientOptions } from '../../clientOptions.ts';
 
 export interface BodyBucket {
@@ -13,8 +15,9 @@ export interface BodyBucket {
   readonly delete: (key: string) => Promise<void>;
 }
 
-export function openBucket(name: string): BodyBucket {
+export function openBucket(name: string, counting: typeof countFailures): BodyBucket {
   const s3 = new S3Client({ ...clientOptions('bodies'), forcePathStyle: true });
+  s3.middlewareStack.use(counting('S3'));
   const at = (key: string) => ({ Bucket: name, Key: key });
 
   /** Reads a whole object within one try of the client, so that an object that stops halfway is asked for again. */

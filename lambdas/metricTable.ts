@@ -1,0 +1,98 @@
+/**
+ * The metrics of the functions as plain data. The dashboard and the alarms are made from it; the functions import its types only,
+ * so that their bundles do not have its texts.
+ */
+
+/** The services of AWS that the functions call, as the names of metrics have them. */
+export const awsServices = ['Dynamodb', 'Sqs', 'S3', 'Scheduler', 'Secrets'] as const;
+export type AwsService = (typeof awsServices)[number];
+
+interface MetricShape {
+  /** `count` is added up, `largest` keeps the largest value, `time` is a number of milliseconds. */
+  readonly kind: 'count' | 'largest' | 'time';
+  /** Whether there is one metric for the region, or one for each account besides. */
+  readonly per: 'region' | 'account';
+  readonly meaning: string;
+}
+
+const count = (meaning: string) => ({ kind: 'count', per: 'region', meaning }) as const;
+const time = (meaning: string) => ({ kind: 'time', per: 'region', meaning }) as const;
+
+/**
+ * The metrics of the functions, by name. They are in the namespace that has the deployment's name, with the dimension `service`,
+ * and those per account with the dimension `account`. No host, message or destination is a dimension: each value of a dimension
+ * is a metric of its own on the bill.
+ */
+export const metrics = {
+  Accepted: count('messages that were accepted: from requests, fires of schedules and retried dead letters'),
+  Callbacks: count('messages that were made to tell a callback of an attempt'),
+  Delivered: count('attempts that the destination answered with success'),
+  Retried: count('attempts that failed, and after which another one follows'),
+  Failed: count('attempts that failed and were the last of their message'),
+  Cancelled: count('messages that were cancelled before they were over'),
+  DeadLettered: count('messages and runs that came to the dead letter queue of their account'),
+  FirstAttemptDelay: time(
+    'from a message that is not delayed to its first attempt, waiting in lanes included',
+  ),
+  Lateness: time(
+    'from the moment when an attempt was due to its start, save of attempts that waited in a lane',
+  ),
+  DestinationTime: time(
+    'from the start of an attempt to the end of its answer: name, connection and destination',
+  ),
+  LongestLine: {
+    kind: 'largest',
+    per: 'region',
+    meaning: 'the attempts in the longest waiting line of those that were written',
+  },
+  ScheduleFires: count('fires of schedules that were published'),
+  ScheduleMisses: count('fires of schedules of which nothing was published: refused, or given up'),
+  FireDelay: time('from the time of a fire to its messages'),
+  RunsStarted: count('runs of workflows that began'),
+  RunsSucceeded: count('runs whose function returned'),
+  RunsFailed: count('runs that failed'),
+  RunsCancelled: count('runs that were cancelled'),
+  Steps: count('steps of runs that were recorded'),
+  Refused: count('requests to the API that were answered with 4XX'),
+  LimitsHit: count('times that an account met a limit of requests, bytes, messages or its budget'),
+  BudgetReached: count('times that an account met its budget'),
+  RequestsOverSoftLimit: count('messages of accounts that are over their soft daily limit'),
+  RequestsFailed: count('requests to the API that the service failed on: 5XX'),
+  WorkFaults: count('deliveries of work that the service itself failed with; the work comes again'),
+  WorkOutages: count('deliveries of work that AWS or the network failed; the work comes again'),
+  WorkUnreadable: count('messages of a queue that are no work, and were dropped'),
+  GivenUp: count(
+    'attempts and fires that were given up, because workers died or failed with them again and again',
+  ),
+  DynamodbErrors: count('calls of DynamoDB that failed or were not answered in time; each try counts'),
+  DynamodbThrottles: count('calls that DynamoDB throttled'),
+  SqsErrors: count('calls of SQS that failed or were not answered in time'),
+  SqsThrottles: count('calls that SQS throttled'),
+  S3Errors: count('calls of S3 that failed or were not answered in time'),
+  S3Throttles: count('calls that S3 throttled'),
+  SchedulerErrors: count('calls of EventBridge Scheduler that failed or were not answered in time'),
+  SchedulerThrottles: count('calls that EventBridge Scheduler throttled'),
+  SecretsErrors: count('calls of Secrets Manager that failed or were not answered in time'),
+  SecretsThrottles: count('calls that Secrets Manager throttled'),
+  Messages: {
+    kind: 'count',
+    per: 'account',
+    meaning: 'messages of an account whose usage is exported, callbacks included',
+  },
+  Requests: {
+    kind: 'count',
+    per: 'account',
+    meaning: 'requests to the API from an account whose usage is exported',
+  },
+} as const satisfies Record<string, MetricShape>;
+
+type Metrics = typeof metrics;
+
+/** The names of the metrics of a kind, for the region or for an account. */
+export type MetricName<Kind extends MetricShape['kind'], Per extends MetricShape['per'] = 'region'> = {
+  readonly [Name in keyof Metrics]: Metrics[Name]['kind'] extends Kind
+    ? Metrics[Name]['per'] extends Per
+      ? Name
+      : never
+    : never;
+}[keyof Metrics];

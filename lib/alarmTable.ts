@@ -1,0 +1,229 @@
+/**
+ * The alarms as plain data. `docs/operate.md` has a section for each, and `alarms.ts` the metrics of AWS that some watch; tests
+ * hold the three together.
+ *
+ * No data is no alarm, for all of them: CloudWatch has no data where nothing happened. Functions write a metric only when there
+ * is something to count, and AWS leaves out the metrics of what nobody used.
+ */
+import type { MetricName } from '../lambdas/metricTable.ts';
+
+/** The groups of logs that a query reads. */
+export type LogsOf = 'workers' | 'api' | 'all';
+
+interface AlarmShape {
+  /** Goes into the alarm's description and so into the notification. */
+  readonly meaning: string;
+  /** It is on while the value is at least this ... */
+  readonly atLeast: number;
+  /** ... in so many periods of five minutes, one after the other. */
+  readonly periods: number;
+  /** The functions' own metrics that it watches, added up; absent where it watches metrics of AWS. */
+  readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
+  /** Of times; counts are added up. */
+  readonly statistic?: 'p90';
+  /** The first query to look closer with, in the language of CloudWatch Logs Insights. */
+  readonly query: { readonly logs: LogsOf; readonly text: string };
+}
+
+const lines = (...parts: readonly string[]): string => parts.join('\n| ');
+const newest = ['sort @timestamp desc', 'limit 100'] as const;
+
+const errors = lines(
+  'fields @timestamp, service, message, messageId, error.name, error.message, body',
+  'filter level = "ERROR"',
+  ...newest,
+);
+const warnings = lines(
+  'fields @timestamp, service, message, messageId, error.name, error.message',
+  'filter level in ["WARN", "ERROR"] and message != "attempt"',
+  ...newest,
+);
+/** What AWS answered, by the kind of error: the service that failed stands in the messages. */
+const awsErrors = lines(
+  'filter level in ["WARN", "ERROR"] and ispresent(error.name)',
+  'stats count(*) as times, latest(error.message) as example by error.name, service',
+  'sort times desc',
+  'limit 50',
+);
+/** Lambda's own lines: invocations that were ended, by time or memory. */
+const ended = lines(
+  'fields @timestamp, @log, type, record.status, record.errorType, record.metrics.durationMs, message',
+  'filter ispresent(record.status) and record.status != "success" or @message like /Task timed out|Runtime\\.|OutOfMemory/',
+  ...newest,
+);
+const slowest = lines(
+  'fields @timestamp, messageId, url, status, durationMs, outcome',
+  'filter message = "attempt"',
+  'sort durationMs desc',
+  'limit 50',
+);
+const busiest = lines(
+  'filter message = "attempt"',
+  'parse url /\\/\\/(?<host>[^\\/]+)/',
+  'stats count(*) as attempts, avg(durationMs) as meanMs, max(durationMs) as longestMs by host',
+  'sort attempts desc',
+  'limit 50',
+);
+
+export const alarmTable = {
+  WorkInDeadQueue: {
+    meaning:
+      'Work has been in the internal queue `dead` for 15 minutes: its workers died, or Lambda had no room for it.',
+    atLeast: 1,
+    periods: 3,
+    query: { logs: 'workers', text: warnings },
+  },
+  OldestWork: {
+    meaning:
+      'Work in a queue is 20 minutes old or more, with its delay: too little is taken out of the queue, or nothing.',
+    atLeast: 1_200,
+    periods: 3,
+    query: { logs: 'workers', text: busiest },
+  },
+  UndeliveredFires: {
+    meaning:
+      'Fires of schedules lie in the queue of undelivered fires: Scheduler could not send them, or they were given up.',
+    atLeast: 1,
+    periods: 1,
+    query: { logs: 'workers', text: errors },
+  },
+  SchedulerTarget: {
+    meaning: 'EventBridge Scheduler could not send to a queue, or gave up a message that was due.',
+    atLeast: 1,
+    periods: 1,
+    query: { logs: 'workers', text: errors },
+  },
+  WorkFaults: {
+    meaning:
+      'The service itself failed with a piece of work. It comes again, and is given up after ten times.',
+    atLeast: 1,
+    periods: 1,
+    own: ['WorkFaults'],
+    query: { logs: 'workers', text: errors },
+  },
+  WorkOutages: {
+    meaning: 'For 15 minutes AWS or the network failed work, which waits and comes again.',
+    atLeast: 10,
+    periods: 3,
+    own: ['WorkOutages'],
+    query: { logs: 'workers', text: awsErrors },
+  },
+  WorkUnreadable: {
+    meaning:
+      'A message of a queue was no work, and was dropped. Somebody else sends to the queue, or a release was taken back.',
+    atLeast: 1,
+    periods: 1,
+    own: ['WorkUnreadable'],
+    query: { logs: 'workers', text: errors },
+  },
+  GivenUp: {
+    meaning: 'An attempt or a fire was given up: its workers died, or failed with it again and again.',
+    atLeast: 1,
+    periods: 1,
+    own: ['GivenUp'],
+    query: { logs: 'workers', text: warnings },
+  },
+  Lateness: {
+    meaning: 'For 15 minutes one attempt in ten began a minute late or later, without waiting in a lane.',
+    atLeast: 60_000,
+    periods: 3,
+    own: ['Lateness'],
+    statistic: 'p90',
+    query: { logs: 'workers', text: slowest },
+  },
+  Api5xx: {
+    meaning: 'Five requests or more in five minutes were answered with 5XX.',
+    atLeast: 5,
+    periods: 1,
+    query: { logs: 'api', text: errors },
+  },
+  FunctionErrors: {
+    meaning:
+      'Five invocations or more in five minutes ended without an answer: they failed, took too long, or ran out of memory.',
+    atLeast: 5,
+    periods: 1,
+    query: { logs: 'all', text: ended },
+  },
+  NearTimeout: {
+    meaning: 'An invocation took 95 % of its function’s timeout or more.',
+    atLeast: 0.95,
+    periods: 1,
+    query: { logs: 'all', text: ended },
+  },
+  LambdaThrottles: {
+    meaning: 'For 15 minutes Lambda refused to invoke functions, because it had no room for more executions.',
+    atLeast: 10,
+    periods: 3,
+    query: { logs: 'workers', text: busiest },
+  },
+  Concurrency: {
+    meaning:
+      'Executions at once come near the limit of the AWS account: 80 % of the setting `accountConcurrency`.',
+    atLeast: 0.8,
+    periods: 1,
+    query: { logs: 'workers', text: busiest },
+  },
+  DynamodbErrors: {
+    meaning: 'For ten minutes DynamoDB failed calls, or did not answer them in time.',
+    atLeast: 10,
+    periods: 2,
+    own: ['DynamodbErrors'],
+    query: { logs: 'all', text: awsErrors },
+  },
+  DynamodbThrottles: {
+    meaning:
+      'For 15 minutes DynamoDB throttled calls: a table, an index or a single key gets more than it takes.',
+    atLeast: 10,
+    periods: 3,
+    own: ['DynamodbThrottles'],
+    query: { logs: 'all', text: awsErrors },
+  },
+  SecretsErrors: {
+    meaning:
+      'Secrets Manager did not give a secret. Processes that have it go on with it; new ones can do nothing.',
+    atLeast: 1,
+    periods: 2,
+    own: ['SecretsErrors'],
+    query: { logs: 'all', text: awsErrors },
+  },
+  AwsErrors: {
+    meaning: 'For ten minutes SQS, S3 or EventBridge Scheduler failed calls, or did not answer them in time.',
+    atLeast: 10,
+    periods: 2,
+    own: ['SqsErrors', 'S3Errors', 'SchedulerErrors'],
+    query: { logs: 'all', text: awsErrors },
+  },
+  AwsThrottles: {
+    meaning: 'For 15 minutes SQS, S3, EventBridge Scheduler or Secrets Manager throttled calls.',
+    atLeast: 10,
+    periods: 3,
+    own: ['SqsThrottles', 'S3Throttles', 'SchedulerThrottles', 'SecretsThrottles'],
+    query: { logs: 'all', text: awsErrors },
+  },
+  BudgetReached: {
+    meaning:
+      'An account met its budget, and its messages are refused until the month ends or the budget is raised.',
+    atLeast: 1,
+    periods: 1,
+    own: ['BudgetReached'],
+    query: {
+      logs: 'all',
+      text: lines(
+        'filter message = "The account has met its budget"',
+        'stats count(*) as times, latest(budget) as dollars by accountId',
+        'sort times desc',
+      ),
+    },
+  },
+} as const satisfies Record<string, AlarmShape>;
+
+export type AlarmName = keyof typeof alarmTable;
+/** The alarms on metrics of AWS. */
+export type AwsAlarm = {
+  readonly [Name in AlarmName]: (typeof alarmTable)[Name] extends { readonly own: unknown } ? never : Name;
+}[AlarmName];
+
+/** The table as a list, for whoever needs no exact types. */
+export const alarmList: readonly (readonly [AlarmName, AlarmShape])[] = Object.entries(alarmTable).map(
+  ([name, shape]) => [name as AlarmName, shape],
+);

@@ -1,0 +1,183 @@
+/** The metrics that the alarms watch, as CloudWatch knows them. */
+import { Duration } from 'aws-cdk-lib';
+import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { metrics } from '../lambdas/metricTable.ts';
+import { metricsService } from '../lambdas/resources.ts';
+import { type AlarmName, alarmTable, type AwsAlarm } from './alarmTable.ts';
+import type { SvcFunction } from './function.ts';
+import type { Queues } from './queues.ts';
+import type { Settings } from './settings.ts';
+
+/** All that is watched in a region. */
+export interface Watched {
+  readonly settings: Settings;
+  readonly queues: Queues;
+  readonly api: RestApi;
+  readonly scheduleGroup: string;
+  readonly publish: SvcFunction;
+  /** The functions that messages pass, with publish: each has its own metrics in the alarms on Lambda. */
+  readonly onThePath: readonly SvcFunction[];
+  /** All functions of the messaging API. */
+  readonly apiFunctions: readonly SvcFunction[];
+  /** Where the management API stands: the name by which CloudWatch knows it. */
+  readonly managementApi: string | undefined;
+}
+
+export const period = Duration.minutes(5);
+
+/** A metric of the functions' own. */
+export const ownMetric = (
+  { settings }: Pick<Watched, 'settings'>,
+  name: keyof typeof metrics,
+  statistic?: string,
+): Metric =>
+  new Metric({
+    namespace: settings.name,
+    metricName: name,
+    dimensionsMap: { service: metricsService },
+    statistic: statistic ?? (metrics[name].kind === 'count' ? 'Sum' : 'Maximum'),
+    period,
+  });
+
+/** The sum of metrics; a metric without data is 0. */
+export function sumOf(label: string, all: readonly Metric[]): IMetric {
+  const [first, ...others] = all;
+  if (first !== undefined && others.length === 0) return first;
+  const named = Object.fromEntries(all.map((metric, index) => [`m${index.toString()}`, metric]));
+  return new MathExpression({
+    expression: Object.keys(named)
+      .map((name) => `FILL(${name}, 0)`)
+      .join(' + '),
+    usingMetrics: named,
+    label,
+    period,
+  });
+}
+
+const ofFunction = (fn: SvcFunction, metricName: string, statistic: string): Metric =>
+  new Metric({
+    namespace: 'AWS/Lambda',
+    metricName,
+    dimensionsMap: { FunctionName: fn.functionName },
+    statistic,
+    period,
+  });
+
+export const apiMetric = (apiName: string, stage: string, metricName: string, statistic = 'Sum'): Metric =>
+  new Metric({
+    namespace: 'AWS/ApiGateway',
+    metricName,
+    dimensionsMap: { ApiName: apiName, Stage: stage },
+    statistic,
+    period,
+  });
+
+export const schedulerMetric = (group: string, metricName: string): Metric =>
+  new Metric({
+    namespace: 'AWS/Scheduler',
+    metricName,
+    dimensionsMap: { ScheduleGroup: group },
+    statistic: 'Sum',
+    period,
+  });
+
+/** Executions at once of all functions of the AWS account in the region, with those that are reserved. */
+export const claimedConcurrency = (): Metric =>
+  new Metric({
+    namespace: 'AWS/Lambda',
+    metricName: 'ClaimedAccountConcurrency',
+    statistic: 'Maximum',
+    period,
+  });
+
+export const lambdaMetrics = (
+  { onThePath }: Pick<Watched, 'onThePath'>,
+  metricName: string,
+  statistic: string,
+): readonly Metric[] => onThePath.map((fn) => ofFunction(fn, metricName, statistic));
+
+/** An attempt of the long queue may be at work for so long. The age of a message counts it. */
+const longWorkSeconds = 900;
+
+/** The largest of expressions over metrics, each of which may have no data. */
+function largestOf(
+  label: string,
+  parts: readonly { readonly of: Metric; readonly as: (name: string) => string }[],
+) {
+  const named = parts.map(({ of, as }, index) => ({ name: `m${index.toString()}`, of, as }));
+  return new MathExpression({
+    expression: `MAX([${named.map(({ name, as }) => as(`FILL(${name}, 0)`)).join(', ')}])`,
+    usingMetrics: Object.fromEntries(named.map(({ name, of }) => [name, of])),
+    label,
+    period,
+  });
+}
+
+const stageOf = ({ api }: Watched): string => api.deploymentStage.stageName;
+
+const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
+  WorkInDeadQueue: ({ queues: { dead } }) =>
+    sumOf('work in the queue dead', [
+      dead.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
+      dead.metricApproximateNumberOfMessagesNotVisible({ statistic: 'Maximum', period }),
+      dead.metricApproximateNumberOfMessagesDelayed({ statistic: 'Maximum', period }),
+    ]),
+  OldestWork: ({ queues }) =>
+    largestOf(
+      'age of the oldest work',
+      (['short', 'long', 'fire', 'accountChanges'] as const).map((name) => ({
+        of: queues[name].metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
+        as: (metric) => (name === 'long' ? `${metric} - ${longWorkSeconds.toString()}` : metric),
+      })),
+    ),
+  UndeliveredFires: ({ queues: { undeliveredFires } }) =>
+    undeliveredFires.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
+  SchedulerTarget: ({ scheduleGroup }) =>
+    sumOf(
+      'sends of Scheduler that failed',
+      ['TargetErrorCount', 'InvocationDroppedCount', 'InvocationsFailedToBeSentToDeadLetterCount'].map(
+        (name) => schedulerMetric(scheduleGroup, name),
+      ),
+    ),
+  Api5xx: (watched) =>
+    sumOf('answers with 5XX', [
+      apiMetric(watched.settings.name, stageOf(watched), '5XXError'),
+      ...(watched.managementApi === undefined
+        ? []
+        : [apiMetric(watched.managementApi, stageOf(watched), '5XXError')]),
+      ...(watched.settings.publishUrl ? [ofFunction(watched.publish, 'Url5xxCount', 'Sum')] : []),
+    ]),
+  FunctionErrors: (watched) => sumOf('errors', lambdaMetrics(watched, 'Errors', 'Sum')),
+  NearTimeout: ({ onThePath }) =>
+    largestOf(
+      'part of the timeout',
+      onThePath.map((fn) => ({
+        of: ofFunction(fn, 'Duration', 'Maximum'),
+        as: (metric) => `${metric} / ${timeoutMs(fn).toString()}`,
+      })),
+    ),
+  LambdaThrottles: (watched) => sumOf('throttles', lambdaMetrics(watched, 'Throttles', 'Sum')),
+  Concurrency: ({ settings }) =>
+    largestOf('part of the limit', [
+      { of: claimedConcurrency(), as: (metric) => `${metric} / ${settings.accountConcurrency.toString()}` },
+    ]),
+};
+
+function timeoutMs({ timeout, node }: SvcFunction): number {
+  if (timeout === undefined) throw new Error(`The function ${node.id} has no timeout.`);
+  return timeout.toMilliseconds();
+}
+
+const isOnAws = (name: AlarmName): name is AwsAlarm => name in awsMetrics;
+
+/** The metric that an alarm watches. */
+export function metricOf(name: AlarmName, watched: Watched): IMetric {
+  if (isOnAws(name)) return awsMetrics[name](watched);
+  const shape = alarmTable[name];
+  const statistic = 'statistic' in shape ? shape.statistic : undefined;
+  return sumOf(
+    name,
+    shape.own.map((own) => ownMetric(watched, own, statistic)),
+  );
+}

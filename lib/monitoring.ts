@@ -1,0 +1,98 @@
+/** What an operator sees of a region: the dashboard, the alarms with their topic, and a saved query for each. */
+import { Aws, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import { Construct } from 'constructs';
+import { alarmList, type LogsOf } from './alarmTable.ts';
+import { metricOf, type Watched } from './alarms.ts';
+import { makeDashboard } from './dashboard.ts';
+import { namesOf } from './names.ts';
+
+const alarmService = new ServicePrincipal('cloudwatch.amazonaws.com');
+
+export class Monitoring extends Construct {
+  readonly topic: Topic;
+  readonly alarms: readonly Alarm[];
+
+  constructor(scope: Construct, id: string, watched: Watched) {
+    super(scope, id);
+    const { settings } = watched;
+    const { alarmTopic, dashboard, alarm } = namesOf(settings);
+    this.topic = this.makeTopic(alarmTopic);
+    for (const address of settings.alarmEmails) this.topic.addSubscription(new EmailSubscription(address));
+
+    const action = new SnsAction(this.topic);
+    this.alarms = alarmList.flatMap(([name, { meaning, atLeast, periods }]) => {
+      const metric = metricOf(name, watched);
+      if (settings.forEmulator && metric instanceof MathExpression) return [];
+      const made = new Alarm(this, name, {
+        alarmName: alarm(name),
+        alarmDescription: `${meaning} What to do: docs/operate.md, "${name}".`,
+        metric,
+        threshold: atLeast,
+        evaluationPeriods: periods,
+        comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        treatMissingData: TreatMissingData.NOT_BREACHING,
+      });
+      made.addAlarmAction(action);
+      made.addOkAction(action);
+      return [made];
+    });
+    if (!settings.forEmulator) this.saveQueries(watched);
+    makeDashboard(this, { name: dashboard(Stack.of(this).region), watched, alarms: this.alarms });
+    new CfnOutput(scope, 'AlarmTopic', {
+      value: this.topic.topicArn,
+      description: 'The topic that alarms are sent to',
+    });
+  }
+
+  /**
+   * Makes the topic, to which CloudWatch may send and nobody else. It has a key of its own, because CloudWatch may not use the
+   * key that SNS has for every AWS account.
+   */
+  private makeTopic(topicName: string): Topic {
+    const key = new Key(this, 'TopicKey', {
+      description: `Encrypts the notifications of ${topicName}`,
+      enableKeyRotation: true,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    key.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [alarmService],
+        actions: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+        resources: ['*'],
+      }),
+    );
+    const topic = new Topic(this, 'Topic', { topicName, masterKey: key, enforceSSL: true });
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [alarmService],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
+      }),
+    );
+    return topic;
+  }
+
+  /** Saves a query for each alarm, in a folder of the deployment's name. */
+  private saveQueries({ settings, onThePath, apiFunctions }: Watched): void {
+    const logsOf: Readonly<Record<LogsOf, readonly Watched['publish'][]>> = {
+      workers: onThePath,
+      api: apiFunctions,
+      all: [...new Set([...onThePath, ...apiFunctions])],
+    };
+    for (const [name, { query }] of alarmList) {
+      new CfnQueryDefinition(this, `${name}Query`, {
+        name: `${settings.name}/${name}`,
+        queryString: query.text,
+        logGroupNames: logsOf[query.logs].map(({ logGroup }) => logGroup.logGroupName),
+      });
+    }
+  }
+}

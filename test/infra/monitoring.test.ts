@@ -1,0 +1,362 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { awsServices, metrics } from '../../lambdas/metricTable.ts';
+import { alarmList, alarmTable } from '../../lib/alarmTable.ts';
+import { properties, reference, resources, root, synthesize, synthesizeOne } from './app.ts';
+
+const { service } = synthesizeOne();
+
+const dimension = z.object({ Name: z.string(), Value: z.union([z.string(), reference]) });
+const metric = z.object({
+  Namespace: z.string(),
+  MetricName: z.string(),
+  Dimensions: z.array(dimension).default([]),
+});
+const alarmShape = z.object({
+  AlarmName: z.string(),
+  AlarmDescription: z.string(),
+  Threshold: z.number(),
+  EvaluationPeriods: z.number(),
+  ComparisonOperator: z.string(),
+  TreatMissingData: z.string(),
+  AlarmActions: z.array(reference),
+  OKActions: z.array(reference),
+  Namespace: z.string().optional(),
+  MetricName: z.string().optional(),
+  Dimensions: z.array(dimension).optional(),
+  Statistic: z.string().optional(),
+  ExtendedStatistic: z.string().optional(),
+  Period: z.number().optional(),
+  Metrics: z
+    .array(
+      z.object({
+        Expression: z.string().optional(),
+        MetricStat: z.object({ Metric: metric, Period: z.number(), Stat: z.string() }).optional(),
+      }),
+    )
+    .default([]),
+});
+type AlarmInTemplate = z.output<typeof alarmShape>;
+
+const alarmsIn = (template: Template): readonly AlarmInTemplate[] =>
+  properties(template, 'AWS::CloudWatch::Alarm', alarmShape);
+
+/** The metrics that an alarm watches: one of its own, or those of its expression. */
+const watchedBy = ({ Namespace, MetricName, Dimensions = [], Metrics }: AlarmInTemplate) =>
+  Namespace === undefined || MetricName === undefined
+    ? Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])
+    : [{ Namespace, MetricName, Dimensions }];
+
+const alarms = alarmsIn(service);
+const shortName = ({ AlarmName }: AlarmInTemplate): string => AlarmName.replace(/^Svc-/, '');
+const names = alarmList.map(([name]) => name);
+
+/** The metrics of AWS that are used, as the services' documents have them, with the dimensions that they have there. */
+const ofAws: Readonly<Record<string, { readonly metrics: readonly string[]; readonly dimensions: string }>> =
+  {
+    'AWS/SQS': {
+      metrics: [
+        'ApproximateAgeOfOldestMessage',
+        'ApproximateNumberOfMessagesDelayed',
+        'ApproximateNumberOfMessagesNotVisible',
+        'ApproximateNumberOfMessagesVisible',
+      ],
+      dimensions: 'QueueName',
+    },
+    'AWS/Lambda': {
+      metrics: ['Errors', 'Throttles', 'Duration', 'ConcurrentExecutions', 'Url5xxCount'],
+      dimensions: 'FunctionName',
+    },
+    'AWS/ApiGateway': { metrics: ['Count', '4XXError', '5XXError', 'Latency'], dimensions: 'ApiName Stage' },
+    'AWS/Scheduler': {
+      metrics: [
+        'InvocationAttemptCount',
+        'InvocationDroppedCount',
+        'InvocationThrottleCount',
+        'InvocationsFailedToBeSentToDeadLetterCount',
+        'TargetErrorCount',
+        'TargetErrorThrottledCount',
+      ],
+      dimensions: 'ScheduleGroup',
+    },
+  };
+/** The one metric that AWS has for all functions of an account and region together. */
+const ofTheAccount = 'ClaimedAccountConcurrency';
+
+/** What the value of each dimension must be: the name of this type of resource. */
+const typeOf: Readonly<Record<string, string>> = {
+  QueueName: 'AWS::SQS::Queue',
+  FunctionName: 'AWS::Lambda::Function',
+  Stage: 'AWS::ApiGateway::Stage',
+  ScheduleGroup: 'AWS::Scheduler::ScheduleGroup',
+};
+
+type Watched = z.output<typeof metric>;
+
+/** Tells what is wrong with a metric; undefined for one that the functions write, or that AWS has. */
+function faultOf({ Namespace, MetricName, Dimensions }: Watched, template: Template): string | undefined {
+  const dimensions = Dimensions.map(({ Name }) => Name).sort();
+  const known = Object.hasOwn(ofAws, Namespace) ? ofAws[Namespace] : undefined;
+  if (known === undefined) {
+    const isOwn = Namespace === 'Svc' && Object.hasOwn(metrics, MetricName);
+    const hasOne =
+      Dimensions.length === 1 && Dimensions[0]?.Name === 'service' && Dimensions[0].Value === 'messaging';
+    return isOwn && hasOne ? undefined : `${Namespace} ${MetricName} is written by nobody`;
+  }
+  if (Namespace === 'AWS/Lambda' && MetricName === ofTheAccount && dimensions.length === 0) return undefined;
+  if (!known.metrics.includes(MetricName)) return `${Namespace} has no ${MetricName}`;
+  if (dimensions.join(' ') !== known.dimensions) return `${MetricName} has no ${dimensions.join(' ')}`;
+  for (const { Name, Value } of Dimensions) {
+    const type = typeOf[Name];
+    if (type === undefined) {
+      if (!['Svc', 'Svc-management'].includes(Value)) return `There is no API ${Value}`;
+    } else if (Value !== 'api' && resources(template).get(Value)?.Type !== type) {
+      return `${Name} ${Value} is no ${type}`;
+    }
+  }
+  return undefined;
+}
+
+describe('the alarms', () => {
+  it('are those of the table, and each tells where to read on', () => {
+    expect(alarms.map(shortName).sort()).toEqual([...names].sort());
+    for (const alarm of alarms) {
+      expect(alarm.AlarmDescription).toContain(`docs/operate.md, "${shortName(alarm)}"`);
+    }
+  });
+
+  it('watch metrics that the functions write or that AWS has, of resources that are there', () => {
+    const found = alarms.flatMap((alarm) => watchedBy(alarm).map((watched) => faultOf(watched, service)));
+    expect(found.length).toBeGreaterThan(alarms.length);
+    expect(found.filter((fault) => fault !== undefined)).toEqual([]);
+  });
+
+  it('have the threshold of the table, and take no data for nothing to tell', () => {
+    for (const alarm of alarms) {
+      const shape = alarmList.find(([name]) => name === shortName(alarm))?.[1];
+      expect(alarm).toMatchObject({
+        Threshold: shape?.atLeast,
+        EvaluationPeriods: shape?.periods,
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        TreatMissingData: 'notBreaching',
+      });
+    }
+  });
+
+  it('take metrics without data for 0 in a sum: CloudWatch would have no sum', () => {
+    const sums = alarms.flatMap(({ Metrics }) => Metrics.flatMap(({ Expression }) => Expression ?? []));
+    expect(sums.length).toBeGreaterThan(5);
+    for (const sum of sums) {
+      expect(sum.match(/\bm\d+/g)?.length).toBe(sum.match(/FILL\(m\d+, 0\)/g)?.length);
+    }
+  });
+
+  it('fit what an alarm may have: ten metrics, and a day', () => {
+    for (const alarm of alarms) {
+      expect(watchedBy(alarm).length).toBeLessThan(10);
+      expect(alarm.EvaluationPeriods * 300).toBeLessThanOrEqual(86_400);
+    }
+  });
+
+  it('are sent to the one topic when they begin and when they end', () => {
+    const [topic] = resources(service, 'AWS::SNS::Topic').keys();
+    for (const { AlarmActions, OKActions } of alarms) {
+      expect([AlarmActions, OKActions]).toEqual([[topic], [topic]]);
+    }
+  });
+
+  it('are as many metrics as docs/cost.md says', () => {
+    const watched = alarms.reduce((sum, alarm) => sum + watchedBy(alarm).length, 0);
+    expect(readFileSync(join(root, 'docs/cost.md'), 'utf8')).toContain(
+      `${alarms.length} alarms of ${watched} metrics`,
+    );
+  });
+
+  it('watch the management API in the first region, where it is, and the publish URL where there is one', () => {
+    const [home, other] = synthesize({ publishUrl: 'true' }).regions.map((region) =>
+      alarmsIn(region.service)
+        .filter((alarm) => shortName(alarm) === 'Api5xx')
+        .flatMap(watchedBy)
+        .map(({ MetricName, Dimensions }) => `${MetricName} ${Dimensions[0]?.Value}`),
+    );
+    expect(home).toHaveLength(3);
+    expect(home).toContain('5XXError Svc-management');
+    expect(other).toHaveLength(2);
+    expect(home?.filter((one) => one.startsWith('Url5xxCount Publish'))).toHaveLength(1);
+  });
+
+  it('hold concurrency against the limit that the settings say', () => {
+    const raised = alarmsIn(synthesizeOne({ accountConcurrency: '5000' }).service);
+    const expressions = raised
+      .filter((alarm) => shortName(alarm) === 'Concurrency')
+      .flatMap(({ Metrics }) => Metrics.flatMap(({ Expression }) => Expression ?? []));
+    expect(expressions).toEqual(['MAX([FILL(m0, 0) / 5000])']);
+  });
+});
+
+describe('each alarm', () => {
+  const document = readFileSync(join(root, 'docs/operate.md'), 'utf8');
+  const sections = new Map(
+    document
+      .split(/^### /m)
+      .slice(1)
+      .map((section) => [section.split('\n')[0] ?? '', section]),
+  );
+
+  it('has a section of its own in docs/operate.md, and each section an alarm', () => {
+    expect([...sections.keys()].filter((name) => /^[A-Z]\w+$/.test(name)).sort()).toEqual([...names].sort());
+  });
+
+  it.each(names)('%s: says what it means, how to look closer and what to do', (name) => {
+    const section = sections.get(name) ?? '';
+    expect(section).toMatch(/\*\*Means\.\*\*/);
+    expect(section).toMatch(/\*\*Look\.\*\*/);
+    expect(section).toMatch(/\*\*Do\.\*\*/);
+    expect(section).toContain(`\`${alarmTable[name].query.logs}\``);
+  });
+
+  it('has a saved query, over logs that are there', () => {
+    const saved = properties(
+      service,
+      'AWS::Logs::QueryDefinition',
+      z.object({ Name: z.string(), QueryString: z.string(), LogGroupNames: z.array(reference) }),
+    );
+    expect(saved.map(({ Name }) => Name).sort()).toEqual(names.map((name) => `Svc/${name}`).sort());
+    const logs = resources(service, 'AWS::Logs::LogGroup');
+    for (const { Name, QueryString, LogGroupNames } of saved) {
+      expect(QueryString, Name).toBe(
+        alarmTable[names.find((name) => Name === `Svc/${name}`) ?? 'Lateness'].query.text,
+      );
+      expect(LogGroupNames.length, Name).toBeGreaterThan(0);
+      expect(LogGroupNames.length, Name).toBeLessThanOrEqual(50);
+      expect(LogGroupNames.filter((group) => !logs.has(group))).toEqual([]);
+    }
+  });
+});
+
+describe('the metrics', () => {
+  const sources = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && name !== 'metricTable.ts')
+    .map((name) => readFileSync(join(root, 'lambdas', name), 'utf8'))
+    .join('\n');
+  const built = awsServices.flatMap((one) => [`${one}Errors`, `${one}Throttles`]);
+
+  it.each(Object.keys(metrics).filter((name) => !built.includes(name)))(
+    '%s is written by the functions',
+    (name) => {
+      expect(sources).toContain(`'${name}'`);
+    },
+  );
+
+  it.each(awsServices)('of the failures of %s are written by the client of it', (one) => {
+    expect(sources).toMatch(new RegExp(`middlewareStack\\.use\\(count\\w+\\('${one}'\\)\\)`));
+  });
+
+  it('are on the dashboard, all of the region, and so is nothing that nobody writes', () => {
+    const [body = ''] = properties(
+      service,
+      'AWS::CloudWatch::Dashboard',
+      z.object({
+        DashboardBody: z
+          .object({
+            'Fn::Join': z.tuple([z.literal(''), z.array(z.union([z.string(), reference, z.unknown()]))]),
+          })
+          .transform((join) =>
+            join['Fn::Join'][1].map((part) => (typeof part === 'string' ? part : 'x')).join(''),
+          ),
+      }),
+    ).map(({ DashboardBody }) => DashboardBody);
+    const widgets = z
+      .object({
+        widgets: z.array(
+          z.object({ properties: z.object({ metrics: z.array(z.array(z.unknown())).default([]) }) }),
+        ),
+      })
+      .parse(JSON.parse(body)).widgets;
+    const shown = widgets.flatMap(({ properties: { metrics: all } }) =>
+      all.map(([space, name]) => ({ space, name })),
+    );
+    const own = shown.flatMap(({ space, name }) => (space === 'Svc' ? [String(name)] : []));
+    const ofRegion = Object.entries(metrics).flatMap(([name, { per }]) => (per === 'region' ? [name] : []));
+    expect([...new Set(own)].sort()).toEqual([...ofRegion].sort());
+    for (const { space, name } of shown.filter((one) => one.space !== 'Svc')) {
+      expect([...(ofAws[String(space)]?.metrics ?? []), ofTheAccount]).toContain(name);
+    }
+  });
+
+  it('are told in docs/operate.md', () => {
+    const document = readFileSync(join(root, 'docs/operate.md'), 'utf8');
+    const missing = Object.keys(metrics).filter((name) => !document.includes(`\`${name}\``));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('the topic', () => {
+  it('takes notifications of alarms of this AWS account, encrypted', () => {
+    const policies = JSON.stringify([...resources(service, 'AWS::SNS::TopicPolicy').values()]);
+    expect(policies).toContain('"Principal":{"Service":"cloudwatch.amazonaws.com"}');
+    expect(policies).toContain('"aws:SourceAccount":{"Ref":"AWS::AccountId"}');
+    service.hasResourceProperties('AWS::SNS::Topic', { TopicName: 'Svc-alarms' });
+    const [key] = resources(service, 'AWS::KMS::Key');
+    const [topic] = properties(service, 'AWS::SNS::Topic', z.object({ KmsMasterKeyId: reference }));
+    expect(topic?.KmsMasterKeyId).toBe(key?.[0]);
+    expect(JSON.stringify(key?.[1].Properties)).toContain('cloudwatch.amazonaws.com');
+  });
+
+  it('sends to nobody by default, and to the addresses of the settings', () => {
+    service.resourceCountIs('AWS::SNS::Subscription', 0);
+    const { service: mailing } = synthesizeOne({ alarmEmails: 'ops@example.com,night@example.com' });
+    const sent = properties(
+      mailing,
+      'AWS::SNS::Subscription',
+      z.object({ Protocol: z.string(), Endpoint: z.string() }),
+    );
+    expect(sent.map(({ Protocol, Endpoint }) => `${Protocol} ${Endpoint}`).sort()).toEqual([
+      'email night@example.com',
+      'email ops@example.com',
+    ]);
+  });
+});
+
+describe('traces', () => {
+  const tracing = (context: Readonly<Record<string, unknown>>) => {
+    const { service: one, management } = synthesizeOne(context);
+    return [one, management].flatMap((template) => [
+      ...properties(
+        template,
+        'AWS::Lambda::Function',
+        z.object({ TracingConfig: z.object({ Mode: z.string() }).optional() }),
+      ).map(({ TracingConfig }) => TracingConfig?.Mode),
+      ...properties(
+        template,
+        'AWS::ApiGateway::Stage',
+        z.object({ TracingEnabled: z.boolean().optional() }),
+      ).map(({ TracingEnabled }) => (TracingEnabled === true ? 'Active' : undefined)),
+    ]);
+  };
+
+  it('are not made by default', () => {
+    expect(new Set(tracing({}))).toEqual(new Set([undefined]));
+  });
+
+  it('are made of every function and API where the settings say so, and functions know it', () => {
+    expect(new Set(tracing({ tracing: 'true' }))).toEqual(new Set(['Active']));
+    const { service: one } = synthesizeOne({ tracing: 'true' });
+    one.allResourcesProperties('AWS::Lambda::Function', { Environment: { Variables: { TRACING: 'true' } } });
+  });
+});
+
+it('Nothing of it is there where the settings say so', () => {
+  const { service: bare } = synthesizeOne({ monitoring: 'false' });
+  const types = new Set([...resources(bare).values()].map(({ Type }) => Type));
+  const own = /^AWS::(CloudWatch|SNS|KMS)|QueryDefinition/;
+  expect([...types].filter((type) => own.test(type))).toEqual([]);
+});
+
+it('A stack with all of it is below the 500 resources that CloudFormation takes', () => {
+  const { regions } = synthesize({ publishUrl: 'true', alarmEmails: 'a@example.com,b@example.com' });
+  for (const region of regions) expect(resources(region.service).size).toBeLessThan(460);
+});

@@ -1,0 +1,104 @@
+import type { Message } from '@aws-sdk/client-sqs';
+import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import type { SQSEvent } from 'aws-lambda';
+import { metricLines } from './metrics.ts';
+import type { World } from './world.ts';
+
+/** Metrics are written here. Call it before anything of `lambdas/` is imported. */
+export function switchMetricsOn(): void {
+  process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
+}
+
+/** An error as the SDK makes it of AWS's answer. */
+export const answerOf = (name: string, httpStatusCode: number): Error =>
+  Object.assign(new Error(`AWS answered ${name}.`), {
+    name,
+    $fault: 'server',
+    $metadata: { httpStatusCode },
+  });
+
+const recordOf = (
+  { MessageId = 'id', ReceiptHandle = 'handle', Body = '' }: Message,
+  queue: string,
+  trace?: string,
+) => ({
+  messageId: MessageId,
+  receiptHandle: ReceiptHandle,
+  body: Body,
+  attributes: {
+    ApproximateReceiveCount: '1',
+    SentTimestamp: String(Date.now()),
+    SenderId: 'sender',
+    ApproximateFirstReceiveTimestamp: String(Date.now()),
+    ...(trace !== undefined && { AWSTraceHeader: trace }),
+  },
+  messageAttributes: {},
+  md5OfBody: '',
+  eventSource: 'aws:sqs',
+  eventSourceARN: `arn:aws:sqs:eu-central-1:000000000000:${queue}`,
+  awsRegion: 'eu-central-1',
+});
+
+/** The handlers of workers around a world, whose clients can be made to fail below their retries. */
+export async function openMetricScene(world: World) {
+  const [deliver, fire, metrics] = await Promise.all([
+    import('../../lambdas/handlers/deliver.ts'),
+    import('../../lambdas/handlers/fire.ts'),
+    import('../../lambdas/metrics.ts'),
+  ]);
+  let failing: { readonly client: string; readonly error: Error } | undefined;
+  const failHere = (client: string): void => {
+    if (failing?.client === client) throw failing.error;
+  };
+  const options = { step: 'deserialize', name: 'failing', priority: 'high' } as const;
+  world.dynamodb.middlewareStack.add(
+    (next) => (args) => {
+      failHere('dynamodb');
+      return next(args);
+    },
+    options,
+  );
+  world.sqs.middlewareStack.add(
+    (next) => (args) => {
+      failHere('sqs');
+      return next(args);
+    },
+    options,
+  );
+  const queueOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
+  const shortQueue = queueOf(world.settings.shortQueueUrl);
+
+  return {
+    ...metrics,
+    /** Writes what was counted until now where nobody reads it. */
+    forget: () => metricLines(metrics.withMetrics(() => Promise.resolve())),
+    /** Lets every try of a client fail while something is done. */
+    failing: async <T>(client: 'dynamodb' | 'sqs', error: Error, act: () => Promise<T>): Promise<T> => {
+      failing = { client, error };
+      try {
+        return await act();
+      } finally {
+        failing = undefined;
+      }
+    },
+    /** An invocation of deliver with these texts, which were sent under a trace. */
+    deliver: (bodies: readonly string[], trace?: string) =>
+      deliver.handler({
+        Records: bodies.map((Body, index) => recordOf({ MessageId: String(index), Body }, shortQueue, trace)),
+      } satisfies SQSEvent),
+    fire: (text: string) =>
+      fire.handler({ Records: [recordOf({ Body: text }, queueOf(world.settings.fireQueueUrl))] }),
+    /** Takes up to ten texts out of the short queue. */
+    take: async (count = 1): Promise<readonly string[]> => {
+      const bodies: string[] = [];
+      while (bodies.length < count) {
+        const { Messages = [] } = await world.sqs.send(
+          new ReceiveMessageCommand({ QueueUrl: world.settings.shortQueueUrl, MaxNumberOfMessages: 10 }),
+        );
+        bodies.push(...Messages.map(({ Body = '' }) => Body));
+      }
+      return bodies;
+    },
+  };
+}
+export type MetricScene = Awaited<ReturnType<typeof openMetricScene>>;

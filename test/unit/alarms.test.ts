@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { mostFaults } from '../../lambdas/domain/work/redelivery.ts';
+import { alarmList, type AlarmName } from '../../lib/alarmTable.ts';
+import { answerOf, openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
+import { metricLines, metricValues } from '../support/metrics.ts';
+import { useWorld } from '../support/useWorld.ts';
+import type { World } from '../support/world.ts';
+
+/** What each alarm on a metric of our own watches is brought about, and what is written then is held against its threshold. */
+
+switchMetricsOn();
+let world: World;
+let scene: MetricScene;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openMetricScene(world);
+});
+beforeEach(async () => {
+  // The SDK pauses between its tries for a part of a second that chance decides.
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  await world.drain();
+  await scene.forget();
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Publishes so many messages, and returns the texts of their work. */
+async function published(count: number): Promise<readonly string[]> {
+  const { url } = world.receiver.inbox();
+  for (let number = 0; number < count; number += 1) await world.send(url, { timeout: '20s' });
+  return scene.take(count);
+}
+
+const sideBySide = (count: number, act: () => Promise<unknown>): Promise<unknown> =>
+  Promise.all(Array.from({ length: count }, act));
+
+/** Work that is refused is done: whoever asked has the error, and here only what is counted of it matters. */
+const regardless = (act: () => Promise<unknown>): (() => Promise<unknown>) =>
+  scene.withMetrics(() => act().catch(() => undefined));
+
+const inFreshProcess = async () => {
+  vi.resetModules();
+  const [secrets, metrics] = await Promise.all([
+    import('../../lambdas/stores/account/secrets.ts'),
+    import('../../lambdas/metrics.ts'),
+  ]);
+  return metrics.withMetrics(() => secrets.masterSecret().catch(() => undefined));
+};
+
+const conditions: Partial<Record<AlarmName, () => Promise<unknown>>> = {
+  WorkUnreadable: () => scene.deliver(['no work']),
+  WorkFaults: async () => {
+    const bodies = await published(1);
+    world.refuse('QueryCommand');
+    await scene.deliver(bodies);
+  },
+  WorkOutages: async () => {
+    const bodies = await published(10);
+    await scene.failing('dynamodb', answerOf('InternalServerError', 500), () => scene.deliver(bodies));
+  },
+  GivenUp: async () => {
+    const [body = ''] = await published(1);
+    const failed: unknown = { ...(JSON.parse(body) as object), faults: mostFaults };
+    await scene.deliver([JSON.stringify(failed)]);
+  },
+  Lateness: async () => {
+    const bodies = await published(1);
+    const { now } = Date;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
+    await scene.deliver(bodies);
+  },
+  DynamodbErrors: async () => {
+    const bodies = await published(10);
+    await scene.failing('dynamodb', answerOf('InternalServerError', 500), () => scene.deliver(bodies));
+  },
+  DynamodbThrottles: async () => {
+    const bodies = await published(10);
+    await scene.failing('dynamodb', answerOf('ThrottlingException', 400), () => scene.deliver(bodies));
+  },
+  SecretsErrors: async () => {
+    const secrets = world.standIns.secretValues;
+    const secret = secrets.get('master-secret') ?? '';
+    secrets.delete('master-secret');
+    try {
+      await (
+        await inFreshProcess()
+      )();
+    } finally {
+      secrets.set('master-secret', secret);
+    }
+  },
+  AwsErrors: () =>
+    scene.failing('sqs', answerOf('InternalError', 500), () =>
+      sideBySide(
+        3,
+        regardless(() => world.send(world.receiver.inbox().url)),
+      ),
+    ),
+  AwsThrottles: () =>
+    scene.failing('sqs', answerOf('RequestThrottled', 400), () =>
+      sideBySide(
+        3,
+        regardless(() => world.send(world.receiver.inbox().url)),
+      ),
+    ),
+  BudgetReached: async () => {
+    const account = { ...world.account, id: 'acct-poor', budget: 0.000_001 };
+    const { publishRequest } = world;
+    const { requestOf } = await import('../support/world.ts');
+    await regardless(() => publishRequest(account, requestOf('https://example.com/')))();
+  },
+};
+
+const own = alarmList.filter(([, { own: watched }]) => watched !== undefined);
+
+describe('an alarm on metrics of our own', () => {
+  it('has a condition here, each of them', () => {
+    expect(Object.keys(conditions).sort()).toEqual(own.map(([name]) => name).sort());
+  });
+
+  it.each(own)(
+    '%s: what it watches crosses its threshold',
+    async (name, { own: watched = [], atLeast, statistic }) => {
+      const values = metricValues(await metricLines(async () => conditions[name]?.()));
+      const found = watched.flatMap((metric) => values.get(metric) ?? []);
+      const total = found.reduce((sum, one) => sum + one, 0);
+      expect(statistic === undefined ? total : Math.min(...found)).toBeGreaterThanOrEqual(atLeast);
+    },
+  );
+
+  it('sees nothing of all that when messages are accepted and delivered', async () => {
+    const values = metricValues(
+      await metricLines(async () => {
+        await scene.deliver(await published(10));
+      }),
+    );
+    expect([...values.keys()].sort()).toEqual([
+      'Accepted',
+      'Delivered',
+      'DestinationTime',
+      'FirstAttemptDelay',
+      'Lateness',
+    ]);
+  });
+});

@@ -1,0 +1,274 @@
+import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import type { Account } from '../../lambdas/domain/account/account.ts';
+import { metricLines, metricSums, metricValues } from '../support/metrics.ts';
+import { openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
+import { openRunActs, type RunActs } from '../support/runActs.ts';
+import { openRunScene, resultOf, type RunScene } from '../support/runScene.ts';
+import { useWorld } from '../support/useWorld.ts';
+import { requestOf, type World } from '../support/world.ts';
+
+/** The metrics as CloudWatch would read them from the log: what one invocation writes, and what a second one adds. */
+
+switchMetricsOn();
+let world: World;
+let scene: MetricScene;
+let runs: RunScene;
+let acts: RunActs;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+const importLambdas = async () => {
+  const [messages, schedules, stored] = await Promise.all([
+    import('../../lambdas/services/message/messages.ts'),
+    import('../../lambdas/services/schedule/schedules.ts'),
+    import('../../lambdas/stores/schedule/schedules.ts'),
+  ]);
+  return { ...messages, ...schedules, loadSchedule: stored.loadSchedule };
+};
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openMetricScene(world);
+  runs = await openRunScene(world);
+  acts = await openRunActs(world);
+  lambdas = await importLambdas();
+});
+beforeEach(async () => {
+  await world.drain();
+  await scene.forget();
+});
+
+/** The metrics that an invocation writes in which this is done. */
+const sumsOf = (act: () => Promise<unknown>) => metricSums(scene.withMetrics(act));
+
+async function workOf(...request: Parameters<World['send']>): Promise<readonly string[]> {
+  await world.send(...request);
+  await scene.forget();
+  return scene.take();
+}
+
+describe('the line of an invocation', () => {
+  it('is one, for the region, and adds up what the invocation counted', async () => {
+    const [line, ...others] = await metricLines(
+      scene.withMetrics(async () => {
+        scene.count('Accepted');
+        scene.count('Accepted', 2);
+        scene.countLargest('LongestLine', 7);
+        scene.countLargest('LongestLine', 3);
+        scene.measure('Lateness', 12);
+        scene.measure('Lateness', -1);
+        await Promise.resolve();
+      }),
+    );
+    expect(others).toEqual([]);
+    expect(line).toMatchObject({
+      service: 'messaging',
+      Accepted: 3,
+      LongestLine: 7,
+      Lateness: [12, 0],
+      _aws: {
+        CloudWatchMetrics: [
+          {
+            Namespace: 'Svc',
+            Dimensions: [['service']],
+            Metrics: [
+              { Name: 'Lateness', Unit: 'Milliseconds' },
+              { Name: 'Accepted', Unit: 'Count' },
+              { Name: 'LongestLine', Unit: 'Count' },
+            ],
+          },
+        ],
+      },
+    });
+  });
+
+  it('is none when nothing was counted, and none of what an earlier one counted', async () => {
+    scene.count('Accepted', 0);
+    expect(await metricLines(scene.withMetrics(() => Promise.resolve()))).toEqual([]);
+  });
+
+  it('is written when the invocation fails, too', async () => {
+    const failing = scene.withMetrics(() => {
+      scene.count('WorkFaults');
+      return Promise.reject(new Error('It fails.'));
+    });
+    const lines = await metricLines(() => expect(failing()).rejects.toThrow('It fails.'));
+    expect(lines).toMatchObject([{ WorkFaults: 1 }]);
+  });
+
+  it('is one for a batch of ten deliveries, with ten times of each kind', async () => {
+    const { url } = world.receiver.inbox();
+    for (let number = 0; number < 10; number += 1) await world.send(url, { timeout: '20s' });
+    const bodies = await scene.take(10);
+    const lines = await metricLines(() => scene.deliver(bodies));
+    expect(lines).toHaveLength(1);
+    const values = metricValues(lines);
+    expect(values.get('Delivered')).toEqual([10]);
+    for (const name of ['FirstAttemptDelay', 'Lateness', 'DestinationTime']) {
+      expect(values.get(name)).toHaveLength(10);
+    }
+  });
+});
+
+describe('messages', () => {
+  it('are counted when they are accepted, one by one and together', async () => {
+    expect(await sumsOf(() => world.send('https://example.com/'))).toEqual({ Accepted: 1 });
+    const { batch } = await import('../../lambdas/services/message/batch.ts');
+    const body = Buffer.from(JSON.stringify([1, 2, 3].map(() => ({ destination: 'https://example.com/' }))));
+    const request = { body, prefix: 'Svc', callerIp: '127.0.0.1', host: 'api.example.com' } as const;
+    expect(await sumsOf(() => batch(world.account, request))).toEqual({ Accepted: 3 });
+  });
+
+  it('that cannot be stored are not', async () => {
+    world.refuse('PutItemCommand');
+    expect(await sumsOf(() => world.send('https://example.com/').catch(() => undefined))).toEqual({});
+  });
+
+  it('are delivered once, and the same work handed out again adds nothing', async () => {
+    const bodies = await workOf(world.receiver.inbox().url, { timeout: '20s' });
+    expect(await metricSums(() => scene.deliver(bodies))).toMatchObject({ Delivered: 1 });
+    const again = await metricSums(() => scene.deliver(bodies));
+    expect(again['Delivered']).toBeUndefined();
+    expect(again['DestinationTime']).toBeUndefined();
+  });
+
+  it('that are made twice side by side are delivered once, and measured twice', async () => {
+    const bodies = await workOf(world.receiver.inbox().url, { timeout: '20s' });
+    const sums = await metricLines(() => scene.deliver([...bodies, ...bodies]));
+    const values = metricValues(sums);
+    expect(values.get('Delivered')).toEqual([1]);
+    expect(values.get('DestinationTime')).toHaveLength(2);
+    // The second finds that another has recorded the attempt, and comes again.
+    expect(values.get('WorkOutages')).toEqual([1]);
+  });
+
+  it('that fail are retried, then fail, and come to the dead letter queue; callbacks are counted apart', async () => {
+    const inbox = world.receiver.inbox((_, response) => response.writeHead(500).end());
+    const callback = world.receiver.inbox().url;
+    const config = { timeout: '20s', retries: '1', 'retry-delay': '1', callback };
+    const first = await workOf(inbox.url, config);
+    expect(await metricSums(() => scene.deliver(first))).toMatchObject({ Retried: 1, Callbacks: 1 });
+    await world.drain();
+
+    const last = await workOf(inbox.url, { timeout: '20s', retries: '0' });
+    expect(await metricSums(() => scene.deliver(last))).toMatchObject({ Failed: 1, DeadLettered: 1 });
+    expect((await metricSums(() => scene.deliver(last)))['DeadLettered']).toBeUndefined();
+  });
+
+  it('are cancelled once', async () => {
+    const messageId = await world.send('https://example.com/', { delay: '10m' });
+    await scene.forget();
+    const cancel = () => lambdas.cancelMessage(world.account, messageId).catch(() => undefined);
+    expect(await sumsOf(cancel)).toEqual({ Cancelled: 1 });
+    expect(await sumsOf(cancel)).toEqual({});
+  });
+
+  it('that were delayed have no delay before their first attempt, only lateness', async () => {
+    const bodies = await workOf(world.receiver.inbox().url, { timeout: '20s', delay: '1s' });
+    const values = metricValues(await metricLines(() => scene.deliver(bodies)));
+    expect(values.has('FirstAttemptDelay')).toBe(false);
+  });
+});
+
+describe('lanes', () => {
+  it('tell of their longest line', async () => {
+    const sums = await sumsOf(async () => {
+      for (let number = 0; number < 3; number += 1) await world.enqueue('line', 'https://example.com/');
+    });
+    // One of the three has the slot.
+    expect(sums['LongestLine']).toBe(2);
+  });
+
+  it('excuse an attempt that waited in a queue for being late', async () => {
+    await world.enqueue('slow', world.receiver.inbox().url, { timeout: '20s' });
+    const values = metricValues(await metricLines(async () => scene.deliver(await scene.take())));
+    expect(values.get('FirstAttemptDelay')).toHaveLength(1);
+    expect(values.has('Lateness')).toBe(false);
+  });
+});
+
+describe('schedules', () => {
+  const noticeOf = async (scheduleId: string, time: number, accountId = 'acct'): Promise<string> => {
+    const schedule = await lambdas.loadSchedule(accountId, scheduleId);
+    return JSON.stringify({
+      accountId,
+      scheduleId,
+      saveId: schedule?.saveId,
+      time: new Date(time).toISOString(),
+    });
+  };
+  const create = (account: Account, scheduleId: string) =>
+    lambdas.createSchedule(
+      account,
+      requestOf('https://example.com/', { cron: '* * * * *', 'schedule-id': scheduleId }),
+    );
+  const minute = Date.UTC(2026, 0, 1, 12, 0);
+
+  it('count a fire and its message once, however often Scheduler sends it', async () => {
+    await create(world.account, 'counted');
+    const notice = await noticeOf('counted', minute);
+    expect(await metricSums(() => scene.fire(notice))).toMatchObject({ Accepted: 1, ScheduleFires: 1 });
+    expect(await metricSums(() => scene.fire(notice))).toEqual({});
+  });
+
+  it('count a fire of which nothing was published as missed', async () => {
+    const poor = { ...world.account, id: 'acct-poor', budget: 0.000_001 };
+    await world.saveAccount(poor, undefined);
+    await create(poor, 'missed');
+    const notice = await noticeOf('missed', minute, poor.id);
+    const sums = await metricSums(() => scene.fire(notice));
+    expect(sums).toEqual({ ScheduleMisses: 1, LimitsHit: 1, BudgetReached: 1 });
+  });
+});
+
+describe('runs', () => {
+  it('count their starts, their steps and how they ended, each once', async () => {
+    const sums = await sumsOf(async () => {
+      await runs.start('wfr_counted');
+      await runs.submit('wfr_counted', [resultOf(1)]);
+      await runs.submit('wfr_counted', [resultOf(1)]);
+      await acts.end('wfr_counted');
+      await acts.end('wfr_counted');
+      await runs.start('wfr_cancelled');
+      await acts.end('wfr_cancelled', { cancel: true });
+    });
+    expect(sums).toMatchObject({ RunsStarted: 2, Steps: 1, RunsSucceeded: 1, RunsCancelled: 1 });
+  });
+});
+
+const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
+const context = z.custom<Context>((value) => typeof value === 'object');
+
+describe('requests', () => {
+  const ask = async (answer: () => Promise<unknown>): Promise<unknown> => {
+    const [{ handlerOf }, { findRoute }] = await Promise.all([
+      import('../../lambdas/http/handler.ts'),
+      import('../../lambdas/http/routes.ts'),
+    ]);
+    const endpoint = async () => ({ status: 200, body: await answer() });
+    const handler = handlerOf<'keys'>(
+      { 'GET /v2/keys': endpoint, 'POST /v2/keys/rotate': endpoint },
+      findRoute,
+      [],
+    );
+    const requestContext = { requestId: 'test', path: '/v2/keys', identity: { sourceIp: '127.0.0.1' } };
+    const request = {
+      httpMethod: 'GET',
+      path: '/v2/keys',
+      requestContext,
+      body: null,
+      isBase64Encoded: false,
+    };
+    return handler(event.parse(request), context.parse({}));
+  };
+
+  it('that are refused are counted apart from those that the service fails on, and those that are answered not at all', async () => {
+    const { HttpError } = await import('../../lambdas/domain/httpError.ts');
+    const refused = () => Promise.reject(new HttpError(404, 'queue_not_found', 'There is no such queue.'));
+    const unstored = () => Promise.reject(new HttpError(503, 'not_stored', 'Send it again.'));
+    const crashed = () => Promise.reject(new Error('It crashes.'));
+    expect(await metricSums(() => ask(refused))).toEqual({ Refused: 1 });
+    expect(await metricSums(() => ask(unstored))).toEqual({ RequestsFailed: 1 });
+    expect(await metricSums(() => ask(crashed))).toEqual({ RequestsFailed: 1 });
+    expect(await metricSums(() => ask(() => Promise.resolve({})))).toEqual({});
+  });
+});

@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod/mini';
+import { answerOf, openMetricScene, type MetricScene } from '../support/metricScene.ts';
+import { useWorld } from '../support/useWorld.ts';
+import type { World } from '../support/world.ts';
+
+/** One message is followed from its publish to its callbacks: all that follows from it carries the trace of its publish. */
+
+process.env['TRACING'] = 'true';
+
+const traceOf = (digit: string): string =>
+  `Root=1-${digit.repeat(8)}-${digit.repeat(24)};Parent=${digit.repeat(16)};Sampled=1`;
+const ofPublish = traceOf('a');
+const ofDelivery = traceOf('b');
+
+/** Does something as an invocation that Lambda has begun a trace for. */
+async function traced<T>(trace: string, act: () => Promise<T>): Promise<T> {
+  process.env['_X_AMZN_TRACE_ID'] = trace;
+  try {
+    return await act();
+  } finally {
+    delete process.env['_X_AMZN_TRACE_ID'];
+  }
+}
+
+const message = z.object({
+  MessageBody: z.string(),
+  MessageSystemAttributes: z.optional(
+    z.object({ AWSTraceHeader: z.object({ DataType: z.literal('String'), StringValue: z.string() }) }),
+  ),
+});
+const schedule = z.object({ Target: z.object({ Input: z.string() }) });
+
+let world: World;
+let scene: MetricScene;
+/** The inputs of what was sent since the test began: by SQS, and by Scheduler. */
+let sent: unknown[] = [];
+let scheduled: unknown[] = [];
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openMetricScene(world);
+  world.sqs.middlewareStack.add(
+    (next, context) => (args) => {
+      if (context.commandName === 'SendMessageCommand') sent.push(args.input);
+      return next(args);
+    },
+    { step: 'initialize', name: 'sent' },
+  );
+  const { client } = await (await import('../../lambdas/transport/scheduler.ts')).scheduler();
+  client.middlewareStack.add(
+    (next, context) => (args) => {
+      if (context.commandName === 'CreateScheduleCommand') scheduled.push(args.input);
+      return next(args);
+    },
+    { step: 'initialize', name: 'scheduled' },
+  );
+});
+beforeEach(async () => {
+  await world.drain();
+  sent = [];
+  scheduled = [];
+});
+
+/** The traces that the messages carry which were sent, beside their texts. */
+const tracesSent = (): readonly (string | undefined)[] =>
+  sent.map((input) => message.parse(input).MessageSystemAttributes?.AWSTraceHeader.StringValue);
+
+describe('the trace of a publish', () => {
+  it('goes with the work to the queue, beside the text', async () => {
+    await traced(ofPublish, () => world.send('https://example.com/'));
+    expect(tracesSent()).toEqual([ofPublish]);
+    expect(JSON.stringify(sent.map((input) => message.parse(input).MessageBody))).not.toContain('Root=');
+  });
+
+  it('goes on with callbacks and retries, although the delivery is an invocation with a trace of its own', async () => {
+    const inbox = world.receiver.inbox((_, response) => response.writeHead(500).end());
+    const callback = world.receiver.inbox().url;
+    const config = { timeout: '20s', retries: '1', callback };
+    await traced(ofPublish, () => world.send(inbox.url, config));
+    const bodies = await scene.take();
+    sent = [];
+    await traced(ofDelivery, () => scene.deliver(bodies, ofPublish));
+    expect(tracesSent()).toEqual([ofPublish, ofPublish]);
+  });
+
+  it('goes on with work that comes again after an outage', async () => {
+    await traced(ofPublish, () => world.send(world.receiver.inbox().url, { timeout: '20s' }));
+    const bodies = await scene.take();
+    sent = [];
+    await traced(ofDelivery, () =>
+      scene.failing('dynamodb', answerOf('InternalServerError', 500), () => scene.deliver(bodies, ofPublish)),
+    );
+    expect(tracesSent()).toEqual([ofPublish]);
+  });
+
+  it('waits with a far message in Scheduler, which carries none beside the text', async () => {
+    await traced(ofPublish, () => world.send(world.receiver.inbox().url, { timeout: '20s', delay: '1h' }));
+    const [input = ''] = scheduled.map((one) => schedule.parse(one).Target.Input);
+    expect(JSON.parse(input)).toMatchObject({ trace: ofPublish });
+    // Scheduler sends two minutes early: the worker sends it on, under the trace of the publish.
+    await traced(ofDelivery, () => scene.deliver([input]));
+    expect(scheduled).toHaveLength(2);
+    expect(schedule.parse(scheduled[1]).Target.Input).toContain(ofPublish);
+  });
+});
+
+it('Where nothing is traced, nothing carries a trace', async () => {
+  process.env['TRACING'] = 'false';
+  vi.resetModules();
+  const trace = await import('../../lambdas/trace.ts');
+  process.env['TRACING'] = 'true';
+  const seen = await traced(ofPublish, () =>
+    Promise.resolve(trace.underTrace(ofDelivery, () => [trace.traceHeader(), trace.traceAttribute()])),
+  );
+  expect(seen).toEqual([undefined, undefined]);
+});
