@@ -3,7 +3,7 @@
  * them at run time: elsewhere they are imported as types only, so that only the description's bundle has them.
  */
 import { eachLimit } from '../domain/account/limits.ts';
-import { idPattern } from '../domain/ids.ts';
+import { idPattern } from '../domain/idPattern.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
 import { limitMeanings } from './limitMeanings.ts';

@@ -1,22 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { decodeTime, ulid } from 'ulid';
+import { letters, wideEnd } from './idPattern.ts';
 
 export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr';
-
-/** The letters of a ULID. */
-const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
  * Partitions for the rows of one account. DynamoDB takes 1,000 write units a second for each, and a message is two of them at
  * least. Each list reads all of them, so an account has few, and many only where its limits allow so much traffic.
  */
 export const shardCounts = { usual: 8, wide: letters.length } as const;
-
-/** Ends an id whose partition is one of the many. It is no letter of a ULID, so every other id keeps the partition that it had. */
-const wideEnd = 'U';
-
-/** An id without its kind, as a regular expression. */
-export const idPattern = `[${letters}]{25}[${letters}${wideEnd}]`;
 
 /** Letters of an id that do not tell its time, each from a byte. By itself the library asks the system for each one alone. */
 const randomLetters = 16;

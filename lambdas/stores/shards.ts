@@ -1,7 +1,8 @@
 import { encodeTime } from 'ulid';
 import type { Place } from '../domain/cursor.ts';
 import type { Account } from '../domain/account/account.ts';
-import { idPattern, type IdKind } from '../domain/ids.ts';
+import { idPattern } from '../domain/idPattern.ts';
+import type { IdKind } from '../domain/ids.ts';
 
 /** What tells the partitions of an account's rows. */
 export type Sharded = Pick<Account, 'id' | 'shards'>;
