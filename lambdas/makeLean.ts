@@ -113,12 +113,14 @@ function removeEndpointStep<In extends object, Out extends object>(steps: Middle
   };
 }
 
-/** The rules of every service ask for these. Those of DynamoDB take more, for endpoints that differ by account. */
+/** What the rules ask for: the first four those of every service, the others those of DynamoDB, whose endpoint may be the account's. */
 const endpointParameters: EndpointParameterInstructions = {
   Region: { type: 'builtInParams', name: 'region' },
   Endpoint: { type: 'builtInParams', name: 'endpoint' },
   UseFIPS: { type: 'builtInParams', name: 'useFipsEndpoint' },
   UseDualStack: { type: 'builtInParams', name: 'useDualstackEndpoint' },
+  AccountId: { type: 'builtInParams', name: 'accountId' },
+  AccountIdEndpointMode: { type: 'builtInParams', name: 'accountIdEndpointMode' },
 };
 
 /** Keeps what was found; a failure is not kept. */

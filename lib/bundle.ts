@@ -63,8 +63,12 @@ function buildPart(name: string, source: string): Files {
   return files;
 }
 
+/** The parts whose code is not of lean clients (`lambdas/makeLean.ts`): S3's, and the description, which has no client. */
+const notLean: readonly string[] = ['bucket', 'document'];
+
 /** Bundles a file or a package into `<name>.mjs` and its chunks, and leaves what is external as it is imported. */
 function build(name: string, source: string, external: string[] = []): Files {
+  const isLean = !notLean.includes(name);
   const { outputFiles } = buildSync({
     absWorkingDir: root,
     entryPoints: { [name]: source },
@@ -86,7 +90,10 @@ function build(name: string, source: string, external: string[] = []): Files {
     alias: {
       '@aws-sdk/credential-provider-node': join(root, 'lib/bundle/lambdaCredentials.ts'),
       'mnemonist/lru-cache': join(root, 'lib/bundle/lruCache.ts'),
+      ...(isLean && { '@smithy/signature-v4': join(root, 'lib/bundle/noSigner.ts') }),
     },
+    // The SDK's clients tell AWS the version in their package.json; lean ones do not.
+    loader: { '.json': isLean ? 'empty' : 'json' },
     // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
     banner: {
       js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",

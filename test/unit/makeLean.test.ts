@@ -308,6 +308,15 @@ describe('a request of a lean client', () => {
     ]);
   });
 
+  it('goes to the endpoint of the account where the credentials tell it, as the SDK has it', async () => {
+    const { kept, requestHandler } = keeper();
+    const config = { region, requestHandler, credentials: { ...credentials, accountId: '123456789012' } };
+    await makeLean(new DynamoDBClient(config)).send(get());
+    await new DynamoDBClient(config).send(get());
+    const host = '123456789012.ddb.eu-central-1.amazonaws.com';
+    expect(kept.map(({ hostname }) => hostname)).toEqual([host, host]);
+  });
+
   it.each([
     ['the environment names for all services', () => vi.stubEnv('AWS_ENDPOINT_URL', 'http://127.0.0.1:4566')],
     [
