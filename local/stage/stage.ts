@@ -17,6 +17,7 @@ import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
+import { inTurns } from '../lambda/turns.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
@@ -45,6 +46,9 @@ export type StageOptions = Options & StandInOptions;
 
 /** The time for requests and attempts in flight when the stage is stopped. */
 const drainMs = 10_000;
+
+/** Enough for the disk, which is waited for meanwhile, and few beside the deliveries in flight. */
+const publishesAtOnce = 8;
 
 /** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, no database */
 export async function startStage(options: StageOptions): Promise<Stage> {
@@ -112,7 +116,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
 
   for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
     const limits = { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 };
-    functions.set(name, name === 'console' ? consoleFunction(limits) : await loadFunction(name, limits));
+    const loaded = name === 'console' ? consoleFunction(limits) : await loadFunction(name, limits);
+    functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
   await standIns.tablesReady;
   const testControl =

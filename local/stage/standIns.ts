@@ -1,4 +1,4 @@
-/** Starts the stand-ins for AWS that the handlers call over HTTP. */
+/** Starts the stand-ins for AWS that the handlers call. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { clientOptions, sendWith } from '../../lambdas/clientOptions.ts';
 import {
