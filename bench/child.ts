@@ -41,11 +41,15 @@ const asDeployed = {
   _X_AMZN_TRACE_ID: 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Parent=53995c3f42cd8ad8;Sampled=0',
 };
 
-const start = (program: string, args: readonly string[] = []) =>
-  spawn(process.execPath, [program, ...args], {
+function start(program: string, args: readonly string[] = []) {
+  const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: { ...process.env, ...asDeployed },
   });
+  const { stdout } = child;
+  if (stdout === null) throw new Error('The measuring process has no standard output.');
+  return Object.assign(child, { stdout });
+}
 
 /**
  * Has a process of its own do one task.
@@ -58,7 +62,7 @@ export async function runChild<Result extends z.ZodMiniType>(
   shape: Result,
 ): Promise<z.infer<Result>> {
   const child = start(program);
-  child.stdout?.resume();
+  child.stdout.resume();
   let message: unknown;
   child.once('message', (received) => (message = received));
   child.send(task);
@@ -88,12 +92,9 @@ export interface Invoker {
 export function startInvoker(bundle: string): Invoker {
   const child = start(compileChild('invoke'), [bundle]);
   let outputBytes = 0;
-  child.stdout?.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
-  const closed = new Promise<undefined>((resolve) => {
-    child.once('close', () => {
-      resolve(undefined);
-    });
-  });
+  child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
+  // Not the event 'close', which does not come where the parent disconnects first.
+  const closed = Promise.all([once(child, 'exit'), once(child.stdout, 'close')]).then(() => undefined);
   return {
     invoke: async (events) => {
       const answered = once(child, 'message').then(([message]: unknown[]) => message);
