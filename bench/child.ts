@@ -11,7 +11,7 @@ import { invokeResult } from './children/protocol.ts';
 const root = join(import.meta.dirname, '..');
 
 /** Translates a child's program into one file, and returns that. */
-export function compileChild(name: 'import' | 'invoke' | 'deliver' | 'api'): string {
+export function compileChild(name: 'import' | 'invoke' | 'deliver' | 'api' | 'bullmq'): string {
   const outfile = join(root, `.cache/bench/${name}.mjs`);
   buildSync({
     entryPoints: [join(import.meta.dirname, `children/${name}.ts`)],
@@ -41,7 +41,8 @@ const asDeployed = {
   _X_AMZN_TRACE_ID: 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Parent=53995c3f42cd8ad8;Sampled=0',
 };
 
-function start(program: string, args: readonly string[] = []) {
+/** Starts a program that was compiled, and that sends and gets messages. */
+export function spawnChild(program: string, args: readonly string[] = []) {
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: { ...process.env, ...asDeployed },
@@ -61,7 +62,7 @@ export async function runChild<Result extends z.ZodMiniType>(
   task: object,
   shape: Result,
 ): Promise<z.infer<Result>> {
-  const child = start(program);
+  const child = spawnChild(program);
   child.stdout.resume();
   let message: unknown;
   child.once('message', (received) => (message = received));
@@ -90,7 +91,7 @@ export interface Invoker {
 
 /** @param bundle the URL of a bundle's `index.mjs` */
 export function startInvoker(bundle: string): Invoker {
-  const child = start(compileChild('invoke'), [bundle]);
+  const child = spawnChild(compileChild('invoke'), [bundle]);
   let outputBytes = 0;
   child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
   // Not the event 'close', which does not come where the parent disconnects first.

@@ -1,5 +1,6 @@
 /** `npm run bench`: prints figures with their goals, and fails where a counted one is missed. */
-import { compareWithCommit } from './against/commit.ts';
+import { compareWithBullmq } from './against/bullmq/compare.ts';
+import { compareWithCommit } from './against/commit/compare.ts';
 import { BenchError } from './benchError.ts';
 import { measureCosts } from './costs.ts';
 import { parseOptions, usage, type Task } from './options.ts';
@@ -21,8 +22,10 @@ async function measure(task: Task): Promise<readonly string[]> {
     case 'againstCommit':
       await compareWithCommit(task.commit);
       return [];
-    case 'growth':
     case 'againstBullmq':
+      await compareWithBullmq();
+      return [];
+    case 'growth':
       throw new Error('Comes next.');
   }
 }

@@ -22,3 +22,6 @@ export function cpuMsSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(start);
   return (user + system) / 1000;
 }
+
+/** The process with BullMQ takes messages on this port. */
+export const bullmqReady = z.object({ port: z.int() });

@@ -1,7 +1,7 @@
 /** Measures the CPU of publish and deliver in turns with that of another commit: only ratios of one run can be compared. */
 import { join } from 'node:path';
-import { BenchError } from '../benchError.ts';
-import { bundleUrl } from '../child.ts';
+import { BenchError } from '../../benchError.ts';
+import { bundleUrl } from '../../child.ts';
 import {
   allMessages,
   deliverEvents,
@@ -10,13 +10,13 @@ import {
   publishEvents,
   type OnTheWay,
   type Rounds,
-} from '../cpu.ts';
-import { median } from '../median.ts';
-import { formatTable } from '../table.ts';
-import { startWorld, type World } from '../world.ts';
+} from '../../cpu.ts';
+import { median } from '../../median.ts';
+import { formatTable } from '../../table.ts';
+import { startWorld, type World } from '../../world.ts';
 import { checkOut, type Checkout } from './checkout.ts';
 
-const root = join(import.meta.dirname, '../..');
+const root = join(import.meta.dirname, '../../..');
 
 /** Processes of each of the two, one after the other: what one happens to compile well is chance, and so is a busy moment. */
 const pairs = 7;

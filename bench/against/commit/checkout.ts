@@ -5,8 +5,8 @@ import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { BenchError } from '../benchError.ts';
-import type { OnTheWay } from '../cpu.ts';
+import { BenchError } from '../../benchError.ts';
+import type { OnTheWay } from '../../cpu.ts';
 
 const run = promisify(execFile);
 
