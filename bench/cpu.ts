@@ -1,5 +1,6 @@
 /** CPU time of the bundled handlers for each message. A Lambda function with little memory has little CPU, too. */
-import { bundleUrl, startInvoker } from './child.ts';
+import { chunksOf } from '../lambdas/domain/lists.ts';
+import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
 import { median } from './median.ts';
 import type { World } from './world.ts';
@@ -18,69 +19,51 @@ export interface CpuTime {
 }
 
 /** Deliver gets messages in batches of ten, as it does under load. */
-export const batchSize = 10;
+const batchSize = 10;
 
-/** Messages for one process: those until its code is warm, and then those of each round. */
-export interface Rounds {
-  readonly warmUpMessages: number;
-  readonly rounds: number;
-  readonly messagesInRound: number;
-}
-
-const ownRounds: Rounds = { warmUpMessages: 500, rounds: 5, messagesInRound: 300 };
-
-export const allMessages = ({ warmUpMessages, rounds, messagesInRound }: Rounds): number =>
-  warmUpMessages + rounds * messagesInRound;
-
-/** The events of so many requests to publish. */
-export const publishEvents = (world: World, messages: number): readonly object[] =>
-  Array.from({ length: messages }, () => world.eventFor(jsonBody));
-
-/** The events that deliver gets for the attempts of so many messages, which have been published. */
-export async function deliverEvents(world: World, messages: number): Promise<readonly object[]> {
-  const attempts = await world.takeAttempts(messages);
-  return Array.from({ length: messages / batchSize }, (_, index) =>
-    queueEvent(attempts.slice(index * batchSize, (index + 1) * batchSize)),
-  );
-}
+/** Messages until the code is warm, and then those of each round. */
+const warmUpMessages = 500;
+const rounds = 5;
+const messagesInRound = 300;
+const allMessages = warmUpMessages + rounds * messagesInRound;
 
 /** Publishes messages in one process, one by one, and delivers the same messages in another, in batches of ten. */
 export async function measureCpu(world: World): Promise<readonly CpuTime[]> {
-  const messages = allMessages(ownRounds);
-  const publish = await measureHandler('publish', publishEvents(world, messages));
-  return [publish, await measureHandler('deliver', await deliverEvents(world, messages))];
-}
-
-async function measureHandler(handler: OnTheWay, events: readonly object[]): Promise<CpuTime> {
-  const { roundsMs, outputBytes } = await measureProcess(bundleUrl(handler), events, ownRounds);
-  return {
-    handler,
-    medianMs: median(roundsMs),
-    leastMs: Math.min(...roundsMs),
-    logBytes: outputBytes / allMessages(ownRounds),
+  const [publish, deliver] = [startInvoker(bundleUrl('publish')), startInvoker(bundleUrl('deliver'))];
+  await passThrough(world, publish, deliver, warmUpMessages);
+  const times: Record<OnTheWay, number>[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    times.push(await passThrough(world, publish, deliver, messagesInRound));
+  }
+  const timeOf = async (handler: OnTheWay, invoker: Invoker): Promise<CpuTime> => {
+    const ofHandler = times.map((time) => time[handler]);
+    return {
+      handler,
+      medianMs: median(ofHandler),
+      leastMs: Math.min(...ofHandler),
+      logBytes: (await invoker.end()) / allMessages,
+    };
   };
+  return [await timeOf('publish', publish), await timeOf('deliver', deliver)];
 }
 
 /**
- * Has a process of its own handle events.
+ * Publishes messages in one process, and delivers the same messages in another.
  *
- * @returns the CPU milliseconds of each round for a message, and the bytes of the log
+ * @param messages a multiple of ten
+ * @returns the CPU milliseconds of each for a message
  */
-export async function measureProcess(
-  bundle: string,
-  events: readonly object[],
-  counts: Rounds,
-): Promise<{ readonly roundsMs: readonly number[]; readonly outputBytes: number }> {
-  const messagesInEvent = allMessages(counts) / events.length;
-  const inWarmUp = counts.warmUpMessages / messagesInEvent;
-  const inRound = counts.messagesInRound / messagesInEvent;
-  const invoker = startInvoker(bundle);
-  await invoker.invoke(events.slice(0, inWarmUp));
-  const roundsMs: number[] = [];
-  for (let at = inWarmUp; at < events.length; at += inRound) {
-    roundsMs.push((await invoker.invoke(events.slice(at, at + inRound))) / counts.messagesInRound);
-  }
-  return { roundsMs, outputBytes: await invoker.end() };
+export async function passThrough(
+  world: World,
+  publish: Invoker,
+  deliver: Invoker,
+  messages: number,
+): Promise<Record<OnTheWay, number>> {
+  const requests = Array.from({ length: messages }, () => world.eventFor(jsonBody));
+  const publishMs = await publish.invoke(requests);
+  const attempts = await world.takeAttempts(messages);
+  const batches = chunksOf(attempts, batchSize).map(queueEvent);
+  return { publish: publishMs / messages, deliver: (await deliver.invoke(batches)) / messages };
 }
 
 /** Measures the size of the line that publish logs for a request to the publish URL. Through the API it logs none. */

@@ -4,7 +4,7 @@ import { startCommand, startStage } from '../../../test/support/stage.ts';
 import { compileChild, spawnChild } from '../../child.ts';
 import { bullmqReady } from '../../children/protocol.ts';
 import { makeStageAccount } from '../../stageAccount.ts';
-import { installBullmq } from './install.ts';
+import { bullmqVersion, installBullmq } from './install.ts';
 import { startRedis } from './redis.ts';
 
 export interface Rival {
@@ -39,8 +39,7 @@ export async function startStageRival(): Promise<Rival> {
 export async function startBullmqRival(): Promise<Rival> {
   const redis = await startRedis();
   try {
-    const { folder, version } = await installBullmq();
-    const child = spawnChild(compileChild('bullmq'), [folder, redis.socket]);
+    const child = spawnChild(compileChild('bullmq'), [await installBullmq(), redis.socket]);
     child.stdout.resume();
     const exited = once(child, 'exit').then(() => undefined);
     const ready = await Promise.race([once(child, 'message'), exited]);
@@ -49,7 +48,7 @@ export async function startBullmqRival(): Promise<Rival> {
     }
     const { port } = bullmqReady.parse(ready[0]);
     return {
-      name: `BullMQ ${version}, Redis ${redis.version}`,
+      name: `BullMQ ${bullmqVersion}, Redis ${redis.version}`,
       publishUrl: `http://127.0.0.1:${port}/publish/`,
       headers: {},
       pids: [child.pid, redis.pid],

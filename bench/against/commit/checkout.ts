@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { BenchError } from '../../benchError.ts';
 import type { OnTheWay } from '../../cpu.ts';
+import { npm } from '../npm.ts';
 
 const run = promisify(execFile);
 
@@ -67,14 +68,7 @@ async function install(root: string, commit: string, folder: string): Promise<vo
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
     return;
   }
-  console.log(`Installing what ${commit.slice(0, 7)} depends on ...`);
-  try {
-    await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
-  } catch (error) {
-    throw new BenchError(`What ${commit.slice(0, 7)} depends on could not be installed: ${String(error)}`, {
-      cause: error,
-    });
-  }
+  await npm(folder, `what ${commit.slice(0, 7)} depends on`, ['ci']);
 }
 
 const bundling = `

@@ -1,16 +1,8 @@
 /** Measures the CPU of publish and deliver in turns with that of another commit: only ratios of one run can be compared. */
 import { join } from 'node:path';
 import { BenchError } from '../../benchError.ts';
-import { bundleUrl } from '../../child.ts';
-import {
-  allMessages,
-  deliverEvents,
-  measureProcess,
-  onTheWay,
-  publishEvents,
-  type OnTheWay,
-  type Rounds,
-} from '../../cpu.ts';
+import { bundleUrl, startInvoker } from '../../child.ts';
+import { onTheWay, passThrough, type OnTheWay } from '../../cpu.ts';
 import { median } from '../../median.ts';
 import { formatTable } from '../../table.ts';
 import { startWorld, type World } from '../../world.ts';
@@ -18,10 +10,12 @@ import { checkOut, type Checkout } from './checkout.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Processes of each of the two, one after the other: what one happens to compile well is chance, and so is a busy moment. */
-const pairs = 7;
-/** For one process. */
-const counts: Rounds = { warmUpMessages: 500, rounds: 5, messagesInRound: 200 };
+/** Pairs of processes, one of each: what a process happens to compile well is chance. */
+const pairs = 3;
+const warmUpMessages = 400;
+/** Turns of the two processes of a pair: short ones, so that a busy moment of the machine falls on both. */
+const turns = 7;
+const messagesInTurn = 100;
 
 /** The commit that the goals are told by: what its functions took on a quiet machine, and what they may take there. */
 const baseline = {
@@ -32,29 +26,30 @@ const baseline = {
 
 interface CpuRatio {
   readonly handler: OnTheWay;
-  /** CPU milliseconds for a message: the medians of all processes. */
+  /** CPU milliseconds for a message: the medians of all turns. */
   readonly ownMs: number;
   readonly otherMs: number;
-  /** Of this tree to the other commit, in each pair of processes. */
+  /** Of this tree to the other commit, in each turn. */
   readonly ratios: readonly number[];
 }
+
+type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
 
 /** One of the two that are compared. */
 interface Side {
   readonly name: string;
-  readonly bundles: Readonly<Record<OnTheWay, string>>;
+  readonly bundles: PerHandler<string>;
 }
 
 export async function compareWithCommit(name: string): Promise<void> {
   const other = await checkOut(root, name);
-  const sides = [
-    { name: 'this tree', bundles: { publish: bundleUrl('publish'), deliver: bundleUrl('deliver') } },
-    { name, bundles: await bundlesOf(other) },
-  ] as const;
+  const own: Side = {
+    name: 'this tree',
+    bundles: { publish: bundleUrl('publish'), deliver: bundleUrl('deliver') },
+  };
   const world = await startWorld();
   try {
-    const ratios = await measureRatios(world, sides);
-    print(other, ratios);
+    print(other, await measureRatios(world, own, { name, bundles: await bundlesOf(other) }));
   } finally {
     await world.close();
   }
@@ -65,42 +60,52 @@ const bundlesOf = async (checkout: Checkout): Promise<Side['bundles']> => ({
   deliver: await checkout.bundleUrl('deliver'),
 });
 
-async function measureRatios(
-  world: World,
-  [own, other]: readonly [Side, Side],
-): Promise<readonly CpuRatio[]> {
-  const times = new Map(onTheWay.map((handler) => [handler, { own: [] as number[], other: [] as number[] }]));
+async function measureRatios(world: World, own: Side, other: Side): Promise<readonly CpuRatio[]> {
+  const measured: { readonly own: PerHandler<number>; readonly other: PerHandler<number> }[] = [];
   for (let pair = 0; pair < pairs; pair += 1) {
-    // Each begins as often as the other.
-    for (const side of pair % 2 === 0 ? [own, other] : [other, own]) {
-      const measured = await measureSide(world, side);
-      for (const handler of onTheWay)
-        times.get(handler)?.[side === own ? 'own' : 'other'].push(measured[handler]);
+    const [ownProcesses, otherProcesses] = [await startWarm(world, own), await startWarm(world, other)];
+    for (let turn = 0; turn < turns; turn += 1) {
+      const ofOwn = await ownProcesses.measure(messagesInTurn);
+      measured.push({ own: ofOwn, other: await otherProcesses.measure(messagesInTurn) });
     }
+    await ownProcesses.end();
+    await otherProcesses.end();
   }
-  return [...times].map(([handler, { own, other }]) => ({
+  return onTheWay.map((handler) => ({
     handler,
-    ownMs: median(own),
-    otherMs: median(other),
-    ratios: own.map((ms, pair) => ms / (other[pair] ?? Number.NaN)),
+    ownMs: median(measured.map(({ own }) => own[handler])),
+    otherMs: median(measured.map(({ other }) => other[handler])),
+    ratios: measured.map(({ own, other }) => own[handler] / other[handler]),
   }));
 }
 
-/** Publishes messages in one process, and delivers the same messages in another. */
-async function measureSide(world: World, { name, bundles }: Side): Promise<Record<OnTheWay, number>> {
-  const messages = allMessages(counts);
-  const measure = async (handler: OnTheWay, events: readonly object[]): Promise<number> => {
+/** The two processes of one side, which pass messages on to each other. */
+interface Processes {
+  /** @returns the CPU milliseconds for a message */
+  measure(messages: number): Promise<PerHandler<number>>;
+  end(): Promise<void>;
+}
+
+async function startWarm(world: World, { name, bundles }: Side): Promise<Processes> {
+  const [publish, deliver] = [startInvoker(bundles.publish), startInvoker(bundles.deliver)];
+  const measure = async (messages: number): Promise<PerHandler<number>> => {
     try {
-      return median((await measureProcess(bundles[handler], events, counts)).roundsMs);
+      return await passThrough(world, publish, deliver, messages);
     } catch (error) {
       throw new BenchError(
-        `The ${handler} of ${name} fails with the tables and the variables of this tree; its error stands above.`,
+        `The functions of ${name} fail with the tables and the variables of this tree: ${String(error)} Its error stands above.`,
         { cause: error },
       );
     }
   };
-  const publish = await measure('publish', publishEvents(world, messages));
-  return { publish, deliver: await measure('deliver', await deliverEvents(world, messages)) };
+  await measure(warmUpMessages);
+  return {
+    measure,
+    end: async () => {
+      await publish.end();
+      await deliver.end();
+    },
+  };
 }
 
 function print({ commit }: Checkout, ratios: readonly CpuRatio[]): void {
@@ -120,7 +125,7 @@ function print({ commit }: Checkout, ratios: readonly CpuRatio[]): void {
   });
   const head = ['bundle', 'this tree', commit.slice(0, 7), 'ratio', 'least', 'most'];
   console.log(
-    `CPU milliseconds for a message, warm; deliver in batches of 10; ${pairs} processes of each, in turns\n\n` +
+    `CPU milliseconds for a message, warm; deliver in batches of 10; medians of ${pairs * turns} turns\n\n` +
       formatTable([...head, ...(isBaseline ? ['goal', 'verdict'] : [])], rows),
   );
 }
