@@ -3,7 +3,7 @@
  * are watched from inside, where items and payloads can be measured; all HTTP requests are watched from outside as well,
  * so that no retry and no other client goes uncounted.
  */
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
@@ -30,6 +30,8 @@ export interface Meter {
   measure(by: string, work: () => Promise<void>): Promise<readonly CountedUse[]>;
   /** Watches the clients of one more copy of the service, in this process. */
   watch(clients: Clients): void;
+  /** Looks no longer at the requests of this process. */
+  close(): void;
 }
 
 export interface Clients {
@@ -85,9 +87,10 @@ export function attachMeter(own: Clients, standIns: StandIns): Meter {
     watchSqs(sqs, () => current);
   };
   watch(own);
-  watchRequests(standIns, () => current);
+  const close = watchRequests(standIns, () => current);
   return {
     watch,
+    close,
     measure: async (by, work) => {
       const measurement = new Measurement();
       current = measurement;
@@ -143,8 +146,12 @@ function watchSqs({ middlewareStack }: SQSClient, current: Current): void {
   );
 }
 
-/** Sees all HTTP requests from outside: those of the two clients are counted, those of the others are uses themselves. */
-function watchRequests(standIns: StandIns, current: Current): void {
+/**
+ * Sees all HTTP requests from outside: those of the two clients are counted, those of the others are uses themselves.
+ *
+ * @returns what ends it
+ */
+function watchRequests(standIns: StandIns, current: Current): () => void {
   const countSeen = (measurement: Measurement): void => {
     measurement.noteSeen();
   };
@@ -174,12 +181,16 @@ function watchRequests(standIns: StandIns, current: Current): void {
       },
     ],
   ]);
-  subscribe('http.client.request.start', (message) => {
+  const seen = (message: unknown): void => {
     const { request } = httpRequest.parse(message);
     const measurement = current();
     if (measurement !== undefined) byHost.get(String(request.getHeader('host')))?.(measurement, request);
-  });
+  };
+  subscribe(requestStarts, seen);
+  return () => void unsubscribe(requestStarts, seen);
 }
+
+const requestStarts = 'http.client.request.start';
 
 /** A schedule in the bill. */
 export const scheduledCall = 'CreateSchedule, and its sending';

@@ -3,6 +3,7 @@ import { compareWithBullmq } from './against/bullmq/compare.ts';
 import { compareWithCommit } from './against/commit/compare.ts';
 import { BenchError } from './benchError.ts';
 import { measureCosts } from './costs.ts';
+import { printGrowth } from './growth/print.ts';
 import { parseOptions, usage, type Task } from './options.ts';
 
 /** Prints an error: its sentence alone where the reader can correct the cause, otherwise with its stack. */
@@ -26,7 +27,7 @@ async function measure(task: Task): Promise<readonly string[]> {
       await compareWithBullmq();
       return [];
     case 'growth':
-      throw new Error('Comes next.');
+      return printGrowth();
   }
 }
 
