@@ -28,6 +28,8 @@ export interface Growth extends Cost {
   readonly cpuMs: PerHandler<number> | undefined;
 }
 
+const deliveryQueues = ['short', 'long'] as const;
+
 /** Messages that are counted. A multiple of ten, for the batches, and of eight, which share a page of a line. */
 const counted = 80;
 const publishedAtOnce = 10;
@@ -39,23 +41,30 @@ export interface GrowthOptions {
   /** The numbers that there are to be, each a multiple of a hundred and larger than the one before. */
   readonly levels: readonly number[];
   readonly measuresCpu: boolean;
+  /** Is told before a scene is filled: that takes minutes. */
+  readonly onFilling: (scene: string, level: number) => void;
 }
 
 export async function measureGrowth(world: World, options: GrowthOptions): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
-  for (const open of scenes) growths.push(...(await growScene(world, await open(world), options)));
+  for (const open of scenes) {
+    // What waits in one scene would be delivered in the next.
+    for (const queue of deliveryQueues) world.standIns.sqs.queues.purge(queue);
+    growths.push(...(await growScene(world, await open(world), options)));
+  }
   return growths;
 }
 
 async function growScene(
   world: World,
   scene: Scene,
-  { levels, measuresCpu }: GrowthOptions,
+  { levels, measuresCpu, onFilling }: GrowthOptions,
 ): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
   const invokers = measuresCpu ? startInvokers() : undefined;
   let there = 0;
   for (const level of levels) {
+    onFilling(scene.name, level);
     await scene.fill(level - there);
     if (there === 0) await warmUp(world, scene, invokers);
     there = level;

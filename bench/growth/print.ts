@@ -18,7 +18,13 @@ const mostCpuGrowth = 1.25;
 export async function printGrowth(): Promise<readonly string[]> {
   const world = await startWorld();
   try {
-    const growths = await measureGrowth(world, { levels, measuresCpu: true });
+    const growths = await measureGrowth(world, {
+      levels,
+      measuresCpu: true,
+      onFilling: (scene, level) => {
+        console.log(`${level} messages ${scene} ...`);
+      },
+    });
     const lines = growths.flatMap((growth) => {
       const first = firstOf(growth, growths);
       return onTheWay.map((handler) => rowOf(growth, first, handler));
@@ -26,7 +32,7 @@ export async function printGrowth(): Promise<readonly string[]> {
     const head = ['message', 'by', 'others', 'calls', 'of few', `≤ ${mostGrowth}`, '$ of calls', 'of few'];
     const cpuHead = [`≤ ${mostGrowth}`, 'CPU ms', 'of few', `≤ ${mostCpuGrowth}`];
     console.log(
-      `A message where there are many others: calls of AWS for one, their dollars for a million, CPU milliseconds for one\n\n` +
+      `\nA message where there are many others: calls of AWS for one, their dollars for a million, CPU milliseconds for one\n\n` +
         formatTable([...head, ...cpuHead], lines, 2),
     );
     return grown(growths);

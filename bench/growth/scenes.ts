@@ -121,5 +121,4 @@ async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
     });
 }
 
-/** In the order in which they are measured: what waits in the first would be delivered in the others. */
-export const scenes: readonly ((world: World) => Promise<Scene>)[] = [openLine, openDeadLetters, openWaiting];
+export const scenes: readonly ((world: World) => Promise<Scene>)[] = [openWaiting, openDeadLetters, openLine];
