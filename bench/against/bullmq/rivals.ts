@@ -27,7 +27,7 @@ export async function startStageRival(): Promise<Rival> {
       publishUrl: `${stage.url}/v2/publish/`,
       headers: { authorization: `Bearer ${token}` },
       pids: [stage.pid],
-      close: stage.remove,
+      close: () => stage.remove(),
     };
   } catch (error) {
     await stage.remove();

@@ -49,7 +49,7 @@ async function startForwarder(status = 200) {
 
 async function openDestination(): Promise<Destination> {
   const destination = await startDestination();
-  closing.push(destination.close);
+  closing.push(() => destination.close());
   return destination;
 }
 
