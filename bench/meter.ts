@@ -28,6 +28,11 @@ export interface CountedUse extends Use {
 export interface Meter {
   /** Does some work and returns what it used. */
   measure(by: string, work: () => Promise<void>): Promise<readonly CountedUse[]>;
+  /**
+   * Does some work that is not looked at. What an update of a row costs hangs on the row before: so a row that was written
+   * meanwhile has to be written once more before it is measured.
+   */
+  ignore(work: () => Promise<void>): Promise<void>;
   /** Watches the clients of one more copy of the service, in this process. */
   watch(clients: Clients): void;
   /** Looks no longer at the requests of this process. */
@@ -81,9 +86,15 @@ type Current = () => Measurement | undefined;
 /** @throws Error from `measure` when a request was made that no client told of, or DynamoDB counts other units */
 export function attachMeter(own: Clients, standIns: StandIns): Meter {
   let current: Measurement | undefined;
+  let ignoring = false;
   const rules = new DynamodbUses();
   const watch = ({ dynamodb, sqs }: Clients): void => {
-    watchDynamodb(dynamodb, rules, () => current);
+    watchDynamodb(
+      dynamodb,
+      rules,
+      () => current,
+      () => ignoring,
+    );
     watchSqs(sqs, () => current);
   };
   watch(own);
@@ -91,6 +102,14 @@ export function attachMeter(own: Clients, standIns: StandIns): Meter {
   return {
     watch,
     close,
+    ignore: async (work) => {
+      ignoring = true;
+      try {
+        await work();
+      } finally {
+        ignoring = false;
+      }
+    },
     measure: async (by, work) => {
       const measurement = new Measurement();
       current = measurement;
@@ -104,9 +123,15 @@ export function attachMeter(own: Clients, standIns: StandIns): Meter {
   };
 }
 
-function watchDynamodb({ middlewareStack }: DynamoDBClient, rules: DynamodbUses, current: Current): void {
+function watchDynamodb(
+  { middlewareStack }: DynamoDBClient,
+  rules: DynamodbUses,
+  current: Current,
+  isIgnoring: () => boolean,
+): void {
   middlewareStack.add(
     (next, context) => async (args) => {
+      if (isIgnoring()) return next(args);
       const operation = operationOf(context.commandName);
       const record = current()?.beginTold();
       // An update is billed by the whole row; who asks for nothing back is told it all the same.
