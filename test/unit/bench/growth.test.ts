@@ -43,7 +43,7 @@ it('calls and dollars that grow are told, with the function and the numbers', ()
     { ...few, there: 100_000, calls: { publish: 5, deliver: 7 }, dollars: { publish: 2.5, deliver: 3 } },
   ];
   expect(grown([few, ...others])).toEqual([
-    'With 100000 messages in the line of a queue, the calls of deliver for one are 7.00, with 100 they are 6.00.',
     'With 100000 messages in the line of a queue, the dollars of publish for one are 2.50, with 100 they are 2.00.',
+    'With 100000 messages in the line of a queue, the calls of deliver for one are 7.00, with 100 they are 6.00.',
   ]);
 });
