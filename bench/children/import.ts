@@ -1,6 +1,6 @@
 /** A process that loads one bundle, as a cold start does, and says how long that took. */
 import type * as z from 'zod/mini';
-import { cpuMsSince, importTask, type importResult } from './protocol.ts';
+import { cpuMsSince, fail, importTask, type importResult } from './protocol.ts';
 
 async function measureImport(bundle: string): Promise<z.infer<typeof importResult>> {
   const cpu = process.cpuUsage();
@@ -10,7 +10,8 @@ async function measureImport(bundle: string): Promise<z.infer<typeof importResul
 }
 
 process.once('message', (message) => {
-  void measureImport(importTask.parse(message).bundle).then((result) =>
-    process.send?.(result, () => process.exit()),
+  measureImport(importTask.parse(message).bundle).then(
+    (result) => process.send?.(result, () => process.exit()),
+    fail,
   );
 });

@@ -1,12 +1,12 @@
 /** A process that does nothing but call the handler of its argument's bundle, one event after another, as Lambda does. */
 import * as z from 'zod/mini';
 import { checkAnswer } from '../answer.ts';
-import { cpuMsSince, invokeTask, type invokeResult } from './protocol.ts';
+import { cpuMsSince, fail, invokeTask, type invokeResult } from './protocol.ts';
 
 const module = z.object({ handler: z.custom<(event: unknown, context: object) => Promise<unknown>>() });
 
 const [bundle = ''] = process.argv.slice(2);
-const loading = import(bundle).then((loaded) => module.parse(loaded).handler);
+const loading = import(bundle).then((loaded) => module.parse(loaded).handler, fail);
 
 async function invokeAll(events: readonly unknown[]): Promise<z.infer<typeof invokeResult>> {
   const handler = await loading;
@@ -21,7 +21,7 @@ async function invokeAll(events: readonly unknown[]): Promise<z.infer<typeof inv
 }
 
 process.on('message', (message) => {
-  void invokeAll(invokeTask.parse(message).events).then((result) => process.send?.(result));
+  invokeAll(invokeTask.parse(message).events).then((result) => process.send?.(result), fail);
 });
 // Connections that are kept alive would hold the process.
 process.on('disconnect', () => process.exit());

@@ -1,10 +1,12 @@
 /** Prints what a message costs where there are few others, and many, and tells where that grows. */
+import { setVariables } from '../../local/lambda/environment.ts';
 import { onTheWay, type OnTheWay } from '../cpu.ts';
 import { formatTable } from '../table.ts';
 import { startWorld } from '../world.ts';
 import { measureGrowth, type Growth } from './grow.ts';
 
-const levels = [100, 10_000, 100_000];
+/** The numbers of others. */
+const usualLevels = [100, 10_000, 100_000];
 
 /**
  * Where each message's calls are flat, a part of a call may still fall on this side of a count or on that: a page of a line is
@@ -15,7 +17,9 @@ const mostGrowth = 1.02;
 const mostCpuGrowth = 1.25;
 
 /** @returns the figures that grow, as sentences */
-export async function printGrowth(): Promise<readonly string[]> {
+export async function printGrowth(levels: readonly number[] = usualLevels): Promise<readonly string[]> {
+  // Each message that fails would be told in the log.
+  setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
   const world = await startWorld();
   try {
     const growths = await measureGrowth(world, {
