@@ -6,11 +6,12 @@ import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import type * as z from 'zod/mini';
 import { bundle } from '../lib/bundle.ts';
+import { invokeResult } from './children/protocol.ts';
 
 const root = join(import.meta.dirname, '..');
 
 /** Translates a child's program into one file, and returns that. */
-export function compileChild(name: 'import' | 'invoke' | 'deliver' | 'api'): string {
+export function compileChild(name: 'import' | 'invoke' | 'deliver' | 'api' | 'bullmq'): string {
   const outfile = join(root, `.cache/bench/${name}.mjs`);
   buildSync({
     entryPoints: [join(import.meta.dirname, `children/${name}.ts`)],
@@ -41,28 +42,73 @@ const asDeployed = {
   _X_AMZN_TRACE_ID: 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Parent=53995c3f42cd8ad8;Sampled=0',
 };
 
-export interface ChildResult<Result> {
-  readonly result: Result;
-  /** The size of its standard output, which is a function's log. */
-  readonly outputBytes: number;
+/** Starts a program that was compiled, and that sends and gets messages. */
+export function spawnChild(program: string, args: readonly string[] = []) {
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { ...process.env, ...asDeployed },
+  });
+  const { stdout } = child;
+  if (stdout === null) throw new Error('The measuring process has no standard output.');
+  return Object.assign(child, { stdout });
 }
 
-/** @throws Error when the process ends without a result */
+/**
+ * Has a process of its own do one task.
+ *
+ * @throws Error when the process ends without a result
+ */
 export async function runChild<Result extends z.ZodMiniType>(
   program: string,
   task: object,
   shape: Result,
-): Promise<ChildResult<z.infer<Result>>> {
-  const child = spawn(process.execPath, [program], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    env: { ...process.env, ...asDeployed },
-  });
+): Promise<z.infer<Result>> {
+  const child = spawnChild(program);
+  child.stdout.resume();
   let message: unknown;
-  let outputBytes = 0;
-  child.stdout?.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
   child.once('message', (received) => (message = received));
   child.send(task);
   await once(child, 'close');
   if (message === undefined) throw new Error(`The measuring process ended with ${child.exitCode}.`);
-  return { result: shape.parse(message), outputBytes };
+  return shape.parse(message);
+}
+
+/** A process of its own that calls the handler of a bundle. */
+export interface Invoker {
+  /**
+   * Calls the handler with one event after the other.
+   *
+   * @returns the CPU milliseconds that this took
+   * @throws Error when the process has ended: what ended it stands on stderr
+   */
+  invoke(events: readonly object[]): Promise<number>;
+  /**
+   * Ends the process.
+   *
+   * @returns the bytes of its standard output, which is a function's log
+   */
+  end(): Promise<number>;
+}
+
+/** @param bundle the URL of a bundle's `index.mjs` */
+export function startInvoker(bundle: string): Invoker {
+  const child = spawnChild(compileChild('invoke'), [bundle]);
+  let outputBytes = 0;
+  child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
+  // Not the event 'close', which does not come where the parent disconnects first.
+  const closed = Promise.all([once(child, 'exit'), once(child.stdout, 'close')]).then(() => undefined);
+  return {
+    invoke: async (events) => {
+      const answered = once(child, 'message').then(([message]: unknown[]) => message);
+      child.send({ events });
+      const answer = await Promise.race([answered, closed]);
+      if (answer === undefined) throw new Error(`The measuring process ended with ${child.exitCode}.`);
+      return invokeResult.parse(answer).cpuMs;
+    },
+    end: async () => {
+      if (child.connected) child.disconnect();
+      await closed;
+      return outputBytes;
+    },
+  };
 }

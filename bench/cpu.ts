@@ -1,12 +1,16 @@
 /** CPU time of the bundled handlers for each message. A Lambda function with little memory has little CPU, too. */
-import { bundleUrl, compileChild, runChild } from './child.ts';
-import { invokeResult } from './children/protocol.ts';
+import { chunksOf } from '../lambdas/domain/lists.ts';
+import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
 import { median } from './median.ts';
 import type { World } from './world.ts';
 
+/** The functions that every message passes. */
+export const onTheWay = ['publish', 'deliver'] as const;
+export type OnTheWay = (typeof onTheWay)[number];
+
 export interface CpuTime {
-  readonly handler: 'publish' | 'deliver';
+  readonly handler: OnTheWay;
   /** Milliseconds in user and system mode for each message: the median of the rounds, and the best of them. */
   readonly medianMs: number;
   readonly leastMs: number;
@@ -14,7 +18,10 @@ export interface CpuTime {
   readonly logBytes: number;
 }
 
+/** Deliver gets messages in batches of ten, as it does under load. */
 const batchSize = 10;
+
+/** Messages until the code is warm, and then those of each round. */
 const warmUpMessages = 500;
 const rounds = 5;
 const messagesInRound = 300;
@@ -22,47 +29,47 @@ const allMessages = warmUpMessages + rounds * messagesInRound;
 
 /** Publishes messages in one process, one by one, and delivers the same messages in another, in batches of ten. */
 export async function measureCpu(world: World): Promise<readonly CpuTime[]> {
-  const program = compileChild('invoke');
-  const publishEvents = Array.from({ length: allMessages }, () => world.eventFor(jsonBody));
-  const publish = await measure(program, 'publish', publishEvents, 1);
+  const [publish, deliver] = [startInvoker(bundleUrl('publish')), startInvoker(bundleUrl('deliver'))];
+  await passThrough(world, publish, deliver, warmUpMessages);
+  const times: Record<OnTheWay, number>[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    times.push(await passThrough(world, publish, deliver, messagesInRound));
+  }
+  const timeOf = async (handler: OnTheWay, invoker: Invoker): Promise<CpuTime> => {
+    const ofHandler = times.map((time) => time[handler]);
+    return {
+      handler,
+      medianMs: median(ofHandler),
+      leastMs: Math.min(...ofHandler),
+      logBytes: (await invoker.end()) / allMessages,
+    };
+  };
+  return [await timeOf('publish', publish), await timeOf('deliver', deliver)];
+}
 
-  const attempts = await world.takeAttempts(allMessages);
-  const deliverEvents = Array.from({ length: allMessages / batchSize }, (_, index) =>
-    queueEvent(attempts.slice(index * batchSize, (index + 1) * batchSize)),
-  );
-  return [publish, await measure(program, 'deliver', deliverEvents, batchSize)];
+/**
+ * Publishes messages in one process, and delivers the same messages in another.
+ *
+ * @param messages a multiple of ten
+ * @returns the CPU milliseconds of each for a message
+ */
+export async function passThrough(
+  world: World,
+  publish: Invoker,
+  deliver: Invoker,
+  messages: number,
+): Promise<Record<OnTheWay, number>> {
+  const requests = Array.from({ length: messages }, () => world.eventFor(jsonBody));
+  const publishMs = await publish.invoke(requests);
+  const attempts = await world.takeAttempts(messages);
+  const batches = chunksOf(attempts, batchSize).map(queueEvent);
+  return { publish: publishMs / messages, deliver: (await deliver.invoke(batches)) / messages };
 }
 
 /** Measures the size of the line that publish logs for a request to the publish URL. Through the API it logs none. */
 export async function measureUrlLogBytes(world: World): Promise<number> {
-  const warmUp = Array.from({ length: batchSize }, () => world.urlEventFor(jsonBody));
-  const task = { bundle: bundleUrl('publish'), warmUp, rounds: [] };
-  const { outputBytes } = await runChild(compileChild('invoke'), task, invokeResult);
+  const invoker = startInvoker(bundleUrl('publish'));
+  await invoker.invoke(Array.from({ length: batchSize }, () => world.urlEventFor(jsonBody)));
   await world.takeAttempts(batchSize);
-  return outputBytes / batchSize;
-}
-
-async function measure(
-  program: string,
-  handler: CpuTime['handler'],
-  events: readonly object[],
-  messagesInEvent: number,
-): Promise<CpuTime> {
-  const inWarmUp = warmUpMessages / messagesInEvent;
-  const inRound = messagesInRound / messagesInEvent;
-  const task = {
-    bundle: bundleUrl(handler),
-    warmUp: events.slice(0, inWarmUp),
-    rounds: Array.from({ length: rounds }, (_, round) =>
-      events.slice(inWarmUp + round * inRound, inWarmUp + (round + 1) * inRound),
-    ),
-  };
-  const { result, outputBytes } = await runChild(program, task, invokeResult);
-  const perMessage = result.roundsCpuMs.map((cpuMs) => cpuMs / messagesInRound);
-  return {
-    handler,
-    medianMs: median(perMessage),
-    leastMs: Math.min(...perMessage),
-    logBytes: outputBytes / allMessages,
-  };
+  return (await invoker.end()) / batchSize;
 }

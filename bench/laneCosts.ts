@@ -83,7 +83,7 @@ export async function countLanes(world: World): Promise<LaneCosts> {
   const room: LaneCost[] = [];
   const waiting: LaneCost[] = [];
   // The account's own limits are out of the way: only the lane is measured.
-  const token = await world.makeAccount({
+  const { token } = await world.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
     max_requests_per_second: 100_000,

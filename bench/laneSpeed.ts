@@ -1,11 +1,11 @@
 /** Measures how fast one lane lets messages pass, on a local stage that runs in a process of its own as a user starts it. */
 import { performance } from 'node:perf_hooks';
-import * as z from 'zod/mini';
 import { startReceiver, type Receiver } from '../test/support/receiver.ts';
-import { startCommand, startStage, type Stage } from '../test/support/stage.ts';
+import { startCommand, startStage } from '../test/support/stage.ts';
 import { jsonBody } from './events.ts';
 import { laneCases, type LaneCase } from './laneCosts.ts';
 import { median } from './median.ts';
+import { makeStageAccount } from './stageAccount.ts';
 
 export interface LaneSpeed {
   readonly lane: LaneCase;
@@ -21,26 +21,11 @@ const messagesSideBySide = 400;
 /** Messages without a queue are due so much after they are published: all are there by then. */
 const delaySeconds = 5;
 
-/** An account whose own limits are out of the way. */
-async function makeAccount({ management }: Stage): Promise<string> {
-  const { url, user, password } = management;
-  const response = await fetch(`${url}/v2/svc/users`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
-    body: JSON.stringify({
-      type: 'paid',
-      max_global_parallelism: 100_000,
-      max_requests_per_second: 100_000,
-    }),
-  });
-  return z.object({ token: z.string() }).parse(await response.json()).token;
-}
-
 export async function measureLaneSpeed(): Promise<readonly LaneSpeed[]> {
   const stage = await startStage({ command: startCommand });
   const receiver = await startReceiver();
   try {
-    const token = await makeAccount(stage);
+    const token = await makeStageAccount(stage);
     const call = async (path: string, body: object): Promise<void> => {
       const response = await fetch(stage.url + path, {
         method: 'POST',

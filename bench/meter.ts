@@ -3,7 +3,7 @@
  * are watched from inside, where items and payloads can be measured; all HTTP requests are watched from outside as well,
  * so that no retry and no other client goes uncounted.
  */
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
@@ -28,8 +28,15 @@ export interface CountedUse extends Use {
 export interface Meter {
   /** Does some work and returns what it used. */
   measure(by: string, work: () => Promise<void>): Promise<readonly CountedUse[]>;
+  /**
+   * Does some work that is not looked at. What an update of a row costs hangs on the row before: so a row that was written
+   * meanwhile has to be written once more before it is measured.
+   */
+  ignore(work: () => Promise<void>): Promise<void>;
   /** Watches the clients of one more copy of the service, in this process. */
   watch(clients: Clients): void;
+  /** Looks no longer at the requests of this process. */
+  close(): void;
 }
 
 export interface Clients {
@@ -79,15 +86,30 @@ type Current = () => Measurement | undefined;
 /** @throws Error from `measure` when a request was made that no client told of, or DynamoDB counts other units */
 export function attachMeter(own: Clients, standIns: StandIns): Meter {
   let current: Measurement | undefined;
+  let ignoring = false;
   const rules = new DynamodbUses();
   const watch = ({ dynamodb, sqs }: Clients): void => {
-    watchDynamodb(dynamodb, rules, () => current);
+    watchDynamodb(
+      dynamodb,
+      rules,
+      () => current,
+      () => ignoring,
+    );
     watchSqs(sqs, () => current);
   };
   watch(own);
-  watchRequests(standIns, () => current);
+  const close = watchRequests(standIns, () => current);
   return {
     watch,
+    close,
+    ignore: async (work) => {
+      ignoring = true;
+      try {
+        await work();
+      } finally {
+        ignoring = false;
+      }
+    },
     measure: async (by, work) => {
       const measurement = new Measurement();
       current = measurement;
@@ -101,9 +123,15 @@ export function attachMeter(own: Clients, standIns: StandIns): Meter {
   };
 }
 
-function watchDynamodb({ middlewareStack }: DynamoDBClient, rules: DynamodbUses, current: Current): void {
+function watchDynamodb(
+  { middlewareStack }: DynamoDBClient,
+  rules: DynamodbUses,
+  current: Current,
+  isIgnoring: () => boolean,
+): void {
   middlewareStack.add(
     (next, context) => async (args) => {
+      if (isIgnoring()) return next(args);
       const operation = operationOf(context.commandName);
       const record = current()?.beginTold();
       // An update is billed by the whole row; who asks for nothing back is told it all the same.
@@ -143,8 +171,12 @@ function watchSqs({ middlewareStack }: SQSClient, current: Current): void {
   );
 }
 
-/** Sees all HTTP requests from outside: those of the two clients are counted, those of the others are uses themselves. */
-function watchRequests(standIns: StandIns, current: Current): void {
+/**
+ * Sees all HTTP requests from outside: those of the two clients are counted, those of the others are uses themselves.
+ *
+ * @returns what ends it
+ */
+function watchRequests(standIns: StandIns, current: Current): () => void {
   const countSeen = (measurement: Measurement): void => {
     measurement.noteSeen();
   };
@@ -174,12 +206,16 @@ function watchRequests(standIns: StandIns, current: Current): void {
       },
     ],
   ]);
-  subscribe('http.client.request.start', (message) => {
+  const seen = (message: unknown): void => {
     const { request } = httpRequest.parse(message);
     const measurement = current();
     if (measurement !== undefined) byHost.get(String(request.getHeader('host')))?.(measurement, request);
-  });
+  };
+  subscribe(requestStarts, seen);
+  return () => void unsubscribe(requestStarts, seen);
 }
+
+const requestStarts = 'http.client.request.start';
 
 /** A schedule in the bill. */
 export const scheduledCall = 'CreateSchedule, and its sending';

@@ -91,7 +91,7 @@ const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
 export async function startRunStage(world: World): Promise<RunStage> {
   const { meter, standIns, receiver, deliver } = world;
   setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
-  const token = await world.makeAccount({
+  const { token } = await world.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
     max_requests_per_second: 100_000,

@@ -8,6 +8,11 @@ import type { StandIns } from '../local/stage/standIns.ts';
 import { apiEvent, urlEvent } from './events.ts';
 import { attachMeter, type Meter } from './meter.ts';
 
+export interface Account {
+  readonly id: string;
+  readonly token: string;
+}
+
 export interface World {
   readonly publish: LambdaFunction;
   readonly deliver: LambdaFunction;
@@ -16,8 +21,8 @@ export interface World {
   readonly receiver: Receiver;
   /** Loads one more function. */
   load(name: FunctionName): Promise<LambdaFunction>;
-  /** Makes one more account, and returns its token. */
-  makeAccount(fields: object): Promise<string>;
+  /** Makes one more account. */
+  makeAccount(fields: object): Promise<Account>;
   /** The event of one request to publish a body through the API. */
   eventFor(body: Buffer): object;
   /** The event of one request to publish a body of JSON through the publish URL. */
@@ -42,9 +47,9 @@ export async function startWorld(): Promise<World> {
   const load = (name: FunctionName) => loadFunction(name, { region: 'us-east-1', timeoutMs: 60_000 });
   const [publish, deliver] = await Promise.all([load('publish'), load('deliver')]);
   const { createAccount } = await import('../lambdas/services/account/accounts.ts');
-  const makeAccount = async (fields: object): Promise<string> =>
-    (await createAccount(Buffer.from(JSON.stringify(fields)))).token;
-  const token = await makeAccount({ type: 'paid' });
+  const makeAccount = (fields: object): Promise<Account> =>
+    createAccount(Buffer.from(JSON.stringify(fields)));
+  const { token } = await makeAccount({ type: 'paid' });
   const receiver = await startReceiver();
   // The URL is as long as a real one: it stands in the message's row, which is billed by its size.
   const url = `${receiver.inbox().url}/hooks/orders/paid?tenant=acme-shop`;
@@ -62,10 +67,12 @@ export async function startWorld(): Promise<World> {
     return Messages;
   };
 
+  const meter = attachMeter({ dynamodb, sqs }, standIns);
+
   return {
     publish,
     deliver,
-    meter: attachMeter({ dynamodb, sqs }, standIns),
+    meter,
     standIns,
     receiver,
     load,
@@ -99,6 +106,7 @@ export async function startWorld(): Promise<World> {
       return taken;
     },
     close: async () => {
+      meter.close();
       await receiver.close();
       await inProcess.stop();
     },

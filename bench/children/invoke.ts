@@ -1,24 +1,27 @@
-/** A process that does nothing but call one bundled handler, one event after another, as Lambda does. */
+/** A process that does nothing but call the handler of its argument's bundle, one event after another, as Lambda does. */
 import * as z from 'zod/mini';
 import { checkAnswer } from '../answer.ts';
-import { cpuMsSince, invokeTask, onTask, type invokeResult } from './protocol.ts';
+import { cpuMsSince, fail, invokeTask, type invokeResult } from './protocol.ts';
 
 const module = z.object({ handler: z.custom<(event: unknown, context: object) => Promise<unknown>>() });
 
-onTask(invokeTask, async ({ bundle, warmUp, rounds }): Promise<z.infer<typeof invokeResult>> => {
-  const { handler } = module.parse(await import(bundle));
-  const invokeAll = async (events: readonly unknown[]): Promise<number> => {
-    const answers: unknown[] = [];
-    const cpu = process.cpuUsage();
-    for (const event of events) {
-      answers.push(await handler(event, { awsRequestId: 'bench', getRemainingTimeInMillis: () => 30_000 }));
-    }
-    const cpuMs = cpuMsSince(cpu);
-    answers.forEach(checkAnswer);
-    return cpuMs;
-  };
-  await invokeAll(warmUp);
-  const roundsCpuMs: number[] = [];
-  for (const round of rounds) roundsCpuMs.push(await invokeAll(round));
-  return { roundsCpuMs };
+const [bundle = ''] = process.argv.slice(2);
+const loading = import(bundle).then((loaded) => module.parse(loaded).handler, fail);
+
+async function invokeAll(events: readonly unknown[]): Promise<z.infer<typeof invokeResult>> {
+  const handler = await loading;
+  const answers: unknown[] = [];
+  const cpu = process.cpuUsage();
+  for (const event of events) {
+    answers.push(await handler(event, { awsRequestId: 'bench', getRemainingTimeInMillis: () => 30_000 }));
+  }
+  const cpuMs = cpuMsSince(cpu);
+  answers.forEach(checkAnswer);
+  return { cpuMs };
+}
+
+process.on('message', (message) => {
+  invokeAll(invokeTask.parse(message).events).then((result) => process.send?.(result), fail);
 });
+// Connections that are kept alive would hold the process.
+process.on('disconnect', () => process.exit());

@@ -10,29 +10,24 @@ export const importResult = z.object({
   cpuMs: z.number(),
 });
 
-export const invokeTask = z.object({
-  bundle,
-  /** Events until the code is warm, and then those of each round. */
-  warmUp: z.array(z.unknown()),
-  rounds: z.array(z.array(z.unknown())),
-});
+/** The handler of one bundle is called with these, one after the other; a process does many such tasks. */
+export const invokeTask = z.object({ events: z.array(z.unknown()) });
 export const invokeResult = z.object({
-  /** CPU milliseconds of each round, in user and system mode, of all threads. */
-  roundsCpuMs: z.array(z.number()),
+  /** CPU milliseconds of all the events, in user and system mode, of all threads. */
+  cpuMs: z.number(),
 });
-
-/** Answers the one task that this process is started for. */
-export function onTask<Task extends z.ZodMiniType>(
-  task: Task,
-  work: (task: z.infer<Task>) => Promise<object>,
-): void {
-  process.once('message', (message) => {
-    void work(task.parse(message)).then((result) => process.send?.(result, () => process.exit()));
-  });
-}
 
 /** CPU milliseconds that this process has taken since a moment. */
 export function cpuMsSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(start);
   return (user + system) / 1000;
+}
+
+/** The process with BullMQ takes messages on this port. */
+export const bullmqReady = z.object({ port: z.int() });
+
+/** Ends this process with an error. Left to itself, Node.js would print the line of the bundle as well, which is most of the bundle. */
+export function fail(error: unknown): never {
+  console.error(error);
+  process.exit(1);
 }

@@ -6,12 +6,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type * as bucketModule from '../../lambdas/stores/message/bucket.ts';
-<<<<<<< HEAD
 import { countFailures } from '../../lambdas/awsFailures.ts';
-||||||| 5f98218
-=======
 import type * as schedulerModule from '../../lambdas/transport/scheduler.ts';
->>>>>>> cpu
 import { bundle, handlersDirectory } from '../../lib/bundle.ts';
 import { objectsInMemory } from '../../local/s3/objects.ts';
 import { startS3 } from '../../local/s3/s3.ts';

@@ -1,0 +1,88 @@
+/** Another commit of this repository, in a folder of its own below `.cache`, with what it depends on. */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { BenchError } from '../../benchError.ts';
+import type { OnTheWay } from '../../cpu.ts';
+import { npm } from '../npm.ts';
+
+const run = promisify(execFile);
+
+export interface Checkout {
+  /** The commit's whole hash. */
+  readonly commit: string;
+  /** Bundles a handler as the commit itself does it, and returns the URL of its `index.mjs`. */
+  bundleUrl(handler: OnTheWay): Promise<string>;
+}
+
+/**
+ * @param root of the repository
+ * @param name such as `HEAD~1`, a branch or a hash
+ * @throws BenchError when there is no such commit, or it cannot be installed
+ */
+export async function checkOut(root: string, name: string): Promise<Checkout> {
+  const commit = await hashOf(root, name);
+  const folder = join(root, '.cache/bench/commits', commit);
+  if (!existsSync(folder)) await extract(root, commit, folder);
+  return { commit, bundleUrl: (handler) => bundleIn(folder, name, handler) };
+}
+
+async function hashOf(root: string, name: string): Promise<string> {
+  try {
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`];
+    return (await run('git', args, { cwd: root })).stdout.trim();
+  } catch (error) {
+    throw new BenchError(
+      `There is no commit '${name}' here; --against takes bullmq, or a commit such as HEAD~1.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Makes the folder, whole or not at all: it is moved to its place when everything is in it. */
+async function extract(root: string, commit: string, folder: string): Promise<void> {
+  const parent = join(folder, '..');
+  await mkdir(parent, { recursive: true });
+  const draft = await mkdtemp(join(parent, 'draft-'));
+  try {
+    const archive = join(draft, 'commit.tar');
+    await run('git', ['archive', '--format=tar', `--output=${archive}`, commit], { cwd: root });
+    await run('tar', ['-xf', archive, '-C', draft]);
+    await rm(archive);
+    await install(root, commit, draft);
+    await rename(draft, folder);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** A commit with the same lock file has what this tree has. Another one installs its own. */
+async function install(root: string, commit: string, folder: string): Promise<void> {
+  const lockOf = (where: string): Promise<string> => readFile(join(where, 'package-lock.json'), 'utf8');
+  if ((await lockOf(folder)) === (await lockOf(root))) {
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
+    return;
+  }
+  await npm(folder, `what ${commit.slice(0, 7)} depends on`, ['ci']);
+}
+
+const bundling = `
+import { join } from 'node:path';
+import { bundle } from './lib/bundle.ts';
+console.log(join(bundle(process.argv[1]), 'index.mjs'));
+`;
+
+async function bundleIn(folder: string, name: string, handler: OnTheWay): Promise<string> {
+  try {
+    const args = ['--import', 'tsx', '--input-type=module', '--eval', bundling, handler];
+    const { stdout } = await run(process.execPath, args, { cwd: folder });
+    return pathToFileURL(stdout.trim()).href;
+  } catch (error) {
+    throw new BenchError(`The ${handler} of ${name} cannot be bundled: ${String(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,229 @@
+/** Measures what a message costs, with lanes and without, a run of a workflow, and the console, and prints it. */
+import { batchCount, batchSizes, countUrlUses, countUses, totalOf, type Bill } from './count.ts';
+import { measureBundles, type BundleCost } from './bundles.ts';
+import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
+import { measureCpu, measureUrlLogBytes, onTheWay, type CpuTime } from './cpu.ts';
+import { assumed, estimate, type Estimate } from './estimate.ts';
+import { jsonBodyName } from './events.ts';
+import type { Part } from './options.ts';
+import { dollarsPerMillion, pricedOn } from './prices.ts';
+import { dollars, printBill } from './printBill.ts';
+import { memoryCosts } from './memory.ts';
+import { formatTable } from './table.ts';
+import { countLanes } from './laneCosts.ts';
+import { measureLaneRows } from './laneRows.ts';
+import { measureLaneSpeed } from './laneSpeed.ts';
+import { printLaneCosts, printLaneRows, printLaneSpeeds } from './printLanes.ts';
+import { printWorkflows } from './printWorkflows.ts';
+import { countWorkflows } from './workflowCosts.ts';
+import { startWorld, type World } from './world.ts';
+
+/**
+ * The goals. The dollars are for a million messages of JSON in full batches: a bill of millions comes from a load that fills
+ * them. Those of starts and CPU are for the two functions that a message passes; that of the console is for all its files.
+ */
+const goals = {
+  dollarsPerMillion: 7,
+  dollarsThroughUrl: 3.5,
+  dollarsInBatches: 3,
+  startBytes: 400_000,
+  importMs: 60,
+  cpuMs: 1,
+  consoleBytes: 60_000,
+};
+const isOnTheWay = (handler: string): boolean => onTheWay.some((one) => one === handler);
+const judgedSize = 10;
+
+const verdict = (value: number, goal: number): string => (value <= goal ? 'met' : 'missed');
+
+const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(0);
+
+/** A bill, with the most that a million of its messages may cost under load; without a goal it is only printed. */
+interface JudgedBill {
+  readonly title: string;
+  readonly bill: Bill;
+  readonly goal?: number | undefined;
+}
+
+function printMessageBill({ title, bill, goal }: JudgedBill): void {
+  const more =
+    goal === undefined
+      ? []
+      : [
+          [
+            `goal: at most ${dollars(goal)}`,
+            ...['', '', '', ''],
+            ...batchSizes.map((size) => (size === judgedSize ? verdict(totalOf(bill, size), goal) : '')),
+          ],
+        ];
+  printBill(`${title}: units for one, dollars for a million`, bill, more);
+}
+
+function printEstimates(estimates: readonly Estimate[], urlLine: Estimate): void {
+  const rowOf = ({ what, dollars: costs }: Estimate) => [
+    what,
+    ...batchSizes.map((size) => dollars(costs[size])),
+  ];
+  const rows = estimates.map(rowOf);
+  const totals = batchSizes.map((size) =>
+    estimates.reduce((sum, { dollars: costs }) => sum + costs[size], 0),
+  );
+  rows.push(['total', ...totals.map(dollars)], rowOf(urlLine));
+  print(
+    `Estimated beside it: ${assumed.memoryMb} MB, ${assumed.awsCallMs} ms for an AWS call, ${assumed.destinationMs} ms for the destination`,
+    formatTable(['for', '$ batch 1', '$ batch 10'], rows),
+  );
+}
+
+function printCpu(times: readonly CpuTime[]): void {
+  const rows = times.map(({ handler, medianMs, leastMs }) => [
+    handler,
+    medianMs.toFixed(2),
+    leastMs.toFixed(2),
+    goals.cpuMs.toFixed(2),
+    verdict(medianMs, goals.cpuMs),
+  ]);
+  print(
+    'CPU milliseconds for a message, warm; deliver in batches of 10',
+    formatTable(['bundle', 'median', 'least', 'goal', 'verdict'], rows),
+  );
+}
+
+function printMemory(times: readonly CpuTime[]): void {
+  const cpuOf = (wanted: CpuTime['handler']): number =>
+    times.find(({ handler }) => handler === wanted)?.medianMs ?? 0;
+  const rows = memoryCosts({ publish: cpuOf('publish'), deliver: cpuOf('deliver') }).map(
+    ({ memoryMb, publishMs, deliverMs, dollars: cost }) => [
+      `${memoryMb} MB`,
+      publishMs.toFixed(1),
+      deliverMs.toFixed(0),
+      dollars(cost),
+    ],
+  );
+  print(
+    'Running times by memory, computed from the CPU times; deliver in batches of 10',
+    formatTable(['memory', 'publish ms', 'deliver ms', '$'], rows),
+  );
+}
+
+function printBundles(bundles: readonly BundleCost[]): void {
+  const rows = bundles.map(({ handler, startBytes, allBytes, importWallMs, importCpuMs }) => [
+    handler,
+    kilobytes(startBytes),
+    kilobytes(allBytes),
+    importWallMs.toFixed(0),
+    importCpuMs.toFixed(0),
+    ...(isOnTheWay(handler)
+      ? [verdict(startBytes, goals.startBytes), verdict(importWallMs, goals.importMs)]
+      : []),
+  ]);
+  const head = ['bundle', 'KB at start', 'KB in all', 'import ms', 'its CPU ms'];
+  const goalHead = [`≤ ${kilobytes(goals.startBytes)} KB`, `≤ ${goals.importMs} ms`];
+  print('Bundles', formatTable([...head, ...goalHead], rows));
+}
+
+/** @returns the goals that are missed, as sentences */
+function printConsole(files: readonly ConsoleFile[]): readonly string[] {
+  const tenths = (bytes: number): string => (bytes / 1000).toFixed(1);
+  const rows = files.map(({ name, plainBytes, gzipBytes, brotliBytes }) => [
+    name,
+    ...[plainBytes, gzipBytes, brotliBytes].map(tenths),
+  ]);
+  const total = brotliTotal(files);
+  rows.push(['total', '', '', tenths(total), verdict(total, goals.consoleBytes)]);
+  print(
+    'The console',
+    formatTable(['file', 'KB', 'KB gzip', 'KB brotli', `≤ ${kilobytes(goals.consoleBytes)} KB`], rows),
+  );
+  return total > goals.consoleBytes ? [`The console has ${tenths(total)} KB, compressed.`] : [];
+}
+
+function print(title: string, table: string): void {
+  console.log(`\n${title}\n\n${table}`);
+}
+
+/** Says by how much a bill misses its goal, and which call is the dearest. */
+function missedBy({ title, bill, goal = Infinity }: JudgedBill): readonly string[] {
+  const total = totalOf(bill, judgedSize);
+  if (total <= goal) return [];
+  const costs = bill.lines.map(({ by, what, unit, amounts }) => ({
+    call: `${what} of ${by}`,
+    cost: dollarsPerMillion(unit, amounts[judgedSize]),
+  }));
+  const [dearest] = costs.toSorted((one, other) => other.cost - one.cost);
+  return [
+    `${title}: a million in batches of ${judgedSize} cost $${dollars(total)}, $${dollars(total - goal)} more than the goal; the dearest is ${dearest?.call ?? 'nothing'}, $${dollars(dearest?.cost ?? 0)}.`,
+  ];
+}
+
+/** The goals that are missed, of those that are counted. Times depend on the machine, so the reader judges them. */
+function missedGoals(bills: readonly JudgedBill[], bundles: readonly BundleCost[]): readonly string[] {
+  const tooLarge = bundles
+    .filter(({ handler, startBytes }) => isOnTheWay(handler) && startBytes > goals.startBytes)
+    .map(({ handler, startBytes }) => `The bundle of ${handler} starts with ${kilobytes(startBytes)} KB.`);
+  return [...bills.flatMap(missedBy), ...tooLarge];
+}
+
+/** Counts messages through the API, and messages of JSON through the publish URL. */
+async function countMessages(world: World): Promise<readonly JudgedBill[]> {
+  const throughApi = (await countUses(world)).map((bill) => ({
+    title: `A message of ${bill.body}`,
+    bill,
+    goal: bill.body === jsonBodyName ? goals.dollarsPerMillion : undefined,
+  }));
+  const { single, batch } = await countUrlUses(world);
+  return [
+    ...throughApi,
+    {
+      title: `A message of ${single.body} through the publish URL`,
+      bill: single,
+      goal: goals.dollarsThroughUrl,
+    },
+    {
+      title: `A message of ${batch.body} through the publish URL, ${batchCount} to a request (POST /v2/batch)`,
+      bill: batch,
+      goal: goals.dollarsInBatches,
+    },
+  ];
+}
+
+async function measureMessages(world: World): Promise<readonly string[]> {
+  const bills = await countMessages(world);
+  bills.forEach(printMessageBill);
+  const cpu = await measureCpu(world);
+  const { throughApi, urlLine } = estimate(cpu, await measureUrlLogBytes(world));
+  printEstimates(throughApi, urlLine);
+  printCpu(cpu);
+  printMemory(cpu);
+  const bundles = await measureBundles();
+  printBundles(bundles);
+  return missedGoals(bills, bundles);
+}
+
+async function measureLanes(world: World): Promise<readonly string[]> {
+  const missed = printLaneCosts(await countLanes(world));
+  printLaneRows(await measureLaneRows());
+  return missed;
+}
+
+/**
+ * Counts and measures parts, and prints them.
+ *
+ * @returns the counted goals that are missed, as sentences
+ */
+export async function measureCosts(parts: readonly Part[]): Promise<readonly string[]> {
+  const isWanted = (part: Part): boolean => parts.includes(part);
+  console.log(`us-east-1, list prices as of ${pricedOn}; Node ${process.versions.node} on ${process.arch}`);
+  const missed: string[] = [];
+  const world = await startWorld();
+  try {
+    if (isWanted('messages')) missed.push(...(await measureMessages(world)));
+    if (isWanted('lanes')) missed.push(...(await measureLanes(world)));
+    if (isWanted('workflows')) printWorkflows(await countWorkflows(world));
+  } finally {
+    await world.close();
+  }
+  if (isWanted('lanes')) printLaneSpeeds(await measureLaneSpeed());
+  if (isWanted('console')) missed.push(...printConsole(measureConsole()));
+  return missed;
+}

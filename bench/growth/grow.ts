@@ -1,0 +1,155 @@
+/** Counts what a message costs while there are few others, and many: neither calls nor bills may grow with what is there. */
+import { checkAnswer } from '../answer.ts';
+import { bundleUrl, startInvoker, type Invoker } from '../child.ts';
+import { onTheWay, type OnTheWay } from '../cpu.ts';
+import { queueEvent } from '../events.ts';
+import { median } from '../median.ts';
+import type { CountedUse } from '../meter.ts';
+import { isCounted } from '../nowAndThen.ts';
+import { dollarsPerMillion } from '../prices.ts';
+import type { World } from '../world.ts';
+import { scenes, type Scene } from './scenes.ts';
+
+type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
+
+/** The averages of a message, by the function. */
+export interface Cost {
+  /** Calls of AWS. */
+  readonly calls: PerHandler<number>;
+  /** What AWS bills for a million of them: for these calls alone. */
+  readonly dollars: PerHandler<number>;
+}
+
+/** One line: a scene in which there are so many. */
+export interface Growth extends Cost {
+  readonly scene: string;
+  readonly there: number;
+  /** CPU milliseconds of the bundled functions for a message; undefined where it was not asked for. */
+  readonly cpuMs: PerHandler<number> | undefined;
+}
+
+const deliveryQueues = ['short', 'long'] as const;
+
+/** Messages that are counted. A multiple of ten, for the batches, and of eight, which share a page of a line. */
+const counted = 80;
+const publishedAtOnce = 10;
+const warmUpMessages = 300;
+const rounds = 7;
+const messagesInRound = 40;
+
+export interface GrowthOptions {
+  /** The numbers that there are to be, each a multiple of a hundred and larger than the one before. */
+  readonly levels: readonly number[];
+  readonly measuresCpu: boolean;
+  /** Is told before a scene is filled: that takes minutes. */
+  readonly onFilling: (scene: string, level: number) => void;
+}
+
+export async function measureGrowth(world: World, options: GrowthOptions): Promise<readonly Growth[]> {
+  const growths: Growth[] = [];
+  for (const open of scenes) {
+    // What waits in one scene would be delivered in the next.
+    for (const queue of deliveryQueues) world.standIns.sqs.queues.purge(queue);
+    growths.push(...(await growScene(world, await open(world), options)));
+  }
+  return growths;
+}
+
+async function growScene(
+  world: World,
+  scene: Scene,
+  { levels, measuresCpu, onFilling }: GrowthOptions,
+): Promise<readonly Growth[]> {
+  const growths: Growth[] = [];
+  const invokers = measuresCpu ? startInvokers() : undefined;
+  let there = 0;
+  for (const level of levels) {
+    onFilling(scene.name, level);
+    // The meter would remember each row.
+    await world.meter.ignore(() => scene.fill(level - there));
+    if (there === 0 && invokers !== undefined) await cpuOf(world, scene, invokers, warmUpMessages);
+    there = level;
+    // What a process reads once, it reads now; and the meter sees the rows that others have written.
+    await pass(world, scene, publishedAtOnce, invokeWith(world));
+    const cost = await count(world, scene);
+    const cpuMs = invokers === undefined ? undefined : await measureCpu(world, scene, invokers);
+    growths.push({ scene: scene.name, there, ...cost, cpuMs });
+  }
+  if (invokers !== undefined) for (const handler of onTheWay) await invokers[handler].end();
+  return growths;
+}
+
+const startInvokers = (): PerHandler<Invoker> => ({
+  publish: startInvoker(bundleUrl('publish')),
+  deliver: startInvoker(bundleUrl('deliver')),
+});
+
+type Invoke = (handler: OnTheWay, events: readonly object[]) => Promise<void>;
+
+/** Publishes so many messages, and delivers as many of those that are first. */
+async function pass(world: World, scene: Scene, messages: number, invoke: Invoke): Promise<void> {
+  const { event, batchSize } = scene;
+  for (let made = 0; made < messages; made += publishedAtOnce) {
+    await invoke(
+      'publish',
+      Array.from({ length: publishedAtOnce }, () => event),
+    );
+    for (let delivered = 0; delivered < publishedAtOnce; delivered += batchSize) {
+      await invoke('deliver', [queueEvent(await world.takeAttempts(batchSize))]);
+    }
+  }
+}
+
+const invokeWith =
+  (world: World): Invoke =>
+  async (handler, events) => {
+    for (const event of events) checkAnswer(await world[handler].invoke(event));
+  };
+
+async function count(world: World, scene: Scene): Promise<Cost> {
+  const uses: Record<OnTheWay, CountedUse[][]> = { publish: [], deliver: [] };
+  const invoke = invokeWith(world);
+  await pass(world, scene, counted, async (handler, events) => {
+    const measured = await world.meter.measure(handler, () => invoke(handler, events));
+    uses[handler].push(measured.filter(isCounted));
+  });
+  const callsOf = (some: readonly CountedUse[]): number => new Set(some.map(({ call }) => call)).size;
+  const dollarsOf = (some: readonly CountedUse[]): number =>
+    sum(some.map(({ unit, amount }) => dollarsPerMillion(unit, amount)));
+  return {
+    calls: perHandler((handler) => sum(uses[handler].map(callsOf)) / counted),
+    dollars: perHandler((handler) => sum(uses[handler].map(dollarsOf)) / counted),
+  };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+const perHandler = <Value>(of: (handler: OnTheWay) => Value): PerHandler<Value> => ({
+  publish: of('publish'),
+  deliver: of('deliver'),
+});
+
+async function measureCpu(
+  world: World,
+  scene: Scene,
+  invokers: PerHandler<Invoker>,
+): Promise<PerHandler<number>> {
+  const measured: PerHandler<number>[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    measured.push(await cpuOf(world, scene, invokers, messagesInRound));
+  }
+  return perHandler((handler) => median(measured.map((times) => times[handler])));
+}
+
+async function cpuOf(
+  world: World,
+  scene: Scene,
+  invokers: PerHandler<Invoker>,
+  messages: number,
+): Promise<PerHandler<number>> {
+  const ms: Record<OnTheWay, number> = { publish: 0, deliver: 0 };
+  await pass(world, scene, messages, async (handler, events) => {
+    ms[handler] += await invokers[handler].invoke(events);
+  });
+  return perHandler((handler) => ms[handler] / messages);
+}

@@ -1,0 +1,89 @@
+/** Prints what a message costs where there are few others, and many, and tells where that grows. */
+import { setVariables } from '../../local/lambda/environment.ts';
+import { onTheWay, type OnTheWay } from '../cpu.ts';
+import { formatTable } from '../table.ts';
+import { startWorld } from '../world.ts';
+import { measureGrowth, type Growth } from './grow.ts';
+
+/** The numbers of others. */
+const usualLevels = [100, 10_000, 100_000];
+
+/**
+ * Where each message's calls are flat, a part of a call may still fall on this side of a count or on that: a page of a line is
+ * read once for eight.
+ */
+const mostGrowth = 1.02;
+/** Times depend on the machine: they are left to the reader. */
+const mostCpuGrowth = 1.25;
+
+/** @returns the figures that grow, as sentences */
+export async function printGrowth(levels: readonly number[] = usualLevels): Promise<readonly string[]> {
+  // Each message that fails would be told in the log.
+  setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
+  const world = await startWorld();
+  try {
+    const growths = await measureGrowth(world, {
+      levels,
+      measuresCpu: true,
+      onFilling: (scene, level) => {
+        console.log(`${level} messages ${scene} ...`);
+      },
+    });
+    const lines = growths.flatMap((growth) => {
+      const first = firstOf(growth, growths);
+      return onTheWay.map((handler) => rowOf(growth, first, handler));
+    });
+    const head = ['message', 'by', 'others', 'calls', 'of few', `≤ ${mostGrowth}`, '$ of calls', 'of few'];
+    const cpuHead = [`≤ ${mostGrowth}`, 'CPU ms', 'of few', `≤ ${mostCpuGrowth}`];
+    console.log(
+      `\nA message where there are many others: calls of AWS for one, their dollars for a million, CPU milliseconds for one\n\n` +
+        formatTable([...head, ...cpuHead], lines, 2),
+    );
+    return grown(growths);
+  } finally {
+    await world.close();
+  }
+}
+
+/** The same scene with the fewest others. */
+function firstOf({ scene }: Growth, growths: readonly Growth[]): Growth {
+  const first = growths.find((growth) => growth.scene === scene);
+  if (first === undefined) throw new Error(`Nothing was measured ${scene}.`);
+  return first;
+}
+
+function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly string[] {
+  const ratioCells = (of: (growth: Growth) => number, most: number): readonly string[] => {
+    const ratio = of(growth) / of(first);
+    return [ratio.toFixed(2), ratio <= most ? 'met' : 'missed'];
+  };
+  const cpuOf = ({ cpuMs }: Growth): number => cpuMs?.[handler] ?? Number.NaN;
+  return [
+    growth.scene,
+    handler,
+    String(growth.there),
+    growth.calls[handler].toFixed(2),
+    ...ratioCells(({ calls }) => calls[handler], mostGrowth),
+    growth.dollars[handler].toFixed(3),
+    ...ratioCells(({ dollars }) => dollars[handler], mostGrowth),
+    cpuOf(growth).toFixed(2),
+    ...ratioCells(cpuOf, mostCpuGrowth),
+  ];
+}
+
+/** Says which calls and bills grow. */
+export function grown(growths: readonly Growth[]): readonly string[] {
+  return growths.flatMap((growth) => {
+    const first = firstOf(growth, growths);
+    const figures = onTheWay.flatMap((handler) => [
+      { what: `calls of ${handler}`, of: ({ calls }: Growth) => calls[handler] },
+      { what: `dollars of ${handler}`, of: ({ dollars }: Growth) => dollars[handler] },
+    ]);
+    return figures
+      .filter(({ of }) => of(growth) > mostGrowth * of(first))
+      .map(
+        ({ what, of }) =>
+          `With ${growth.there} messages ${growth.scene}, the ${what} for one are ${of(growth).toFixed(2)}, with ${first.there} they are ${of(first).toFixed(2)}.`,
+      );
+  });
+}

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { measureGrowth, type Growth } from '../../../bench/growth/grow.ts';
+import { grown } from '../../../bench/growth/print.ts';
+import { startWorld } from '../../../bench/world.ts';
+import { sizeOf } from '../../support/sample.ts';
+
+/** `npm run bench -- --growth` looks at 100,000. */
+const many = sizeOf({ ordinary: 1_000, thorough: 10_000 });
+
+it('a message takes as many calls, and costs as much, however many others wait, have failed, or stand in its line', async () => {
+  const world = await startWorld();
+  try {
+    const filled: string[] = [];
+    const growths = await measureGrowth(world, {
+      levels: [100, many],
+      measuresCpu: false,
+      onFilling: (scene, level) => filled.push(`${level} ${scene}`),
+    });
+    expect(growths.map(({ scene, there }) => `${there} ${scene}`)).toEqual(filled);
+    expect(growths).toHaveLength(6);
+    for (const { calls, dollars } of growths) {
+      expect(calls.publish).toBeGreaterThanOrEqual(3);
+      expect(calls.deliver).toBeGreaterThanOrEqual(2);
+      expect(dollars.publish).toBeGreaterThan(1);
+      expect(dollars.deliver).toBeGreaterThan(1);
+    }
+    expect(grown(growths)).toEqual([]);
+  } finally {
+    await world.close();
+  }
+});
+
+it('calls and dollars that grow are told, with the function and the numbers', () => {
+  const few: Growth = {
+    scene: 'in the line of a queue',
+    there: 100,
+    calls: { publish: 5, deliver: 6 },
+    dollars: { publish: 2, deliver: 3 },
+    cpuMs: undefined,
+  };
+  const others: readonly Growth[] = [
+    { ...few, there: 10_000, calls: { publish: 5.05, deliver: 6 } },
+    { ...few, there: 100_000, calls: { publish: 5, deliver: 7 }, dollars: { publish: 2.5, deliver: 3 } },
+  ];
+  expect(grown([few, ...others])).toEqual([
+    'With 100000 messages in the line of a queue, the dollars of publish for one are 2.50, with 100 they are 2.00.',
+    'With 100000 messages in the line of a queue, the calls of deliver for one are 7.00, with 100 they are 6.00.',
+  ]);
+});
