@@ -104,10 +104,11 @@ async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
   const { listDeadLetters, putDeadLetter } = await import('../../lambdas/stores/deadLetter/deadLetters.ts');
   const { keepToSize } = await import('../../lambdas/services/deadLetter/size.ts');
   const { shardsOf } = await import('../../lambdas/stores/shards.ts');
-  const { newId } = await import('../../lambdas/domain/ids.ts');
+  const { newId, shardCounts } = await import('../../lambdas/domain/ids.ts');
   const { eachOf } = await import('../../lambdas/domain/lists.ts');
+  const account = { id: accountId, shards: shardCounts.usual };
   const there: DeadLetter[] = [];
-  for (const shard of shardsOf(accountId)) {
+  for (const shard of shardsOf(account)) {
     for await (const { deadLetter } of listDeadLetters(shard, {}, Date.now())) {
       if (deadLetter !== undefined) there.push(deadLetter);
     }
@@ -117,7 +118,7 @@ async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
   return (count) =>
     eachOf(Array.from({ length: count }), copiesAtOnce, async () => {
       await putDeadLetter({ ...first, dlqId: newId('dlq', Date.now()) });
-      await keepToSize(accountId, first.expiresAt, mostDeadLetters);
+      await keepToSize(account, first.expiresAt, mostDeadLetters);
     });
 }
 
