@@ -28,8 +28,10 @@ export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): 
 }
 
 interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas'> {
-  /** Whether it outlives its stack, is protected from deletion and can be restored. Replicas are protected alike. */
+  /** Whether it outlives its stack and is protected from deletion. Replicas are protected alike. */
   readonly retain: boolean;
+  /** Whether it can be restored to any second of the last 35 days. */
+  readonly restorable: boolean;
 }
 
 /** Makes a table of a shape. */
@@ -37,7 +39,7 @@ export function makeTable(
   scope: Construct,
   id: string,
   shape: TableShape,
-  { retain, ...shared }: TableOptions,
+  { retain, restorable, ...shared }: TableOptions,
 ): TableV2 {
   const text = (attribute: string) => ({ name: attribute, type: AttributeType.STRING });
   return new TableV2(scope, id, {
@@ -56,7 +58,7 @@ export function makeTable(
     billing: Billing.onDemand(),
     // Tables are always encrypted. DynamoDB's own key is the one whose use is not billed.
     encryption: TableEncryptionV2.dynamoOwnedKey(),
-    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: retain },
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },
     deletionProtection: retain,
     removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     ...shared,
