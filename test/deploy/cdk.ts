@@ -62,7 +62,7 @@ export function openCdk(options: {
     ...credentials,
   };
   const logFile = join(scratch, 'cdk.log');
-  const cdk = { package: 'aws-cdk', path: 'bin/cdk', timeoutMs: 300_000, logFile };
+  const cdk = { package: 'aws-cdk', path: 'bin/cdk', timeoutMs: 600_000, logFile };
   const shared = [
     ...Object.entries(options.context).flatMap(([name, value]) => ['--context', `${name}=${value}`]),
     ...['--output', join(scratch, 'cdk.out'), '--ci', '--no-color'],

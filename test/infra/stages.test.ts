@@ -73,7 +73,6 @@ describe('the firewall', () => {
       Name: z.string(),
       Priority: z.number(),
       Statement: z.record(z.string(), z.unknown()),
-      Action: z.unknown(),
       VisibilityConfig: z.object({ SampledRequestsEnabled: z.boolean() }),
     }),
   );

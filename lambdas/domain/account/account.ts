@@ -40,6 +40,8 @@ export interface Account {
   /** Whether its usage is exported as metrics of its own. */
   readonly prometheus: boolean;
   readonly enterprise?: { readonly enabled: boolean } | undefined;
+  /** Its region is being emptied: it takes nothing new, and finishes what it has. */
+  readonly isDraining?: boolean | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }

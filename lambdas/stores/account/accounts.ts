@@ -41,6 +41,7 @@ const accountRow = z.object({
   prodPack: z._default(z.boolean(), false),
   prometheus: z._default(z.boolean(), false),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  isDraining: z.optional(z.boolean()),
   version: z._default(z.number(), 1),
 });
 
