@@ -66,7 +66,10 @@ class Network extends Construct {
   inVpc(vpcId: string): FunctionNetwork {
     const { settings } = this.#props;
     const values = (list: readonly string[]): string[] => [...valuesIn(list, Stack.of(this).region)];
-    const vpc = Vpc.fromVpcAttributes(this, 'Vpc', { vpcId, availabilityZones: Stack.of(this).availabilityZones });
+    const vpc = Vpc.fromVpcAttributes(this, 'Vpc', {
+      vpcId,
+      availabilityZones: Stack.of(this).availabilityZones,
+    });
     const given = values(settings.securityGroups);
     const subnetIds = values(settings.subnets);
     const securityGroupIds = given.length > 0 ? given : [this.#groupOfFunctions(vpc).securityGroupId];

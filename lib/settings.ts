@@ -13,6 +13,7 @@ import {
   deliveryConcurrency,
   leastConcurrency,
   mostConcurrency,
+  tables,
 } from '../lambdas/resources.ts';
 
 /** Splits text at commas; a list stays as it is. */
@@ -50,6 +51,9 @@ const listOf = (form: RegExp, sentence: string) =>
 const regional = (value: string, example: string) =>
   listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
 
+/** Those that belong to one region. The others are known by fixed names, and restored into these. */
+const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts' && name !== 'usage');
+
 const shape = z.strictObject({
   /** Chooses the values of several other settings: see `presets.ts`. */
   stage: z.enum(stages).optional(),
@@ -71,6 +75,11 @@ const shape = z.strictObject({
   retain: flag.default(true),
   /** Whether tables can be restored to any second of the last 35 days; without it, `retain` decides. */
   pointInTimeRecovery: flag.optional(),
+  /** Tables that stand in the place of their stack's, after a restore: `region=table:name`. See docs/recovery.md. */
+  restoredTables: regional(
+    `(?:${restorableTables.join('|')}):[a-zA-Z0-9_.-]{3,255}`,
+    'messages:Svc-messages-restored',
+  ),
   /** The days that logs are kept. CloudWatch Logs takes certain numbers of days only. */
   logRetentionDays: number(z.enum(RetentionDays)).default(RetentionDays.ONE_MONTH),
   logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('INFO'),
@@ -164,6 +173,7 @@ const together = shape.superRefine((settings, context) => {
     'securityGroups',
     'routeTables',
     'fixedAddresses',
+    'restoredTables',
   ] as const;
   for (const name of perRegion) {
     for (const place of placesIn(settings[name])) {

@@ -30,6 +30,12 @@ export class StateStack extends Stack {
       schedules: makeTable(this, 'ScheduleTable', tables.schedules, kept),
       deduplication: makeTable(this, 'Deduplication', tables.deduplication, kept),
     };
+    // The other stack imports these. It stops doing so for a table that was restored under another name, and an export that is
+    // still imported cannot be taken away.
+    for (const table of Object.values(this.tables)) {
+      this.exportValue(table.tableName);
+      this.exportValue(table.tableArn);
+    }
     makeTable(this, 'Usage', tables.usage, { ...kept, tableName: namesOf(settings).usageTable });
     this.bodies = this.makeBucket(settings);
     if (makesReplicasIn !== undefined) this.makeShared(settings, makesReplicasIn);

@@ -1,5 +1,5 @@
 /** The tables: how they are made, and how functions know them. */
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AttributeType,
   Billing,
@@ -11,6 +11,7 @@ import {
 import type { Construct } from 'constructs';
 import type { TableName, TableShape } from '../lambdas/resources.ts';
 import { namesOf, tableArn } from './names.ts';
+import { valuesIn } from './regional.ts';
 import type { Settings } from './settings.ts';
 
 /** The tables that are known beyond their stack by a fixed name. The others belong to one region's stack of state. */
@@ -24,7 +25,16 @@ export type Tables = Readonly<Record<TableName, { readonly tableName: string; re
 export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): Tables {
   const { accountsTable, usageTable } = namesOf(settings);
   const byName = (tableName: string) => ({ tableName, tableArn: tableArn(scope, tableName) });
-  return { ...own, accounts: byName(accountsTable), usage: byName(usageTable) };
+  const restored = valuesIn(settings.restoredTables, Stack.of(scope).region).map((value) => {
+    const [table = '', tableName = ''] = value.split(':');
+    return [table, byName(tableName)] as const;
+  });
+  return {
+    ...own,
+    ...Object.fromEntries(restored),
+    accounts: byName(accountsTable),
+    usage: byName(usageTable),
+  };
 }
 
 interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas'> {
