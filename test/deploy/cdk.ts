@@ -36,6 +36,8 @@ export interface Cdk {
    * @returns what the stacks put out, by their names
    */
   deploy(source?: string): Promise<unknown>;
+  /** The environment in which programs of the operator find the emulator. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** All that it has written. */
   log(): string;
 }
@@ -68,6 +70,7 @@ export function openCdk(options: {
     ...['--output', join(scratch, 'cdk.out'), '--ci', '--no-color'],
   ];
   return {
+    env,
     bootstrap: (inRegions) =>
       run(cdk, ['bootstrap', ...inRegions.map((region) => `aws://${account}/${region}`), ...shared], env),
     deploy: async (source) => {
