@@ -22,4 +22,4 @@ await runCommand(async () => {
   }
   const { everySeconds, once } = options;
   return (await drain(region, { everyMs: everySeconds * 1_000, once }, print)) ? 0 : 1;
-});
+}, console.error);

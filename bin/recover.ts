@@ -22,4 +22,4 @@ await runCommand(async () => {
       `${made.schedules} schedules fire, and ${made.waits} waits of runs have their deadlines.`,
   );
   return 0;
-});
+}, console.error);

@@ -39,9 +39,9 @@ function checkOut(commit: string, folder: string): string {
 function keepPublishing(publish: (body: string, delaySeconds: number) => Promise<string>) {
   const accepted = new Map<string, string>();
   const refused: string[] = [];
-  let goesOn = true;
+  const stopping = new AbortController();
   const running = (async () => {
-    for (let number = 0; goesOn; number += 1) {
+    for (let number = 0; !stopping.signal.aborted; number += 1) {
       const body = `message ${number.toString()}`;
       try {
         accepted.set(await publish(body, [0, 10, 60, 150][number % 4] ?? 0), body);
@@ -56,7 +56,7 @@ function keepPublishing(publish: (body: string, delaySeconds: number) => Promise
     accepted,
     refused,
     stop: async (): Promise<void> => {
-      goesOn = false;
+      stopping.abort();
       await running;
     },
   };

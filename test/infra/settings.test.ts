@@ -16,6 +16,7 @@ describe('the settings of a deployment', () => {
       name: 'Svc',
       regions: ['eu-central-1', 'us-east-1'],
       retain: true,
+      restoredTables: [],
       logRetentionDays: 30,
       logLevel: 'INFO',
       headerPrefixes: ['Svc', 'Upstash'],
@@ -74,7 +75,7 @@ describe('the settings of a deployment', () => {
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([
-    ['a misspelt name', { region: 'eu-central-1' }, /"region".*Known settings: name, regions,/s],
+    ['a misspelt name', { region: 'eu-central-1' }, /"region".*Known settings: stage, name, regions,/s],
     ['a flag that is neither', { retain: 'no' }, /retain/],
     ['days that CloudWatch Logs does not take', { logRetentionDays: '31' }, /logRetentionDays/],
     ['no region at all', { regions: '' }, /regions/],
@@ -125,6 +126,7 @@ describe('the settings of a deployment', () => {
       },
       /its own NAT gateway.*fixedAddresses/s,
     ],
+    ['a restored table that is none', { restoredTables: 'us-east-1=usage:x' }, /restoredTables\[0\]/],
     ['a port that is none', { deliveryPorts: '443,0' }, /deliveryPorts\[1\]/],
     ['a rate that WAF does not know', { firewallRate: '9' }, /firewallRate/],
     ['a message that pays its sender', { pricePerMessage: -1 }, /pricePerMessage/],

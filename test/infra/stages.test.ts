@@ -67,6 +67,22 @@ describe('a stage', () => {
   });
 });
 
+describe('a table that was restored under another name', () => {
+  it('stands in the place of its stack’s for all functions of its region, and no export goes that is imported', () => {
+    const setting = { restoredTables: 'eu-central-1=messages:Svc-messages-restored' };
+    const restored = synthesizeOne(setting);
+    const shape = z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) });
+    for (const { Environment } of properties(restored.service, 'AWS::Lambda::Function', shape)) {
+      expect(Environment.Variables['MESSAGES_TABLE']).toBe('Svc-messages-restored');
+      expect(Environment.Variables['LANES_TABLE']).not.toBe('Svc-messages-restored');
+    }
+    const policies = JSON.stringify(properties(restored.service, 'AWS::IAM::Policy', z.unknown()));
+    expect(policies).toContain(':table/Svc-messages-restored');
+    expect(policies).toContain(':table/Svc-messages-restored/index/log');
+    expect(restored.state.toJSON()).toEqual(synthesizeOne().state.toJSON());
+  });
+});
+
 describe('the firewall', () => {
   const rules = z.array(
     z.object({

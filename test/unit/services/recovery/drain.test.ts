@@ -101,16 +101,17 @@ describe('the command', () => {
       run: (once: boolean) =>
         drain(
           {
-            setDraining: async () => changes.shift() ?? 0,
-            lookAtRegion: async () => ({ ...nothing, messages: counts.shift() ?? 0 }),
+            setDraining: () => Promise.resolve(changes.shift() ?? 0),
+            lookAtRegion: () => Promise.resolve({ ...nothing, messages: counts.shift() ?? 0 }),
             isEmptied: lambdas.isEmptied,
           },
           {
             everyMs: 20_000,
             once,
             now: () => clock,
-            wait: async (ms) => {
+            wait: (ms) => {
               clock += ms;
+              return Promise.resolve();
             },
           },
           (line) => lines.push(line),
