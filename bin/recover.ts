@@ -17,9 +17,9 @@ await runCommand(async () => {
   const { restoredTo, isDryRun } = options;
   const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
   console.log(
-    `${isDryRun ? 'Would be' : 'Were'} sent: ${made.attempts} attempts, ${made.followUps} looks at records, ` +
-      `${made.pumps} looks at lanes, in whose lines ${made.waiting} attempts wait; ` +
-      `${made.schedules} schedules fire, and ${made.waits} waits of runs have their deadlines.`,
+    `${isDryRun ? 'What would be made' : 'What was made'}: attempts ${made.attempts}, looks at records ${made.followUps}, ` +
+      `looks at lanes ${made.pumps}, schedules ${made.schedules}, deadlines of waits ${made.waits}. ` +
+      `Attempts that stay in their lines: ${made.waiting}.`,
   );
   return 0;
 }, console.error);

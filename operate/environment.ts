@@ -19,6 +19,8 @@ const logicalId = /^DeliverShort[0-9A-F]{8}$/;
  * @throws OperateError when there is no such deployment
  */
 export async function takeEnvironment({ name, region }: Deployment): Promise<void> {
+  // The SDK's remark on old Node versions is not for operators.
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const stackName = `${name}-${region}-Service`;
   const functionName = await functionIn(stackName, region);
   const { Environment } = await new LambdaClient({ ...clientOptions('quick'), region }).send(

@@ -10,7 +10,7 @@ const delivery = ['DeliverAlone', 'DeliverLong', 'DeliverShort'];
 function connected(template: Template): Record<string, unknown> {
   const shape = z.object({
     Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
-    VpcConfig: z.unknown(),
+    VpcConfig: z.unknown().optional(),
   });
   return Object.fromEntries(
     properties(template, 'AWS::Lambda::Function', shape).flatMap(({ Environment, VpcConfig }) =>
