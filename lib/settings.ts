@@ -47,6 +47,9 @@ const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
 const listOf = (form: RegExp, sentence: string) =>
   list.pipe(z.array(z.string().regex(form, `must be ${sentence}`))).default([]);
 
+/** How EC2 ends an id: 8 hexadecimal digits for what is old, 17 for what is new. */
+const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
+
 /** A list of what each region has its own of, as `region=value`. */
 const regional = (value: string, example: string) =>
   listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
@@ -139,15 +142,15 @@ const shape = z.strictObject({
     .regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a hosted zone, such as Z0123456789ABC')
     .optional(),
   /** VPCs of the operator in which the delivery functions run: see `network.ts`. */
-  vpcs: regional('vpc-[0-9a-f]+', 'vpc-0a1b2c3d'),
-  subnets: regional('subnet-[0-9a-f]+', 'subnet-0a1b2c3d'),
-  securityGroups: regional('sg-[0-9a-f]+', 'sg-0a1b2c3d'),
+  vpcs: regional(`vpc-${hexId}`, 'vpc-0a1b2c3d'),
+  subnets: regional(`subnet-${hexId}`, 'subnet-0a1b2c3d'),
+  securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
   /** Whether the VPCs get endpoints of the AWS services that deliveries call, for VPCs without a way to the internet. */
   vpcEndpoints: flag.default(false),
   /** The route tables of the subnets, which endpoints of DynamoDB and S3 are entered into. */
-  routeTables: regional('rtb-[0-9a-f]+', 'rtb-0a1b2c3d'),
+  routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
   /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a zone of its own. */
-  fixedAddresses: regional('eipalloc-[0-9a-f]+', 'eipalloc-0a1b2c3d'),
+  fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
   /** The ports that deliveries may reach from within a VPC, where the service makes the security group. */
   deliveryPorts: z.preprocess(items, z.array(whole(1, 65_535)).min(1)).default([443, 80]),
   /** Dollars that a message counts for against its account's budget. */

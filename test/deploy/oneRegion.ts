@@ -1,6 +1,6 @@
 /** A deployment of one region to an emulator, with an account and a receiver. */
 import * as z from 'zod';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { type Inbox, startReceiver, type Receiver } from '../support/receiver.ts';
 import { type Cdk, openCdk } from './cdk.ts';
 import { type Api, apiAt, openFront } from './front.ts';
 import { findManagement } from './management.ts';
@@ -44,6 +44,29 @@ export interface OneRegion extends Pick<Running, 'awsUrl' | 'scratch' | 'say'> {
     source?: string,
     settings?: Readonly<Record<string, string>>,
   ) => Promise<void>;
+}
+
+/** Messages in a queue that is paused. */
+export interface PausedLine {
+  /** Resumes it, and waits for its messages. @throws Error when they come in another order */
+  readonly resume: () => Promise<void>;
+  readonly inbox: Inbox;
+}
+
+export async function pauseLine(call: Call, receiver: Receiver): Promise<PausedLine> {
+  const inbox = receiver.inbox();
+  const bodies = ['first', 'second', 'third'];
+  await call('POST', '/v2/queues', json, JSON.stringify({ queueName: 'line', parallelism: 1 }));
+  await call('POST', '/v2/queues/line/pause');
+  for (const body of bodies) await call('POST', `/v2/enqueue/line/${inbox.url}`, {}, body);
+  return {
+    inbox,
+    resume: async () => {
+      await call('POST', '/v2/queues/line/resume');
+      const order = (await inbox.received(bodies.length)).map(({ body }) => body.toString()).join();
+      if (order !== bodies.join()) throw new Error(`The order of the queue was ${order}.`);
+    },
+  };
 }
 
 function callerOf(base: string, authorization: string): Call {

@@ -63,13 +63,22 @@ function cancelPrograms(): void {
   for (const child of running) killGroup(child);
 }
 
-/** An interrupted run must take its processes with it: what it waits for fails, and it cleans up. */
-export function endOnSignals(): void {
+/**
+ * Runs a program of the deployed checks: its failure is printed and is the exit status. An interrupted run takes its processes
+ * with it: what it waits for fails, and it cleans up.
+ */
+export async function runProgram(main: () => Promise<void>): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       process.exitCode = 1;
       cancelPrograms();
     });
+  }
+  try {
+    await main();
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
   }
 }
 

@@ -15,8 +15,8 @@ import { ListQueuesCommand, PurgeQueueCommand, SQSClient } from '@aws-sdk/client
 import { clientOptions } from '../../lambdas/clientOptions.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { credentials } from './emulator.ts';
-import { json, type OneRegion, region, withOneRegion } from './oneRegion.ts';
-import { endOnSignals } from './program.ts';
+import { type OneRegion, pauseLine, region, withOneRegion } from './oneRegion.ts';
+import { runProgram } from './program.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -99,11 +99,7 @@ async function main(): Promise<void> {
     async (deployed) => {
       const { call, publish, receiver, deploy, awsUrl, say } = deployed;
       const inbox = receiver.inbox();
-      const inLine = receiver.inbox();
-      await call('POST', '/v2/queues', json, JSON.stringify({ queueName: 'line', parallelism: 1 }));
-      await call('POST', '/v2/queues/line/pause');
-      const queued = ['first', 'second', 'third'];
-      for (const body of queued) await call('POST', `/v2/enqueue/line/${inLine.url}`, {}, body);
+      const line = await pauseLine(call, receiver);
       await call('POST', `/v2/schedules/${inbox.url}`, {
         'svc-cron': '0 0 1 1 *',
         'svc-schedule-id': 'yearly',
@@ -132,12 +128,7 @@ async function main(): Promise<void> {
         recovered.output.includes('schedules 1,') && recovered.output.includes('in their lines: 3.'),
         'all is found',
       );
-      await call('POST', '/v2/queues/line/resume');
-      const lined = await inLine.received(queued.length);
-      expectThat(
-        lined.map(({ body }) => body.toString()).join() === queued.join(),
-        'the line keeps its order',
-      );
+      await line.resume();
 
       const once = await operate(deployed, 'drain', ['--region', region, '--once']);
       expectThat(once.status === 1 && once.output.includes('Left: 4 messages'), 'four messages are left');
@@ -169,10 +160,4 @@ async function main(): Promise<void> {
 
 // The SDK would remark on this Node's version.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
-endOnSignals();
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runProgram(main);

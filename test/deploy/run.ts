@@ -10,7 +10,7 @@ import { replicateTable } from './aws.ts';
 import { deploy, type Region, regions } from './cdk.ts';
 import { withEmulator } from './withEmulator.ts';
 import { type Api, apiAt, type Front, functionUrlAt, openFront } from './front.ts';
-import { endOnSignals, run } from './program.ts';
+import { runProgram, run } from './program.ts';
 
 const main = (): Promise<void> =>
   withEmulator(async ({ port, awsUrl, scratch, say }) => {
@@ -147,10 +147,4 @@ function failedTests(file: string): string {
     .join('\n');
 }
 
-endOnSignals();
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runProgram(main);

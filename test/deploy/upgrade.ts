@@ -9,8 +9,8 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Delivery } from '../support/receiver.ts';
 import type { Cdk } from './cdk.ts';
-import { json, withOneRegion } from './oneRegion.ts';
-import { endOnSignals } from './program.ts';
+import { pauseLine, withOneRegion } from './oneRegion.ts';
+import { runProgram } from './program.ts';
 
 /** The last commit of the previous release. Whoever cuts a release puts the one before here. */
 const previousRelease = 'f28a2d8';
@@ -76,12 +76,8 @@ async function main(): Promise<void> {
       const inbox = receiver.inbox((delivery, response) => {
         response.writeHead(failsAtFirst(delivery) && !isRetried(delivery) ? 500 : 200).end();
       });
-      const inLine = receiver.inbox();
       const fired = receiver.inbox();
-      await call('POST', '/v2/queues', json, JSON.stringify({ queueName: 'line', parallelism: 1 }));
-      await call('POST', '/v2/queues/line/pause');
-      const queued = ['first', 'second', 'third'];
-      for (const body of queued) await call('POST', `/v2/enqueue/line/${inLine.url}`, {}, body);
+      const line = await pauseLine(call, receiver);
       await call('POST', `/v2/schedules/${fired.url}`, { 'svc-cron': '* * * * *' }, 'fire');
       const farPath = `/v2/messages/${await publish(inbox.url, 'far', 7_200)}`;
       say('messages wait');
@@ -90,7 +86,7 @@ async function main(): Promise<void> {
       const goesOn = async (): Promise<void> => {
         const fires = fired.deliveries.length;
         await Promise.all([fired.received(fires + 1), call('GET', farPath)]);
-        if (inLine.deliveries.length > 0) throw new Error('A message of a paused queue was delivered.');
+        if (line.inbox.deliveries.length > 0) throw new Error('A message of a paused queue was delivered.');
       };
       try {
         await goesOn();
@@ -104,10 +100,7 @@ async function main(): Promise<void> {
       } finally {
         await publisher.stop();
       }
-      await call('POST', '/v2/queues/line/resume');
-      const lined = await inLine.received(queued.length);
-      const order = lined.map(({ body }) => body.toString());
-      if (order.join() !== queued.join()) throw new Error(`The queue's order was ${order.join()}.`);
+      await line.resume();
 
       const { accepted, refused } = publisher;
       say(`${accepted.size.toString()} messages were accepted; waiting for the last of them`);
@@ -138,10 +131,4 @@ function expectNoChanges(log: ReturnType<Cdk['log']>): void {
   }
 }
 
-endOnSignals();
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runProgram(main);

@@ -40,8 +40,8 @@ describe('by default', () => {
 
 describe('with a VPC of the operator', () => {
   const vpc = {
-    vpcs: 'eu-central-1=vpc-0a',
-    subnets: 'eu-central-1=subnet-0a,eu-central-1=subnet-0b',
+    vpcs: 'eu-central-1=vpc-0a1b2c3d',
+    subnets: 'eu-central-1=subnet-0a1b2c3d,eu-central-1=subnet-0b1b2c3d',
     allowedDestinations: '10.1.0.0/16',
     deliveryPorts: '8443',
   };
@@ -51,14 +51,14 @@ describe('with a VPC of the operator', () => {
     const found = connected(service);
     expect(Object.keys(found).sort()).toEqual(delivery);
     for (const name of delivery) {
-      expect(found[name]).toMatchObject({ SubnetIds: ['subnet-0a', 'subnet-0b'] });
+      expect(found[name]).toMatchObject({ SubnetIds: ['subnet-0a1b2c3d', 'subnet-0b1b2c3d'] });
     }
   });
 
   it('nobody may connect to them, and they may connect to the ports of destinations and to AWS only', () => {
     service.resourceCountIs('AWS::EC2::SecurityGroup', 1);
     service.hasResourceProperties('AWS::EC2::SecurityGroup', {
-      VpcId: 'vpc-0a',
+      VpcId: 'vpc-0a1b2c3d',
       SecurityGroupIngress: Match.absent(),
       SecurityGroupEgress: [443, 8443].map((port) => ({
         CidrIp: '0.0.0.0/0',
@@ -88,11 +88,11 @@ describe('with a VPC of the operator', () => {
   });
 
   it('a security group of the operator stands in the place of ours', () => {
-    const { service: own } = synthesizeOne({ ...vpc, securityGroups: 'eu-central-1=sg-0a' });
+    const { service: own } = synthesizeOne({ ...vpc, securityGroups: 'eu-central-1=sg-0a1b2c3d' });
     expect(ofEc2(own)).toEqual([]);
     expect(connected(own)['DeliverShort']).toEqual({
-      SubnetIds: ['subnet-0a', 'subnet-0b'],
-      SecurityGroupIds: ['sg-0a'],
+      SubnetIds: ['subnet-0a1b2c3d', 'subnet-0b1b2c3d'],
+      SecurityGroupIds: ['sg-0a1b2c3d'],
     });
   });
 
@@ -100,7 +100,7 @@ describe('with a VPC of the operator', () => {
     const { service: closed } = synthesizeOne({
       ...vpc,
       vpcEndpoints: 'true',
-      routeTables: 'eu-central-1=rtb-0a',
+      routeTables: 'eu-central-1=rtb-0a1b2c3d',
     });
     const endpoints = properties(closed, 'AWS::EC2::VPCEndpoint', policyShape);
     expect(
@@ -121,7 +121,7 @@ describe('with a VPC of the operator', () => {
     closed.hasResourceProperties('AWS::EC2::SecurityGroupIngress', { FromPort: 443, ToPort: 443 });
     closed.hasResourceProperties('AWS::EC2::VPCEndpoint', {
       ServiceName: 'com.amazonaws.eu-central-1.dynamodb',
-      RouteTableIds: ['rtb-0a'],
+      RouteTableIds: ['rtb-0a1b2c3d'],
     });
   });
 
@@ -133,13 +133,16 @@ describe('with a VPC of the operator', () => {
 
 describe('with fixed addresses', () => {
   const { service } = synthesizeOne({
-    fixedAddresses: 'eu-central-1=eipalloc-0a,eu-central-1=eipalloc-0b',
+    fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
   });
 
   it('deliveries leave through a NAT gateway for each address, each in a zone of its own', () => {
     expect(Object.keys(connected(service)).sort()).toEqual(delivery);
     const gateways = properties(service, 'AWS::EC2::NatGateway', z.object({ AllocationId: z.string() }));
-    expect(gateways.map(({ AllocationId }) => AllocationId).sort()).toEqual(['eipalloc-0a', 'eipalloc-0b']);
+    expect(gateways.map(({ AllocationId }) => AllocationId).sort()).toEqual([
+      'eipalloc-0a1b2c3d',
+      'eipalloc-0b1b2c3d',
+    ]);
     service.resourceCountIs('AWS::EC2::EIP', 0);
     const zones = properties(service, 'AWS::EC2::Subnet', z.object({ AvailabilityZone: z.unknown() }));
     expect(zones).toHaveLength(4);
