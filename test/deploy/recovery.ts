@@ -82,11 +82,11 @@ const rootUser = {
 
 /** Loses all that queues and Scheduler have. @returns how many schedules that were */
 async function loseWork(endpoint: string): Promise<number> {
-  const place = { ...clientOptions('quick'), endpoint, region, credentials: rootUser };
-  const sqs = new SQSClient({ ...place, useQueueUrlAsEndpoint: false });
+  const place = { endpoint, region, credentials: rootUser };
+  const sqs = new SQSClient({ ...clientOptions('quick'), ...place, useQueueUrlAsEndpoint: false });
   const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
   for (const QueueUrl of QueueUrls) await sqs.send(new PurgeQueueCommand({ QueueUrl }));
-  const scheduler = new SchedulerClient(place);
+  const scheduler = new SchedulerClient({ ...clientOptions('quick'), ...place });
   const { Schedules = [] } = await scheduler.send(new ListSchedulesCommand({}));
   for (const { Name, GroupName } of Schedules)
     await scheduler.send(new DeleteScheduleCommand({ Name, GroupName }));
