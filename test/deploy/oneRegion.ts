@@ -144,7 +144,14 @@ export async function withOneRegion(
         call,
         publish: async (to, body, delaySeconds) =>
           published.parse(
-            await call('POST', `/v2/publish/${to}`, { 'svc-delay': `${delaySeconds.toString()}s` }, body),
+            await call(
+              'POST',
+              `/v2/publish/${to}`,
+              // AWS lets functions finish that are replaced. The emulator ends them, and what they had comes back after the
+              // visibility timeout: 70 s where a message waits for its answer for 30 s at most, else 910 s.
+              { 'svc-delay': `${delaySeconds.toString()}s`, 'svc-timeout': '20s' },
+              body,
+            ),
           ).messageId,
         deploy: async (...deployment) => {
           await deploy(...deployment);

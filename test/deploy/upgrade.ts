@@ -104,11 +104,20 @@ async function main(): Promise<void> {
 
       const { accepted, refused } = publisher;
       say(`${accepted.size.toString()} messages were accepted; waiting for the last of them`);
-      await inbox.until((all) => {
+      const missingIn = (all: readonly Delivery[]): readonly string[] => {
         const arrived = all.filter((delivery) => !failsAtFirst(delivery) || isRetried(delivery));
         const ids = new Set(arrived.map(({ headers }) => headers['svc-message-id']));
-        return [...accepted.keys()].every((id) => ids.has(id));
-      });
+        return [...accepted.keys()].filter((id) => !ids.has(id));
+      };
+      try {
+        await inbox.until((all) => missingIn(all).length === 0);
+      } catch (error) {
+        for (const id of missingIn(inbox.deliveries)) {
+          const shown = await call('GET', `/v2/messages/${id}`).catch(String);
+          say(`${id}, ${accepted.get(id) ?? ''}, did not arrive: ${JSON.stringify(shown)}`);
+        }
+        throw error;
+      }
       await call('DELETE', farPath);
       say(
         `all ${accepted.size.toString()} arrived, ${fired.deliveries.length.toString()} fires too; ` +
