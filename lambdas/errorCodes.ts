@@ -328,6 +328,12 @@ export const errorCodes = {
     meaning: 'Others were changing the same thing all the time. Nothing was changed.',
     advice: 'Send it again a moment later.',
   },
+  region_draining: {
+    statuses: [503],
+    meaning:
+      'The region is being emptied, and takes no new messages, schedules and runs. Nothing was changed.',
+    advice: 'Send it to the region that the operator names; what was accepted before is still delivered.',
+  },
   region_unreachable: {
     statuses: [503],
     meaning: 'Another region, which has to know of it, does not answer.',

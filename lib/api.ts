@@ -25,6 +25,9 @@ import type { Construct } from 'constructs';
 import { type ApiFunction, gatewayPath, type Route } from '../lambdas/http/routes.ts';
 import { apiFunctionTimeoutSeconds } from '../lambdas/resources.ts';
 import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed, refusalBody } from './gatewayAnswers.ts';
+import { makeDomain } from './customDomain.ts';
+import { makeFirewall } from './firewall.ts';
+import { regionOfArn, valuesIn } from './regional.ts';
 import type { Settings } from './settings.ts';
 
 const stageName = 'api';
@@ -34,6 +37,8 @@ export const answerTimeout = Duration.seconds(apiFunctionTimeoutSeconds);
 
 interface ApiProps {
   readonly name: string;
+  /** What the setting `domains` calls it: its region, or `management`. */
+  readonly place: string;
   /** The most requests from all clients together: in a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };
   /** Answers of the gateway that this API has besides those of every API, or in their place. */
@@ -61,8 +66,9 @@ export interface MadeApi {
  * The access log is written with the role that API Gateway has for the AWS account: see {@link makeGatewayLogRole}.
  */
 export function makeApi(scope: Construct, props: ApiProps): MadeApi {
+  const { place, settings } = props;
   const accessLog = new LogGroup(scope, 'ApiAccessLog', {
-    retention: props.settings.logRetentionDays,
+    retention: settings.logRetentionDays,
     removalPolicy: RemovalPolicy.DESTROY,
   });
   const api = new RestApi(scope, 'Api', {
@@ -86,7 +92,12 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   addGatewayAnswers(api, props.ownAnswers);
   const { region, urlSuffix } = Stack.of(scope);
   const host = `${api.restApiId}.execute-api.${region}.${urlSuffix}`;
-  return { api, host, url: `https://${host}/${stageName}` };
+  const [domain] = valuesIn(settings.domains, place);
+  const certificateArn = settings.certificates.find((arn) => regionOfArn(arn) === region);
+  if (domain !== undefined && certificateArn !== undefined)
+    makeDomain(scope, api, { name: domain, certificateArn, hostedZone: settings.hostedZone });
+  if (settings.firewall) makeFirewall(scope, api, settings.firewallRate);
+  return { api, host, url: domain === undefined ? `https://${host}/${stageName}` : `https://${domain}` };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { Environment } from '../lambdas/settings.ts';
 import { namesOf, queueUrls } from './names.ts';
 import type { Queues } from './queues.ts';
+import { valuesOf } from './regional.ts';
 import type { ScheduleGroup } from './scheduleGroup.ts';
 import type { Settings } from './settings.ts';
 import type { Tables } from './tables.ts';
@@ -16,6 +17,12 @@ import type { Tables } from './tables.ts';
 export type FunctionEnvironment = Readonly<
   Omit<Environment, 'AWS_REGION' | 'LEARN_HOSTS' | 'CONSOLE_APIS' | 'API_URL' | 'TRACING'>
 >;
+
+/** The hosts that the settings name, of all APIs of the deployment. */
+export const chosenHosts = ({ domains, ownHosts }: Settings): readonly string[] => [
+  ...valuesOf(domains),
+  ...ownHosts,
+];
 
 interface EnvironmentProps {
   readonly settings: Settings;
@@ -64,6 +71,6 @@ export function environmentOf(stack: Stack, props: EnvironmentProps): FunctionEn
     HEADER_PREFIXES: settings.headerPrefixes.join(','),
     ALLOWED_DESTINATIONS: settings.allowedDestinations.join(','),
     // Deliveries back into the API would go round for ever. The hosts of other APIs are learned as those are called.
-    OWN_HOSTS: [props.apiHost, ...settings.ownHosts].join(','),
+    OWN_HOSTS: [props.apiHost, ...chosenHosts(settings)].join(','),
   };
 }

@@ -5,6 +5,7 @@ import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-ia
 import {
   ApplicationLogLevel,
   Architecture,
+  CfnFunction,
   type Code,
   Function as LambdaFunction,
   LoggingFormat,
@@ -17,6 +18,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { Environment } from '../lambdas/settings.ts';
 import type { FunctionEnvironment } from './environment.ts';
+import { connectToVpc, type FunctionNetwork } from './network.ts';
 import type { Settings } from './settings.ts';
 import { allow } from './statements.ts';
 
@@ -28,6 +30,8 @@ export interface SharedProps {
   readonly environment: FunctionEnvironment;
   readonly settings: Settings;
   readonly codeOf: CodeOf;
+  /** The VPC in which they run; without it, they run in Lambda's own network. */
+  readonly network?: FunctionNetwork | undefined;
 }
 
 export interface SvcFunctionProps extends SharedProps {
@@ -65,6 +69,7 @@ export class SvcFunction extends LambdaFunction {
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
     for (const statement of props.may) role.addToPolicy(statement);
+    if (props.network !== undefined) for (const statement of connectToVpc()) role.addToPolicy(statement);
 
     super(scope, id, {
       description: props.description,
@@ -99,5 +104,13 @@ export class SvcFunction extends LambdaFunction {
       // Lambda's own START, END and REPORT lines would be most of the log, and most of its bill.
       systemLogLevelV2: SystemLogLevel.WARN,
     });
+    if (props.network !== undefined) this.#connect(props.network);
+  }
+
+  /** The CDK's own way asks for zones and more, which operators need not know. */
+  #connect(network: FunctionNetwork): void {
+    const { defaultChild } = this.node;
+    if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);
+    defaultChild.vpcConfig = network;
   }
 }

@@ -48,6 +48,7 @@ export class ManagementStack extends Stack {
     this.authorizer = this.makeAuthorizer(shared);
     const { api, url } = makeApi(this, {
       name: namesOf(settings).managementApi,
+      place: 'management',
       throttle,
       ownAnswers: [wrongCredentials],
       settings,

@@ -1,14 +1,15 @@
 /** All of a region that can be made again at any time: the API, the queues, the functions, and what each may do. */
-import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Accounts } from './accounts.ts';
 import { makeApi, makeGatewayLogRole } from './api.ts';
 import { Counting } from './counting.ts';
 import { Delivery } from './delivery.ts';
-import { environmentOf, type FunctionEnvironment } from './environment.ts';
+import { chosenHosts, environmentOf, type FunctionEnvironment } from './environment.ts';
 import type { CodeOf } from './function.ts';
 import { MessagingApi } from './messagingApi.ts';
 import { scheduleGroupOf } from './names.ts';
+import { makeNetwork } from './network.ts';
 import { Queues } from './queues.ts';
 import { Rights } from './rights.ts';
 import { ScheduleGroup } from './scheduleGroup.ts';
@@ -35,6 +36,11 @@ export class ServiceStack extends Stack {
   /** The environment of a function that takes no destinations, and so needs no host of this stack: the management API's. */
   readonly environmentWithoutHost: FunctionEnvironment;
 
+  /** The first zones of the region, whichever they are. The CDK would ask AWS for their names, and synthesis needs no AWS. */
+  override get availabilityZones(): string[] {
+    return [0, 1, 2].map((at) => Fn.select(at, Fn.getAzs(this.region)));
+  }
+
   constructor(scope: Construct, id: string, { settings, state, codeOf, ...props }: ServiceStackProps) {
     super(scope, id, props);
     this.queues = new Queues(this, 'Queues', settings);
@@ -44,6 +50,7 @@ export class ServiceStack extends Stack {
     });
     const made = makeApi(this, {
       name: settings.name,
+      place: this.region,
       throttle: { rate: settings.throttleRate, burst: settings.throttleBurst },
       settings,
     });
@@ -56,7 +63,7 @@ export class ServiceStack extends Stack {
       scheduleGroup: group,
     };
     const environment = environmentOf(this, { ...resources, apiHost: made.host });
-    this.environmentWithoutHost = { ...environment, OWN_HOSTS: settings.ownHosts.join(',') };
+    this.environmentWithoutHost = { ...environment, OWN_HOSTS: chosenHosts(settings).join(',') };
     const parts = {
       shared: { environment, settings, codeOf },
       rights: new Rights(this, resources),
@@ -64,7 +71,8 @@ export class ServiceStack extends Stack {
     };
     this.messagingApi = new MessagingApi(this, { ...parts, made });
     const { publishUrl, shared } = this.messagingApi;
-    this.delivery = new Delivery(this, { ...parts, shared });
+    const network = makeNetwork(this, resources);
+    this.delivery = new Delivery(this, { ...parts, shared: { ...shared, network } });
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
     this.accounts = new Accounts(this, { ...parts, shared });
     this.counting = new Counting(this, { ...parts, shared });

@@ -5,25 +5,28 @@
 import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import * as z from 'zod';
+import { isStage, presets, stages } from './presets.ts';
+import { placesIn, regionOfArn, valuesIn } from './regional.ts';
 import {
   defaultHeaderPrefixes,
   defaultPricePerMessage,
   deliveryConcurrency,
   leastConcurrency,
   mostConcurrency,
+  tables,
 } from '../lambdas/resources.ts';
 
+/** Splits text at commas; a list stays as it is. */
+const items = (value: unknown): unknown =>
+  typeof value === 'string'
+    ? value
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '')
+    : value;
+
 /** A list, or the same list as text with commas. */
-const list = z.preprocess(
-  (value) =>
-    typeof value === 'string'
-      ? value
-          .split(',')
-          .map((item) => item.trim())
-          .filter((item) => item !== '')
-      : value,
-  z.array(z.string().min(1)),
-);
+const list = z.preprocess(items, z.array(z.string().min(1)));
 
 const flag = z.preprocess(
   (value) => (value === 'true' ? true : value === 'false' ? false : value),
@@ -38,7 +41,25 @@ const number = <T extends z.ZodType>(type: T) =>
 
 const whole = (least: number, most: number) => number(z.int().min(least).max(most));
 
+const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
+
+/** A list of texts of one form. */
+const listOf = (form: RegExp, sentence: string) =>
+  list.pipe(z.array(z.string().regex(form, `must be ${sentence}`))).default([]);
+
+/** How EC2 ends an id: 8 hexadecimal digits for what is old, 17 for what is new. */
+const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
+
+/** A list of what each region has its own of, as `region=value`. */
+const regional = (value: string, example: string) =>
+  listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
+
+/** Those that belong to one region. The others are known by fixed names, and restored into these. */
+const restorableTables = Object.keys(tables).filter((name) => name !== 'accounts' && name !== 'usage');
+
 const shape = z.strictObject({
+  /** Chooses the values of several other settings: see `presets.ts`. */
+  stage: z.enum(stages).optional(),
   /** The beginning of the name of every stack, and of all that has a fixed name: see `names.ts`. */
   name: z
     .string()
@@ -48,13 +69,20 @@ const shape = z.strictObject({
   regions: list
     .pipe(
       z
-        .array(z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'must be the name of an AWS region'))
+        .array(z.string().regex(new RegExp(`^${region}$`), 'must be the name of an AWS region'))
         .min(1)
         .refine((regions) => new Set(regions).size === regions.length, 'must not name a region twice'),
     )
     .default(['eu-central-1', 'us-east-1']),
-  /** Whether data outlives its stack, is protected from deletion, and can be restored to any second of the last 35 days. */
+  /** Whether data outlives its stack and is protected from deletion. */
   retain: flag.default(true),
+  /** Whether tables can be restored to any second of the last 35 days; without it, `retain` decides. */
+  pointInTimeRecovery: flag.optional(),
+  /** Tables that stand in the place of their stack's, after a restore: `region=table:name`. See docs/recovery.md. */
+  restoredTables: regional(
+    `(?:${restorableTables.join('|')}):[a-zA-Z0-9_.-]{3,255}`,
+    'messages:Svc-messages-restored',
+  ),
   /** The days that logs are kept. CloudWatch Logs takes certain numbers of days only. */
   logRetentionDays: number(z.enum(RetentionDays)).default(RetentionDays.ONE_MONTH),
   logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('INFO'),
@@ -104,6 +132,37 @@ const shape = z.strictObject({
   accountConcurrency: whole(10, 1_000_000).default(1_000),
   /** Whether X-Ray traces requests and what follows from them. It is billed by the trace. */
   tracing: flag.default(false),
+  /** Whether a web ACL of AWS WAF stands before the APIs: see `firewall.ts`. */
+  firewall: flag.default(false),
+  /** The most requests from one address in five minutes, where there is a firewall. The bounds are those of WAF. */
+  firewallRate: whole(10, 2_000_000_000).default(100_000),
+  /** Custom domains of the APIs: `region=name` for a region's, `management=name` for the management API's. */
+  domains: listOf(
+    new RegExp(`^(${region}|management)=([a-z0-9-]+\\.)+[a-z0-9-]+$`),
+    'a region or management, and a name, such as eu-central-1=queue.example.com',
+  ),
+  /** Certificates of these domains in ACM, one in each region that has a domain. */
+  certificates: listOf(
+    new RegExp(`^arn:[a-z-]+:acm:${region}:\\d{12}:certificate/[\\w-]+$`),
+    'the ARN of a certificate in ACM',
+  ),
+  /** The zone of Route 53 that gets the domains' records; without it, the operator makes them. */
+  hostedZone: z
+    .string()
+    .regex(/^Z[A-Z0-9]{1,31}$/, 'must be the id of a hosted zone, such as Z0123456789ABC')
+    .optional(),
+  /** VPCs of the operator in which the delivery functions run: see `network.ts`. */
+  vpcs: regional(`vpc-${hexId}`, 'vpc-0a1b2c3d'),
+  subnets: regional(`subnet-${hexId}`, 'subnet-0a1b2c3d'),
+  securityGroups: regional(`sg-${hexId}`, 'sg-0a1b2c3d'),
+  /** Whether the VPCs get endpoints of the AWS services that deliveries call, for VPCs without a way to the internet. */
+  vpcEndpoints: flag.default(false),
+  /** The route tables of the subnets, which endpoints of DynamoDB and S3 are entered into. */
+  routeTables: regional(`rtb-${hexId}`, 'rtb-0a1b2c3d'),
+  /** Elastic addresses, from which all deliveries of a region come: each gets a NAT gateway in a zone of its own. */
+  fixedAddresses: regional(`eipalloc-${hexId}`, 'eipalloc-0a1b2c3d'),
+  /** The ports that deliveries may reach from within a VPC, where the service makes the security group. */
+  deliveryPorts: z.preprocess(items, z.array(whole(1, 65_535)).min(1)).default([443, 80]),
   /** Dollars that a message counts for against its account's budget. */
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
   /** The factor by which a call to AWS may take longer than usual before it is tried again. More than 1 is for emulators. */
@@ -115,16 +174,67 @@ const shape = z.strictObject({
 export type Settings = z.output<typeof shape>;
 export const settingNames: readonly string[] = Object.keys(shape.shape);
 
+/** Refuses settings that do not go together. */
+const together = shape.superRefine((settings, context) => {
+  const refuse = (name: keyof Settings, message: string): void => {
+    context.addIssue({ code: 'custom', path: [name], message });
+  };
+  const perRegion = [
+    'domains',
+    'vpcs',
+    'subnets',
+    'securityGroups',
+    'routeTables',
+    'fixedAddresses',
+    'restoredTables',
+  ] as const;
+  for (const name of perRegion) {
+    for (const place of placesIn(settings[name])) {
+      if (place !== 'management' && !settings.regions.includes(place))
+        refuse(name, `names ${place}, which is not one of the regions: ${settings.regions.join(', ')}`);
+    }
+  }
+  for (const place of new Set(placesIn(settings.domains))) {
+    if (valuesIn(settings.domains, place).length > 1) refuse('domains', `has two names for ${place}`);
+    const where = place === 'management' ? settings.regions[0] : place;
+    if (settings.certificates.filter((arn) => regionOfArn(arn) === where).length !== 1)
+      refuse(
+        'certificates',
+        `must have one certificate of the region ${String(where)}, for the domain of ${place}`,
+      );
+  }
+  for (const place of settings.regions) {
+    const vpcs = valuesIn(settings.vpcs, place);
+    if (vpcs.length > 1) refuse('vpcs', `has two VPCs for ${place}`);
+    for (const name of ['subnets', 'securityGroups', 'routeTables'] as const) {
+      if (vpcs.length === 0 && valuesIn(settings[name], place).length > 0)
+        refuse(name, `has a value for ${place}, where vpcs has no VPC`);
+    }
+    if (vpcs.length > 0 && valuesIn(settings.subnets, place).length === 0)
+      refuse('subnets', `must name the subnets of the VPC of ${place}`);
+    if (settings.vpcEndpoints && vpcs.length > 0 && valuesIn(settings.routeTables, place).length === 0)
+      refuse('routeTables', `must name the route tables of the subnets of ${place}, for the endpoints`);
+    const addresses = valuesIn(settings.fixedAddresses, place);
+    if (addresses.length > 3) refuse('fixedAddresses', `has more than three addresses for ${place}`);
+    if (addresses.length > 0 && vpcs.length > 0)
+      refuse(
+        'fixedAddresses',
+        `has one for ${place}, where vpcs has a VPC: its own NAT gateway has the address`,
+      );
+  }
+});
+
 /** Names that the CDK itself puts into the context have one of these characters. Names of settings have none. */
 const ofTheCdk = /[:@]/;
 
 /** @throws Error which names every setting that is unknown or has a wrong value */
 export function readSettings(app: App): Settings {
   const context: unknown = app.node.getAllContext();
-  const given = Object.entries(z.record(z.string(), z.unknown()).parse(context)).filter(
-    ([name]) => !ofTheCdk.test(name),
+  const given = Object.fromEntries(
+    Object.entries(z.record(z.string(), z.unknown()).parse(context)).filter(([name]) => !ofTheCdk.test(name)),
   );
-  const read = shape.safeParse(Object.fromEntries(given));
+  const stage = given['stage'];
+  const read = together.safeParse({ ...(isStage(stage) ? presets[stage] : {}), ...given });
   if (!read.success) {
     throw new Error(
       `The settings in the CDK context are not right:\n${z.prettifyError(read.error)}\n` +

@@ -27,17 +27,23 @@ export class StateStack extends Stack {
 
   constructor(scope: Construct, id: string, { settings, makesReplicasIn, ...props }: StateStackProps) {
     super(scope, id, props);
-    const { retain } = settings;
+    const kept = keptAs(settings);
     this.tables = {
-      messages: makeTable(this, 'Messages', tables.messages, { retain }),
-      dlq: makeTable(this, 'Dlq', tables.dlq, { retain }),
-      groups: makeTable(this, 'Groups', tables.groups, { retain }),
-      lanes: makeTable(this, 'Lanes', tables.lanes, { retain }),
-      workflows: makeTable(this, 'Workflows', tables.workflows, { retain }),
-      schedules: makeTable(this, 'ScheduleTable', tables.schedules, { retain }),
-      deduplication: makeTable(this, 'Deduplication', tables.deduplication, { retain }),
+      messages: makeTable(this, 'Messages', tables.messages, kept),
+      dlq: makeTable(this, 'Dlq', tables.dlq, kept),
+      groups: makeTable(this, 'Groups', tables.groups, kept),
+      lanes: makeTable(this, 'Lanes', tables.lanes, kept),
+      workflows: makeTable(this, 'Workflows', tables.workflows, kept),
+      schedules: makeTable(this, 'ScheduleTable', tables.schedules, kept),
+      deduplication: makeTable(this, 'Deduplication', tables.deduplication, kept),
     };
-    makeTable(this, 'Usage', tables.usage, { retain, tableName: namesOf(settings).usageTable });
+    // The other stack imports these. It stops doing so for a table that was restored under another name, and an export that is
+    // still imported cannot be taken away.
+    for (const table of Object.values(this.tables)) {
+      this.exportValue(table.tableName);
+      this.exportValue(table.tableArn);
+    }
+    makeTable(this, 'Usage', tables.usage, { ...kept, tableName: namesOf(settings).usageTable });
     this.bodies = this.makeBucket(settings);
     if (makesReplicasIn !== undefined) this.makeShared(settings, makesReplicasIn);
   }
@@ -70,10 +76,15 @@ export class StateStack extends Stack {
   }
 
   /** Makes what the deployment has once: the table of accounts and the master secret, with replicas, and the password. */
-  private makeShared({ name, retain }: Settings, otherRegions: readonly string[]): void {
-    const names = namesOf({ name });
+  private makeShared(settings: Settings, otherRegions: readonly string[]): void {
+    const { name, retain } = settings;
+    const names = namesOf(settings);
     const replicas = otherRegions.map((region) => ({ region }));
-    makeTable(this, 'Accounts', tables.accounts, { retain, tableName: names.accountsTable, replicas });
+    makeTable(this, 'Accounts', tables.accounts, {
+      ...keptAs(settings),
+      tableName: names.accountsTable,
+      replicas,
+    });
     new Secret(this, 'MasterSecret', {
       secretName: names.masterSecret,
       description: `Every token and signing key of ${name} is derived from this: a new value ends them all`,
@@ -102,6 +113,12 @@ const privately = ({ retain }: Settings): BucketProps => ({
   objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
   enforceSSL: true,
   removalPolicy: removalPolicyOf(retain),
+});
+
+/** How tables are kept. */
+const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
+  retain,
+  restorable: pointInTimeRecovery,
 });
 
 const removalPolicyOf = (retain: boolean): RemovalPolicy =>

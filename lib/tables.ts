@@ -1,5 +1,5 @@
 /** The tables: how they are made, and how functions know them. */
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import {
   AttributeType,
   Billing,
@@ -11,6 +11,7 @@ import {
 import type { Construct } from 'constructs';
 import type { TableName, TableShape } from '../lambdas/resources.ts';
 import { namesOf, tableArn } from './names.ts';
+import { valuesIn } from './regional.ts';
 import type { Settings } from './settings.ts';
 
 /** The tables that are known beyond their stack by a fixed name. The others belong to one region's stack of state. */
@@ -24,12 +25,23 @@ export type Tables = Readonly<Record<TableName, { readonly tableName: string; re
 export function tablesOf(scope: Construct, own: OwnTables, settings: Settings): Tables {
   const { accountsTable, usageTable } = namesOf(settings);
   const byName = (tableName: string) => ({ tableName, tableArn: tableArn(scope, tableName) });
-  return { ...own, accounts: byName(accountsTable), usage: byName(usageTable) };
+  const restored = valuesIn(settings.restoredTables, Stack.of(scope).region).map((value) => {
+    const [table = '', tableName = ''] = value.split(':');
+    return [table, byName(tableName)] as const;
+  });
+  return {
+    ...own,
+    ...Object.fromEntries(restored),
+    accounts: byName(accountsTable),
+    usage: byName(usageTable),
+  };
 }
 
 interface TableOptions extends Pick<TablePropsV2, 'tableName' | 'replicas'> {
-  /** Whether it outlives its stack, is protected from deletion and can be restored. Replicas are protected alike. */
+  /** Whether it outlives its stack and is protected from deletion. Replicas are protected alike. */
   readonly retain: boolean;
+  /** Whether it can be restored to any second of the last 35 days. */
+  readonly restorable: boolean;
 }
 
 /** Makes a table of a shape. */
@@ -37,7 +49,7 @@ export function makeTable(
   scope: Construct,
   id: string,
   shape: TableShape,
-  { retain, ...shared }: TableOptions,
+  { retain, restorable, ...shared }: TableOptions,
 ): TableV2 {
   const text = (attribute: string) => ({ name: attribute, type: AttributeType.STRING });
   return new TableV2(scope, id, {
@@ -56,7 +68,7 @@ export function makeTable(
     billing: Billing.onDemand(),
     // Tables are always encrypted. DynamoDB's own key is the one whose use is not billed.
     encryption: TableEncryptionV2.dynamoOwnedKey(),
-    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: retain },
+    pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: restorable },
     deletionProtection: retain,
     removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     ...shared,

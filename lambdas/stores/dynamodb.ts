@@ -7,6 +7,9 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  ScanCommand,
+  type ScanCommandInput,
+  type ScanCommandOutput,
   type AttributeValue,
   type KeysAndAttributes,
   type QueryCommandInput,
@@ -182,6 +185,18 @@ export async function* queryRows(
     from = page.LastEvaluatedKey;
     limit &&= Math.min(2 * limit, mostRowsPerRead);
   } while (from !== undefined && Date.now() <= until);
+}
+
+/** Reads all rows of a table that a scan finds, one page after the other; those of a partition follow each other. */
+export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
+  let from: Key | undefined;
+  do {
+    const page: ScanCommandOutput = await dynamodb.send(
+      new ScanCommand({ ...input, ExclusiveStartKey: from }),
+    );
+    for (const item of page.Items ?? []) yield unmarshall(item);
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
 }
 
 /**

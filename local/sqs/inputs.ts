@@ -44,6 +44,22 @@ export const deleteBatchInput = z.object({
   ...onQueue,
   Entries: z.array(z.object({ ...inBatch, ...receipt })),
 });
+/** The attributes of a queue that count its messages, each with the state that it counts. */
+export const depthAttributes = {
+  ApproximateNumberOfMessages: 'visible',
+  ApproximateNumberOfMessagesNotVisible: 'inFlight',
+  ApproximateNumberOfMessagesDelayed: 'delayed',
+} as const;
+export const attributesInput = z.object({
+  ...onQueue,
+  AttributeNames: z.array(
+    z.enum([
+      'ApproximateNumberOfMessages',
+      'ApproximateNumberOfMessagesNotVisible',
+      'ApproximateNumberOfMessagesDelayed',
+    ]),
+  ),
+});
 export const changeVisibilityInput = z.object({
   ...onQueue,
   ...receipt,

@@ -3,11 +3,13 @@ import { createHash } from 'node:crypto';
 import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
 import {
+  attributesInput,
   changeVisibilityInput,
   checkBatch,
   checkSize,
   deleteBatchInput,
   deleteInput,
+  depthAttributes,
   purgeInput,
   receiveInput,
   sendBatchInput,
@@ -101,6 +103,14 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
         );
       }
       return {};
+    }),
+  ],
+  [
+    'GetQueueAttributes',
+    operation(attributesInput, ({ queues }, { QueueUrl, AttributeNames }) => {
+      const depths = queues.depths(queueIn(queues, QueueUrl));
+      const shown = AttributeNames.map((name) => [name, String(depths[depthAttributes[name]])]);
+      return { Attributes: Object.fromEntries(shown) };
     }),
   ],
   [

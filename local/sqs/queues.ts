@@ -190,6 +190,18 @@ export class Queues {
       .map(({ id, receives, availableAt }) => ({ id, receives, inFlight: availableAt > now }));
   }
 
+  /** The number of messages in each state. */
+  depths(name: string): Readonly<Record<'delayed' | 'visible' | 'inFlight', number>> {
+    const now = this.#now();
+    const counted = { delayed: 0, visible: 0, inFlight: 0 };
+    for (const { wasReceived, availableAt } of this.#queue(name).byAvailability) {
+      if (availableAt <= now) counted.visible += 1;
+      else if (wasReceived) counted.inFlight += 1;
+      else counted.delayed += 1;
+    }
+    return counted;
+  }
+
   /** Looks at the clock again. */
   wake(): void {
     for (const queue of this.#queues.values()) this.#serve(queue);

@@ -25,12 +25,29 @@ interface Deployed {
   readonly management: { readonly url: URL; readonly secret: string };
 }
 
-/** Bootstraps and deploys all regions with the CDK CLI, as an operator would. */
-export async function deploy(options: {
+/** The real CDK CLI against an emulator. */
+export interface Cdk {
+  /** Prepares regions, as an operator does once. */
+  bootstrap(inRegions: readonly string[]): Promise<void>;
+  /**
+   * Deploys all stacks.
+   *
+   * @param source the folder of the CDK app; without it, this project's
+   * @returns what the stacks put out, by their names
+   */
+  deploy(source?: string): Promise<unknown>;
+  /** The environment in which programs of the operator find the emulator. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** All that it has written. */
+  log(): string;
+}
+
+/** @param options.context settings of the deployment */
+export function openCdk(options: {
   readonly scratch: string;
   readonly endpoint: string;
   readonly context: Readonly<Record<string, string>>;
-}): Promise<Deployed> {
+}): Cdk {
   const { scratch, endpoint } = options;
   const env = {
     // The CLI remembers account ids in ~/.cdk; what it learns here must not be remembered there.
@@ -46,23 +63,32 @@ export async function deploy(options: {
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
     ...credentials,
   };
-  const cdk = {
-    package: 'aws-cdk',
-    path: 'bin/cdk',
-    timeoutMs: 300_000,
-    logFile: join(scratch, 'cdk.log'),
-  };
+  const logFile = join(scratch, 'cdk.log');
+  const cdk = { package: 'aws-cdk', path: 'bin/cdk', timeoutMs: 600_000, logFile };
   const shared = [
     ...Object.entries(options.context).flatMap(([name, value]) => ['--context', `${name}=${value}`]),
     ...['--output', join(scratch, 'cdk.out'), '--ci', '--no-color'],
   ];
-  await run(cdk, ['bootstrap', ...regions.map((region) => `aws://${account}/${region}`), ...shared], env);
+  return {
+    env,
+    bootstrap: (inRegions) =>
+      run(cdk, ['bootstrap', ...inRegions.map((region) => `aws://${account}/${region}`), ...shared], env),
+    deploy: async (source) => {
+      const outputsFile = join(scratch, 'outputs.json');
+      const deployment = ['deploy', '--all', '--require-approval', 'never', '--outputs-file', outputsFile];
+      const app = source === undefined ? cdk : { ...cdk, cwd: source };
+      await run(app, [...deployment, ...shared], env);
+      return JSON.parse(readFileSync(outputsFile, 'utf8'));
+    },
+    log: () => readFileSync(logFile, 'utf8'),
+  };
+}
 
-  const outputsFile = join(scratch, 'outputs.json');
-  const deployment = ['deploy', '--all', '--require-approval', 'never', '--outputs-file', outputsFile];
-  await run(cdk, [...deployment, ...shared], env);
-
-  const outputs = outputsShape.parse(JSON.parse(readFileSync(outputsFile, 'utf8')));
+/** Bootstraps and deploys all regions, as an operator would. */
+export async function deploy(options: Parameters<typeof openCdk>[0]): Promise<Deployed> {
+  const cdk = openCdk(options);
+  await cdk.bootstrap(regions);
+  const outputs = outputsShape.parse(await cdk.deploy());
   const { ManagementUrl, ManagementSecret } = outputs['Svc-Management'];
   return {
     urls: {

@@ -101,3 +101,15 @@ function encodePath(url: string): string {
 function dropHeader(raw: readonly string[], name: string): string[] {
   return raw.filter((_, at) => raw[at - (at % 2)]?.toLowerCase() !== name);
 }
+
+/** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com. */
+export const apiAt = ({ hostname, pathname }: URL): Api => ({
+  host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`,
+  base: pathname,
+});
+
+/** A function URL on AWS, <id>.lambda-url.<region>.on.aws, in a spelling that names this machine. */
+export const functionUrlAt = ({ hostname }: URL): Api => ({
+  host: hostname.replace(/on\.aws$/, 'localhost'),
+  base: '',
+});

@@ -15,6 +15,8 @@ export interface Program {
   readonly timeoutMs: number;
   /** The file that gets all output; without it, the terminal does. */
   readonly logFile?: string;
+  /** The folder in which it runs; without it, the root of this project. */
+  readonly cwd?: string;
 }
 
 /** @throws Error when it ends with anything but code 0; its last lines are in the message */
@@ -28,7 +30,7 @@ export async function run(
   const packageFile = createRequire(import.meta.url).resolve(`${program.package}/package.json`);
   const output = logFile === undefined ? 'inherit' : openSync(logFile, 'a');
   const child = spawn(process.execPath, [join(dirname(packageFile), program.path), ...args], {
-    cwd: root,
+    cwd: program.cwd ?? root,
     env: { ...process.env, ...env },
     // A group of its own, which ends as a whole: the CLI starts the app, and the test runner its workers.
     detached: true,
@@ -56,9 +58,28 @@ export async function run(
 }
 
 /** Ends what runs, and lets nothing more start. */
-export function cancelPrograms(): void {
+function cancelPrograms(): void {
   cancelled = true;
   for (const child of running) killGroup(child);
+}
+
+/**
+ * Runs a program of the deployed checks: its failure is printed and is the exit status. An interrupted run takes its processes
+ * with it: what it waits for fails, and it cleans up.
+ */
+export async function runProgram(main: () => Promise<void>): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      process.exitCode = 1;
+      cancelPrograms();
+    });
+  }
+  try {
+    await main();
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
 }
 
 /** Ends a process that was started detached, and all that it started. */

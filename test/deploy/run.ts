@@ -2,61 +2,36 @@
  * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run
  * against what stands there then. Arguments narrow the tests, as vitest takes them: `npm run test:deploy -- retries`.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { findManagement } from './management.ts';
-import { functionLogs, replicateTable } from './aws.ts';
+import { replicateTable } from './aws.ts';
 import { deploy, type Region, regions } from './cdk.ts';
-import { installEmulator, startEmulator } from './emulator.ts';
-import { type Api, freePort, openFront, type Front } from './front.ts';
-import { cancelPrograms, run } from './program.ts';
+import { withEmulator } from './withEmulator.ts';
+import { type Api, apiAt, type Front, functionUrlAt, openFront } from './front.ts';
+import { runProgram, run } from './program.ts';
 
-const started = Date.now();
-const say = (text: string) => {
-  console.log(`[${((Date.now() - started) / 1000).toFixed(1).padStart(6)} s] ${text}`);
-};
-
-async function main(): Promise<void> {
-  const python = await installEmulator();
-  say('emulator installed');
-  // The system's folder for temporary files, because nothing above it is a package: see `startEmulator`.
-  const scratch = mkdtempSync(join(tmpdir(), 'svc-deploy-'));
-  const port = await freePort();
-  const aws = await openFront(port);
-  try {
-    const emulator = await startEmulator({
-      python,
-      port,
-      publicPort: aws.port,
-      scratch: join(scratch, 'emulator'),
-    });
-    say('emulator started');
+const main = (): Promise<void> =>
+  withEmulator(async ({ port, awsUrl, scratch, say }) => {
     try {
-      await deployAndTest(port, aws.url, scratch);
+      await deployAndTest(port, awsUrl, scratch, say);
     } catch (error) {
-      console.error(`The emulator's last lines:\n${emulator.log(40)}\n`);
-      for (const region of regions) {
-        const lines = await functionLogs(aws.url, region, 60).catch(String);
-        console.error(`The functions' last lines in ${region}:\n${lines}\n`);
-      }
       // Last, because many a reader sees the end of a log only.
       console.error(failedTests(resultsIn(scratch)));
       throw error;
-    } finally {
-      await emulator.stop();
     }
-  } finally {
-    await aws.close();
-    rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
-  }
-}
+  });
 
 /** The messaging APIs and the publish URLs by their regions, and the management API. */
 type ApiName = Region | `publish ${Region}` | 'management';
 
-async function deployAndTest(port: number, awsUrl: string, scratch: string): Promise<void> {
+async function deployAndTest(
+  port: number,
+  awsUrl: string,
+  scratch: string,
+  say: (text: string) => void,
+): Promise<void> {
   // The fronts listen before their APIs exist, so that the deployment can be told its own hosts.
   const apis = new Map<ApiName, Api>();
   const doors: Front[] = [];
@@ -175,29 +150,4 @@ function failedTests(file: string): string {
     .join('\n');
 }
 
-/** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com. */
-const apiAt = ({ hostname, pathname }: URL): Api => ({
-  host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`,
-  base: pathname,
-});
-
-/** A function URL on AWS, <id>.lambda-url.<region>.on.aws, in a spelling that names this machine. */
-const functionUrlAt = ({ hostname }: URL): Api => ({
-  host: hostname.replace(/on\.aws$/, 'localhost'),
-  base: '',
-});
-
-// An interrupted run must take its processes with it: what `main` waits for fails, and it cleans up.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(signal, () => {
-    process.exitCode = 1;
-    cancelPrograms();
-  });
-}
-
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runProgram(main);

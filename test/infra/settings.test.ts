@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
+import { presets } from '../../lib/presets.ts';
 import { readSettings, settingNames } from '../../lib/settings.ts';
 import { cdkContext, root } from './app.ts';
+
+const docs = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
 
 const read = (context: Record<string, unknown>) => readSettings(new App({ context }));
 
@@ -13,6 +16,7 @@ describe('the settings of a deployment', () => {
       name: 'Svc',
       regions: ['eu-central-1', 'us-east-1'],
       retain: true,
+      restoredTables: [],
       logRetentionDays: 30,
       logLevel: 'INFO',
       headerPrefixes: ['Svc', 'Upstash'],
@@ -22,6 +26,17 @@ describe('the settings of a deployment', () => {
       throttleBurst: 5_000,
       deliveryConcurrency: 300,
       publishUrl: false,
+      firewall: false,
+      firewallRate: 100_000,
+      domains: [],
+      certificates: [],
+      vpcs: [],
+      subnets: [],
+      securityGroups: [],
+      vpcEndpoints: false,
+      routeTables: [],
+      fixedAddresses: [],
+      deliveryPorts: [443, 80],
       pricePerMessage: 0.000_01,
       gatewayLogRole: true,
       monitoring: true,
@@ -65,7 +80,7 @@ describe('the settings of a deployment', () => {
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([
-    ['a misspelt name', { region: 'eu-central-1' }, /"region".*Known settings: name, regions,/s],
+    ['a misspelt name', { region: 'eu-central-1' }, /"region".*Known settings: stage, name, regions,/s],
     ['a flag that is neither', { retain: 'no' }, /retain/],
     ['days that CloudWatch Logs does not take', { logRetentionDays: '31' }, /logRetentionDays/],
     ['no region at all', { regions: '' }, /regions/],
@@ -89,14 +104,77 @@ describe('the settings of a deployment', () => {
       { ownHosts: 'https://queue.example.com/' },
       /must be a host name.*ownHosts\[0\]/s,
     ],
+    ['a stage that there is not', { stage: 'test' }, /stage/],
+    ['a domain of another region', { domains: 'eu-west-3=a.example.com' }, /names eu-west-3.*domains/s],
+    [
+      'a domain without a certificate in its region',
+      {
+        domains: 'us-east-1=a.example.com',
+        certificates: 'arn:aws:acm:eu-central-1:111122223333:certificate/a',
+      },
+      /one certificate of the region us-east-1.*certificates/s,
+    ],
+    ['a domain that is a URL', { domains: 'us-east-1=https://a.example.com' }, /such as.*domains\[0\]/s],
+    ['an id of a VPC without its region', { vpcs: 'vpc-0a1b2c3d' }, /eu-central-1=vpc-0a1b2c3d.*vpcs\[0\]/s],
+    ['a VPC without subnets', { vpcs: 'us-east-1=vpc-0a1b2c3d' }, /must name the subnets.*subnets/s],
+    ['subnets without a VPC', { subnets: 'us-east-1=subnet-0a1b2c3d' }, /has no VPC.*subnets/s],
+    [
+      'endpoints without route tables',
+      { vpcs: 'us-east-1=vpc-0a1b2c3d', subnets: 'us-east-1=subnet-0a1b2c3d', vpcEndpoints: 'true' },
+      /route tables.*routeTables/s,
+    ],
+    [
+      'two VPCs in a region',
+      { vpcs: 'us-east-1=vpc-0a1b2c3d,us-east-1=vpc-0b1b2c3d', subnets: 'us-east-1=subnet-0a1b2c3d' },
+      /two VPCs.*vpcs/s,
+    ],
+    [
+      'a fixed address in a VPC that has its own',
+      {
+        vpcs: 'us-east-1=vpc-0a1b2c3d',
+        subnets: 'us-east-1=subnet-0a1b2c3d',
+        fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d',
+      },
+      /its own NAT gateway.*fixedAddresses/s,
+    ],
+    ['a restored table that is none', { restoredTables: 'us-east-1=usage:x' }, /restoredTables\[0\]/],
+    ['a port that is none', { deliveryPorts: '443,0' }, /deliveryPorts\[1\]/],
+    ['a rate that WAF does not know', { firewallRate: '9' }, /firewallRate/],
     ['a message that pays its sender', { pricePerMessage: -1 }, /pricePerMessage/],
   ])('refuse %s, by name', (_, context, message) => {
     expect(() => read(context)).toThrow(message);
   });
 });
 
+describe('a stage', () => {
+  it.each(Object.entries(presets))('%s sets what it says, and nothing else', (stage, preset) => {
+    expect(read({ stage })).toEqual({ ...read({}), stage, ...preset });
+  });
+
+  it('gives way to what is set besides', () => {
+    expect(read({ stage: 'dev', retain: 'true', deliveryConcurrency: '7' })).toEqual({
+      ...read({ stage: 'dev' }),
+      retain: true,
+      deliveryConcurrency: 7,
+    });
+  });
+
+  it('has its values in docs/deploy.md', () => {
+    const [, section = ''] = docs.split('\n### Stages\n');
+    const rows = [...section.matchAll(/^\| `(\w+)` +\| `([^`]+)` +\| `([^`]+)` +\| [^|]+ \|$/gm)];
+    expect(rows.map(([, name, dev, prod]) => [name, dev, prod])).toEqual(
+      Object.entries(presets.dev).map(([name, value]) => [
+        name,
+        String(value),
+        String(new Map<string, unknown>(Object.entries(presets.prod)).get(name)),
+      ]),
+    );
+  });
+});
+
 describe('the list of settings in docs/deploy.md', () => {
-  const [, section = ''] = readFileSync(join(root, 'docs/deploy.md'), 'utf8').split('\n## Settings\n');
+  const [, settingsOn = ''] = docs.split('\n## Settings\n');
+  const [section = ''] = settingsOn.split('\n### ');
   /** Names and defaults, as the table's first two columns have them; some rows have two of each. */
   const documented = [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*) +\| ([^|]+?) +\|/gm)].flatMap(
     ([, names = '', values = '']) => {
@@ -110,6 +188,7 @@ describe('the list of settings in docs/deploy.md', () => {
     const defaults = new Map(Object.entries(read({})));
     const shown = (name: string): string => {
       if (name === 'scheduleGroup') return 'the name';
+      if (name === 'pointInTimeRecovery') return 'as retain';
       const value = defaults.get(name);
       return value === undefined ? 'none' : String(value) || 'none';
     };

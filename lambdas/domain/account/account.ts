@@ -43,6 +43,8 @@ export interface Account {
   readonly enterprise?: { readonly enabled: boolean } | undefined;
   /** Partitions that the rows of its messages and dead letters are spread over; never lowered, as rows stay where they are. */
   readonly shards: number;
+  /** Its region is being emptied: it takes nothing new, and finishes what it has. */
+  readonly isDraining?: boolean | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }

@@ -1,6 +1,7 @@
 import type { CanonicalRequest } from '../../api/dialect.ts';
 import { parseOverrides } from '../../api/publishOptions.ts';
 import type { Account } from '../../domain/account/account.ts';
+import { refuseWhileDraining } from '../../domain/account/draining.ts';
 import { now } from '../../domain/clock.ts';
 import { badRequest, notFound, quote } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
@@ -30,6 +31,7 @@ export async function publishAgain(
   messageId: string,
   request: AgainRequest,
 ): Promise<PublishAnswer> {
+  refuseWhileDraining(account);
   const rules = await destinationRules(request.host);
   const overrides = parseOverrides(request, account, rules, now());
   const history = await loadAccepted(account, messageId);

@@ -5,6 +5,7 @@ import { jsonBytes, largestAnswer } from '../../api/answerSize.ts';
 import { canonicalize } from '../../api/dialect.ts';
 import { batchItem, longestBatch } from '../../api/requests.ts';
 import type { Account } from '../../domain/account/account.ts';
+import { refuseWhileDraining } from '../../domain/account/draining.ts';
 import type { Config } from '../../domain/config.ts';
 import { readHeaders, type Header } from '../../domain/headers.ts';
 import { badRequest, HttpError } from '../../domain/httpError.ts';
@@ -39,6 +40,7 @@ export async function batch(account: Account, request: BatchRequest): Promise<An
   if (read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item))) {
     return publishWorkflow(account, read.map(orThrowRefused));
   }
+  refuseWhileDraining(account);
   const prepared = await prepareEach(account, read);
   refuseTooLarge(prepared);
   const outcomes = await publishAll(account, prepared);

@@ -1,4 +1,5 @@
 import type { Account } from '../../domain/account/account.ts';
+import { refuseWhileDraining } from '../../domain/account/draining.ts';
 import { HttpError } from '../../domain/httpError.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { withAdmission } from '../usage/admission.ts';
@@ -18,6 +19,7 @@ export async function publish(account: Account, request: PublishRequest): Promis
     if (body === undefined) throw notStored();
     return { status: 200, body };
   }
+  refuseWhileDraining(account);
   const prepared = await prepare(account, request);
   const [only, ...others] = prepared.drafts;
   if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {

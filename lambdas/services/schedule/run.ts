@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../../domain/account/account.ts';
+import { refuseWhileDraining } from '../../domain/account/draining.ts';
 import { now } from '../../domain/clock.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { acceptEach, takeBack } from '../message/accept.ts';
@@ -21,6 +22,7 @@ export async function runSchedule(
   scheduleId: string,
   host: string,
 ): Promise<PublishAnswer> {
+  refuseWhileDraining(account);
   const { schedule, body } = await loadWholeSchedule(account, scheduleId);
   // With a seed of its own, so that each run makes messages of its own.
   const fire = { scheduleId, time: now(), seed: randomUUID() };

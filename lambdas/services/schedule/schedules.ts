@@ -6,6 +6,7 @@ import { configWithKnownCredentials, parsePublishOptions } from '../../api/publi
 import { scheduleChange } from '../../api/requests.ts';
 import { formatScheduleSettings, scheduleSettings } from '../../api/scheduleSettings.ts';
 import { limitsOf, type Account } from '../../domain/account/account.ts';
+import { refuseWhileDraining } from '../../domain/account/draining.ts';
 import { now } from '../../domain/clock.ts';
 import { configOverDefaults } from '../../domain/config.ts';
 import { parseDestination } from '../../domain/delivery/destination.ts';
@@ -143,6 +144,7 @@ function save(
     before: StoredSchedule | undefined,
   ) => ScheduleRequest | undefined | Promise<ScheduleRequest | undefined>,
 ): Promise<Answer<typeof answers.scheduled>> {
+  refuseWhileDraining(account);
   return retryOnConflict(changedByMany(scheduleId), async () => {
     const before = await loadSchedule(account.id, scheduleId);
     const request = await requestOf(before);

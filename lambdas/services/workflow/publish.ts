@@ -1,5 +1,6 @@
 /** Publishes requests of workflow clients: all of one request, or none. */
 import type { Account } from '../../domain/account/account.ts';
+import { refuseWhileDraining } from '../../domain/account/draining.ts';
 import { now } from '../../domain/clock.ts';
 import { badRequest, HttpError } from '../../domain/httpError.ts';
 import { derivedId, newId } from '../../domain/ids.ts';
@@ -92,6 +93,11 @@ export async function publishParts(
   account: Account,
   parts: readonly WorkflowRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
+  // A fire comes from a schedule that is still there; an upgrade goes on with a run.
+  const begins = parts.some(
+    ({ message, request }) => message.kind === 'start' && !message.isUpgrade && request.fire === undefined,
+  );
+  if (begins) refuseWhileDraining(account);
   const prepared: PreparedPart[] = [];
   await eachOf(parts, atOnce, async (part, index) => {
     prepared[index] = await preparePart(account, part);

@@ -43,6 +43,7 @@ const accountRow = z.object({
   prometheus: z._default(z.boolean(), false),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   shards: z._default(z.number(), shardCounts.usual),
+  isDraining: z.optional(z.boolean()),
   version: z._default(z.number(), 1),
 });
 

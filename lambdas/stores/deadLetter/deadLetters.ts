@@ -20,6 +20,7 @@ import {
   getRow,
   putNew,
   queryRows,
+  scanRows,
   toItem,
   unlessRefused,
   type Row,
@@ -317,4 +318,16 @@ export async function claimRetry(
   if (isMade) return { state: 'ours', retryId: retryId ?? claim.retryId };
   if (removedAs === 'sent' && retryId !== undefined) return { state: 'sent', retryId };
   return { state: row === undefined || removedAt !== undefined ? 'gone' : 'theirs' };
+}
+
+/** Counts the dead letters of a region, of all accounts. */
+export async function countPresent(): Promise<number> {
+  const rows = scanRows({
+    TableName: settings.dlqTable,
+    FilterExpression: 'attribute_exists(presentSince)',
+    ProjectionExpression: 'id',
+  });
+  let count = 0;
+  for await (const row of rows) count += 'id' in row ? 1 : 0;
+  return count;
 }

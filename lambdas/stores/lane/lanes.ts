@@ -6,7 +6,14 @@ import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { dayMs, now } from '../../domain/clock.ts';
-import { processPrefix, type Lane, type LaneKey, type LaneKind, type Lease } from '../../domain/lane/lane.ts';
+import {
+  laneKinds,
+  processPrefix,
+  type Lane,
+  type LaneKey,
+  type LaneKind,
+  type Lease,
+} from '../../domain/lane/lane.ts';
 import type { Page } from '../../domain/lane/line.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { log } from '../../log.ts';
@@ -19,6 +26,7 @@ import {
   getRows,
   putAll,
   queryRows,
+  scanRows,
   toItem,
   unlessRefused,
   type Row,
@@ -222,6 +230,27 @@ export async function* laneNames(accountId: string, kind: LaneKind, behind?: str
     ExpressionAttributeValues: toItem({ ':owner': ownerOf(accountId, kind), ':behind': behind }),
   });
   for await (const row of rows) yield namedRow.parse(row).name;
+}
+
+/** Reads all lanes of a region, of all accounts. */
+export async function* allLanes(): AsyncGenerator<Lane> {
+  const rows = scanRows({
+    TableName: settings.lanesTable,
+    FilterExpression: 'part = :own',
+    ExpressionAttributeValues: { ':own': { S: ownPart } },
+  });
+  for await (const row of rows) yield laneOf(laneKeyOf(row), row);
+}
+
+const laneKeyRow = z.object({ lane: z.string() });
+
+function laneKeyOf(row: Row): LaneKey {
+  const { lane } = laneKeyRow.parse(row);
+  // Of the three, only the name may have a `#`.
+  const [, accountId = '', text, name = ''] = /^([^#]*)#([^#]*)#(.*)$/s.exec(lane) ?? [];
+  const kind = laneKinds.find((known) => known === text);
+  if (kind === undefined) throw new Error(`${lane} is no lane.`);
+  return { accountId, kind, name };
 }
 
 /** Lanes that are read with one call. */

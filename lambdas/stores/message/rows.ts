@@ -191,9 +191,14 @@ const key = z.object({ shard: z.string(), id: z.string() });
 /** The id of the message that a row is of, or stands behind. */
 export const messageIdOf = (row: Row): string => key.parse(row).id.replace(/~.*$/, '');
 
+/** The key of the message that a row is of, or stands behind. */
+export const ownKeyOf = (row: Row): MessageKey => ({
+  messageId: messageIdOf(row),
+  accountId: key.parse(row).shard.replace(/#\d+$/, ''),
+});
+
 function withImplied(row: Row): Row {
-  const { shard } = key.parse(row);
-  return { ...row, messageId: messageIdOf(row), accountId: shard.replace(/#\d+$/, '') };
+  return { ...row, ...ownKeyOf(row) };
 }
 
 /** @throws for attributes that are no message's */

@@ -9,7 +9,16 @@ import { tables } from '../../resources.ts';
 import { settings } from '../../settings.ts';
 import { storedBody, type StoredBody } from '../message/bodies.ts';
 import { claiming } from '../claim.ts';
-import { conditionalWrite, dynamodb, getRow, rowsOf, toItem, unlessRefused, type Row } from '../dynamodb.ts';
+import {
+  conditionalWrite,
+  dynamodb,
+  getRow,
+  rowsOf,
+  scanRows,
+  toItem,
+  unlessRefused,
+  type Row,
+} from '../dynamodb.ts';
 import { configPairs, headerPairs } from '../pairs.ts';
 
 const scheduleRow = z.object({
@@ -67,6 +76,16 @@ export async function* schedulesBehind(
 ): AsyncGenerator<StoredSchedule> {
   const table = { name: settings.schedulesTable, ...tables.schedules };
   for await (const row of rowsOf(table, accountId, behind)) yield scheduleOf(row);
+}
+
+/** Reads all schedules of a region, of all accounts. */
+export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
+  const rows = scanRows({
+    TableName: settings.schedulesTable,
+    // Rows of fires have none.
+    FilterExpression: 'attribute_exists(saveId)',
+  });
+  for await (const row of rows) yield scheduleOf(row);
 }
 
 /** Reads all schedules of an account, in the order of their ids. */

@@ -6,7 +6,17 @@ import { shardCounts } from '../../domain/ids.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { runStates, type RunState } from '../../domain/workflow/run.ts';
 import { settings } from '../../settings.ts';
-import { dynamodb, getRow, putAll, putNew, queryRows, toItem, unlessRefused, type Row } from '../dynamodb.ts';
+import {
+  dynamodb,
+  getRow,
+  putAll,
+  putNew,
+  queryRows,
+  scanRows,
+  toItem,
+  unlessRefused,
+  type Row,
+} from '../dynamodb.ts';
 import { isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import type { RunKey } from './journals.ts';
 
@@ -151,6 +161,18 @@ export function listActiveRuns(
     ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
   };
   return orderedRuns(queryRows(input, dynamodb, until));
+}
+
+/** Reads all runs of a region that have not ended, of all accounts. */
+export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
+  const active: RunState = 'RUN_STARTED';
+  const rows = scanRows({
+    TableName: settings.workflowsTable,
+    FilterExpression: '#state = :active AND begins_with(#owner, :lists)',
+    ExpressionAttributeNames: { '#state': 'state', '#owner': 'owner' },
+    ExpressionAttributeValues: { ':active': { S: active }, ':lists': { S: 'runs#' } },
+  });
+  for await (const row of rows) yield orderedRun(row);
 }
 
 /** Reads one run as the list has it, strongly consistent; undefined when it is not in it. */

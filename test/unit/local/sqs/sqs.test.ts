@@ -5,6 +5,7 @@ import {
   ChangeMessageVisibilityCommand,
   DeleteMessageBatchCommand,
   DeleteMessageCommand,
+  GetQueueAttributesCommand,
   PurgeQueueCommand,
   ReceiveMessageCommand,
   SQSClient,
@@ -270,6 +271,29 @@ describe('a batch', () => {
 });
 
 describe('a queue', () => {
+  test('counts its messages by their states', async () => {
+    const { client, QueueUrl, send, receive } = await start();
+    const names = ['', 'NotVisible', 'Delayed'].map(
+      (state) => `ApproximateNumberOfMessages${state}` as 'ApproximateNumberOfMessages',
+    );
+    await send('received');
+    await receive();
+    await send('visible');
+    await send('visible too');
+    await send('delayed', 10);
+    const counted = async () => {
+      const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: names });
+      return (await client.send(command)).Attributes;
+    };
+    expect(await counted()).toEqual({
+      ApproximateNumberOfMessages: '2',
+      ApproximateNumberOfMessagesNotVisible: '1',
+      ApproximateNumberOfMessagesDelayed: '1',
+    });
+    clock += 10_000;
+    expect(await counted()).toMatchObject({ ApproximateNumberOfMessages: '3' });
+  });
+
   test('can be purged of all messages, whatever their state', async () => {
     const { client, QueueUrl, queues, send, receive } = await start();
     await send('in flight');

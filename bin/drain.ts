@@ -1,0 +1,25 @@
+/** `npm run drain`: empties a region, before it is given up. */
+import { drain } from '../operate/drain.ts';
+import { takeEnvironment } from '../operate/environment.ts';
+import { drainUsage, parseDrain } from '../operate/options.ts';
+import { runCommand } from '../operate/runCommand.ts';
+
+const print = (line: string): void => {
+  console.log(line);
+};
+
+await runCommand(async () => {
+  const options = parseDrain(process.argv.slice(2));
+  if (options === 'help') {
+    print(drainUsage);
+    return 0;
+  }
+  await takeEnvironment(options);
+  const region = await import('../lambdas/services/recovery/drain.ts');
+  if (options.undo) {
+    print(`${await region.setDraining(false)} accounts take new messages again.`);
+    return 0;
+  }
+  const { everySeconds, once } = options;
+  return (await drain(region, { everyMs: everySeconds * 1_000, once }, print)) ? 0 : 1;
+}, console.error);

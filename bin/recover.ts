@@ -1,0 +1,25 @@
+/** `npm run recover`: makes work anew after tables were restored, or queues or schedules were lost. */
+import { takeEnvironment } from '../operate/environment.ts';
+import { parseRecover, recoverUsage } from '../operate/options.ts';
+import { runCommand } from '../operate/runCommand.ts';
+
+/** No worker takes longer from a record to all that follows from it: a long one has 15 minutes, and is tried three times. */
+const longestWorkMs = 3_600_000;
+
+await runCommand(async () => {
+  const options = parseRecover(process.argv.slice(2), Date.now());
+  if (options === 'help') {
+    console.log(recoverUsage);
+    return 0;
+  }
+  await takeEnvironment(options);
+  const { recover } = await import('../lambdas/services/recovery/recover.ts');
+  const { restoredTo, isDryRun } = options;
+  const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
+  console.log(
+    `${isDryRun ? 'What would be made' : 'What was made'}: attempts ${made.attempts}, looks at records ${made.followUps}, ` +
+      `looks at lanes ${made.pumps}, schedules ${made.schedules}, deadlines of waits ${made.waits}. ` +
+      `Attempts that stay in their lines: ${made.waiting}.`,
+  );
+  return 0;
+}, console.error);

@@ -1,0 +1,172 @@
+/**
+ * Makes the work that tables ask for: after tables were restored, or queues or schedules were lost. Tables say what is to be
+ * done; SQS and Scheduler only say when, so all that they had can be made anew from the tables. Doing it twice, or beside work
+ * that is still there, may make an attempt twice, and nothing else.
+ */
+import { now } from '../../domain/clock.ts';
+import type { Lane } from '../../domain/lane/lane.ts';
+import { isOver } from '../../domain/message/isOver.ts';
+import { parseCron } from '../../domain/schedule/cron.ts';
+import { attemptWork, type PumpWork } from '../../domain/work/work.ts';
+import { isWaiting } from '../../domain/workflow/events.ts';
+import { allLanes } from '../../stores/lane/lanes.ts';
+import type { MessageHistory } from '../../stores/message/history.ts';
+import { unfinishedMessages } from '../../stores/message/unfinished.ts';
+import { allSchedules } from '../../stores/schedule/schedules.ts';
+import { loadHead, readJournal, type RunKey } from '../../stores/workflow/journals.ts';
+import type { JournalRow } from '../../stores/workflow/rows.ts';
+import { allActiveRuns } from '../../stores/workflow/runList.ts';
+import { putWaiter } from '../../stores/workflow/waiters.ts';
+import { sendAll, type DueWork } from '../../transport/work.ts';
+import { dueTimeOf } from '../delivery/history.ts';
+import { ownerOf } from '../delivery/owner.ts';
+import { startFiring } from '../schedule/firing.ts';
+import { sendTimeout, waiterOf } from '../workflow/endWait.ts';
+import { factsOf } from '../workflow/facts.ts';
+import { followStart, followSteps } from '../workflow/follow.ts';
+import { laneWorkOf, nameOf, type LaneWork } from './laneWork.ts';
+
+export interface RecoverOptions {
+  /**
+   * Unix milliseconds: of what was recorded since, it is not known whether all that follows was done, so that is done again. An
+   * hour before the moment that was restored is enough: no worker takes longer.
+   */
+  readonly since: number;
+  /** Counts, and sends nothing. */
+  readonly isDryRun: boolean;
+}
+
+/** What was made, or would be. */
+export interface Recovered {
+  /** Attempts that were sent. */
+  readonly attempts: number;
+  /** Attempts that wait in lines, and go on when there is room. */
+  readonly waiting: number;
+  /** Records whose consequences are done again. */
+  readonly followUps: number;
+  /** Looks at lanes. */
+  readonly pumps: number;
+  readonly schedules: number;
+  /** Deadlines of waits of runs. */
+  readonly waits: number;
+}
+
+/** Work that is sent at once. */
+const together = 500;
+
+/** @throws when something could not be sent: it has to be done again, from the beginning */
+export async function recover({ since, isDryRun }: RecoverOptions): Promise<Recovered> {
+  const send = async (due: readonly DueWork[]): Promise<void> => {
+    if (!isDryRun) await sendAll(due, (one) => one);
+  };
+  const lanes = await listOf(allLanes());
+  const laneWork = await laneWorkOf(lanes);
+  const counted = { attempts: 0, waiting: 0, followUps: 0 };
+  let batch: DueWork[] = [];
+  for await (const history of unfinishedMessages(since)) {
+    const { work, isInLine } = workOf(history, since, laneWork);
+    counted.waiting += isInLine ? 1 : 0;
+    const followUps = work.filter((due) => due.work.kind === 'attempt' && due.work.isFollowUp === true);
+    counted.followUps += followUps.length;
+    counted.attempts += work.length - followUps.length;
+    batch.push(...work);
+    if (batch.length < together) continue;
+    await send(batch);
+    batch = [];
+  }
+  await send(batch);
+
+  const pumps = lanes.flatMap(pumpsOf);
+  // Behind the attempts: whoever is admitted by them has its place already.
+  await send(pumps);
+  const schedules = await startSchedules(isDryRun);
+  const waits = await recoverRuns(since, isDryRun);
+  return { ...counted, pumps: pumps.length, schedules, waits };
+}
+
+async function listOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+/** The work of one message: its next attempt, and a look at its last record where that is new. */
+function workOf(
+  history: MessageHistory,
+  since: number,
+  { waiting, admitted }: LaneWork,
+): { readonly work: readonly DueWork[]; readonly isInLine: boolean } {
+  const { message, attempts } = history;
+  const last = attempts.at(-1);
+  const followUp: readonly DueWork[] =
+    last !== undefined && last.recordedAt >= since
+      ? [{ work: { ...attemptWork(message, last.number), isFollowUp: true }, dueAt: now() }]
+      : [];
+  if (isOver(history)) return { work: followUp, isInLine: false };
+  const attempt = last === undefined ? 0 : last.number + 1;
+  const name = nameOf(message.accountId, { messageId: message.messageId, attempt });
+  if (waiting.has(name)) return { work: followUp, isInLine: true };
+  const admittedTo = admitted.get(name);
+  // The look sends the next attempt itself, but it does not know of an admission.
+  if (followUp.length > 0 && admittedTo === undefined) return { work: followUp, isInLine: false };
+  const next = { work: { ...attemptWork(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
+  return { work: [...followUp, next], isInLine: false };
+}
+
+/** A look at once, and those that the lane counts on. */
+function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueWork[] {
+  const pump = (dueAt: number, keepsFrom?: number): DueWork => {
+    const work: PumpWork = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
+    return { work, dueAt };
+  };
+  return [
+    pump(now(), 0),
+    ...(pumpAt > now() ? [pump(pumpAt)] : []),
+    ...(keepAt > now() ? [pump(keepAt, 0)] : []),
+  ];
+}
+
+/** Has Scheduler fire all schedules; what it fires already stays as it is. */
+async function startSchedules(isDryRun: boolean): Promise<number> {
+  let count = 0;
+  for await (const schedule of allSchedules()) {
+    count += 1;
+    if (!isDryRun) await startFiring(schedule, parseCron('Svc-Cron', schedule.cron));
+  }
+  return count;
+}
+
+/** @returns how many waits were given their deadlines */
+async function recoverRuns(since: number, isDryRun: boolean): Promise<number> {
+  let count = 0;
+  for await (const { accountId, runId, startSeq } of allActiveRuns()) {
+    const key: RunKey = { accountId, runId };
+    const head = await loadHead(key);
+    // The list may lack the end of a run, and the next run of its id.
+    if (head?.startSeq !== startSeq) continue;
+    const rows = await listOf(readJournal(key, startSeq));
+    for (const {
+      record,
+      head: { seq },
+    } of rows) {
+      if (record.kind !== 'wait' || !isWaiting(head, seq)) continue;
+      count += 1;
+      if (isDryRun) continue;
+      await putWaiter(waiterOf(key, seq, record), head.keptUntil);
+      await sendTimeout(key, seq, record);
+    }
+    const newest = rows.at(-1);
+    if (newest === undefined || newest.record.at < since || isDryRun) continue;
+    await followNewest(key, newest);
+  }
+  return count;
+}
+
+/** Does what follows the last record of a run: whoever wrote it may not have come so far before the moment that was restored. */
+async function followNewest(key: RunKey, { record, head }: JournalRow): Promise<void> {
+  const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
+  if (account === undefined) return;
+  if (record.kind === 'start') await followStart(account, key, { head, record }, true);
+  if (record.kind === 'steps')
+    await followSteps(account, { key, head, start: await factsOf(key, head) }, record, true);
+}

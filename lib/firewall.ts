@@ -1,0 +1,98 @@
+/** The firewall before an API: a web ACL of AWS WAF. */
+import { Names } from 'aws-cdk-lib';
+import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
+import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
+import type { Construct } from 'constructs';
+
+/** The window in which WAF counts the requests of an address. */
+const windowSeconds = 300;
+
+/** Rules of AWS, of which some only count what they match. */
+interface RuleGroup {
+  readonly name: string;
+  readonly onlyCounted: readonly string[];
+}
+
+/**
+ * The rules of AWS that are right for an API whose requests carry other people's. A body is a message for somebody else and
+ * may be anything, and so is the path, in which a destination stands: what looks at these only counts. The core rule set is left
+ * out, because most of it looks there: it refuses bodies beyond 8 KB and every path that has a URL of an IP address.
+ */
+const ruleGroups: readonly RuleGroup[] = [
+  { name: 'AWSManagedRulesAmazonIpReputationList', onlyCounted: [] },
+  {
+    name: 'AWSManagedRulesKnownBadInputsRuleSet',
+    onlyCounted: [
+      'JavaDeserializationRCE_BODY',
+      'JavaDeserializationRCE_URIPATH',
+      'Log4JRCE_BODY',
+      'Log4JRCE_URIPATH',
+      'ExploitablePaths_URIPATH',
+    ],
+  },
+];
+
+/** The statement of a limit is the same as the gateway's: see `gatewayAnswers.ts`. */
+const tooMany = {
+  code: 'service_throttled',
+  error:
+    'This address sends more requests than the firewall lets through. Send this one again after a minute.',
+} as const;
+
+const seen = (metricName: string) => ({
+  cloudWatchMetricsEnabled: true,
+  metricName,
+  // Samples would keep paths, and tokens that stand in them, where the logs keep none.
+  sampledRequestsEnabled: false,
+});
+
+/** Puts a firewall before an API. @param rate the most requests of one address in five minutes */
+export function makeFirewall(scope: Construct, api: RestApi, rate: number): void {
+  const prefix = Names.uniqueResourceName(api, { maxLength: 60, separator: '-' });
+  const acl = new CfnWebACL(scope, 'Firewall', {
+    description: 'Refuses addresses that attack others, known attacks, and floods',
+    scope: 'REGIONAL',
+    defaultAction: { allow: {} },
+    customResponseBodies: {
+      tooMany: { contentType: 'APPLICATION_JSON', content: JSON.stringify(tooMany) },
+    },
+    visibilityConfig: seen(`${prefix}-firewall`),
+    rules: [
+      {
+        name: 'TooManyRequests',
+        priority: 0,
+        statement: {
+          rateBasedStatement: { limit: rate, aggregateKeyType: 'IP', evaluationWindowSec: windowSeconds },
+        },
+        action: {
+          block: {
+            customResponse: {
+              responseCode: 429,
+              customResponseBodyKey: 'tooMany',
+              responseHeaders: [{ name: 'Retry-After', value: '60' }],
+            },
+          },
+        },
+        visibilityConfig: seen(`${prefix}-too-many-requests`),
+      },
+      ...ruleGroups.map(({ name, onlyCounted }, at) => ({
+        name,
+        priority: at + 1,
+        statement: {
+          managedRuleGroupStatement: {
+            vendorName: 'AWS',
+            name,
+            ruleActionOverrides: onlyCounted.map((rule) => ({ name: rule, actionToUse: { count: {} } })),
+          },
+        },
+        // The group's own actions hold.
+        overrideAction: { none: {} },
+        visibilityConfig: seen(`${prefix}-${name}`),
+      })),
+    ],
+  });
+  new CfnWebACLAssociation(scope, 'FirewallOfApi', {
+    webAclArn: acl.attrArn,
+    resourceArn: api.deploymentStage.stageArn,
+  });
+}

@@ -1,0 +1,35 @@
+/**
+ * The stages: settings that belong together, chosen with one setting. What an operator sets besides wins over a stage, and a stage
+ * over a setting's default. `docs/deploy.md` has the reason of each; a test holds its table against this one.
+ */
+
+/** The values, as `cdk.json` would give them. */
+export const presets = {
+  /** To try things out: cheap, talkative, in a small AWS account, and gone without a trace when it is destroyed. */
+  dev: {
+    retain: false,
+    pointInTimeRecovery: false,
+    logLevel: 'DEBUG',
+    logRetentionDays: 7,
+    deliveryConcurrency: 2,
+    throttleRate: 100,
+    throttleBurst: 200,
+    firewall: false,
+  },
+  /** For what others rely on. */
+  prod: {
+    retain: true,
+    pointInTimeRecovery: true,
+    logLevel: 'INFO',
+    logRetentionDays: 90,
+    deliveryConcurrency: 300,
+    throttleRate: 10_000,
+    throttleBurst: 5_000,
+    firewall: true,
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+export type Stage = keyof typeof presets;
+export const stages = Object.keys(presets);
+
+export const isStage = (name: unknown): name is Stage => typeof name === 'string' && stages.includes(name);

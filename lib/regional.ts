@@ -1,0 +1,19 @@
+/** Settings that each region has its own values of: lists of `region=value`. */
+
+const split = (item: string): readonly [place: string, value: string] => {
+  const at = item.indexOf('=');
+  return [item.slice(0, at), item.slice(at + 1)];
+};
+
+/** The values that a list has for a region, in their order. */
+export const valuesIn = (list: readonly string[], region: string): readonly string[] =>
+  list.map(split).flatMap(([place, value]) => (place === region ? [value] : []));
+
+/** All values of a list. */
+export const valuesOf = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[1]);
+
+/** The places that a list names: regions, and what else it may have before `=`. */
+export const placesIn = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[0]);
+
+/** The region of an ARN. */
+export const regionOfArn = (arn: string): string => arn.split(':')[3] ?? '';

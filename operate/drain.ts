@@ -1,0 +1,81 @@
+/** `npm run drain`: has a region take nothing new, and waits until it is empty. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { secondMs } from '../lambdas/domain/clock.ts';
+import type { Left } from '../lambdas/services/recovery/drain.ts';
+import { apiFunctionTimeoutSeconds } from '../lambdas/resources.ts';
+
+interface Region {
+  readonly setDraining: (isDraining: boolean) => Promise<number>;
+  readonly lookAtRegion: () => Promise<Left>;
+  readonly isEmptied: (left: Left) => boolean;
+}
+
+interface Looks {
+  readonly everyMs: number;
+  readonly once: boolean;
+  readonly now?: () => number;
+  readonly wait?: (ms: number) => Promise<unknown>;
+}
+
+/** A request that began before its account was stopped has stored what it stores by then. */
+const settledMs = (apiFunctionTimeoutSeconds + 2) * secondMs;
+
+/**
+ * Stops all accounts of a region, and looks until nothing is left: twice in a row, because SQS counts approximately. Whatever
+ * ends it, it can be started again.
+ *
+ * @returns whether the region is empty
+ */
+export async function drain(
+  { setDraining, lookAtRegion, isEmptied }: Region,
+  { everyMs, once, now = Date.now, wait = sleep }: Looks,
+  print: (line: string) => void,
+): Promise<boolean> {
+  let stoppedAt = -Infinity;
+  let wasEmptied = false;
+  for (;;) {
+    const stopped = await setDraining(true);
+    if (stopped > 0) {
+      stoppedAt = now();
+      print(
+        `${stopped} account${stopped === 1 ? '' : 's'} of the region now take${stopped === 1 ? 's' : ''} nothing new.`,
+      );
+    }
+    const lookedAt = now();
+    const left = await lookAtRegion();
+    for (const line of linesOf(left)) print(line);
+    const isEmpty = isEmptied(left) && lookedAt - stoppedAt >= settledMs;
+    if (isEmpty && (wasEmptied || once)) {
+      print('The region is empty: nothing of it is left to do.');
+      return true;
+    }
+    if (once) return false;
+    wasEmptied = isEmpty;
+    await wait(everyMs);
+  }
+}
+
+const some = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
+
+/** Says what is left, and what to do about what does not end by itself. */
+function* linesOf(left: Left): Generator<string> {
+  const { messages, lastDueAt, runs, schedules, queues, paused, pausedSchedules, deadLetters } = left;
+  const due = lastDueAt === undefined ? '' : `, the last due at ${new Date(lastDueAt).toISOString()}`;
+  yield `Left: ${some(messages, 'message')}${due}; ${some(runs, 'run')}; ${some(schedules, 'active schedule')}; ${queuesOf(queues)}.`;
+  if (schedules > 0)
+    yield 'Active schedules go on firing: move them with npm run migrate, then delete or pause them here.';
+  if (runs > 0)
+    yield 'Runs go on until they end; one that waits for an event waits until it comes, or is cancelled.';
+  for (const lane of paused)
+    yield `Messages wait in a lane that is paused: ${lane}. Resume it, or cancel them.`;
+  if (pausedSchedules + deadLetters > 0) {
+    yield `Kept, and nothing to wait for: ${some(deadLetters, 'dead letter')}, ${some(pausedSchedules, 'paused schedule')}. They go with the region.`;
+  }
+}
+
+const queuesOf = (queues: Left['queues']): string =>
+  Object.keys(queues).length === 0
+    ? 'the queues are empty'
+    : `in queues ${Object.entries(queues)
+        .map(([name, depth]) => `${name} ${depth}`)
+        .join(', ')}`;

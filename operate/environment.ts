@@ -1,0 +1,54 @@
+/** Finds out how a deployed region's functions know their tables and queues, so that a command knows them in the same way. */
+import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { clientOptions } from '../lambdas/clientOptions.ts';
+import { OperateError } from './operateError.ts';
+
+export interface Deployment {
+  readonly name: string;
+  readonly region: string;
+}
+
+/** The function whose environment is read: it has all variables. */
+const logicalId = /^DeliverShort[0-9A-F]{8}$/;
+
+/**
+ * Takes over the environment of a region's functions. Modules of `lambdas/` read theirs when they are imported, so they are to be
+ * imported afterwards.
+ *
+ * @throws OperateError when there is no such deployment
+ */
+export async function takeEnvironment({ name, region }: Deployment): Promise<void> {
+  // The SDK's remark on old Node versions is not for operators.
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+  const stackName = `${name}-${region}-Service`;
+  const functionName = await functionIn(stackName, region);
+  const { Environment } = await new LambdaClient({ ...clientOptions('quick'), region }).send(
+    new GetFunctionConfigurationCommand({ FunctionName: functionName }),
+  );
+  const variables = Object.entries(Environment?.Variables ?? {}).filter(
+    ([key]) => !key.startsWith('POWERTOOLS_'),
+  );
+  Object.assign(process.env, Object.fromEntries(variables), {
+    AWS_REGION: region,
+    POWERTOOLS_LOG_LEVEL: 'WARN',
+    POWERTOOLS_SERVICE_NAME: 'operate',
+  });
+}
+
+async function functionIn(stackName: string, region: string): Promise<string> {
+  const client = new CloudFormationClient({ ...clientOptions('quick'), region });
+  try {
+    for await (const page of paginateListStackResources({ client }, { StackName: stackName })) {
+      const found = page.StackResourceSummaries?.find(
+        ({ ResourceType, LogicalResourceId = '' }) =>
+          ResourceType === 'AWS::Lambda::Function' && logicalId.test(LogicalResourceId),
+      );
+      if (found?.PhysicalResourceId !== undefined) return found.PhysicalResourceId;
+    }
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'ValidationError')) throw error;
+    throw new OperateError(`There is no stack ${stackName} in ${region}: ${error.message}`);
+  }
+  throw new OperateError(`The stack ${stackName} in ${region} has no function that delivers.`);
+}

@@ -1,0 +1,164 @@
+/** A deployment of one region to an emulator, with an account and a receiver. */
+import * as z from 'zod';
+import { type Inbox, startReceiver, type Receiver } from '../support/receiver.ts';
+import { type Cdk, openCdk } from './cdk.ts';
+import { type Api, apiAt, openFront } from './front.ts';
+import { findManagement } from './management.ts';
+import { type Running, withEmulator } from './withEmulator.ts';
+
+export const region = 'eu-central-1';
+
+export const json = { 'content-type': 'application/json' };
+
+const url = z.url().transform((text) => new URL(text));
+const outputsShape = z.object({
+  [`Svc-${region}-Service`]: z.object({ Url: url }),
+  'Svc-Management': z.object({ ManagementUrl: url, ManagementSecret: z.string() }),
+});
+
+const published = z.object({ messageId: z.string() });
+
+/** Sends a request with the account's token, and returns the JSON of its answer. @throws Error for any status but 2XX */
+export type Call = (
+  method: string,
+  path: string,
+  headers?: Readonly<Record<string, string>>,
+  body?: string,
+) => Promise<unknown>;
+
+export interface OneRegion extends Pick<Running, 'awsUrl' | 'scratch' | 'say'> {
+  readonly cdk: Cdk;
+  readonly receiver: Receiver;
+  readonly call: Call;
+  /** Publishes a message, and returns its id. */
+  readonly publish: (to: string, body: string, delaySeconds: number) => Promise<string>;
+  /**
+   * Deploys.
+   *
+   * @param name of what is deployed, for the reader
+   * @param source see {@link Cdk.deploy}
+   * @param settings besides those of every deployment
+   */
+  readonly deploy: (
+    name: string,
+    source?: string,
+    settings?: Readonly<Record<string, string>>,
+  ) => Promise<void>;
+}
+
+/** Messages in a queue that is paused. */
+export interface PausedLine {
+  /** Resumes it, and waits for its messages. @throws Error when they come in another order */
+  readonly resume: () => Promise<void>;
+  readonly inbox: Inbox;
+}
+
+export async function pauseLine(call: Call, receiver: Receiver): Promise<PausedLine> {
+  const inbox = receiver.inbox();
+  const bodies = ['first', 'second', 'third'];
+  await call('POST', '/v2/queues', json, JSON.stringify({ queueName: 'line', parallelism: 1 }));
+  await call('POST', '/v2/queues/line/pause');
+  for (const body of bodies) await call('POST', `/v2/enqueue/line/${inbox.url}`, {}, body);
+  return {
+    inbox,
+    resume: async () => {
+      await call('POST', '/v2/queues/line/resume');
+      const order = (await inbox.received(bodies.length)).map(({ body }) => body.toString()).join();
+      if (order !== bodies.join()) throw new Error(`The order of the queue was ${order}.`);
+    },
+  };
+}
+
+function callerOf(base: string, authorization: string): Call {
+  return async (method, path, headers = {}, body) => {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { authorization, ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    if (!response.ok)
+      throw new Error(`${method} ${path} was answered ${response.status.toString()}: ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+}
+
+/**
+ * Starts an emulator, deploys one region to it and makes an account.
+ *
+ * @param first what is deployed first, as {@link OneRegion.deploy} takes it
+ */
+export async function withOneRegion(
+  first: (running: Running) => { readonly name: string; readonly source?: string },
+  use: (region: OneRegion) => Promise<void>,
+): Promise<void> {
+  await withEmulator(async (running) => {
+    const { port, awsUrl, scratch, say } = running;
+    const { name, source } = first(running);
+    const apis = new Map<'messaging' | 'management', Api>();
+    const messaging = await openFront(port, () => apis.get('messaging'));
+    const managing = await openFront(port, () => apis.get('management'));
+    const receiver = await startReceiver();
+    const cdkWith = (settings: Readonly<Record<string, string>>): Cdk =>
+      openCdk({
+        scratch,
+        endpoint: awsUrl,
+        context: {
+          regions: region,
+          retain: 'false',
+          // See `run.ts` for these.
+          scheduleGroup: 'default',
+          clientPatience: '10',
+          allowedDestinations: '127.0.0.0/8',
+          ownHosts: [messaging, managing].map(({ url: front }) => new URL(front).host).join(','),
+          ...settings,
+        },
+      });
+    const deploy = async (what: string, from?: string, settings = {}): Promise<string> => {
+      const outputs = outputsShape.parse(await cdkWith(settings).deploy(from));
+      apis.set('messaging', apiAt(outputs[`Svc-${region}-Service`].Url));
+      apis.set('management', apiAt(outputs['Svc-Management'].ManagementUrl));
+      say(`${what} is deployed`);
+      return outputs['Svc-Management'].ManagementSecret;
+    };
+    try {
+      const cdk = cdkWith({});
+      await cdk.bootstrap([region]);
+      const secret = await deploy(name, source);
+      const { username, password } = await findManagement(managing.url, {
+        endpoint: awsUrl,
+        region,
+        name: secret,
+      });
+      const basic = Buffer.from(`${username}:${password}`).toString('base64');
+      const manage = callerOf(managing.url, `Basic ${basic}`);
+      const made = await manage('POST', '/v2/svc/users', json, JSON.stringify({ type: 'paid', region }));
+      const { token } = z.object({ token: z.string() }).parse(made);
+      const call = callerOf(messaging.url, `Bearer ${token}`);
+      await use({
+        awsUrl,
+        scratch,
+        say,
+        cdk,
+        receiver,
+        call,
+        publish: async (to, body, delaySeconds) =>
+          published.parse(
+            await call(
+              'POST',
+              `/v2/publish/${to}`,
+              // AWS lets functions finish that are replaced. The emulator ends them, and what they had comes back after the
+              // visibility timeout: 70 s where a message waits for its answer for 30 s at most, else 910 s.
+              { 'svc-delay': `${delaySeconds.toString()}s`, 'svc-timeout': '20s' },
+              body,
+            ),
+          ).messageId,
+        deploy: async (...deployment) => {
+          await deploy(...deployment);
+        },
+      });
+    } finally {
+      await Promise.all([messaging.close(), managing.close(), receiver.close()]);
+    }
+  });
+}

@@ -1,0 +1,159 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { properties, resources, synthesize, synthesizeOne } from './app.ts';
+import { nameOf } from './roles.ts';
+
+const delivery = ['DeliverAlone', 'DeliverLong', 'DeliverShort'];
+
+/** The functions that are in a VPC, by their names, each with where it is. */
+function connected(template: Template): Record<string, unknown> {
+  const shape = z.object({
+    Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
+    VpcConfig: z.unknown().optional(),
+  });
+  return Object.fromEntries(
+    properties(template, 'AWS::Lambda::Function', shape).flatMap(({ Environment, VpcConfig }) =>
+      VpcConfig === undefined ? [] : [[nameOf(Environment.Variables), VpcConfig]],
+    ),
+  );
+}
+
+const ofEc2 = (template: Template): readonly string[] =>
+  [...resources(template).values()].map(({ Type }) => Type).filter((type) => type.startsWith('AWS::EC2'));
+
+const policyShape = z.object({
+  ServiceName: z.string(),
+  VpcEndpointType: z.enum(['Gateway', 'Interface']),
+  PolicyDocument: z.object({
+    Statement: z.array(z.object({ Effect: z.string(), Action: z.unknown(), Resource: z.unknown() })),
+  }),
+});
+
+describe('by default', () => {
+  it('no function is in a VPC, and nothing of EC2 is made', () => {
+    const { service } = synthesizeOne();
+    expect(connected(service)).toEqual({});
+    expect(ofEc2(service)).toEqual([]);
+  });
+});
+
+describe('with a VPC of the operator', () => {
+  const vpc = {
+    vpcs: 'eu-central-1=vpc-0a1b2c3d',
+    subnets: 'eu-central-1=subnet-0a1b2c3d,eu-central-1=subnet-0b1b2c3d',
+    allowedDestinations: '10.1.0.0/16',
+    deliveryPorts: '8443',
+  };
+  const { service } = synthesizeOne(vpc);
+
+  it('the delivery functions are in its subnets, and no other function is', () => {
+    const found = connected(service);
+    expect(Object.keys(found).sort()).toEqual(delivery);
+    for (const name of delivery) {
+      expect(found[name]).toMatchObject({ SubnetIds: ['subnet-0a1b2c3d', 'subnet-0b1b2c3d'] });
+    }
+  });
+
+  it('nobody may connect to them, and they may connect to the ports of destinations and to AWS only', () => {
+    service.resourceCountIs('AWS::EC2::SecurityGroup', 1);
+    service.hasResourceProperties('AWS::EC2::SecurityGroup', {
+      VpcId: 'vpc-0a1b2c3d',
+      SecurityGroupIngress: Match.absent(),
+      SecurityGroupEgress: [443, 8443].map((port) => ({
+        CidrIp: '0.0.0.0/0',
+        IpProtocol: 'tcp',
+        FromPort: port,
+        ToPort: port,
+        Description: Match.anyValue(),
+      })),
+    });
+    expect(ofEc2(service)).toEqual(['AWS::EC2::SecurityGroup']);
+  });
+
+  it('their roles let Lambda connect them, and not their code', () => {
+    const roles = properties(service, 'AWS::IAM::Policy', z.unknown()).filter((policy) =>
+      JSON.stringify(policy).includes('ec2:'),
+    );
+    expect(roles).toHaveLength(delivery.length);
+    const shape = z.object({
+      PolicyDocument: z.object({ Statement: z.array(z.looseObject({ Effect: z.string() })) }),
+    });
+    for (const role of roles) {
+      const { Statement } = shape.parse(role).PolicyDocument;
+      expect(Statement.filter(({ Effect }) => Effect === 'Deny')).toMatchObject([
+        { Resource: '*', Condition: { Null: { 'lambda:SourceFunctionArn': 'false' } } },
+      ]);
+    }
+  });
+
+  it('a security group of the operator stands in the place of ours', () => {
+    const { service: own } = synthesizeOne({ ...vpc, securityGroups: 'eu-central-1=sg-0a1b2c3d' });
+    expect(ofEc2(own)).toEqual([]);
+    expect(connected(own)['DeliverShort']).toEqual({
+      SubnetIds: ['subnet-0a1b2c3d', 'subnet-0b1b2c3d'],
+      SecurityGroupIds: ['sg-0a1b2c3d'],
+    });
+  });
+
+  it('endpoints let through what deliveries do, to what is ours, and from nobody else', () => {
+    const { service: closed } = synthesizeOne({
+      ...vpc,
+      vpcEndpoints: 'true',
+      routeTables: 'eu-central-1=rtb-0a1b2c3d',
+    });
+    const endpoints = properties(closed, 'AWS::EC2::VPCEndpoint', policyShape);
+    expect(
+      endpoints.map(({ ServiceName, VpcEndpointType }) => [ServiceName, VpcEndpointType]).sort(),
+    ).toEqual([
+      ['com.amazonaws.eu-central-1.dynamodb', 'Gateway'],
+      ['com.amazonaws.eu-central-1.s3', 'Gateway'],
+      ['com.amazonaws.eu-central-1.scheduler', 'Interface'],
+      ['com.amazonaws.eu-central-1.secretsmanager', 'Interface'],
+      ['com.amazonaws.eu-central-1.sqs', 'Interface'],
+    ]);
+    for (const { PolicyDocument } of endpoints) {
+      for (const { Effect, Resource } of PolicyDocument.Statement) {
+        expect(Effect).toBe('Allow');
+        expect([Resource].flat()).not.toContain('*');
+      }
+    }
+    closed.hasResourceProperties('AWS::EC2::SecurityGroupIngress', { FromPort: 443, ToPort: 443 });
+    closed.hasResourceProperties('AWS::EC2::VPCEndpoint', {
+      ServiceName: 'com.amazonaws.eu-central-1.dynamodb',
+      RouteTableIds: ['rtb-0a1b2c3d'],
+    });
+  });
+
+  it('another region stays outside', () => {
+    const { regions } = synthesize(vpc);
+    expect(regions.map(({ service: one }) => Object.keys(connected(one)).length)).toEqual([3, 0]);
+  });
+});
+
+describe('with fixed addresses', () => {
+  const { service } = synthesizeOne({
+    fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
+  });
+
+  it('deliveries leave through a NAT gateway for each address, each in a zone of its own', () => {
+    expect(Object.keys(connected(service)).sort()).toEqual(delivery);
+    const gateways = properties(service, 'AWS::EC2::NatGateway', z.object({ AllocationId: z.string() }));
+    expect(gateways.map(({ AllocationId }) => AllocationId).sort()).toEqual([
+      'eipalloc-0a1b2c3d',
+      'eipalloc-0b1b2c3d',
+    ]);
+    service.resourceCountIs('AWS::EC2::EIP', 0);
+    const zones = properties(service, 'AWS::EC2::Subnet', z.object({ AvailabilityZone: z.unknown() }));
+    expect(zones).toHaveLength(4);
+    expect(new Set(zones.map((zone) => JSON.stringify(zone))).size).toBe(2);
+  });
+
+  it('what goes to the tables and the bodies does not go through it', () => {
+    const endpoints = properties(service, 'AWS::EC2::VPCEndpoint', policyShape);
+    expect(endpoints.map(({ ServiceName }) => ServiceName).sort()).toEqual([
+      'com.amazonaws.eu-central-1.dynamodb',
+      'com.amazonaws.eu-central-1.s3',
+    ]);
+  });
+});

@@ -1,0 +1,194 @@
+import { Match, type Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { App } from 'aws-cdk-lib';
+import { Code } from 'aws-cdk-lib/aws-lambda';
+import { presets } from '../../lib/presets.ts';
+import { readSettings } from '../../lib/settings.ts';
+import { makeStacks } from '../../lib/stacks.ts';
+import { cdkContext, properties, resources, synthesizeOne } from './app.ts';
+
+const certificates = 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b';
+const domains = 'eu-central-1=queue.example.com,management=admin.example.com';
+const prod = synthesizeOne({ stage: 'prod', domains, certificates, hostedZone: 'Z0123456789ABC' });
+const dev = synthesizeOne({ stage: 'dev' });
+
+const types = (template: Template): readonly string[] =>
+  [...resources(template).values()].map(({ Type }) => Type);
+
+describe('a stage', () => {
+  it.each(['dev', 'prod'])(
+    '%s makes the same templates again, so a second deployment changes nothing',
+    (stage) => {
+      const synthesized = () => {
+        const app = new App({ context: { ...cdkContext, stage, regions: 'eu-central-1' } });
+        makeStacks(app, {
+          settings: readSettings(app),
+          account: '111122223333',
+          codeOf: (handler) => Code.fromInline(`// ${handler}`),
+        });
+        const { stacks } = app.synth();
+        return JSON.stringify(stacks.map(({ template }): unknown => template));
+      };
+      expect(synthesized()).toBe(synthesized());
+    },
+  );
+
+  it('dev leaves nothing behind, and keeps nothing for long', () => {
+    for (const { DeletionPolicy } of resources(dev.state).values()) expect(DeletionPolicy).not.toBe('Retain');
+    for (const template of [dev.service, dev.management]) {
+      template.allResourcesProperties('AWS::Logs::LogGroup', {
+        RetentionInDays: presets.dev.logRetentionDays,
+      });
+    }
+  });
+
+  it('prod keeps data, and can restore it', () => {
+    prod.state.allResourcesProperties('AWS::DynamoDB::GlobalTable', {
+      Replicas: [
+        Match.objectLike({
+          DeletionProtectionEnabled: true,
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        }),
+      ],
+    });
+  });
+
+  it('may restore what does not outlive its stack, and the other way round', () => {
+    const restorable = synthesizeOne({ retain: 'false', pointInTimeRecovery: 'true' });
+    restorable.state.allResourcesProperties('AWS::DynamoDB::GlobalTable', {
+      Replicas: [
+        Match.objectLike({
+          DeletionProtectionEnabled: false,
+          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+        }),
+      ],
+    });
+  });
+});
+
+describe('a table that was restored under another name', () => {
+  it('stands in the place of its stack’s for all functions of its region, and no export goes that is imported', () => {
+    const setting = { restoredTables: 'eu-central-1=messages:Svc-messages-restored' };
+    const restored = synthesizeOne(setting);
+    const shape = z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) });
+    for (const { Environment } of properties(restored.service, 'AWS::Lambda::Function', shape)) {
+      expect(Environment.Variables['MESSAGES_TABLE']).toBe('Svc-messages-restored');
+      expect(Environment.Variables['LANES_TABLE']).not.toBe('Svc-messages-restored');
+    }
+    const policies = JSON.stringify(properties(restored.service, 'AWS::IAM::Policy', z.unknown()));
+    expect(policies).toContain(':table/Svc-messages-restored');
+    expect(policies).toContain(':table/Svc-messages-restored/index/log');
+    expect(restored.state.toJSON()).toEqual(synthesizeOne().state.toJSON());
+  });
+});
+
+describe('the firewall', () => {
+  const rules = z.array(
+    z.object({
+      Name: z.string(),
+      Priority: z.number(),
+      Statement: z.record(z.string(), z.unknown()),
+      VisibilityConfig: z.object({ SampledRequestsEnabled: z.boolean() }),
+    }),
+  );
+  const acl = z.object({ Scope: z.string(), Rules: rules });
+
+  it('is not there by default', () => {
+    expect(types(dev.service).filter((type) => type.startsWith('AWS::WAFv2'))).toEqual([]);
+  });
+
+  it.each([
+    ['messaging', prod.service],
+    ['management', prod.management],
+  ])('stands before the %s API', (_, template) => {
+    template.hasResourceProperties('AWS::WAFv2::WebACLAssociation', {
+      WebACLArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('Firewall'), 'Arn'] },
+      ResourceArn: Match.objectLike({ 'Fn::Join': Match.anyValue() }),
+    });
+    const [found] = properties(template, 'AWS::WAFv2::WebACL', acl);
+    expect(found?.Rules.map(({ Name, Priority }) => [Priority, Name])).toEqual([
+      [0, 'TooManyRequests'],
+      [1, 'AWSManagedRulesAmazonIpReputationList'],
+      [2, 'AWSManagedRulesKnownBadInputsRuleSet'],
+    ]);
+    // A sample would show paths, in which tokens may stand.
+    expect(found?.Rules.some((rule) => rule.VisibilityConfig.SampledRequestsEnabled)).toBe(false);
+  });
+
+  it('never refuses a message for its body or its destination', () => {
+    prod.service.hasResourceProperties('AWS::WAFv2::WebACL', {
+      Rules: Match.arrayWith([
+        Match.objectLike({
+          Statement: {
+            ManagedRuleGroupStatement: Match.objectLike({
+              Name: 'AWSManagedRulesKnownBadInputsRuleSet',
+              RuleActionOverrides: [
+                'JavaDeserializationRCE_BODY',
+                'JavaDeserializationRCE_URIPATH',
+                'Log4JRCE_BODY',
+                'Log4JRCE_URIPATH',
+                'ExploitablePaths_URIPATH',
+              ].map((Name) => ({ Name, ActionToUse: { Count: {} } })),
+            }),
+          },
+        }),
+      ]),
+    });
+  });
+
+  it('answers 429 to a flood, with a code as the API has it', () => {
+    prod.service.hasResourceProperties('AWS::WAFv2::WebACL', {
+      Rules: Match.arrayWith([
+        Match.objectLike({
+          Statement: {
+            RateBasedStatement: { Limit: 100_000, AggregateKeyType: 'IP', EvaluationWindowSec: 300 },
+          },
+          Action: { Block: { CustomResponse: Match.objectLike({ ResponseCode: 429 }) } },
+        }),
+      ]),
+      CustomResponseBodies: {
+        tooMany: { Content: Match.serializedJson(Match.objectLike({ code: 'service_throttled' })) },
+      },
+    });
+  });
+});
+
+describe('a custom domain', () => {
+  it.each([
+    ['a region', prod.service, 'queue.example.com'],
+    ['the management API', prod.management, 'admin.example.com'],
+  ])('of %s leads to the root of its API, by TLS 1.2 and its own record', (_, template, name) => {
+    template.hasResourceProperties('AWS::ApiGateway::DomainName', {
+      DomainName: name,
+      RegionalCertificateArn: certificates,
+      EndpointConfiguration: { Types: ['REGIONAL'] },
+      SecurityPolicy: 'TLS_1_2',
+    });
+    template.hasResourceProperties('AWS::ApiGateway::BasePathMapping', { BasePath: Match.absent() });
+    template.hasResourceProperties('AWS::Route53::RecordSet', {
+      Name: name,
+      Type: 'A',
+      HostedZoneId: 'Z0123456789ABC',
+    });
+  });
+
+  it('is what the stacks put out', () => {
+    prod.service.hasOutput('Url', { Value: 'https://queue.example.com' });
+    prod.management.hasOutput('ManagementUrl', { Value: 'https://admin.example.com' });
+  });
+
+  it('is known to all functions as the service itself', () => {
+    for (const template of [prod.service, prod.management]) {
+      for (const { Properties } of resources(template, 'AWS::Lambda::Function').values()) {
+        expect(JSON.stringify(Properties['Environment'])).toContain('queue.example.com,admin.example.com');
+      }
+    }
+  });
+
+  it('has its target in the outputs where the operator makes the record', () => {
+    const { service } = synthesizeOne({ domains: 'eu-central-1=queue.example.com', certificates });
+    expect(types(service)).not.toContain('AWS::Route53::RecordSet');
+    service.hasOutput('DomainTarget', { Description: Match.stringLikeRegexp('queue.example.com') });
+  });
+});
