@@ -252,6 +252,21 @@ export const metrics = {
     per: 'function',
     meaning: 'messages of accounts that are over their soft daily limit, `max_requests_per_day`',
   },
+  CircuitsOpened: {
+    unit: 'Count',
+    per: 'function',
+    meaning: 'circuits of hosts that were opened, because a destination was down',
+  },
+  CircuitsClosed: {
+    unit: 'Count',
+    per: 'function',
+    meaning: 'circuits of hosts that were closed, because a destination answered again',
+  },
+  AttemptsHeldBack: {
+    unit: 'Count',
+    per: 'function',
+    meaning: 'attempts that began to wait because the circuit of their host was open',
+  },
   Messages: {
     unit: 'Count',
     per: 'account',

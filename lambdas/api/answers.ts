@@ -46,6 +46,11 @@ export const publishAnswer = z.union([
 ]);
 
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
+/** Whether deliveries wait while the circuit of their host is open. */
+const circuitSwitch = z
+  .enum(['on', 'off'])
+  .check(z.describe('Whether deliveries wait while their host is down; absent where the account says so.'));
+
 export const settings = z.object({
   method: z.enum(methods),
   header: headerLists('What the destination gets: a list of values for each name.'),
@@ -59,6 +64,7 @@ export const settings = z.object({
   rate: z.optional(whole('Deliveries that may start in one period.')),
   ratePerSecond: z.optional(whole('`rate`, for older clients.')),
   period: z.optional(whole('Seconds.')),
+  circuit: z.optional(circuitSwitch),
   callback: z.optional(text('Without `user:password`.')),
   failureCallback: z.optional(text('Without `user:password`.')),
 });
@@ -184,6 +190,7 @@ export const queue = z.object({
   updatedAt: time('When it last changed.'),
   parallelism: whole('Messages that may be on their way at once.'),
   paused: z.boolean().check(z.describe('Whether its messages are held back.')),
+  circuit: z.optional(circuitSwitch),
   lag: whole(
     'Messages that wait in it for their turn, or are being delivered or retried; delayed ones join when they are due.',
   ),

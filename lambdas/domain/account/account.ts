@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { CircuitSettings } from '../circuit/circuit.ts';
 import { secondMs } from '../clock.ts';
 import { eachLimit, type Limits, type Plan } from './limits.ts';
 
@@ -40,6 +41,8 @@ export interface Account {
   /** Whether its usage is exported as metrics of its own. */
   readonly prometheus: boolean;
   readonly enterprise?: { readonly enabled: boolean } | undefined;
+  /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
+  readonly circuit?: CircuitSettings | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }

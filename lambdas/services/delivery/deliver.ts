@@ -9,6 +9,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { isServed, type Account } from '../../domain/account/account.ts';
+import { rulesOf, verdictOf } from '../../domain/circuit/circuit.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
 import { timeOfId } from '../../domain/ids.ts';
@@ -78,7 +79,25 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
     return;
   }
   const passage = await passLanes(history, account, work, isAgain);
-  if (passage !== undefined) await makeAttempt(ready, work.attempt, passage);
+  if (passage === 'overdue') await failOverdue(ready, work.attempt);
+  else if (passage !== undefined) await makeAttempt(ready, work.attempt, passage);
+}
+
+/** Fails a message for good that has waited for its host for too long. No request is made. */
+async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
+  const time = now();
+  const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;
+  const error = `The destination has been down, and this attempt has waited for it for more than ${waitedSeconds} s; no request was made.`;
+  await finishAttempt(
+    { history, account, body },
+    {
+      number,
+      startedAt: time,
+      recordedAt: time,
+      response: { status: 0, error, headers: [], body: new Uint8Array() },
+      outcome: { state: 'FAILED' },
+    },
+  );
 }
 
 /** Does what follows the end of a message's run: whoever ended it may have died before it did, and this is the last that looks. */
@@ -145,6 +164,7 @@ async function makeAttempt(
   try {
     const answer = await callDestination(request.message, number, loaded.account, request.body);
     const recordedAt = now();
+    passage.report(verdictOf(answer, recordedAt));
     const error = request.errorOf(answer);
     const response = error === undefined ? answer : { ...answer, error };
     const outcome: Outcome =

@@ -14,10 +14,19 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import type { Account } from '../../domain/account/account.ts';
 import { dayMs } from '../../domain/clock.ts';
+import type { CircuitSettings } from '../../domain/circuit/circuit.ts';
 import { eachLimit, plans } from '../../domain/account/limits.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
 import { dynamodbIn, toItem, unlessRefused, type Row } from '../dynamodb.ts';
+
+const circuitSettings = z.object({
+  enabled: z.boolean(),
+  failures: z.optional(z.number()),
+  open_seconds: z.optional(z.number()),
+  longest_open_seconds: z.optional(z.number()),
+  longest_wait_seconds: z.optional(z.number()),
+} satisfies Readonly<Record<keyof CircuitSettings, z.ZodMiniType>>);
 
 const accountRow = z.object({
   id: z.string(),
@@ -41,6 +50,7 @@ const accountRow = z.object({
   prodPack: z._default(z.boolean(), false),
   prometheus: z._default(z.boolean(), false),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  circuit: z.optional(circuitSettings),
   version: z._default(z.number(), 1),
 });
 

@@ -56,6 +56,7 @@ export const deliverySettings = {
       headers: z.union([z.literal('all'), z.array(z.string())]),
     } satisfies Shape<Redaction>),
   ),
+  circuit: z.optional(z.boolean()),
 } satisfies Shape<DeliverySettings>;
 
 const origin = {
