@@ -5,6 +5,7 @@
 import { eachLimit } from '../domain/account/limits.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
+import { circuitInput } from './circuitShape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { logStates } from '../domain/log/logStates.ts';
 import { messageStates } from '../domain/message/messageStates.ts';
@@ -215,6 +216,28 @@ export const flowControl = z.object({
   isPinnedRate: z.boolean().check(z.describe('Whether its rate and period stay, whatever messages say.')),
 });
 export const flowControls = z.array(flowControl);
+
+export const circuitStates = ['open', 'half-open', 'closing'] as const;
+
+export const circuit = z.object({
+  host: text('The host, and its port where the URL has one.'),
+  state: z
+    .enum(circuitStates)
+    .check(
+      z.describe(
+        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
+      ),
+    ),
+  waiting: whole('Deliveries that wait.'),
+  inFlight: whole('Deliveries in flight of those that have waited.'),
+  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
+  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
+  failures: whole('Failures in a row.'),
+  failedProbes: whole('Probes that have failed since it was opened.'),
+  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
+  lastError: z.optional(text('Why there was no answer.')),
+});
+export const circuits = z.array(circuit);
 export const globalParallelism = z.object({
   parallelismMax: whole('The account’s `max_global_parallelism`.'),
   parallelismCount: whole(
@@ -358,6 +381,7 @@ export const account = z.object({
   deletion_time: seconds('When it was deleted; 0 while it is not.'),
   budget: whole('Dollars a month; 0 is no limit.'),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  circuit: z.optional(circuitInput),
 });
 export const accounts = z.array(account);
 

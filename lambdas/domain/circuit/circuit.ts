@@ -9,10 +9,8 @@
  * 3. half-open, from then on: one attempt is made, the probe. A failure opens the circuit again, for twice as long.
  * 4. closed, with a line: those that waited are let go, few at first, and one more at once with each success.
  */
-import type { DestinationResponse } from '../delivery/outcome.ts';
-import { retryHint } from '../delivery/retryHint.ts';
-import { targetOf } from '../delivery/destination.ts';
-import { hourMs, minuteMs, secondMs } from '../clock.ts';
+import { secondMs } from '../clock.ts';
+import type { CircuitRules } from './settings.ts';
 
 export interface Circuit {
   /** Failures in a row. */
@@ -44,61 +42,6 @@ export const closedCircuit: Circuit = {
   window: 1,
 };
 
-/** How an account's circuits open and close. Durations in milliseconds. */
-export interface CircuitRules {
-  /** Failures in a row that open a circuit. */
-  readonly failures: number;
-  /** The time from the opening to the first probe; after each that fails it is twice as long. */
-  readonly openMs: number;
-  /** The longest time between two probes. */
-  readonly longestOpenMs: number;
-  /** An attempt that has waited for longer than this, at a destination that was down for as long, fails for good. */
-  readonly longestWaitMs: number;
-}
-
-/** What an account has set: seconds, as it writes them. */
-export interface CircuitSettings {
-  /** Whether circuits hold back its messages, unless a message, its URL group or its queue says otherwise. */
-  readonly enabled: boolean;
-  readonly failures?: number | undefined;
-  readonly open_seconds?: number | undefined;
-  readonly longest_open_seconds?: number | undefined;
-  readonly longest_wait_seconds?: number | undefined;
-}
-
-const seconds = (ms: number): number => ms / secondMs;
-
-/** The numbers of the settings, with their defaults and ranges; both ends are allowed. */
-export const circuitNumbers = {
-  /** Fewer than two would let a single lost connection hold back a host's messages. */
-  failures: { default: 5, least: 2, most: 1_000 },
-  open_seconds: { default: 30, least: 1, most: seconds(hourMs) },
-  longest_open_seconds: { default: seconds(10 * minuteMs), least: 1, most: seconds(hourMs) },
-  // A waiting message is kept for three days at a time, and its account's dead letters for hours at least.
-  longest_wait_seconds: { default: seconds(24 * hourMs), least: 60, most: seconds(7 * 24 * hourMs) },
-} as const;
-
-export function rulesOf(settings: CircuitSettings | undefined): CircuitRules {
-  const numberOf = (name: keyof typeof circuitNumbers): number =>
-    settings?.[name] ?? circuitNumbers[name].default;
-  const openMs = numberOf('open_seconds') * secondMs;
-  return {
-    failures: numberOf('failures'),
-    openMs,
-    longestOpenMs: Math.max(openMs, numberOf('longest_open_seconds') * secondMs),
-    longestWaitMs: numberOf('longest_wait_seconds') * secondMs,
-  };
-}
-
-/** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer. */
-const longestHost = 253 + 6;
-
-/** The host that a URL's circuit is of: `host`, or `host:port`; undefined for one that is too long to be reached. */
-export function circuitHostOf(url: string): string | undefined {
-  const { host } = targetOf(url);
-  return host.length <= longestHost ? host : undefined;
-}
-
 /**
  * What an attempt says about its host.
  *
@@ -116,14 +59,6 @@ export type Verdict =
       /** Unix milliseconds before which the host does not want to be called again; undefined where it does not say. */
       readonly notBefore: number | undefined;
     };
-
-/** @param now Unix milliseconds */
-export function verdictOf({ status, error, headers, isRefusal }: DestinationResponse, now: number): Verdict {
-  if (isRefusal === true) return { says: 'nothing' };
-  const isDown = status === 0 || status >= 500;
-  if (!isDown && status !== 429) return { says: 'up' };
-  return { says: isDown ? 'down' : 'busy', status, error, notBefore: retryHint(headers, now) };
-}
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 

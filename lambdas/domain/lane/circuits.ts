@@ -5,9 +5,9 @@ import {
   isOpen,
   isOverdue,
   type Circuit,
-  type CircuitRules,
   type Verdict,
 } from '../circuit/circuit.ts';
+import type { CircuitRules } from '../circuit/settings.ts';
 import { enter, type Arrival, type Entrance } from './arrival.ts';
 import { holdsBack, slotsInUse, withLease, type Lane, type Outcome } from './lane.ts';
 import { leave } from './leaving.ts';

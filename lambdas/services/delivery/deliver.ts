@@ -9,7 +9,8 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { isServed, type Account } from '../../domain/account/account.ts';
-import { rulesOf, verdictOf } from '../../domain/circuit/circuit.ts';
+import { rulesOf } from '../../domain/circuit/settings.ts';
+import { verdictOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
 import { timeOfId } from '../../domain/ids.ts';

@@ -2,13 +2,8 @@
  * The circuits of hosts, as a process knows them. While a circuit is closed, an attempt costs no call but one read a second for
  * all attempts of the process at the host; a failure costs a write.
  */
-import {
-  isOpen,
-  knownForMs,
-  type Circuit,
-  type CircuitRules,
-  type Verdict,
-} from '../../domain/circuit/circuit.ts';
+import { isOpen, knownForMs, type Circuit, type Verdict } from '../../domain/circuit/circuit.ts';
+import type { CircuitRules } from '../../domain/circuit/settings.ts';
 import type { Arrival, Entrance } from '../../domain/lane/arrival.ts';
 import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../../domain/lane/circuits.ts';
 import { holdsBack, type Lane, type LaneKey } from '../../domain/lane/lane.ts';

@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import {
   afterVerdict,
-  circuitHostOf,
   closedCircuit,
   heldAtOnce,
   isOverdue,
-  rulesOf,
-  verdictOf,
   type Circuit,
   type Verdict,
 } from '../../../../lambdas/domain/circuit/circuit.ts';
+import { rulesOf } from '../../../../lambdas/domain/circuit/settings.ts';
+import { circuitHostOf, verdictOf } from '../../../../lambdas/domain/circuit/verdict.ts';
 
 const rules = rulesOf({ enabled: true });
 const time = 1_700_000_000_000;
