@@ -1,7 +1,7 @@
 import { limitsOf, type Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
-import { minuteMs } from '../../domain/clock.ts';
+import { minuteMs, secondMs } from '../../domain/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../../domain/httpError.ts';
 import { parseShape } from '../../domain/json.ts';
 import { deleted } from '../../domain/lane/cancelling.ts';
@@ -155,6 +155,9 @@ const seen = cached(minuteMs, (key: string) => {
   return loadQueue(accountId, name);
 });
 
+/** Of a batch's requests to a queue that is not there, the first looks for it. */
+const circuitSettings = cached(secondMs, async (key: string) => ({ isOn: (await seen(key))?.isCircuitOn }));
+
 /**
  * Whether the messages of a queue wait while their host is down; undefined where their account says so. A change counts for
  * messages that are accepted a minute later at the latest.
@@ -164,7 +167,7 @@ export async function circuitOfQueue(
   name: string | undefined,
 ): Promise<boolean | undefined> {
   if (name === undefined || !namePattern.test(name)) return undefined;
-  return (await seen(`${accountId}/${name}`))?.isCircuitOn;
+  return (await circuitSettings(`${accountId}/${name}`))?.isOn;
 }
 
 /** Queues that are read or created at the same time. */
