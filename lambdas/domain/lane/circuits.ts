@@ -41,7 +41,8 @@ export function enterCircuit(
   if (!holdsBack(found) && ticket === undefined && !found.leases.has(entry)) {
     return { lane: found, result: 'in' };
   }
-  const entered = enter({ ...found, circuit }, arrival, now);
+  // A lane that is the same as before is not written.
+  const entered = enter(found.circuit === undefined ? { ...found, circuit } : found, arrival, now);
   if (entered.result !== 'in' || !isOpen(circuit)) return entered;
   const { lane } = entered;
   const isExpiring = false;
