@@ -1,13 +1,8 @@
 /** The lanes of circuits: attempts that come to an open one wait in its line, and are let go as it closes. */
-import {
-  afterVerdict,
-  closedCircuit,
-  isOpen,
-  isOverdue,
-  type Circuit,
-  type Verdict,
-} from '../circuit/circuit.ts';
+import { closedCircuit, isOpen, type Circuit } from '../circuit/circuit.ts';
 import type { CircuitRules } from '../circuit/settings.ts';
+import { afterVerdict, isOverdue } from '../circuit/turning.ts';
+import type { Verdict } from '../circuit/verdict.ts';
 import { enter, type Arrival, type Entrance } from './arrival.ts';
 import { holdsBack, slotsInUse, withLease, type Lane, type Outcome } from './lane.ts';
 import { leave } from './leaving.ts';

@@ -32,6 +32,13 @@ export interface LaneKey {
   readonly name: string;
 }
 
+/** @param host as `circuitHostOf` has it */
+export const circuitLane = (accountId: string, host: string): LaneKey => ({
+  accountId,
+  kind: 'circuit',
+  name: host,
+});
+
 /** The names of processes as holders of leases begin with this. All other holders are attempts, or messages in a queue. */
 export const processPrefix = 'process#';
 

@@ -2,11 +2,13 @@
  * The circuits of hosts, as a process knows them. While a circuit is closed, an attempt costs no call but one read a second for
  * all attempts of the process at the host; a failure costs a write.
  */
-import { isOpen, knownForMs, type Circuit, type Verdict } from '../../domain/circuit/circuit.ts';
+import { isOpen, type Circuit } from '../../domain/circuit/circuit.ts';
 import type { CircuitRules } from '../../domain/circuit/settings.ts';
+import { knownForMs } from '../../domain/circuit/turning.ts';
+import type { Verdict } from '../../domain/circuit/verdict.ts';
 import type { Arrival, Entrance } from '../../domain/lane/arrival.ts';
 import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../../domain/lane/circuits.ts';
-import { holdsBack, type Lane, type LaneKey } from '../../domain/lane/lane.ts';
+import { circuitLane, holdsBack, type Lane, type LaneKey } from '../../domain/lane/lane.ts';
 import { recentlyUsed } from '../recentlyUsed.ts';
 import { LaneBusy, type Lanes, type LaneStore } from './lanes.ts';
 
@@ -42,12 +44,6 @@ interface Known {
   at: number;
   reading: Promise<void> | undefined;
 }
-
-export const circuitLane = (accountId: string, host: string): LaneKey => ({
-  accountId,
-  kind: 'circuit',
-  name: host,
-});
 
 export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts) {
   const all = new Map<string, Known>();

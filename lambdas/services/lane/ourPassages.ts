@@ -5,9 +5,7 @@ import { now } from '../../domain/clock.ts';
 import { processPrefix } from '../../domain/lane/lane.ts';
 import { log } from '../../log.ts';
 import { lanes } from './ourLanes.ts';
-import { loadLane } from '../../stores/lane/lanes.ts';
-import { countMetric } from '../../metrics.ts';
-import { createCircuits } from './circuits.ts';
+import type { Circuits } from './circuits.ts';
 import { createPassages } from './passage.ts';
 import { createProcessSlots } from './processSlots.ts';
 
@@ -24,26 +22,9 @@ const slots = createProcessSlots({
   },
 });
 
-const circuits = createCircuits({
-  lanes,
-  load: loadLane,
-  now,
-  tell: ({ accountId, name: host }, turn, { failures, lastStatus, lastError, openUntil }) => {
-    const isOpened = turn === 'opened';
-    countMetric(isOpened ? 'CircuitsOpened' : 'CircuitsClosed', 1, accountId);
-    log[isOpened ? 'warn' : 'info'](`A circuit was ${turn}`, {
-      accountId,
-      host,
-      ...(isOpened && { failures, status: lastStatus, error: lastError, openUntil }),
-    });
-  },
-  report: ({ accountId, name: host }, error) => {
-    log.warn('What an attempt says about its host could not be counted', {
-      accountId,
-      host,
-      error: String(error),
-    });
-  },
-});
+// Few accounts have circuits, and their code is loaded for the first message that passes one.
+const circuits: Circuits = {
+  enter: async (...attempt) => (await import('./ourCircuits.ts')).circuits.enter(...attempt),
+};
 
 export const passages = createPassages({ lanes, slots, circuits, now, sleep: (ms) => setTimeout(ms) });

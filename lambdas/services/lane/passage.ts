@@ -14,6 +14,7 @@ import {
   type Entrance,
 } from '../../domain/lane/arrival.ts';
 import {
+  circuitLane,
   isThere,
   withNewestLimits,
   type LaneKey,
@@ -21,11 +22,11 @@ import {
   type Limits,
 } from '../../domain/lane/lane.ts';
 import { leave, endAdmission, type DeclineReason } from '../../domain/lane/leaving.ts';
-import type { Verdict } from '../../domain/circuit/circuit.ts';
+import type { Verdict } from '../../domain/circuit/verdict.ts';
 import { dayMs, minuteMs } from '../../domain/clock.ts';
 import { startToleranceMs, uncountStart } from '../../domain/lane/rate.ts';
 import type { AdmittedTo } from '../../domain/work/work.ts';
-import { circuitLane, type CircuitOf, type CircuitPass, type Circuits } from './circuits.ts';
+import type { CircuitOf, CircuitPass, Circuits } from './circuits.ts';
 import type { Lanes } from './lanes.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
 

@@ -7,13 +7,12 @@ import { longestHost } from '../../domain/circuit/verdict.ts';
 import { now } from '../../domain/clock.ts';
 import { notFound, quote, type HttpError } from '../../domain/httpError.ts';
 import { circuitIn, closeCircuit } from '../../domain/lane/circuits.ts';
-import { holdsBack, slotsInUse, waitingIn, type Lane } from '../../domain/lane/lane.ts';
+import { circuitLane, holdsBack, slotsInUse, waitingIn, type Lane } from '../../domain/lane/lane.ts';
 import { log } from '../../log.ts';
 import { countMetric } from '../../metrics.ts';
 import { listLanes } from '../../stores/lane/lanes.ts';
 import { showByName, type ShownPage } from '../pages.ts';
 import { changeOrRefuse } from './changeOrRefuse.ts';
-import { circuitLane } from './circuits.ts';
 
 type Shown = Answer<typeof answers.circuit>;
 

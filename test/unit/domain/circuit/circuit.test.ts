@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  afterVerdict,
-  closedCircuit,
-  heldAtOnce,
-  isOverdue,
-  type Circuit,
-  type Verdict,
-} from '../../../../lambdas/domain/circuit/circuit.ts';
+import { closedCircuit, heldAtOnce, type Circuit } from '../../../../lambdas/domain/circuit/circuit.ts';
 import { rulesOf } from '../../../../lambdas/domain/circuit/settings.ts';
-import { circuitHostOf, verdictOf } from '../../../../lambdas/domain/circuit/verdict.ts';
+import { afterVerdict, isOverdue } from '../../../../lambdas/domain/circuit/turning.ts';
+import { circuitHostOf, verdictOf, type Verdict } from '../../../../lambdas/domain/circuit/verdict.ts';
 
 const rules = rulesOf({ enabled: true });
 const time = 1_700_000_000_000;
