@@ -1,46 +1,12 @@
-import { listedResponseBytes } from '../../api/records.ts';
-import { limitsOf } from '../../domain/account/account.ts';
-import { beginningOf } from '../../domain/bytes.ts';
-import { putDeadLetter, type DeadRun } from '../../stores/deadLetter/deadLetters.ts';
-import { keepToSize } from '../deadLetter/size.ts';
-import { dlqIdOf } from './consequenceIds.ts';
-import type { Continuation, RecordedAttempt } from './continuation.ts';
+import type { Continuation } from './continuation.ts';
 
 /** Puts a message whose last attempt failed into the dead letter queue, unless it is there. A run of a workflow has one as a whole. */
 export const deadLetter: Continuation = {
   release: async ({ history, attempt, account }) => {
     const { message } = history;
     if (attempt.state !== 'FAILED' || message.workflow !== undefined) return;
+    // Few messages fail for good, and what that takes is loaded for the first.
+    const { bury } = await import('./bury.ts');
     await bury({ history, attempt, account });
   },
 };
-
-/**
- * Writes the dead letter of an attempt that was the last, unless it is there or was there before.
- *
- * @param run the run that failed with it, and until when its records are kept, Unix milliseconds
- */
-export async function bury(
-  { history, attempt, account }: RecordedAttempt,
-  run?: { readonly workflow: DeadRun; readonly keptUntil: number },
-): Promise<void> {
-  const { message } = history;
-  const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(account);
-  const responseBody = beginningOf(attempt.response.body, listedResponseBytes);
-  // The bodies stay with the message, and with the records of its run: neither must end before.
-  const neededUntil = Math.min(message.expiresAt, run?.keptUntil ?? Infinity);
-  const expiresAt = Math.min(attempt.recordedAt + retentionMs, neededUntil);
-  const isNew = await putDeadLetter({
-    dlqId: dlqIdOf(history, attempt.number),
-    message,
-    workflow: run?.workflow,
-    retried: attempt.number,
-    failedAt: attempt.recordedAt,
-    responseStatus: attempt.response.status,
-    responseHeaders: attempt.response.headers,
-    responseBody: responseBody.length === 0 ? undefined : responseBody,
-    error: attempt.response.error,
-    expiresAt,
-  });
-  if (isNew) await keepToSize(message.accountId, expiresAt, size);
-}

@@ -9,7 +9,6 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { isServed, type Account } from '../../domain/account/account.ts';
-import { rulesOf } from '../../domain/circuit/settings.ts';
 import { verdictOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
@@ -80,25 +79,10 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
     return;
   }
   const passage = await passLanes(history, account, work, isAgain);
-  if (passage === 'overdue') await failOverdue(ready, work.attempt);
-  else if (passage !== undefined) await makeAttempt(ready, work.attempt, passage);
-}
-
-/** Fails a message for good that has waited for its host for too long. No request is made. */
-async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
-  const time = now();
-  const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;
-  const error = `The destination has been down, and this attempt has waited for it for more than ${waitedSeconds} s; no request was made.`;
-  await finishAttempt(
-    { history, account, body },
-    {
-      number,
-      startedAt: time,
-      recordedAt: time,
-      response: { status: 0, error, headers: [], body: new Uint8Array() },
-      outcome: { state: 'FAILED' },
-    },
-  );
+  if (passage === 'overdue') {
+    const { failOverdue } = await import('./failOverdue.ts');
+    await failOverdue(ready, work.attempt);
+  } else if (passage !== undefined) await makeAttempt(ready, work.attempt, passage);
 }
 
 /** Does what follows the end of a message's run: whoever ended it may have died before it did, and this is the last that looks. */

@@ -21,7 +21,7 @@ import type { RunKey } from '../../stores/workflow/journals.ts';
 import { sendWork } from '../../transport/work.ts';
 import type { MadeAttempt, RecordedAttempt } from '../delivery/continuation.ts';
 import { dlqIdOf } from '../delivery/consequenceIds.ts';
-import { bury } from '../delivery/deadLetter.ts';
+import { bury } from '../delivery/bury.ts';
 import { dueTimeOf } from '../delivery/history.ts';
 import { countFollowing } from '../usage/counter.ts';
 import { changeRun, type Decision } from './changeRun.ts';
