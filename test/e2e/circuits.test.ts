@@ -32,6 +32,9 @@ const circuitShape = z.strictObject({
   lastStatus: z.number(),
   lastError: z.optional(z.string()),
 });
+const logPage = z.object({
+  logs: z.array(z.looseObject({ messageId: z.string(), state: z.string(), retried: z.optional(z.number()) })),
+});
 type Owner = Pick<AccountRecord, 'token'>;
 const list = async ({ token }: Owner) =>
   z.array(circuitShape).parse(await ok(api('GET', '/v2/circuits', { token })));
@@ -65,6 +68,30 @@ describe('the circuit of a host that is down', () => {
     expect(shown).toMatchObject({ host, state: 'open', failures: 2, failedProbes: 0, lastStatus: 503 });
     expect((shown?.nextProbeAt ?? 0) - (shown?.openedAt ?? 0)).toBe(600_000);
     expect(inbox.deliveries).toHaveLength(failed);
+
+    // Both the log and the list of messages have what waits.
+    const logged = async (id: string) => {
+      const { logs } = logPage.parse(await ok(api('GET', `/v2/logs?messageId=${id}`, owner)));
+      return logs.map(({ state, retried }) => (retried === undefined ? state : `${state} ${retried}`));
+    };
+    expect(
+      await eventually(
+        () => logged(second),
+        (states) => states.length === 2,
+      ),
+    ).toEqual(['HELD 0', 'CREATED']);
+    expect((await logged(first))[0]).toBe('HELD 2');
+    const held = logPage.parse(await ok(api('GET', '/v2/logs?state=HELD', owner)));
+    expect(held.logs.map(({ messageId }) => messageId).sort()).toEqual([first, second].sort());
+    const { messages } = z
+      .object({ messages: z.array(z.looseObject({ messageId: z.string(), state: z.string() })) })
+      .parse(await ok(api('GET', '/v2/messages', owner)));
+    expect(new Map(messages.map(({ messageId, state }) => [messageId, state]))).toEqual(
+      new Map([
+        [first, 'RETRY'],
+        [second, 'CREATED'],
+      ]),
+    );
 
     // Another account's circuits are none of it.
     expect(await list(await makeAccount({}))).toEqual([]);

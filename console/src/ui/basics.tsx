@@ -274,6 +274,7 @@ const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = ne
   ['deleted', 'bad'],
   ['open', 'bad'],
   ['RETRY', 'warn'],
+  ['HELD', 'warn'],
   ['half-open', 'warn'],
   ['STEP_RETRY', 'warn'],
   ['paused', 'warn'],

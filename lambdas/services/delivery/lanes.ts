@@ -11,6 +11,7 @@ import type { Message } from '../../domain/message/message.ts';
 import { attemptWork, type AttemptWork } from '../../domain/work/work.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import type { MessageHistory } from '../../stores/message/history.ts';
+import { noteHeld } from '../../stores/message/messages.ts';
 import { countMetric } from '../../metrics.ts';
 import { sendWork } from '../../transport/work.ts';
 import { resumeAccount } from '../lane/accountLane.ts';
@@ -127,7 +128,10 @@ async function afterRefusal(
   refusal: Refusal,
 ): Promise<void> {
   if (refusal === 'waits' || refusal === 'held') await keepMessage(history, account, now());
-  if (refusal === 'held') countMetric('AttemptsHeldBack', 1, account.id);
+  if (refusal === 'held') {
+    await noteHeld(history.message, work.attempt, now());
+    countMetric('AttemptsHeldBack', 1, account.id);
+  }
   if (isAgain) await followUp(history.message, work);
   if (refusal === 'early') await comeAgain(work);
 }
