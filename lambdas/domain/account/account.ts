@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { CircuitSettings } from '../circuit/settings.ts';
+import type { CircuitSettings } from '../circuit/rules.ts';
 import { secondMs } from '../clock.ts';
 import { eachLimit, type Limits, type Plan } from './limits.ts';
 

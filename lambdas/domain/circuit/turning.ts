@@ -1,7 +1,7 @@
 /** How a circuit opens and closes. */
 import { secondMs } from '../clock.ts';
 import { closedCircuit, isOpen, type Circuit } from './circuit.ts';
-import type { CircuitRules } from './settings.ts';
+import type { CircuitRules } from './rules.ts';
 import type { Verdict } from './verdict.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** The lanes of circuits: attempts that come to an open one wait in its line, and are let go as it closes. */
 import { closedCircuit, isOpen, type Circuit } from '../circuit/circuit.ts';
-import type { CircuitRules } from '../circuit/settings.ts';
+import type { CircuitRules } from '../circuit/rules.ts';
 import { afterVerdict, isOverdue } from '../circuit/turning.ts';
 import type { Verdict } from '../circuit/verdict.ts';
 import { enter, type Arrival, type Entrance } from './arrival.ts';

@@ -1,4 +1,4 @@
-import { rulesOf } from '../../domain/circuit/settings.ts';
+import { rulesOf } from '../../domain/circuit/rules.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 

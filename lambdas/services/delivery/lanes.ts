@@ -1,7 +1,7 @@
 /** A delivery and its lanes: it takes their slots, waits, declines an admission, or leaves them. */
 import { setTimeout } from 'node:timers/promises';
 import { isServed, limitsOf, type Account } from '../../domain/account/account.ts';
-import { rulesOf } from '../../domain/circuit/settings.ts';
+import { rulesOf } from '../../domain/circuit/rules.ts';
 import { circuitHostOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { leaseMarginMs } from '../../domain/lane/entry.ts';

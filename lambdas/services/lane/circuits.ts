@@ -3,7 +3,7 @@
  * all attempts of the process at the host; a failure costs a write.
  */
 import { isOpen, type Circuit } from '../../domain/circuit/circuit.ts';
-import type { CircuitRules } from '../../domain/circuit/settings.ts';
+import type { CircuitRules } from '../../domain/circuit/rules.ts';
 import { knownForMs } from '../../domain/circuit/turning.ts';
 import type { Verdict } from '../../domain/circuit/verdict.ts';
 import type { Arrival, Entrance } from '../../domain/lane/arrival.ts';

@@ -14,7 +14,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import type { Account } from '../../domain/account/account.ts';
 import { dayMs } from '../../domain/clock.ts';
-import type { CircuitSettings } from '../../domain/circuit/settings.ts';
+import type { CircuitSettings } from '../../domain/circuit/rules.ts';
 import { eachLimit, plans } from '../../domain/account/limits.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { closedCircuit, heldAtOnce, type Circuit } from '../../../../lambdas/domain/circuit/circuit.ts';
-import { rulesOf } from '../../../../lambdas/domain/circuit/settings.ts';
+import { rulesOf } from '../../../../lambdas/domain/circuit/rules.ts';
 import { afterVerdict, isOverdue } from '../../../../lambdas/domain/circuit/turning.ts';
 import { circuitHostOf, verdictOf, type Verdict } from '../../../../lambdas/domain/circuit/verdict.ts';
 
