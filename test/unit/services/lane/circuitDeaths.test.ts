@@ -18,7 +18,7 @@ beforeEach(() => {
   inbox = world.receiver.inbox((_delivery, response) => response.writeHead(status).end());
 });
 
-const config: Config = { circuit: 'on', retries: '5', 'retry-delay': '3000' };
+const config: Config = { circuit: 'on', retries: '10', 'retry-delay': '3000' };
 
 /** Two of a queue and two without: the circuit opens, a probe fails, the next finds the host well. */
 async function wayOf(scene: Scene): Promise<void> {
@@ -48,7 +48,7 @@ const calls = 160;
 
 describe('messages to a host that is down', () => {
   it('make so many AWS calls', async () => {
-    const scene = await open();
+    const scene = await open({ max_retries: 10 });
     scene.fleet.killOnce({ call: Infinity, when: 'before' });
     await wayOf(scene);
     expect(scene.fleet.calls()).toBeLessThanOrEqual(calls);
@@ -58,7 +58,7 @@ describe('messages to a host that is down', () => {
   it.each(deathsAt(calls, every))(
     'are all delivered when a worker dies $when AWS call $call',
     async (death) => {
-      const scene = await open();
+      const scene = await open({ max_retries: 10 });
       scene.fleet.killOnce(death);
       await wayOf(scene);
       scene.fleet.killAt(undefined);
