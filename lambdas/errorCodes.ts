@@ -181,6 +181,11 @@ export const errorCodes = {
     meaning: 'No message has had this flow-control key.',
     advice: 'Correct the key, or publish a message with it.',
   },
+  circuit_not_found: {
+    statuses: [404],
+    meaning: 'The circuit of this host is closed, and nothing waits in it.',
+    advice: 'Take it as closed, or correct the host; `GET /v2/circuits` lists those that are open.',
+  },
   schedule_not_found: {
     statuses: [404],
     meaning: 'There is no such schedule.',

@@ -86,6 +86,7 @@ export function makeDashboard(
           's',
         ),
         graph('Waiting in lanes: the longest line', own('LongestLine')),
+        graph('Destinations that are down', own('CircuitsOpened', 'CircuitsClosed', 'AttemptsHeldBack')),
       ],
       [
         graph('Schedules', own('ScheduleFires', 'ScheduleMisses')),

@@ -124,6 +124,14 @@ async function simulateKey(
   ).map((lanes) =>
     service.createPassages({
       lanes,
+      // The account has no circuits.
+      circuits: service.createCircuits({
+        lanes,
+        load: service.loadLane,
+        now: () => time,
+        tell: () => {},
+        report: () => {},
+      }),
       // The account's slots are those of the process, which costs no write.
       slots: { take: () => Promise.resolve({ release: () => Promise.resolve() }) },
       now: () => time,
@@ -152,6 +160,7 @@ async function simulateKey(
       flowControl: { key: 'crm', parallelism: account.limits.max_parallelism, madeAt: start },
       accountLimits: { parallelism: account.limits.max_global_parallelism, version: 1 },
       queueName: undefined,
+      circuit: undefined,
       admittedTo: undefined,
       isAgain: false,
     });

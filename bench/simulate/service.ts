@@ -30,6 +30,7 @@ export async function loadService() {
     { createLanes },
     { leaseTo, withNewestLimits, processPrefix },
     { createPassages },
+    { createCircuits },
   ] = await Promise.all([
     import('../../lambdas/domain/account/account.ts'),
     import('../../lambdas/domain/ids.ts'),
@@ -50,6 +51,7 @@ export async function loadService() {
     import('../../lambdas/services/lane/lanes.ts'),
     import('../../lambdas/domain/lane/lane.ts'),
     import('../../lambdas/services/lane/passage.ts'),
+    import('../../lambdas/services/lane/circuits.ts'),
   ]);
 
   /** The limits that such an account needs: see docs/scale.md. */
@@ -72,6 +74,8 @@ export async function loadService() {
     loadUrlGroup: (accountId: string, name: string) => loadUrlGroup(accountId, name),
     createLanes,
     createPassages,
+    createCircuits,
+    loadLane: lanes.loadLane,
     saveLane: lanes.saveLane,
     leaseTo,
     withNewestLimits,

@@ -86,6 +86,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
     prometheus:
       input.prometheus_enabled === undefined ? account.prometheus : input.prometheus_enabled === 'true',
     enterprise: changed(account.enterprise, input.enterprise),
+    circuit: changed(account.circuit, input.circuit),
   };
   const { max_requests_per_day: soft, max_requests_per_day_hard: hard } = limitsOf(after);
   if (hard < soft) {
@@ -138,5 +139,6 @@ export function accountRecord(
     deletion_time: seconds(account.deletedAt) ?? 0,
     budget: account.budget,
     enterprise: account.enterprise,
+    circuit: account.circuit,
   };
 }

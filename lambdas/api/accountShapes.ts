@@ -1,5 +1,6 @@
 /** The fields of an account that the management API takes, as they are checked and as its description shows them. */
 import * as z from 'zod/mini';
+import { allowedCircuit, circuitInput } from './circuitShape.ts';
 import { optionalField, orNull } from '../domain/json.ts';
 import { eachLimit, plans } from '../domain/account/limits.ts';
 
@@ -33,6 +34,7 @@ export const accountFields = {
     z.enum(['true', 'false']).check(z.describe('Whether its usage is exported as metrics of its own.')),
   ),
   enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
+  circuit: z.nullable(circuitInput),
   ...eachLimit((_, { least, most }) =>
     z
       .nullable(z.int().check(z.minimum(least), z.maximum(most)))
@@ -55,6 +57,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   prod_pack_enabled: 'true or false',
   prometheus_enabled: 'the text "true" or the text "false"',
   enterprise: '{"enabled": true or false}, or null',
+  circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
   ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),
 };
 

@@ -6,6 +6,7 @@ import { eachLimit } from '../domain/account/limits.ts';
 import { idPattern } from '../domain/idPattern.ts';
 import { methods } from '../domain/delivery/method.ts';
 import * as z from 'zod/mini';
+import { circuitInput } from './circuitShape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { logStates } from '../domain/log/logStates.ts';
 import { messageStates } from '../domain/message/messageStates.ts';
@@ -47,6 +48,11 @@ export const publishAnswer = z.union([
 ]);
 
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
+/** Whether deliveries wait while the circuit of their host is open. */
+const circuitSwitch = z
+  .enum(['on', 'off'])
+  .check(z.describe('Whether deliveries wait while their host is down; absent where the account says so.'));
+
 export const settings = z.object({
   method: z.enum(methods),
   header: headerLists('What the destination gets: a list of values for each name.'),
@@ -60,6 +66,7 @@ export const settings = z.object({
   rate: z.optional(whole('Deliveries that may start in one period.')),
   ratePerSecond: z.optional(whole('`rate`, for older clients.')),
   period: z.optional(whole('Seconds.')),
+  circuit: z.optional(circuitSwitch),
   callback: z.optional(text('Without `user:password`.')),
   failureCallback: z.optional(text('Without `user:password`.')),
 });
@@ -185,6 +192,7 @@ export const queue = z.object({
   updatedAt: time('When it last changed.'),
   parallelism: whole('Messages that may be on their way at once.'),
   paused: z.boolean().check(z.describe('Whether its messages are held back.')),
+  circuit: z.optional(circuitSwitch),
   lag: whole(
     'Messages that wait in it for their turn, or are being delivered or retried; delayed ones join when they are due.',
   ),
@@ -209,6 +217,28 @@ export const flowControl = z.object({
   isPinnedRate: z.boolean().check(z.describe('Whether its rate and period stay, whatever messages say.')),
 });
 export const flowControls = z.array(flowControl);
+
+export const circuitStates = ['open', 'half-open', 'closing'] as const;
+
+export const circuit = z.object({
+  host: text('The host, and its port where the URL has one.'),
+  state: z
+    .enum(circuitStates)
+    .check(
+      z.describe(
+        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
+      ),
+    ),
+  waiting: whole('Deliveries that wait.'),
+  inFlight: whole('Deliveries in flight of those that have waited.'),
+  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
+  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
+  failures: whole('Failures in a row.'),
+  failedProbes: whole('Probes that have failed since it was opened.'),
+  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
+  lastError: z.optional(text('Why there was no answer.')),
+});
+export const circuits = z.array(circuit);
 export const globalParallelism = z.object({
   parallelismMax: whole('The account’s `max_global_parallelism`.'),
   parallelismCount: whole(
@@ -352,6 +382,7 @@ export const account = z.object({
   deletion_time: seconds('When it was deleted; 0 while it is not.'),
   budget: whole('Dollars a month; 0 is no limit.'),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  circuit: z.optional(circuitInput),
 });
 export const accounts = z.array(account);
 

@@ -131,6 +131,13 @@ export const configuration = {
     example: 'body,header[authorization]',
     scopes: ['message', 'callback', 'retry', 'trigger'],
   },
+  circuit: {
+    description:
+      '`on`: while the destination’s host is down, its deliveries wait until it answers again, and use up no retry. `off`: they do not. Default: that of the queue, else of the account.',
+    schema: { type: 'string', enum: ['on', 'off'] },
+    example: 'on',
+    scopes: ['message', 'callback', 'retry'],
+  },
   'deduplication-id': {
     description:
       'A message with the same id within 10 minutes is answered with 202 and the first one’s id, and is not sent.',

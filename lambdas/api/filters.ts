@@ -99,7 +99,7 @@ const eachState = <State extends string>(
 /** The values of the log's filter `state`, each with the states it stands for. */
 export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
   ...eachState(logStates),
-  IN_PROGRESS: ['ACTIVE', 'RETRY', 'ERROR'],
+  IN_PROGRESS: ['HELD', 'ACTIVE', 'RETRY', 'ERROR'],
   CANCELLED: ['CANCELED'],
 };
 

@@ -28,6 +28,10 @@ function entry(subject: LogSubject, state: LogState, time: number, more: Partial
 export const createdEntry = (message: Message, time: number): LogEntry =>
   entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore, ...settingsRecord(message) });
 
+/** The entry of an attempt that waits for its host. */
+export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
+  entry(subject, 'HELD', at, { retried: attempt });
+
 /** A withdrawn message's entries, newest first. */
 export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [
   entry(subject, 'CANCELED', at),

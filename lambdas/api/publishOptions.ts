@@ -40,6 +40,13 @@ function parseBoolean(field: string, value: string): boolean {
   throw badField(`${field} is ${quote(value)}; allowed are true and false.`);
 }
 
+/** Reads `on` or `off`, in upper or lower case. */
+function parseSwitch(field: string, value: string): boolean {
+  if (/^on$/i.test(value)) return true;
+  if (/^off$/i.test(value)) return false;
+  throw badField(`${field} is ${quote(value)}; allowed are on and off.`);
+}
+
 function parseRetries(maxRetries: number): (field: string, value: string) => number {
   return (field, value) => {
     if (!/^\d{1,9}$/.test(value)) {
@@ -136,6 +143,7 @@ function parseDelivery(
     labels: reader.read('label', parseLabels) ?? fallback.labels,
     flowControl,
     redaction: reader.read('redact-fields', parseRedaction),
+    circuit: reader.read('circuit', parseSwitch),
   };
 }
 
@@ -229,6 +237,7 @@ const overridable = {
   labels: ['label'],
   flowControl: ['flow-control-key'],
   redaction: ['redact-fields'],
+  circuit: ['circuit'],
   callback: ['callback'],
   failureCallback: ['failure-callback'],
 } as const satisfies Partial<Record<keyof PublishOptions, readonly ConfigurationName[]>>;

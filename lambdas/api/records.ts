@@ -32,6 +32,10 @@ function shownBytes<Name extends string>(
   return shown;
 }
 
+/** Shows whether circuits count; nothing where that is left to others. */
+export const shownSwitch = (isOn: boolean | undefined): 'on' | 'off' | undefined =>
+  isOn === undefined ? undefined : isOn ? 'on' : 'off';
+
 /** The settings of deliveries and the callbacks, as messages, schedules, dead letters and the log show them. */
 export function settingsRecord(
   message: Omit<DeliverySettings, 'url'> & Pick<Message, 'callback' | 'failureCallback'>,
@@ -51,6 +55,7 @@ export function settingsRecord(
     rate: flowControl?.rate,
     ratePerSecond: flowControl?.rate,
     period: flowControl?.period,
+    circuit: shownSwitch(message.circuit),
     callback: callback && shownUrl(callback.url),
     failureCallback: failureCallback && shownUrl(failureCallback.url),
   };

@@ -38,6 +38,15 @@ export const queueSettings = z.strictObject({
   paused: optionalField(
     z.boolean().check(z.describe('Whether its messages are held back; by default what it was, or else not.')),
   ),
+  circuit: z.optional(
+    z
+      .nullable(z.enum(['on', 'off']))
+      .check(
+        z.describe(
+          'Whether its messages wait while their host is down; `null` leaves that to the account. By default what it was.',
+        ),
+      ),
+  ),
 });
 
 const endpointName = z

@@ -55,6 +55,7 @@ const stored: z.ZodMiniType<ScheduleSettings> = z.object({
   ratePerSecond: number,
   period: number,
   callback: text,
+  circuit: z.optional(z.enum(['on', 'off'])),
   failureCallback: text,
   retries: z.number(),
   delay: number,

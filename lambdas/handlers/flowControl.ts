@@ -4,6 +4,7 @@ import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
 import { flowControlRoutes } from '../http/routeTable.ts';
+import { closeCircuitOf, listCircuits } from '../services/lane/shownCircuits.ts';
 import {
   getFlowControl,
   getGlobalParallelism,
@@ -45,4 +46,12 @@ export const handler = api<'flowControl'>(flowControlRoutes, {
     return ok({});
   },
   'GET /v2/globalParallelism': async (call) => ok(await getGlobalParallelism(call.caller.account)),
+  'GET /v2/circuits': async (call) => {
+    const { cursor } = readQuery(call, ['cursor']);
+    return listAnswer(call, await listCircuits(call.caller.account, cursor));
+  },
+  'POST /v2/circuits/{host}/close': async (call) => {
+    await closeCircuitOf(call.caller.account, variable(call, 'host'));
+    return ok({});
+  },
 });

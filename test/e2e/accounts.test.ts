@@ -57,6 +57,7 @@ const contract = z.strictObject({
   deletion_time: z.int(),
   budget: z.int(),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  circuit: z.optional(z.object({ enabled: z.boolean(), failures: z.optional(z.number()) })),
 });
 
 describe('an account', () => {

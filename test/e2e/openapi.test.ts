@@ -4,6 +4,7 @@ import { routes } from '../../lambdas/http/routes.ts';
 import { dlqId, messageId } from '../../lambdas/http/openapi/examples.ts';
 import { askWorkflows } from '../support/askWorkflows.ts';
 import { checkAnswer, document, errorsOf, operationOf } from '../support/contract.ts';
+import { eventually } from '../support/eventually.ts';
 import { heldInbox } from '../support/heldInbox.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { call, errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
@@ -56,6 +57,23 @@ const deadLettersOf = (url: string, count: number): Promise<readonly string[]> =
     },
     { timeout: limitForHangsMs, interval: 200 },
   );
+
+/** Lets the circuit of a host of its own open, lists it and closes it. */
+async function askCircuits(): Promise<void> {
+  const down = await startReceiver();
+  const { url } = down.inbox((_delivery, response) => response.writeHead(503).end());
+  const { host } = new URL(url);
+  const headers = { 'svc-circuit': 'on', 'svc-retries': '5', 'svc-retry-delay': '500' };
+  await ask('POST', `/v2/publish/${url}`, { headers });
+  await eventually(
+    async () => circuits.parse((await ask('GET', '/v2/circuits')).json),
+    (all) => all.some((one) => one.host === host),
+  );
+  await ask('POST', `/v2/circuits/${encodeURIComponent(host)}/close`);
+  await down.close();
+}
+
+const circuits = z.array(z.object({ host: z.string() }));
 
 /** A publish with nearly everything it can be configured with. */
 const everything = {
@@ -128,6 +146,7 @@ describe('the API’s description', () => {
     await ask('POST', `/v2/flowControl/${key}/unpin?parallelism=true&rate=true`);
     await ask('POST', `/v2/flowControl/${key}/resetRate`);
     await ask('GET', '/v2/globalParallelism');
+    await askCircuits();
 
     const later = { headers: { ...withCallbacks, 'svc-delay': '10m' }, body: '{}' };
     const one = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
@@ -252,6 +271,8 @@ describe('the description’s refusals', () => {
     [404, 'DELETE', '/v2/queues/missing'],
     [404, 'POST', '/v2/queues/missing/pause'],
     [404, 'POST', '/v2/queues/missing/resume'],
+    [400, 'GET', '/v2/circuits?cursor=wrong'],
+    [404, 'POST', '/v2/circuits/example.com/close'],
     [400, 'GET', '/v2/flowControl?search='],
     [400, 'GET', '/v2/flowControl?prefix=a'],
     [404, 'GET', '/v2/flowControl/unknown'],

@@ -130,7 +130,7 @@ describe('a queue', () => {
     }
   });
 
-  const allowed = 'allowed is \\{"queueName", "parallelism"\\?, "paused"\\?\\}';
+  const allowed = 'allowed is \\{"queueName", "parallelism"\\?, "paused"\\?, "circuit"\\?\\}';
 
   it.each<[body: unknown, status: number, says: RegExp]>([
     [undefined, 400, /^The body is not JSON\.$/],

@@ -8,6 +8,7 @@ import {
 import { leave } from '../../lambdas/domain/lane/leaving.ts';
 import type { Page } from '../../lambdas/domain/lane/line.ts';
 import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/services/lane/lanes.ts';
+import { createCircuits } from '../../lambdas/services/lane/circuits.ts';
 import { createPassages, queueEntry, queueLane } from '../../lambdas/services/lane/passage.ts';
 import type { AdmittedTo } from '../../lambdas/domain/work/work.ts';
 import { createProcessSlots } from '../../lambdas/services/lane/processSlots.ts';
@@ -85,6 +86,8 @@ export class Simulation {
   readonly table = new Table();
   readonly messages = new Map<string, Sent>();
   readonly observed: Observed[] = [];
+  /** What became of circuits, in order. */
+  readonly turns: ('opened' | 'closed')[] = [];
   readonly random: () => number;
   deathsLeft = 40;
   /** The number of times that a process gave up a lane that others wrote at the same time. */
@@ -181,10 +184,19 @@ export class Simulation {
       sleep: clock.sleep,
       report: () => {},
     });
+    const circuits = createCircuits({
+      lanes,
+      load: this.#store(alive).load,
+      now: () => clock.now,
+      tell: (_, turn) => {
+        this.turns.push(turn);
+      },
+      report: () => {},
+    });
     return {
       alive,
       lanes,
-      passages: createPassages({ lanes, slots, now: () => clock.now, sleep: clock.sleep }),
+      passages: createPassages({ lanes, slots, circuits, now: () => clock.now, sleep: clock.sleep }),
     };
   }
 
@@ -247,6 +259,7 @@ export class Simulation {
         message.key === undefined
           ? undefined
           : { key: message.key, madeAt: message.madeAt, ...message.limits },
+      circuit: undefined,
       accountLimits: { parallelism: this.#options.accountParallelism, version: 1 },
       timeoutMs: 30_000,
       admittedTo: work.admittedTo,

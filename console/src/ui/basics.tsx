@@ -272,7 +272,10 @@ const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = ne
   ['STEP_FAILED', 'bad'],
   ['CALLBACK_FAIL', 'bad'],
   ['deleted', 'bad'],
+  ['open', 'bad'],
   ['RETRY', 'warn'],
+  ['HELD', 'warn'],
+  ['half-open', 'warn'],
   ['STEP_RETRY', 'warn'],
   ['paused', 'warn'],
   ['passive', 'warn'],
@@ -282,6 +285,7 @@ const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = ne
   ['STEP_PROGRESS', 'busy'],
   ['CALLBACK_INPROGRESS', 'busy'],
   ['CREATED', 'busy'],
+  ['closing', 'busy'],
 ]);
 
 export const toneOf = (state: string): string => tones.get(state) ?? 'idle';

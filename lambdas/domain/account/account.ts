@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { CircuitSettings } from '../circuit/rules.ts';
 import { secondMs } from '../clock.ts';
 import { shardCounts } from '../ids.ts';
 import { eachLimit, type Limits, type Plan } from './limits.ts';
@@ -45,6 +46,8 @@ export interface Account {
   readonly shards: number;
   /** Its region is being emptied: it takes nothing new, and finishes what it has. */
   readonly isDraining?: boolean | undefined;
+  /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
+  readonly circuit?: CircuitSettings | undefined;
   /** Raised by each change, so that of two changes at once one sees the other. */
   readonly version: number;
 }

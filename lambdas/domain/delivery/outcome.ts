@@ -11,6 +11,8 @@ export interface DestinationResponse {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
+  /** The service refused the destination, and made no request. */
+  readonly isRefusal?: boolean | undefined;
 }
 
 export interface Outcome {

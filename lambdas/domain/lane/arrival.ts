@@ -1,5 +1,5 @@
 /** Attempts that arrive at a lane: each takes a slot, or joins the line. */
-import { type Lane, type Lease, type Outcome, hasRoom, withLease, isLasting } from './lane.ts';
+import { type Lane, type Lease, type Outcome, hasRoom, slotsOf, withLease, isLasting } from './lane.ts';
 import { isEmpty, join, rejoin } from './line.ts';
 import { countStart, nextFreeStart, startToleranceMs, uncountStart } from './rate.ts';
 
@@ -39,7 +39,7 @@ export function enter(lane: Lane, arrival: Arrival, now: number): Outcome<Entran
     return { lane: joinLine(lane, entry), result: 'waits' };
   }
   const taken =
-    lane.parallelism === undefined
+    slotsOf(lane, now) === undefined
       ? lane
       : withLease(lane, entry, { slots: 1, until, ticket, ...startOf(lane, now) });
   return { lane: countStart(taken, now), result: 'in' };

@@ -7,6 +7,7 @@
  * `services/lane/lanes.ts` reads lanes, applies such functions, and writes the outcome on condition that nobody else wrote
  * meanwhile.
  */
+import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs } from '../clock.ts';
 import { type Line, emptyLine, isEmpty, lengthOf } from './line.ts';
 import { type Starts, freeStarts, recentStarts } from './rate.ts';
@@ -17,8 +18,10 @@ import { type Starts, freeStarts, recentStarts } from './rate.ts';
  * - `key`: a flow-control key. Its slots belong to single attempts.
  * - `account`: all deliveries of an account. Its slots belong to processes, as long as there are plenty, and else to
  *   single attempts.
+ * - `circuit`: the attempts at one host, while its circuit is open and until those that waited have been made. Its slots belong
+ *   to single attempts; its name is the host.
  */
-export const laneKinds = ['queue', 'key', 'account'] as const;
+export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
 
 export type LaneKind = (typeof laneKinds)[number];
 
@@ -28,6 +31,13 @@ export interface LaneKey {
   /** Empty where an account has but one lane of its kind. */
   readonly name: string;
 }
+
+/** @param host as `circuitHostOf` has it */
+export const circuitLane = (accountId: string, host: string): LaneKey => ({
+  accountId,
+  kind: 'circuit',
+  name: host,
+});
 
 /** The names of processes as holders of leases begin with this. All other holders are attempts, or messages in a queue. */
 export const processPrefix = 'process#';
@@ -68,6 +78,8 @@ export interface Lane extends LaneKey, Limits {
   readonly isPinnedParallelism: boolean;
   readonly isPinnedRate: boolean;
   readonly isPaused: boolean;
+  /** Of a queue: whether its messages wait while their host is down; undefined where their account says so. */
+  readonly isCircuitOn?: boolean | undefined;
   /** By entry (`entry.ts`), or by process. */
   readonly leases: ReadonlyMap<string, Lease>;
   /** Of the last period, and those that are counted ahead; the oldest first. */
@@ -83,6 +95,8 @@ export interface Lane extends LaneKey, Limits {
   readonly isDeleted: boolean;
   /** Those of a queue whose messages are not all cancelled yet. */
   readonly deletedLines: readonly DeletedLine[];
+  /** Of a circuit's lane only. */
+  readonly circuit?: Circuit | undefined;
   readonly createdAt: number;
   /** When somebody last changed its settings. */
   readonly updatedAt: number;
@@ -118,7 +132,16 @@ export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 &&
 
 /** The lane of a queue, which is made where it is not there, with a parallelism of 1. */
 export const asQueue = (lane: Lane, now: number): Lane =>
-  isThere(lane) ? lane : { ...lane, parallelism: 1, isDeleted: false, createdAt: now, updatedAt: now };
+  isThere(lane)
+    ? lane
+    : {
+        ...lane,
+        parallelism: 1,
+        isCircuitOn: undefined,
+        isDeleted: false,
+        createdAt: now,
+        updatedAt: now,
+      };
 
 export const slotsInUse = ({ leases }: Lane, now: number): number =>
   [...leases.values()].reduce(
@@ -130,9 +153,17 @@ export const slotsInUse = ({ leases }: Lane, now: number): number =>
 export const inFlightIn = ({ leases }: Lane): number =>
   [...leases.values()].filter(({ isOver }) => isOver !== true).length;
 
+/** The slots of a lane; undefined without a limit. */
+export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | undefined =>
+  circuit === undefined ? parallelism : heldAtOnce(circuit, now);
+
 /** Slots that are free; Infinity without a limit. */
 export const freeSlots = (lane: Lane, now: number): number =>
-  lane.parallelism === undefined ? Infinity : Math.max(0, lane.parallelism - slotsInUse(lane, now));
+  Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
+
+/** Tells whether a circuit's lane holds attempts back: it is open, or those that waited have not all been let go. */
+export const holdsBack = ({ circuit, line }: Lane): boolean =>
+  (circuit !== undefined && isOpen(circuit)) || !isEmpty(line);
 
 /** A row has 400 KB: so many leases of some 90 bytes leave room for all else. */
 export const mostLeases = 2_000;

@@ -1,4 +1,5 @@
 /** Looks at lanes: the moments at which a pump has to come, because no change of the lane would admit those who wait. */
+import { isOpen } from '../circuit/circuit.ts';
 import { minuteMs } from '../clock.ts';
 import { type Lane, freeSlots, hasRoom, mostLeases } from './lane.ts';
 import { isEmpty } from './line.ts';
@@ -21,7 +22,7 @@ export const removableAt = ({ updatedAt }: Lane): number => updatedAt + removalP
 
 /**
  * When a lane in which somebody waits has to be looked at, though nothing happens to it: when its rate has room again, or
- * when a lease ends whose process may have died. Unix milliseconds; undefined where that never has to be.
+ * when a lease ends whose process may have died, or when an open circuit takes a probe. Unix milliseconds; undefined where that never has to be.
  */
 export function nextLook(lane: Lane, now: number): number | undefined {
   const look = lookAtLine(lane, now);
@@ -35,6 +36,8 @@ function lookAtLine(lane: Lane, now: number): number | undefined {
   if (lane.isPaused || isEmpty(lane.line)) return undefined;
   // Not all were admitted at once for whom there is room.
   if (hasRoom(lane, now)) return now;
+  const { circuit } = lane;
+  if (circuit !== undefined && isOpen(circuit) && circuit.openUntil > now) return circuit.openUntil;
   const looks: number[] = [];
   if (freeStarts(lane, now) === 0) looks.push(nextFreeStart(lane, now));
   if (freeSlots(lane, now) === 0 || lane.leases.size >= mostLeases) {

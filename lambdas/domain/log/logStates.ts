@@ -1,6 +1,8 @@
 /** The states that the log has, in the order in which a message passes them. */
 export const logStates = [
   'CREATED',
+  // It waits for its host, which is down: see docs/circuits.md.
+  'HELD',
   'ACTIVE',
   'RETRY',
   'ERROR',

@@ -20,6 +20,8 @@ export interface DeliverySettings {
   readonly labels: readonly string[];
   readonly flowControl?: FlowControl | undefined;
   readonly redaction?: Redaction | undefined;
+  /** Whether it waits while the circuit of its host is open; undefined where its account's setting holds. */
+  readonly circuit?: boolean | undefined;
 }
 
 /** The URL group, queue or schedule that a message came by. */

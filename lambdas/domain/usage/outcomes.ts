@@ -17,8 +17,8 @@ export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
 export interface LoggedEnd {
   /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** Of an attempt; undefined for the record of a cancellation. */
-  readonly state: AttemptState | undefined;
+  /** Of an attempt; `HELD` for one that waits for its host; undefined for the record of a cancellation. */
+  readonly state: AttemptState | 'HELD' | undefined;
 }
 
 /** Tells which outcome of a message a record is. A retry is none, nor is an attempt whose message was cancelled before. */

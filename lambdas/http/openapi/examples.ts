@@ -114,6 +114,18 @@ export const queue: Shown<'Queue'> = {
   lag: 12,
 };
 
+export const circuit: Shown<'Circuit'> = {
+  host: 'hooks.example.com',
+  state: 'open',
+  waiting: 128,
+  inFlight: 0,
+  openedAt: 1767225600000,
+  nextProbeAt: 1767225750000,
+  failures: 7,
+  failedProbes: 2,
+  lastStatus: 503,
+};
+
 export const flowControl: Shown<'FlowControl'> = {
   flowControlKey: 'tenant-7',
   waitListSize: 12,
@@ -176,6 +188,7 @@ export const account: Shown<'Account'> = {
   deletion_time: 0,
   budget: 50,
   enterprise: { enabled: false },
+  circuit: { enabled: true, failures: 10 },
 };
 
 /** The last two of the statistics' days; the second is the first of a month. */

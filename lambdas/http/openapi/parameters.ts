@@ -66,6 +66,11 @@ export const variables = {
     schema: { type: 'string', minLength: 1, maxLength: longestFlowControlKey },
     example: 'tenant-7',
   },
+  circuitHost: {
+    description: 'The host, percent-encoded, as the list shows it.',
+    schema: { type: 'string', minLength: 1, maxLength: 259 },
+    example: 'hooks.example.com',
+  },
   messageId: { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
   dlqId: { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
   schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },

@@ -47,6 +47,8 @@ const shapes = {
   Queues: answers.queues,
   FlowControl: answers.flowControl,
   FlowControls: answers.flowControls,
+  Circuit: answers.circuit,
+  Circuits: answers.circuits,
   GlobalParallelism: answers.globalParallelism,
   ListedDeadLetter: answers.listedDeadLetter,
   DeadLetter: answers.deadLetter,

@@ -27,6 +27,6 @@ export async function continueAgain(history: MessageHistory, attempt: Attempt): 
   if (account === undefined) return;
   await Promise.all([
     continueFrom({ history, account, attempt }),
-    leaveLanesAgain(history.message, attempt.number),
+    leaveLanesAgain(history.message, attempt.number, account),
   ]);
 }

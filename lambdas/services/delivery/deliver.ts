@@ -9,6 +9,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { isServed, type Account } from '../../domain/account/account.ts';
+import { verdictOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
 import { timeOfId } from '../../domain/ids.ts';
@@ -79,7 +80,10 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
     return;
   }
   const passage = await passLanes(history, account, work, isAgain);
-  if (passage !== undefined) await makeAttempt(ready, work, passage);
+  if (passage === 'overdue') {
+    const { failOverdue } = await import('./failOverdue.ts');
+    await failOverdue(ready, work.attempt);
+  } else if (passage !== undefined) await makeAttempt(ready, work, passage);
 }
 
 /** Does what follows the end of a message's run: whoever ended it may have died before it did, and this is the last that looks. */
@@ -147,6 +151,7 @@ async function makeAttempt(
     const answer = await callDestination(request.message, number, loaded.account, request.body);
     const recordedAt = now();
     measureAttempt(loaded.history, number, { startedAt, recordedAt, hasWaited: admittedTo !== undefined });
+    passage.report(verdictOf(answer, recordedAt));
     const error = request.errorOf(answer);
     const response = error === undefined ? answer : { ...answer, error };
     const outcome: Outcome =

@@ -67,7 +67,7 @@ export async function finishAttempt(
     startedAt,
     recordedAt,
     ...outcome,
-    response: { ...response, body: keptBody },
+    response: { status: response.status, error: response.error, headers: response.headers, body: keptBody },
   };
   const messages = messagesToStore({ history, account, attempt, body, response });
   await Promise.all(messages.map(storeMessage));

@@ -59,7 +59,7 @@ export async function giveUpAttempt(work: AttemptWork, why: GiveUpReason): Promi
   } as const;
   await finishAttempt({ history, account, body }, result, {
     storeMessage: (store) => unlessFault(message, store),
-    release: () => leaveLanesAgain(message, number),
+    release: () => leaveLanesAgain(message, number, account),
   });
   count('GivenUp');
   await declineLanes(work, 'over');

@@ -1,6 +1,8 @@
 /** A delivery and its lanes: it takes their slots, waits, declines an admission, or leaves them. */
 import { setTimeout } from 'node:timers/promises';
 import { isServed, limitsOf, type Account } from '../../domain/account/account.ts';
+import { rulesOf } from '../../domain/circuit/rules.ts';
+import { circuitHostOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { leaseMarginMs } from '../../domain/lane/entry.ts';
 import { endLease } from '../../domain/lane/cancelling.ts';
@@ -9,17 +11,50 @@ import type { Message } from '../../domain/message/message.ts';
 import { attemptWork, type AttemptWork } from '../../domain/work/work.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import type { MessageHistory } from '../../stores/message/history.ts';
+import { noteHeld } from '../../stores/message/messages.ts';
+import { count } from '../../metrics.ts';
 import { sendWork } from '../../transport/work.ts';
 import { resumeAccount } from '../lane/accountLane.ts';
 import { keepMessage } from '../lane/keepLine.ts';
 import { LaneBusy } from '../lane/lanes.ts';
 import { lanes } from '../lane/ourLanes.ts';
 import { passages } from '../lane/ourPassages.ts';
-import { queueLane, youngMs, type Passage, type Refusal, type DueAttempt } from '../lane/passage.ts';
+import type { CircuitOf } from '../lane/circuits.ts';
+import {
+  hasEnteredQueue,
+  queueLane,
+  youngMs,
+  type Passage,
+  type Refusal,
+  type DueAttempt,
+} from '../lane/passage.ts';
+import { dueTimeOf } from './history.ts';
 import { leaveAsCallback, queueSlotOf } from '../lane/queueSlot.ts';
 
+/** The host whose circuit may hold back a message; undefined where none does. */
+const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
+  (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;
+
+/** The circuit that an attempt passes. One that a circuit let go leaves it, whatever holds meanwhile. */
+function circuitOf(
+  history: MessageHistory,
+  account: Account,
+  { attempt, admittedTo }: AttemptWork,
+): CircuitOf | undefined {
+  const host = admittedTo?.lane === 'circuit' ? admittedTo.name : circuitHost(history.message, account);
+  return host === undefined
+    ? undefined
+    : { host, rules: rulesOf(account.circuit), dueAt: dueTimeOf(history, attempt) };
+}
+
 /** Gathers what its lanes need to know of an attempt. */
-function dueAttemptOf(message: Message, account: Account, work: AttemptWork, isAgain: boolean): DueAttempt {
+function dueAttemptOf(
+  history: MessageHistory,
+  account: Account,
+  work: AttemptWork,
+  isAgain: boolean,
+): DueAttempt {
+  const { message } = history;
   const { messageId, accountId, queueName, flowControl, createdAt, timeoutMs } = message;
   const { attempt, admittedTo } = work;
   return {
@@ -35,6 +70,7 @@ function dueAttemptOf(message: Message, account: Account, work: AttemptWork, isA
       rate: flowControl.rate,
       periodMs: flowControl.period && flowControl.period * secondMs,
     },
+    circuit: circuitOf(history, account, work),
     accountLimits: { parallelism: limitsOf(account).max_global_parallelism, version: account.version },
     timeoutMs,
     admittedTo,
@@ -59,21 +95,22 @@ async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T) => boo
 /**
  * Takes a slot of each lane of an attempt.
  *
- * @returns undefined where it may not go on: it waits in a line, or comes again
+ * @returns undefined where it may not go on: it waits in a line, or comes again; `overdue` where it is to fail, because it has
+ *   waited for its host for too long
  */
 export async function passLanes(
   history: MessageHistory,
   account: Account,
   work: AttemptWork,
   isAgain: boolean,
-): Promise<Passage | undefined> {
-  const dueAttempt = dueAttemptOf(history.message, account, work, isAgain);
+): Promise<Passage | 'overdue' | undefined> {
+  const dueAttempt = dueAttemptOf(history, account, work, isAgain);
   try {
     const entered = await unlessEarly(
       () => passages.enter(dueAttempt),
       (one) => one === 'early',
     );
-    if (typeof entered !== 'string') return entered;
+    if (typeof entered !== 'string' || entered === 'overdue') return entered;
     await afterRefusal(history, account, work, isAgain, entered);
   } catch (error) {
     // Work that was handed out before comes back as such: it has to continue from a record that another worker makes.
@@ -90,7 +127,11 @@ async function afterRefusal(
   isAgain: boolean,
   refusal: Refusal,
 ): Promise<void> {
-  if (refusal === 'waits') await keepMessage(history, account, now());
+  if (refusal === 'waits' || refusal === 'held') await keepMessage(history, account, now());
+  if (refusal === 'held') {
+    await noteHeld(history.message, work.attempt, now());
+    count('AttemptsHeldBack');
+  }
   if (isAgain) await followUp(history.message, work);
   if (refusal === 'early') await comeAgain(work);
 }
@@ -124,7 +165,7 @@ export async function waitForAccount(
   work: AttemptWork,
   isAgain: boolean,
 ): Promise<void> {
-  const refusal = await passages.waitForAccount(dueAttemptOf(history.message, account, work, isAgain));
+  const refusal = await passages.waitForAccount(dueAttemptOf(history, account, work, isAgain));
   await afterRefusal(history, account, work, isAgain, refusal);
   const latest = await loadAccount(account.id, true);
   if (latest !== undefined && isServed(latest)) await resumeAccount(latest);
@@ -159,7 +200,7 @@ export async function leaveEndedLanes(message: Message, work: AttemptWork, isAga
   await leaveAsCallback(message);
   // It kept its key's slot while it waited for its account.
   if (admittedTo?.lane === 'account') await leaveLanesAgain(message, attempt);
-  const hasPassedQueue = attempt > 0 || admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
+  const hasPassedQueue = hasEnteredQueue(work);
   const slot = queueSlotOf(message);
   if (slot === undefined || !(hasPassedQueue || isAgain)) return;
   const until = now() + timeoutMs + leaseMarginMs;
@@ -168,9 +209,14 @@ export async function leaveEndedLanes(message: Message, work: AttemptWork, isAga
   );
 }
 
-/** Leaves the lanes of an attempt that was recorded by a worker which may have died before it did. */
-export async function leaveLanesAgain(message: Message, attempt: number): Promise<void> {
+/**
+ * Leaves the lanes of an attempt that was recorded by a worker which may have died before it did.
+ *
+ * @param account of the message; undefined where it has left the circuit of its host for certain
+ */
+export async function leaveLanesAgain(message: Message, attempt: number, account?: Account): Promise<void> {
   const { accountId, messageId, flowControl } = message;
   const { queue } = attemptWork(message, attempt);
-  await passages.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key });
+  const host = account && circuitHost(message, account);
+  await passages.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key, host });
 }

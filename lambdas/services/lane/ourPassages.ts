@@ -5,6 +5,7 @@ import { now } from '../../domain/clock.ts';
 import { processPrefix } from '../../domain/lane/lane.ts';
 import { log } from '../../log.ts';
 import { lanes } from './ourLanes.ts';
+import type { Circuits } from './circuits.ts';
 import { createPassages } from './passage.ts';
 import { createProcessSlots } from './processSlots.ts';
 
@@ -21,4 +22,9 @@ const slots = createProcessSlots({
   },
 });
 
-export const passages = createPassages({ lanes, slots, now, sleep: (ms) => setTimeout(ms) });
+// Few accounts have circuits, and their code is loaded for the first message that passes one.
+const circuits: Circuits = {
+  enter: async (...attempt) => (await import('./ourCircuits.ts')).circuits.enter(...attempt),
+};
+
+export const passages = createPassages({ lanes, slots, circuits, now, sleep: (ms) => setTimeout(ms) });

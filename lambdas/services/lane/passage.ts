@@ -1,7 +1,7 @@
 /**
- * The lanes that an attempt passes before it starts: its queue, its flow-control key, and its account, in this order. It
- * takes a slot of each, and waits in the line of the first that has no room; meanwhile it keeps the slots that it has. The
- * order is the same for all, so no two attempts wait for each other. And of each queue and each key, no more wait for the
+ * The lanes that an attempt passes before it starts: its queue, the circuit of its host, its flow-control key, and its account,
+ * in this order. It takes a slot of each, and waits in the line of the first that has no room; meanwhile it keeps the slots that
+ * it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each other. And of each queue and each key, no more wait for the
  * account than may be in flight: a lane that is full is in no other's way.
  */
 import { formatEntry, leaseMarginMs, type Entry } from '../../domain/lane/entry.ts';
@@ -14,6 +14,7 @@ import {
   type Entrance,
 } from '../../domain/lane/arrival.ts';
 import {
+  circuitLane,
   isThere,
   withNewestLimits,
   type LaneKey,
@@ -21,9 +22,11 @@ import {
   type Limits,
 } from '../../domain/lane/lane.ts';
 import { leave, endAdmission, type DeclineReason } from '../../domain/lane/leaving.ts';
+import type { Verdict } from '../../domain/circuit/verdict.ts';
 import { dayMs, minuteMs } from '../../domain/clock.ts';
-import { startToleranceMs } from '../../domain/lane/rate.ts';
+import { startToleranceMs, uncountStart } from '../../domain/lane/rate.ts';
 import type { AdmittedTo } from '../../domain/work/work.ts';
+import type { CircuitOf, CircuitPass, Circuits } from './circuits.ts';
 import type { Lanes } from './lanes.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
 
@@ -40,6 +43,8 @@ export interface DueAttempt extends Entry {
   /** Of its message; undefined for one that has none. */
   readonly queueName: string | undefined;
   readonly flowControl: FlowControlOf | undefined;
+  /** Undefined where no circuit holds it back. */
+  readonly circuit: CircuitOf | undefined;
   /** The limits of its account, as this process knows them. */
   readonly accountLimits: Limits & { readonly version: number };
   readonly timeoutMs: number;
@@ -49,6 +54,8 @@ export interface DueAttempt extends Entry {
 }
 
 export interface Passage {
+  /** To be called with what the attempt says about its host, before it is released. */
+  readonly report: (verdict: Verdict) => void;
   /** To be called when the request is over, and again without harm; the queue's slot stays with the message. */
   readonly release: () => Promise<void>;
 }
@@ -56,6 +63,7 @@ export interface Passage {
 export interface PassageParts {
   readonly lanes: Lanes;
   readonly slots: Pick<ReturnType<typeof createProcessSlots>, 'take'>;
+  readonly circuits: Circuits;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
 }
@@ -69,6 +77,10 @@ const longestKeptMs = dayMs;
 /** Where an account takes longer than this to enter, the lease of the key is prolonged: half of its margin is left. */
 const longestEntryMs = leaseMarginMs / 2;
 
+/** It comes from the line of its key or its account, with a slot there. */
+const hasLaterSlots = ({ admittedTo }: DueAttempt): boolean =>
+  admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
+
 export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
 export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
 export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
@@ -79,14 +91,32 @@ export const queueEntry = (entry: Omit<Entry, 'attempt'>): string => formatEntry
 const entryIn = (kind: LaneKind, entry: Entry): string =>
   kind === 'queue' ? queueEntry(entry) : formatEntry(entry);
 
-export type Refusal = Exclude<Entrance, 'in'>;
+/**
+ * - `held`: it waits in the line of its host's circuit.
+ * - `overdue`: it has waited there for too long, and is to fail.
+ */
+export type Refusal = Exclude<Entrance, 'in'> | 'held' | 'overdue';
 
-interface CountedSlot extends Slot {
+/** Tells whether an attempt has entered its queue before: its message keeps its slot there until it is over. */
+export const hasEnteredQueue = ({
+  attempt,
+  admittedTo,
+}: {
+  readonly attempt: number;
+  readonly admittedTo?: AdmittedTo | undefined;
+}): boolean => attempt > 0 || (admittedTo !== undefined && admittedTo.lane !== 'queue');
+
+interface PassedSlot extends Slot {
+  /** Gives it back without a start. */
+  readonly giveBack?: () => Promise<void>;
+}
+
+interface CountedSlot extends PassedSlot {
   /** When its start was counted, Unix milliseconds. */
   readonly countedAt: number;
 }
 
-export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
+export function createPassages({ lanes, slots, circuits, now, sleep }: PassageParts) {
   /** To be made as the lane is changed: many may write it, and the lease is to last from then. */
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
@@ -102,9 +132,8 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
 
   /** Enters the queue. A message that has entered it once keeps its slot until it is over, so its retries pass. */
   async function enterQueue(dueAttempt: DueAttempt): Promise<Entrance> {
-    const { accountId, attempt, admittedTo, queueName } = dueAttempt;
-    const isInside = attempt > 0 || admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
-    if (queueName === undefined || isInside) return 'in';
+    const { accountId, queueName } = dueAttempt;
+    if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
     return lanes.change(queueLane(accountId, queueName), (lane, time) => {
       // A queue that was deleted holds nothing back.
       if (!isThere(lane)) return { lane, result: 'in' };
@@ -140,7 +169,13 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
     // Clocks of processes differ: it waits no longer than what any of them counts ahead.
     const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
     if (aheadMs > 0) await sleep(aheadMs);
-    return { ...leaving(lane, entry), countedAt };
+    const giveBack = (): Promise<void> =>
+      lanes.update(lane, (found) => {
+        // Where the work comes again, what was handed out before may have made the start that was counted.
+        const startAt = dueAttempt.isAgain ? undefined : found.leases.get(entry)?.startAt;
+        return uncountStart(leave(found, entry), startAt);
+      });
+    return { ...leaving(lane, entry), giveBack, countedAt };
   }
 
   async function enterAccount(dueAttempt: DueAttempt): Promise<Slot | Refusal> {
@@ -170,7 +205,7 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
     dueAttempt: DueAttempt,
     account: Slot,
     countedAt?: number,
-  ): Promise<readonly Slot[] | Refusal> {
+  ): Promise<readonly PassedSlot[] | Refusal> {
     const key = await enterKey(dueAttempt, { countedAt });
     if (typeof key !== 'string') return [key, account];
     await account.release();
@@ -178,7 +213,7 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
   }
 
   /** Takes both slots, of the key and of the account. */
-  async function enterBoth(dueAttempt: DueAttempt): Promise<readonly Slot[] | Refusal> {
+  async function enterBoth(dueAttempt: DueAttempt): Promise<readonly PassedSlot[] | Refusal> {
     const { flowControl, accountId, admittedTo } = dueAttempt;
     if (admittedTo?.lane === 'account') {
       const account = await enterAccount(dueAttempt);
@@ -205,6 +240,42 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
     return account;
   }
 
+  /** Passes the circuit of its host; `waits` in its line is `held`. */
+  async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal | undefined> {
+    const { accountId, circuit, admittedTo } = dueAttempt;
+    if (circuit === undefined) return undefined;
+    const entrance = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
+      ...arrivalOf(dueAttempt, 'circuit'),
+      // It has a slot of its key, or of its account, which others wait for.
+      hasWaited: hasLaterSlots(dueAttempt),
+    }));
+    return entrance === 'waits' ? 'held' : entrance;
+  }
+
+  /**
+   * Takes the slots of the circuit, the key and the account. What comes from the line of its key or its account has a slot there
+   * already: it takes that first, and gives it back where its circuit was opened meanwhile.
+   */
+  async function enterAll(
+    dueAttempt: DueAttempt,
+  ): Promise<{ readonly circuit: CircuitPass | undefined; readonly slots: readonly PassedSlot[] } | Refusal> {
+    if (hasLaterSlots(dueAttempt)) {
+      const entered = await enterBoth(dueAttempt);
+      if (typeof entered === 'string') return entered;
+      const circuit = await enterCircuit(dueAttempt);
+      if (typeof circuit !== 'string') return { circuit, slots: entered };
+      await Promise.all(entered.map((slot) => (slot.giveBack ?? slot.release)()));
+      return circuit;
+    }
+    const circuit = await enterCircuit(dueAttempt);
+    if (typeof circuit === 'string') return circuit;
+    const entered = await enterBoth(dueAttempt);
+    if (typeof entered !== 'string') return { circuit, slots: entered };
+    // Another makes the probe while it waits.
+    await circuit?.leave({ says: 'nothing' });
+    return entered;
+  }
+
   return {
     /**
      * Takes a slot of each lane.
@@ -215,12 +286,17 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
     enter: async (dueAttempt: DueAttempt): Promise<Passage | Refusal> => {
       const queue = await enterQueue(dueAttempt);
       if (queue !== 'in') return queue;
-      const entered = await enterBoth(dueAttempt);
+      const entered = await enterAll(dueAttempt);
       if (typeof entered === 'string') return entered;
+      const { circuit, slots: taken } = entered;
+      let verdict: Verdict = { says: 'nothing' };
       let released: Promise<unknown> | undefined;
       return {
+        report: (said) => {
+          verdict = said;
+        },
         release: async () => {
-          released ??= Promise.all(entered.map((slot) => slot.release()));
+          released ??= Promise.all([...taken.map((slot) => slot.release()), circuit?.leave(verdict)]);
           await released;
         },
       };
@@ -247,10 +323,19 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
 
     /** Frees what a worker left that died after it had recorded the attempt. */
     leaveAgain: async (
-      attempt: Entry & { readonly accountId: string; readonly key: string | undefined },
+      attempt: Entry & {
+        readonly accountId: string;
+        readonly key: string | undefined;
+        /** Of the circuit that it passed, if any. */
+        readonly host: string | undefined;
+      },
     ): Promise<void> => {
-      const { accountId, key } = attempt;
-      const all = [accountLane(accountId), ...(key === undefined ? [] : [keyLane(accountId, key)])];
+      const { accountId, key, host } = attempt;
+      const all = [
+        accountLane(accountId),
+        ...(key === undefined ? [] : [keyLane(accountId, key)]),
+        ...(host === undefined ? [] : [circuitLane(accountId, host)]),
+      ];
       await Promise.all(all.map((lane) => leaving(lane, formatEntry(attempt)).release()));
     },
 
@@ -263,10 +348,14 @@ export function createPassages({ lanes, slots, now, sleep }: PassageParts) {
     waitForAccount: async (dueAttempt: DueAttempt): Promise<Refusal> => {
       const queue = await enterQueue(dueAttempt);
       if (queue !== 'in') return queue;
-      await lanes.update(accountLane(dueAttempt.accountId), (lane) => ({
+      const { accountId, admittedTo } = dueAttempt;
+      await lanes.update(accountLane(accountId), (lane) => ({
         ...joinLine(lane, formatEntry(dueAttempt)),
         isPaused: true,
       }));
+      if (admittedTo?.lane === 'circuit') {
+        await leaving(circuitLane(accountId, admittedTo.name), formatEntry(dueAttempt)).release();
+      }
       return 'waits';
     },
   };

@@ -1,13 +1,14 @@
 import { limitsOf, type Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
-import { minuteMs } from '../../domain/clock.ts';
+import { minuteMs, secondMs } from '../../domain/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../../domain/httpError.ts';
 import { parseShape } from '../../domain/json.ts';
 import { deleted } from '../../domain/lane/cancelling.ts';
 import { asQueue, inFlightIn, isThere, waitingIn, type Lane } from '../../domain/lane/lane.ts';
 import { namePattern, parseName } from '../../domain/names.ts';
 import { eachOf } from '../../domain/lists.ts';
+import { shownSwitch } from '../../api/records.ts';
 import { queueSettings } from '../../api/requests.ts';
 import { laneNames, listLanes, loadLane } from '../../stores/lane/lanes.ts';
 import { cached } from '../cached.ts';
@@ -21,6 +22,7 @@ const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
   updatedAt: lane.updatedAt,
   parallelism: lane.parallelism ?? 1,
   paused: lane.isPaused,
+  circuit: shownSwitch(lane.isCircuitOn),
   lag: waitingIn(lane) + inFlightIn(lane),
 });
 
@@ -111,8 +113,8 @@ export const resumeQueue = (account: Account, name: string): Promise<void> =>
  */
 export async function putQueue(account: Account, body: Uint8Array): Promise<void> {
   const allowed =
-    '{"queueName", "parallelism"?, "paused"?}, with a whole number of at least 1 as the parallelism';
-  const { queueName, parallelism, paused } = parseShape('The body', body, queueSettings, allowed);
+    '{"queueName", "parallelism"?, "paused"?, "circuit"?}, with a whole number of at least 1 as the parallelism, and "on", "off" or null as the circuit';
+  const { queueName, parallelism, paused, circuit } = parseShape('The body', body, queueSettings, allowed);
   const name = parseName('queueName', queueName);
   const limits = limitsOf(account);
   if (parallelism !== undefined && parallelism > limits.max_parallelism) {
@@ -131,6 +133,8 @@ export async function putQueue(account: Account, body: Uint8Array): Promise<void
       ...queue,
       parallelism: parallelism ?? queue.parallelism,
       isPaused: paused ?? queue.isPaused,
+      isCircuitOn:
+        circuit === undefined ? queue.isCircuitOn : circuit === null ? undefined : circuit === 'on',
       updatedAt: time,
     };
   });
@@ -150,6 +154,21 @@ const seen = cached(minuteMs, (key: string) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadQueue(accountId, name);
 });
+
+/** Of a batch's requests to a queue that is not there, the first looks for it. */
+const circuitSettings = cached(secondMs, async (key: string) => ({ isOn: (await seen(key))?.isCircuitOn }));
+
+/**
+ * Whether the messages of a queue wait while their host is down; undefined where their account says so. A change counts for
+ * messages that are accepted a minute later at the latest.
+ */
+export async function circuitOfQueue(
+  accountId: string,
+  name: string | undefined,
+): Promise<boolean | undefined> {
+  if (name === undefined || !namePattern.test(name)) return undefined;
+  return (await circuitSettings(`${accountId}/${name}`))?.isOn;
+}
 
 /** Queues that are read or created at the same time. */
 const atOnce = 20;

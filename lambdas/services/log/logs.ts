@@ -1,4 +1,10 @@
-import { attemptEntries, cancelledEntries, createdEntry, type LogEntry } from '../../api/logEntries.ts';
+import {
+  attemptEntries,
+  cancelledEntries,
+  createdEntry,
+  heldEntry,
+  type LogEntry,
+} from '../../api/logEntries.ts';
 import type { LogSubject } from '../../domain/log/logSubject.ts';
 import type { Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
@@ -18,6 +24,7 @@ const isMessage = (row: Source): row is LoggedMessage => 'message' in row;
 
 function entriesOf(row: Source): readonly LogEntry[] {
   if (isMessage(row)) return row.end === 'REJECTED' ? [] : [createdEntry(row.message, row.time)];
+  if (row.held !== undefined) return [heldEntry(row.subject, row.held, row.time)];
   return row.attempt === undefined
     ? cancelledEntries(row.subject, row.time)
     : attemptEntries(row.subject, row.attempt);

@@ -20,6 +20,7 @@ import { expiryOf, type Message } from '../../domain/message/message.ts';
 import type { Endpoint, UrlGroup } from '../../domain/urlGroup/urlGroup.ts';
 import { loadUrlGroup } from '../../stores/urlGroup/urlGroups.ts';
 import { destinationRules } from '../delivery/destinations.ts';
+import { circuitOfQueue } from '../lane/queues.ts';
 import type { Draft } from './accept.ts';
 
 export interface PublishRequest extends Pick<
@@ -102,9 +103,11 @@ export async function prepare(
     rules,
     createdAt,
   );
+  const circuit = options.circuit ?? (await circuitOfQueue(account.id, queueName));
   const drafts = endpoints.map((endpoint): Draft => {
     const message: Message = {
       ...options,
+      circuit,
       url: urlOf(endpoint, request.otherQuery, rules),
       topicName: group?.name,
       endpointName: endpoint.name,

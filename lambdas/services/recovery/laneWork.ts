@@ -1,6 +1,6 @@
 /** What lanes know of attempts: which of them wait in a line, and which were admitted and hold a lease. */
 import { parseEntry, type Entry } from '../../domain/lane/entry.ts';
-import { processPrefix, type Lane } from '../../domain/lane/lane.ts';
+import { processPrefix, type Lane, type LaneKind } from '../../domain/lane/lane.ts';
 import { now } from '../../domain/clock.ts';
 import type { AdmittedTo } from '../../domain/work/work.ts';
 import { onLine } from '../lane/linePages.ts';
@@ -20,7 +20,7 @@ export const nameOf = (
 ): string => `${accountId}#${messageId}#${String(attempt)}`;
 
 /** The lanes in the order in which an attempt passes them: the last that it was admitted to counts. */
-const order = ['queue', 'key', 'account'] as const;
+const order: readonly LaneKind[] = ['queue', 'circuit', 'key', 'account'];
 
 export async function laneWorkOf(lanes: readonly Lane[]): Promise<LaneWork> {
   const waiting = new Set<string>();

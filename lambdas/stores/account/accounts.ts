@@ -14,11 +14,20 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import type { Account } from '../../domain/account/account.ts';
 import { dayMs } from '../../domain/clock.ts';
+import type { CircuitSettings } from '../../domain/circuit/rules.ts';
 import { eachLimit, plans } from '../../domain/account/limits.ts';
 import { shardCounts } from '../../domain/ids.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
 import { dynamodbIn, toItem, unlessRefused, type Row } from '../dynamodb.ts';
+
+const circuitSettings = z.object({
+  enabled: z.boolean(),
+  failures: z.optional(z.number()),
+  open_seconds: z.optional(z.number()),
+  longest_open_seconds: z.optional(z.number()),
+  longest_wait_seconds: z.optional(z.number()),
+} satisfies Readonly<Record<keyof CircuitSettings, z.ZodMiniType>>);
 
 const accountRow = z.object({
   id: z.string(),
@@ -44,6 +53,7 @@ const accountRow = z.object({
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   shards: z._default(z.number(), shardCounts.usual),
   isDraining: z.optional(z.boolean()),
+  circuit: z.optional(circuitSettings),
   version: z._default(z.number(), 1),
 });
 

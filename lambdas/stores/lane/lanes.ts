@@ -5,8 +5,10 @@
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
+import { closedCircuit, type Circuit } from '../../domain/circuit/circuit.ts';
 import { dayMs, now } from '../../domain/clock.ts';
 import {
+  holdsBack,
   laneKinds,
   processPrefix,
   type Lane,
@@ -14,7 +16,7 @@ import {
   type LaneKind,
   type Lease,
 } from '../../domain/lane/lane.ts';
-import type { Page } from '../../domain/lane/line.ts';
+import { isEmpty, type Page } from '../../domain/lane/line.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { log } from '../../log.ts';
 import { processLeases } from '../../resources.ts';
@@ -55,6 +57,18 @@ const leaseRow = z.object({
 });
 const leaseRows = z._default(z.array(leaseRow), []);
 
+const circuitRow = z.object({
+  failures: number,
+  failedAt: number,
+  lastStatus: number,
+  lastError: z.optional(z.string()),
+  openedAt: z.optional(z.number()),
+  openUntil: number,
+  failedProbes: number,
+  isExpiring: flag,
+  window: z._default(z.number(), closedCircuit.window),
+} satisfies Readonly<Record<keyof Circuit, z.ZodMiniType>>);
+
 const laneRow = z.object({
   parallelism: z.optional(z.number()),
   rate: z.optional(z.number()),
@@ -63,6 +77,7 @@ const laneRow = z.object({
   isPinnedParallelism: flag,
   isPinnedRate: flag,
   isPaused: flag,
+  isCircuitOn: z.optional(z.boolean()),
   leases: leaseRows,
   [processLeases]: leaseRows,
   starts: z._default(z.array(z.object({ at: z.number(), count: z.number() })), []),
@@ -78,6 +93,7 @@ const laneRow = z.object({
     z.array(z.object({ entries: z.array(z.string()), firstPage: z.number(), nextPage: z.number() })),
     [],
   ),
+  circuit: z.optional(circuitRow),
   createdAt: z.number(),
   updatedAt: z.number(),
   version: z.number(),
@@ -98,14 +114,14 @@ function laneOf({ accountId, kind, name }: LaneKey, row: Row): Lane {
 }
 
 /** Leaves out the fields that have the value which {@link laneRow} gives them when they are absent. */
-function withoutDefaults(row: Readonly<Record<string, unknown>>): object {
+function withoutDefaults(row: object): object {
   const isDefault = (value: unknown): boolean =>
     value === false || value === 0 || (Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(row).filter(([, value]) => !isDefault(value)));
 }
 
 function rowOf(lane: Lane, mark: string): object {
-  const { accountId, kind, name, leases, line, version, ...rest } = lane;
+  const { accountId, kind, name, leases, line, version, circuit, isCircuitOn, ...rest } = lane;
   const rows = [...leases].map(([by, { slots, ...lease }]) => ({
     by,
     ...(slots !== 1 && { slots }),
@@ -119,22 +135,32 @@ function rowOf(lane: Lane, mark: string): object {
       leases: rows.filter((row) => !isOfProcess(row)),
       [processLeases]: rows.filter(isOfProcess),
     }),
+    isCircuitOn,
+    ...(circuit && { circuit: withoutDefaults(circuit) }),
     ...keyOf(lane),
-    // Account lanes have no name, and need to be in no list. A deleted queue is in none, nor does it count, while its messages
-    // are being cancelled.
-    ...(name !== '' && !lane.isDeleted && { owner: ownerOf(accountId, kind), name }),
+    ...(isListed(lane) && { owner: ownerOf(accountId, kind), name }),
     version: version + 1,
     mark,
     expiresAt: expiryOf(lane),
   };
 }
 
+/**
+ * Account lanes have no name, and need to be in no list. A deleted queue is in none, nor does it count, while its messages are
+ * being cancelled; nor is a circuit that is closed.
+ */
+const isListed = (lane: Lane): boolean =>
+  lane.name !== '' && !lane.isDeleted && (lane.kind !== 'circuit' || holdsBack(lane));
+
 /** A flow-control key that nobody has used for so long is forgotten, unless somebody paused or pinned it. */
 const unusedLifetimeMs = 30 * dayMs;
+/** A circuit is forgotten so long after its last failure, unless somebody waits in it. */
+const circuitLifetimeMs = 2 * dayMs;
 
 function expiryOf(lane: Lane): number | undefined {
   const isKept = lane.kind === 'queue' || lane.isPaused || lane.isPinnedParallelism || lane.isPinnedRate;
-  return isKept ? undefined : epochSeconds(now() + unusedLifetimeMs);
+  const isEnded = lane.kind === 'circuit' && isEmpty(lane.line);
+  return isKept ? undefined : epochSeconds(now() + (isEnded ? circuitLifetimeMs : unusedLifetimeMs));
 }
 
 /** Reads a lane; undefined for one that is not there. */

@@ -10,6 +10,7 @@ import {
   endOf,
   isAttempt,
   isEnd,
+  isHeld,
   keyOf,
   listedAttributes,
   messageIdOf,
@@ -67,7 +68,16 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
 }
 
 /** The attributes of the rows behind a message that tell how it stands. */
-const standing = ['end', 'endedAt', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status'];
+const standing = [
+  'held',
+  'end',
+  'endedAt',
+  'attempt',
+  'state',
+  'recordedAt',
+  'nextDeliveryAt',
+  'response.status',
+];
 
 /**
  * Lists the messages of one shard, newest first. The rows behind a message come before it in this order, and tell how it
@@ -96,7 +106,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
       recorded.end = endOf(row);
       recorded.endedAt = endedAtOf(row);
     } else if (isAttempt(row)) recorded.attempts.push(outlineOf(row));
-    else {
+    else if (!isHeld(row)) {
       const { end, endedAt, attempts } = recorded;
       const listed = {
         message: ownMessageOf(row),

@@ -11,13 +11,22 @@ import { dynamodb, queryRows, type Row } from '../dynamodb.ts';
 import { byAge, inOrder, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import { endIn, loadMessageRows } from './history.ts';
 import type { LoggedMessage } from './list.ts';
-import { attemptOf, isAttempt, ownMessageOf, projectionOf, subjectOf } from './rows.ts';
+import {
+  attemptOf,
+  heldAttemptOf,
+  isAttempt,
+  isHeld,
+  ownMessageOf,
+  projectionOf,
+  subjectOf,
+} from './rows.ts';
 
-/** A row of the log: an attempt, or a withdrawal. */
+/** A row of the log: an attempt, one that waits for its host, or a withdrawal. */
 export interface LogRow extends Ordered {
   readonly subject: LogSubject;
-  /** Undefined for a withdrawal. */
   readonly attempt: Attempt | undefined;
+  /** The number of an attempt that waits for its host. */
+  readonly held: number | undefined;
 }
 
 const orderedRow = z.object({ id: z.string(), recordedAt: z.number() });
@@ -29,6 +38,7 @@ function logRowOf(row: Row): LogRow {
     time: recordedAt,
     subject: subjectOf(row),
     attempt: isAttempt(row) ? attemptOf(row) : undefined,
+    held: isHeld(row) ? heldAttemptOf(row) : undefined,
   };
 }
 
@@ -79,7 +89,7 @@ export async function* listHistory(
 /** Records that are read at once to be counted. A read also ends at 1 MB, as long answers of destinations make it. */
 const endsPerRead = 1_000;
 
-const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum(attemptStates)) });
+const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
 
 /** Records of one shard that follow each other, the oldest first. */
 export interface LoggedEnds {

@@ -5,7 +5,7 @@ import { epochSeconds, type Attempt, type Message } from '../../domain/message/m
 import { settings } from '../../settings.ts';
 import { dynamodb, putAll, putNew, toItem } from '../dynamodb.ts';
 import type { StoredBody } from './bodies.ts';
-import { attemptId, endId, followingAttributes, keyOf, ownAttributes, type End } from './rows.ts';
+import { attemptId, endId, followingAttributes, heldId, keyOf, ownAttributes, type End } from './rows.ts';
 
 const toRow = (message: Message, body: StoredBody): object => ({ ...ownAttributes(message), body });
 
@@ -61,6 +61,20 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
     ...rest,
     attempt: number,
     response: kept,
+  });
+}
+
+/**
+ * Notes for the log that an attempt waits for its host, unless that is noted.
+ *
+ * @param now Unix milliseconds
+ */
+export async function noteHeld(message: Message, attempt: number, now: number): Promise<void> {
+  await putNew(settings.messagesTable, 'id', {
+    ...followingAttributes(logSubjectOf(message), message, heldId(message.messageId, attempt)),
+    state: 'HELD',
+    held: attempt,
+    recordedAt: now,
   });
 }
 

@@ -56,6 +56,7 @@ export const deliverySettings = {
       headers: z.union([z.literal('all'), z.array(z.string())]),
     } satisfies Shape<Redaction>),
   ),
+  circuit: z.optional(z.boolean()),
 } satisfies Shape<DeliverySettings>;
 
 const origin = {
@@ -150,6 +151,8 @@ export const keyOf = ({ accountId, messageId }: MessageKey, id = messageId) => (
 /** `~` sorts behind every character of an id, so a message's rows follow it. */
 export const attemptId = (messageId: string, attempt: number): string =>
   `${messageId}~${String(attempt).padStart(6, '0')}`;
+/** Sorts right behind the attempt that waited. */
+export const heldId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~held`;
 /** Sorts behind the ids of all attempts. */
 export const endId = (messageId: string): string => `${messageId}~end`;
 
@@ -224,6 +227,14 @@ export function outlineOf(row: Row): AttemptOutline {
   const { attempt, ...rest } = outlineRow.parse(row);
   return { number: attempt, ...rest };
 }
+
+/** The note that an attempt waits for its host. */
+export const isHeld = (row: Row): boolean => 'held' in row;
+
+const heldRow = z.object({ held: z.number() });
+
+/** The number of an attempt that waits for its host. */
+export const heldAttemptOf = (row: Row): number => heldRow.parse(row).held;
 
 export const isEnd = (row: Row): boolean => 'end' in row;
 

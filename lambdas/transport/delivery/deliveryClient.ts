@@ -118,6 +118,7 @@ export function createDeliveryClient(
         error: describe(error).slice(0, longestError),
         headers: [],
         body: new Uint8Array(),
+        isRefusal: error instanceof RefusedDestination,
       };
     } finally {
       clearTimeout(timer);

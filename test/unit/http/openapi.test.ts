@@ -229,6 +229,7 @@ const everyField = {
   prod_pack_enabled: true,
   prometheus_enabled: 'true',
   enterprise: { enabled: true },
+  circuit: { enabled: true, failures: 10, open_seconds: 5 },
   ...Object.fromEntries(limitNames.map((name) => [name, limitTable[name].most])),
 };
 

@@ -12,6 +12,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
 import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { duration } from '../../ui/time.tsx';
+import { Circuits } from './circuits.tsx';
 import { GlobalParallelism, LaneState, Pause, WaitingMessages } from './parts.tsx';
 
 type Key = Answer<typeof flowControl>;
@@ -54,6 +55,7 @@ function AllKeys({ place }: { readonly place: Place }) {
   return (
     <Page title="Flow control">
       <GlobalParallelism />
+      <Circuits />
       <FilterBar place={place} fields={fields} />
       <Listed
         list={page}

@@ -5,7 +5,12 @@ import { statusOf } from './messageTable.tsx';
 import type { Happening } from './timeline.ts';
 
 /** The states of the log that the timeline says in other words. */
-const names: Readonly<Record<string, string>> = { CREATED: 'published', RETRY: 'failed', ERROR: 'failed' };
+const names: Readonly<Record<string, string>> = {
+  CREATED: 'published',
+  RETRY: 'failed',
+  ERROR: 'failed',
+  HELD: 'waits for its host',
+};
 
 /** An entry of a message's timeline: an attempt with its answer, or what else happened. */
 export function Happened({
@@ -18,7 +23,7 @@ export function Happened({
 }) {
   const { state, retried, nextDeliveryTime } = last;
   const name = names[state];
-  const attempt = retried === undefined ? undefined : `Attempt ${retried + 1}`;
+  const attempt = retried === undefined || state === 'HELD' ? undefined : `Attempt ${retried + 1}`;
   return (
     <li>
       <div class="happened">

@@ -20,7 +20,8 @@ export interface Happening {
 export function happeningsOf(entries: readonly LogEntry[]): readonly Happening[] {
   const groups = new Map<string, LogEntry[]>();
   for (const entry of entries) {
-    const key = entry.retried === undefined ? `${entry.state} ${entry.time}` : String(entry.retried);
+    const isAttempt = entry.retried !== undefined && entry.state !== 'HELD';
+    const key = !isAttempt ? `${entry.state} ${entry.time}` : String(entry.retried);
     groups.set(key, [...(groups.get(key) ?? []), entry]);
   }
   return [...groups.values()].flatMap((group) => {

@@ -1,5 +1,5 @@
 import { cursorHeaders, goesOn } from '../arrays.ts';
-import { flowControl as shown } from '../examples.ts';
+import { circuit, flowControl as shown } from '../examples.ts';
 import type { Operation, Operations } from '../operation.ts';
 import { variables } from '../parameters.ts';
 
@@ -146,6 +146,37 @@ export const flowControl: Operations<'flowControl'> = {
         schema: 'GlobalParallelism',
         example: { parallelismMax: 100, parallelismCount: 12 },
       },
+    },
+  },
+  'GET /v2/circuits': {
+    id: 'listCircuits',
+    tag: 'Flow control',
+    summary: 'List the open circuits',
+    description:
+      'The hosts that are down, whose deliveries wait until they answer again, and those that answer again while what has waited is let go.',
+    variables: {},
+    query: goesOn.query,
+    answers: {
+      200: {
+        description: 'All of them, or as many as an answer has room for, by host.',
+        headers: cursorHeaders,
+        schema: 'Circuits',
+        example: [circuit],
+      },
+    },
+    errors: goesOn.errors,
+  },
+  'POST /v2/circuits/{host}/close': {
+    id: 'closeCircuit',
+    tag: 'Flow control',
+    summary: 'Close a circuit by hand',
+    description:
+      'What waits is let go, one delivery at first, and more with each success. Where the host is still down, its circuit opens again.',
+    variables: { host: variables.circuitHost },
+    answers: { 200: { description: 'It is closed.', schema: 'Nothing', example: {} } },
+    errors: {
+      404: [['circuit_not_found', 'No circuit of the host "example.com" is open.']],
+      503: [busy],
     },
   },
 };

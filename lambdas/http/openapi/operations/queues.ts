@@ -42,7 +42,7 @@ export const queues: Operations<'queues'> = {
         ['field_invalid', 'queueName is "mail!"; allowed are 1 to 128 letters, digits, ".", "_" and "-".'],
         [
           'field_invalid',
-          'parallelism: Invalid input; allowed is {"queueName", "parallelism"?, "paused"?}, with a whole number of at least 1 as the parallelism.',
+          'parallelism: Invalid input; allowed is {"queueName", "parallelism"?, "paused"?, "circuit"?}, with a whole number of at least 1 as the parallelism, and "on", "off" or null as the circuit.',
         ],
       ],
       412: [

@@ -24,6 +24,10 @@ describe('a record of the log', () => {
   ] as const)('of %s is the outcome %s', (state, outcome) => {
     expect(messageOutcomeOf({ recordedAt: 0, state })).toBe(outcome);
   });
+
+  it('of an attempt that waits for its host is no outcome', () => {
+    expect(messageOutcomeOf({ recordedAt: 0, state: 'HELD' })).toBeUndefined();
+  });
 });
 
 describe('outcomes', () => {

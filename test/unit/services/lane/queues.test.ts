@@ -133,8 +133,8 @@ describe('an enqueue', () => {
   it('reads, counts and writes a queue that is missing, once', async () => {
     stopClock();
     expect(await callsOf(() => enqueue('unknown'))).toEqual({
-      // One read looks it up, the other is its lane's.
-      GetItemCommand: 2,
+      // One read looks for its setting of circuits, one looks it up, the other is its lane's.
+      GetItemCommand: 3,
       QueryCommand: 1,
       // The queue, the message, and its admission.
       PutItemCommand: 3,
@@ -232,8 +232,8 @@ describe('a batch', () => {
     const names = Array.from({ length: 100 }, (_, index) => `queue-${index % 5}`);
     stopClock();
     expect(await callsOf(() => enqueueEach(names, account))).toEqual({
-      // Five queues are looked up, counted, made, and joined: the first of each is admitted.
-      GetItemCommand: 5 + 5,
+      // Five queues are looked for, looked up, counted, made, and joined: the first of each is admitted.
+      GetItemCommand: 5 + 5 + 5,
       QueryCommand: 1,
       PutItemCommand: 5 + 5,
       SendMessageBatchCommand: 5,

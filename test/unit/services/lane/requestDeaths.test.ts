@@ -46,9 +46,9 @@ async function enqueueAgain(on: Scene, fate: Fate | undefined): Promise<number> 
 }
 
 describe('an enqueue into a queue that has room', () => {
-  diesAt(7, enqueueAgain);
+  diesAt(8, enqueueAgain);
 
-  it.each(deathsAt(7))('is taken back when AWS call $call fails $when it was made', async (failure) => {
+  it.each(deathsAt(8))('is taken back when AWS call $call fails $when it was made', async (failure) => {
     const on = await open();
     await enqueueAgain(on, { ...failure, survived: true });
     await on.settle();

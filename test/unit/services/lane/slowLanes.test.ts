@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { newLane, type Lane, type LaneKey } from '../../../../lambdas/domain/lane/lane.ts';
+import { createCircuits } from '../../../../lambdas/services/lane/circuits.ts';
 import type { Lanes } from '../../../../lambdas/services/lane/lanes.ts';
 import { createPassages, type DueAttempt } from '../../../../lambdas/services/lane/passage.ts';
 
@@ -14,6 +15,7 @@ const traveller: DueAttempt = {
   accountId: 'acct',
   queueName: undefined,
   flowControl: { key: 'crm', parallelism: 1, madeAt: 1 },
+  circuit: undefined,
   accountLimits: { parallelism: 10, version: 1 },
   timeoutMs,
   admittedTo: undefined,
@@ -40,7 +42,15 @@ it.each([{ slow: 'key' }, { slow: 'account' }] as const)(
       },
     };
     const slots = { take: () => Promise.resolve(undefined) };
-    const { enter } = createPassages({ lanes, slots, now: () => time, sleep: () => Promise.resolve() });
+    const circuits = createCircuits({
+      lanes,
+      load: () => Promise.resolve(undefined),
+      now: () => time,
+      tell: () => {},
+      report: () => {},
+    });
+    const sleep = (): Promise<void> => Promise.resolve();
+    const { enter } = createPassages({ lanes, slots, circuits, now: () => time, sleep });
     expect(await enter(traveller)).toHaveProperty('release');
     for (const kind of ['key', 'account']) {
       const [lease] = all.get(kind)?.leases.values() ?? [];

@@ -20,6 +20,7 @@ const callback: Full<CallbackSettings> = {
   labels: ['back'],
   flowControl: { key: 'callbacks', parallelism: 1, rate: 2, period: 3 },
   redaction: { body: false, headers: 'all' },
+  circuit: false,
   delayMs: 4_000,
 };
 
@@ -42,6 +43,7 @@ const full: Full<Message> = {
   labels: ['one', 'two'],
   flowControl: { key: 'lane', parallelism: 4, rate: 5, period: 60 },
   redaction: { body: true, headers: ['x-twice'] },
+  circuit: true,
   topicName: 'group',
   endpointName: 'endpoint',
   queueName: 'queue',
@@ -65,6 +67,7 @@ const bare: Message = {
   retryDelay: undefined,
   flowControl: undefined,
   redaction: undefined,
+  circuit: undefined,
   topicName: undefined,
   endpointName: undefined,
   queueName: undefined,
