@@ -42,11 +42,13 @@ const asDeployed = {
   _X_AMZN_TRACE_ID: 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Parent=53995c3f42cd8ad8;Sampled=0',
 };
 
+type Variables = Readonly<Record<string, string>>;
+
 /** Starts a program that was compiled, and that sends and gets messages. */
-export function spawnChild(program: string, args: readonly string[] = []) {
+export function spawnChild(program: string, args: readonly string[] = [], variables: Variables = {}) {
   const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    env: { ...process.env, ...asDeployed },
+    env: { ...process.env, ...asDeployed, ...variables },
   });
   const { stdout } = child;
   if (stdout === null) throw new Error('The measuring process has no standard output.');
@@ -90,9 +92,12 @@ export interface Invoker {
   end(): Promise<number>;
 }
 
-/** @param bundle the URL of a bundle's `index.mjs` */
-export function startInvoker(bundle: string): Invoker {
-  const child = spawnChild(compileChild('invoke'), [bundle]);
+/**
+ * @param bundle the URL of a bundle's `index.mjs`
+ * @param variables beside those of this process, and those of Lambda
+ */
+export function startInvoker(bundle: string, variables: Variables = {}): Invoker {
+  const child = spawnChild(compileChild('invoke'), [bundle], variables);
   let outputBytes = 0;
   child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
   // Not the event 'close', which does not come where the parent disconnects first.

@@ -80,9 +80,12 @@ async function growScene(
 }
 
 const startInvokers = (): PerHandler<Invoker> => ({
-  publish: startInvoker(bundleUrl('publish')),
-  deliver: startInvoker(bundleUrl('deliver')),
+  publish: startInvoker(bundleUrl('publish'), quiet),
+  deliver: startInvoker(bundleUrl('deliver'), quiet),
 });
+
+/** Each message that fails would be told on the terminal. */
+const quiet = { POWERTOOLS_LOG_LEVEL: 'ERROR' };
 
 type Invoke = (handler: OnTheWay, events: readonly object[]) => Promise<void>;
 

@@ -1,5 +1,4 @@
 /** Prints what a message costs where there are few others, and many, and tells where that grows. */
-import { setVariables } from '../../local/lambda/environment.ts';
 import { onTheWay, type OnTheWay } from '../cpu.ts';
 import { formatTable } from '../table.ts';
 import { startWorld } from '../world.ts';
@@ -18,10 +17,10 @@ const mostCpuGrowth = 1.25;
 
 /** @returns the figures that grow, as sentences */
 export async function printGrowth(levels: readonly number[] = usualLevels): Promise<readonly string[]> {
-  // Each message that fails would be told in the log.
-  setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
   const world = await startWorld();
   try {
+    // Each message that fails would be told on the terminal.
+    (await import('../../lambdas/log.ts')).log.setLogLevel('ERROR');
     const growths = await measureGrowth(world, {
       levels,
       measuresCpu: true,
