@@ -6,14 +6,53 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type * as bucketModule from '../../lambdas/stores/message/bucket.ts';
+import type * as schedulerModule from '../../lambdas/transport/scheduler.ts';
 import { bundle, handlersDirectory } from '../../lib/bundle.ts';
 import { objectsInMemory } from '../../local/s3/objects.ts';
 import { startS3 } from '../../local/s3/s3.ts';
+import { startScheduler } from '../../local/scheduler/scheduler.ts';
+import { noSchedulerJournal } from '../../local/scheduler/schedulerJournal.ts';
+import { noQueueJournal } from '../../local/sqs/queueJournal.ts';
+import { startSqs } from '../../local/sqs/sqs.ts';
 import { coldStart } from '../support/coldStart.ts';
 
 const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
 const folders = new Map(handlers.map((handler) => [handler, bundle(handler)]));
 const partsOf = (folder: string) => readdirSync(folder).filter((file) => file.endsWith('.mjs'));
+
+/** A function's environment. */
+const environment = {
+  AWS_REGION: 'eu-central-1',
+  AWS_ACCESS_KEY_ID: 'none',
+  AWS_SECRET_ACCESS_KEY: 'none',
+  AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+  MESSAGES_TABLE: 'messages',
+  DLQ_TABLE: 'dlq',
+  ACCOUNTS_TABLE: 'accounts',
+  GROUPS_TABLE: 'groups',
+  LANES_TABLE: 'lanes',
+  WORKFLOWS_TABLE: 'workflows',
+  DEDUPLICATION_TABLE: 'deduplication',
+  SCHEDULES_TABLE: 'schedules',
+  USAGE_TABLE: 'usage',
+  BODIES_BUCKET: 'bodies',
+  SHORT_QUEUE_ARN: 'arn:short',
+  LONG_QUEUE_ARN: 'arn:long',
+  DEAD_QUEUE_ARN: 'arn:dead',
+  FIRE_QUEUE_ARN: 'arn:fire',
+  SCHEDULER_DLQ_ARN: 'arn:dlq',
+  SCHEDULER_ROLE_ARN: 'arn:role',
+  SCHEDULE_GROUP: 'svc',
+  SHORT_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/short',
+  LONG_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/long',
+  DEAD_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/dead',
+  FIRE_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/fire',
+  UNDELIVERED_FIRES_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/undelivered',
+  MASTER_SECRET_ID: 'master',
+  HEADER_PREFIXES: 'Svc,Upstash',
+  MANAGEMENT_SECRET_ID: 'management',
+  ACCOUNT_CHANGES_QUEUES: '{"eu-central-1":"https://sqs.eu-central-1.amazonaws.com/000000000000/changes"}',
+};
 
 describe.each([...folders])('the bundle of %s', (_, folder) => {
   it('starts by itself, with nothing around it, and so do its parts', () => {
@@ -31,39 +70,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
     const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
       cwd: elsewhere,
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        AWS_REGION: 'eu-central-1',
-        AWS_ACCESS_KEY_ID: 'none',
-        AWS_SECRET_ACCESS_KEY: 'none',
-        AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
-        MESSAGES_TABLE: 'messages',
-        DLQ_TABLE: 'dlq',
-        ACCOUNTS_TABLE: 'accounts',
-        GROUPS_TABLE: 'groups',
-        LANES_TABLE: 'lanes',
-        WORKFLOWS_TABLE: 'workflows',
-        DEDUPLICATION_TABLE: 'deduplication',
-        SCHEDULES_TABLE: 'schedules',
-        USAGE_TABLE: 'usage',
-        BODIES_BUCKET: 'bodies',
-        SHORT_QUEUE_ARN: 'arn:short',
-        LONG_QUEUE_ARN: 'arn:long',
-        DEAD_QUEUE_ARN: 'arn:dead',
-        FIRE_QUEUE_ARN: 'arn:fire',
-        SCHEDULER_DLQ_ARN: 'arn:dlq',
-        SCHEDULER_ROLE_ARN: 'arn:role',
-        SCHEDULE_GROUP: 'svc',
-        SHORT_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/short',
-        LONG_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/long',
-        DEAD_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/dead',
-        FIRE_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/fire',
-        UNDELIVERED_FIRES_QUEUE_URL: 'https://sqs.eu-central-1.amazonaws.com/000000000000/undelivered',
-        MASTER_SECRET_ID: 'master',
-        HEADER_PREFIXES: 'Svc,Upstash',
-        MANAGEMENT_SECRET_ID: 'management',
-        ACCOUNT_CHANGES_QUEUES:
-          '{"eu-central-1":"https://sqs.eu-central-1.amazonaws.com/000000000000/changes"}',
-      },
+      env: environment,
     });
     expect(output.toString()).toBe('function');
   });
@@ -145,4 +152,47 @@ it('A bundled bucket stores, gives back and deletes', async () => {
   expect(Buffer.from(await bucket.get('1d/me/msg_1')).equals(body)).toBe(true);
   await bucket.delete('1d/me/msg_1');
   await expect(bucket.get('1d/me/msg_1')).rejects.toMatchObject({ name: 'NoSuchKey' });
+});
+
+it('A bundled Scheduler client, which has a copy of the SDK of its own, creates and deletes schedules once', async () => {
+  const report = (error: unknown) => expect.unreachable(String(error));
+  const region = 'eu-central-1';
+  const common = { region, now: Date.now, report };
+  const sqs = await startSqs({
+    ...common,
+    queues: [{ name: 'fire', visibilityTimeoutMs: 70_000 }],
+    journal: noQueueJournal,
+  });
+  onTestFinished(() => sqs.close());
+  const standIn = await startScheduler({ ...common, sqs, groups: ['svc'], journal: noSchedulerJournal() });
+  onTestFinished(() => standIn.close());
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  vi.stubEnv('AWS_ENDPOINT_URL_SCHEDULER', standIn.url);
+  vi.stubEnv('SCHEDULER_ROLE_ARN', 'arn:aws:iam::000000000000:role/scheduler');
+  onTestFinished(() => void vi.unstubAllEnvs());
+
+  const folder = bundle('scheduler', join(handlersDirectory, '../transport'));
+  const url = pathToFileURL(join(folder, 'index.mjs')).href;
+  const { scheduler } = (await import(url)) as typeof schedulerModule;
+  const { client, create, delete: unschedule } = await scheduler();
+  expect(client.middlewareStack.identify().join()).toContain('signing');
+  const queueArn = 'arn:aws:sqs:eu-central-1:000000000000:fire';
+  const expression = 'at(2999-01-01T00:00:00)';
+  const schedule = {
+    expression,
+    timezone: 'UTC',
+    isOnce: true,
+    queueArn,
+    deadLetterArn: queueArn,
+    input: '{}',
+  };
+  // The second is refused, and so is the deletion of what is not there: both errors are known by their classes.
+  await create({ ...schedule, name: 'one' });
+  await create({ ...schedule, name: 'one' });
+  await unschedule('one');
+  await unschedule('one');
+  await expect(create({ ...schedule, name: 'not a name' })).rejects.toMatchObject({
+    name: 'ValidationException',
+    $metadata: { httpStatusCode: 400 },
+  });
 });

@@ -1,10 +1,11 @@
 import { ConditionalCheckFailedException, type UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type * as storesModule from '../../../lambdas/stores/dynamodb.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import type { World } from '../../support/world.ts';
 
 let world: World;
-let stores: typeof import('../../../lambdas/stores/dynamodb.ts');
+let stores: typeof storesModule;
 let table: string;
 useWorld(async (opened) => {
   world = opened;

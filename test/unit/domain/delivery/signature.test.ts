@@ -63,7 +63,7 @@ describe('the JWT of a delivery', () => {
 describe('the signatures of the Standard Webhooks specification', () => {
   it('are verified by its own library with either key', () => {
     fc.assert(
-      fc.property(deliveries, key, key, ({ body: _, ...delivery }, current, next) => {
+      fc.property(deliveries, key, key, (delivery, current, next) => {
         const body = Buffer.from('{"hello":"wörld"}');
         const signedAt = Date.now();
         const headers = Object.fromEntries(
