@@ -52,8 +52,14 @@ class OpenWrite {
   }
 }
 
-/** Makes what takes all calls. What cannot be joined with others is sent as it is. */
-export function groupCommit(send: Send): Send {
+export interface GroupCommit {
+  /** Takes all calls. What cannot be joined with others is sent as it is. */
+  readonly send: Send;
+  /** Resolves when the writes are made, or have failed, that were taken before. */
+  readonly made: () => Promise<void>;
+}
+
+export function groupCommit(send: Send): GroupCommit {
   const open = new Set<OpenWrite>();
   let waiting: readonly OpenWrite[] = [];
   let isCommitting = false;
@@ -70,7 +76,7 @@ export function groupCommit(send: Send): Send {
     isCommitting = false;
   }
 
-  return async (call) => {
+  async function take(call: Call): Promise<Answer> {
     const joinable = joinableWrite(call);
     if (joinable === undefined) {
       await writesBefore(open, partitionsRead(call));
@@ -85,7 +91,13 @@ export function groupCommit(send: Send): Send {
     } finally {
       open.delete(write);
     }
+  }
+
+  const made = async (): Promise<void> => {
+    await Promise.all([...open].map((write) => write.end()));
   };
+
+  return { send: take, made };
 }
 
 /**

@@ -10,6 +10,7 @@ import {
 } from '../../lambdas/resources.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
+import { startHandingOver } from '../aws/handOver.ts';
 import { consoleFunction } from '../lambda/console.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
@@ -17,14 +18,13 @@ import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
+import { startThread, type Thread } from '../lambda/thread.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
-import type { Queues } from '../sqs/queues.ts';
 import {
   environmentOf,
-  handOverTo,
   startStandIns,
   type Endings,
   type StandInOptions,
@@ -42,7 +42,10 @@ export interface Stage {
   readonly stop: () => Promise<void>;
 }
 
-export type StageOptions = Options & StandInOptions;
+export interface StageOptions extends Options, StandInOptions {
+  /** What a thread of its own runs in which the stage delivers: it calls `deliverInThread`. Without it one thread does everything. */
+  readonly deliveryScript?: string;
+}
 
 /** The time for requests and attempts in flight when the stage is stopped. */
 const drainMs = 10_000;
@@ -100,7 +103,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
   if (data !== undefined) endings.push(data.release);
   const standIns = await startStandIns(options, data, endings);
-  handOverTo(standIns);
+  startHandingOver(standIns.handOvers, standIns.dynamodbUrl);
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
@@ -122,7 +125,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
-  const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
+  const thread = deliveryThread(options);
+  if (thread !== undefined) endings.push(thread.end);
+  const sources = await feed(options, standIns, thread, testControl?.leave);
   const clocks = await startTimers(options);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
@@ -176,25 +181,37 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
   deliverAlone: aloneConcurrency,
 };
 
+/** The functions that deliver. */
+const delivering: readonly QueueFunction[] = ['deliver', 'deliverAlone'];
+
+/** @returns undefined where all functions have to be in this thread: the test clock is the clock of one */
+const deliveryThread = ({ deliveryScript, testControl, onFatal }: StageOptions): Thread | undefined =>
+  deliveryScript === undefined || testControl ? undefined : startThread(deliveryScript, onFatal);
+
 /** Connects each queue with its function. */
 async function feed(
   { region, report }: StageOptions,
-  queues: Queues,
+  { sqs, written }: StandIns,
+  thread: Thread | undefined,
   onLeft: EventSourceOptions['onLeft'],
 ): Promise<EventSource[]> {
   return Promise.all(
-    fedQueues.map(async ({ name, handler, functionTimeoutSeconds, batchSize }) =>
-      startEventSource({
-        queues,
+    fedQueues.map(async ({ name, handler, functionTimeoutSeconds, batchSize }) => {
+      const options = { region, timeoutMs: functionTimeoutSeconds * 1000 };
+      const isElsewhere = thread !== undefined && delivering.includes(handler);
+      return startEventSource({
+        queues: sqs.queues,
         queue: name,
         region,
-        function: await loadFunction(handler, { region, timeoutMs: functionTimeoutSeconds * 1000 }),
+        function: await (isElsewhere ? thread.load(handler, options) : loadFunction(handler, options)),
         maximumConcurrency: concurrency[handler],
         batchSize,
         report,
+        // The row that is written beside the work: in the same thread, the worker's read waits for it.
+        ...(isElsewhere && { ready: written }),
         ...(onLeft !== undefined && { onLeft }),
-      }),
-    ),
+      });
+    }),
   );
 }
 
