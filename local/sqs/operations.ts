@@ -109,7 +109,10 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
     'GetQueueAttributes',
     operation(attributesInput, ({ queues }, { QueueUrl, AttributeNames }) => {
       const depths = queues.depths(queueIn(queues, QueueUrl));
-      const shown = AttributeNames.map((name) => [name, String(depths[depthAttributes[name]])]);
+      const shown = AttributeNames.map((name): [string, string] => [
+        name,
+        String(depths[depthAttributes[name]]),
+      ]);
       return { Attributes: Object.fromEntries(shown) };
     }),
   ],
