@@ -78,7 +78,8 @@ export function openCdk(options: {
       const deployment = ['deploy', '--all', '--require-approval', 'never', '--outputs-file', outputsFile];
       const app = source === undefined ? cdk : { ...cdk, cwd: source };
       await run(app, [...deployment, ...shared], env);
-      return JSON.parse(readFileSync(outputsFile, 'utf8'));
+      const outputs: unknown = JSON.parse(readFileSync(outputsFile, 'utf8'));
+      return outputs;
     },
     log: () => readFileSync(logFile, 'utf8'),
   };

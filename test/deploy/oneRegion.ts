@@ -79,7 +79,8 @@ function callerOf(base: string, authorization: string): Call {
     const text = await response.text();
     if (!response.ok)
       throw new Error(`${method} ${path} was answered ${response.status.toString()}: ${text}`);
-    return text === '' ? undefined : JSON.parse(text);
+    const answer: unknown = text === '' ? undefined : JSON.parse(text);
+    return answer;
   };
 }
 

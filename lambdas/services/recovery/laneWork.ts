@@ -33,8 +33,9 @@ export async function laneWorkOf(lanes: readonly Lane[]): Promise<LaneWork> {
       ...deletedLines,
     ];
     for (const { entries, firstPage, nextPage } of lines) {
-      await onLine(lane, entries, [firstPage, nextPage], Infinity, async (entry) => {
+      await onLine(lane, entries, [firstPage, nextPage], Infinity, (entry) => {
         waiting.add(nameOf(accountId, entry));
+        return Promise.resolve();
       });
     }
     for (const [holder, { ticket, until }] of leases) {
