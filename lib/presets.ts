@@ -15,6 +15,7 @@ export const presets = {
     throttleRate: 100,
     throttleBurst: 200,
     firewall: false,
+    monitoring: false,
   },
   /** For what others rely on. */
   prod: {
@@ -26,6 +27,7 @@ export const presets = {
     throttleRate: 10_000,
     throttleBurst: 5_000,
     firewall: true,
+    monitoring: true,
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 

@@ -109,10 +109,7 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
     'GetQueueAttributes',
     operation(attributesInput, ({ queues }, { QueueUrl, AttributeNames }) => {
       const depths = queues.depths(queueIn(queues, QueueUrl));
-      const shown = AttributeNames.map((name): [string, string] => [
-        name,
-        String(depths[depthAttributes[name]]),
-      ]);
+      const shown = AttributeNames.map((name) => [name, String(depths[depthAttributes[name]])] as const);
       return { Attributes: Object.fromEntries(shown) };
     }),
   ],

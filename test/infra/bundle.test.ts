@@ -114,7 +114,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
 
 it.each([
   // Below the goal of 400 KB that `npm run bench` judges, so that growth is seen before it is missed.
-  ['publish', 391_000],
+  ['publish', 396_000],
   ['deliver', 396_000],
 ])('A cold start of %s loads little', (handler, most) => {
   const texts = [...coldStart(folders.get(handler) ?? '').values()];
