@@ -36,6 +36,7 @@ describe('npm pack', () => {
       'lib',
       'local',
       'migrate',
+      'operate',
       'package.json',
       'tsconfig.json',
     ]);

@@ -191,7 +191,7 @@ describe('an attempt fails, and its connection ends with it, when a destination'
     const { port, quiet } = await destination(behave);
     const url = (more.url ?? 'http://127.0.0.1:<port>/').replace('<port>', String(port));
     const response = await createDeliveryClient(rules)(to(port, { ...more, url }));
-    expect(response).toEqual({ status: 0, error, headers: [], body: new Uint8Array() });
+    expect(response).toEqual({ status: 0, error, isRefusal: false, headers: [], body: new Uint8Array() });
     await quiet();
   });
 
