@@ -1,5 +1,4 @@
 /** `npm start`: the whole service on this machine. */
-import { fileURLToPath } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
 import { deliverInThread } from '../local/stage/deliveryThread.ts';
 import { devModeSentence } from '../local/stage/devMode.ts';
@@ -58,7 +57,7 @@ async function run(): Promise<void> {
   } else {
     const starting = startStage({
       ...options,
-      deliveryScript: fileURLToPath(import.meta.url),
+      deliveryScript: import.meta.url,
       announce: (sentence) => {
         console.log(sentence);
       },

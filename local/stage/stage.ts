@@ -50,7 +50,7 @@ export interface StageOptions extends Options, StandInOptions {
 /** The time for requests and attempts in flight when the stage is stopped. */
 const drainMs = 10_000;
 
-/** Enough for the disk, which is waited for meanwhile, and few beside the deliveries in flight. */
+/** Enough for the disk, which is waited for meanwhile, and few beside the deliveries in flight. Each waits for their thread. */
 const publishesAtOnce = 8;
 
 /** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, no database */
@@ -117,16 +117,16 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
 
+  const thread = deliveryThread(options);
+  if (thread !== undefined) endings.push(thread.end);
   for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
     const limits = { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 };
     const loaded = name === 'console' ? consoleFunction(limits) : await loadFunction(name, limits);
-    functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
+    functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce, thread?.turn) : loaded);
   }
   await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
-  const thread = deliveryThread(options);
-  if (thread !== undefined) endings.push(thread.end);
   const sources = await feed(options, standIns, thread, testControl?.leave);
   const clocks = await startTimers(options);
   endings.push(async () => {
