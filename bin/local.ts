@@ -1,6 +1,4 @@
 /** `npm start`: the whole service on this machine. */
-import { isMainThread } from 'node:worker_threads';
-import { deliverInThread } from '../local/stage/deliveryThread.ts';
 import { devModeSentence } from '../local/stage/devMode.ts';
 import { parseOptions, usage, type Options } from '../local/stage/options.ts';
 import { startStage, toLines, type Stage } from '../local/stage/stage.ts';
@@ -50,28 +48,22 @@ function stopOnSignals(starting: Promise<Stage>): void {
   process.on('SIGINT', stop);
 }
 
-async function run(): Promise<void> {
-  const options = readOptions();
-  if (options === 'help') {
-    console.log(usage);
-  } else {
-    const starting = startStage({
-      ...options,
-      deliveryScript: import.meta.url,
-      announce: (sentence) => {
-        console.log(sentence);
-      },
-      report,
-      onFatal: (error) => fail(error, 1),
-    });
-    stopOnSignals(starting);
-    try {
-      announce(await starting, options);
-    } catch (error) {
-      fail(error, error instanceof StageError ? 2 : 1);
-    }
+const options = readOptions();
+if (options === 'help') {
+  console.log(usage);
+} else {
+  const starting = startStage({
+    ...options,
+    announce: (sentence) => {
+      console.log(sentence);
+    },
+    report,
+    onFatal: (error) => fail(error, 1),
+  });
+  stopOnSignals(starting);
+  try {
+    announce(await starting, options);
+  } catch (error) {
+    fail(error, error instanceof StageError ? 2 : 1);
   }
 }
-
-if (isMainThread) await run();
-else deliverInThread();

@@ -5,7 +5,6 @@
 import { HttpResponse, type HttpRequest } from '@smithy/core/protocols';
 import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-handler';
 import type { HttpHandlerOptions } from '@smithy/types';
-import { sendWith } from '../../lambdas/clientOptions.ts';
 
 /** Answers a request of a client. Refusals are answers, too. */
 export type HandOver = (request: HttpRequest, options: HttpHandlerOptions) => Promise<HttpResponse>;
@@ -30,16 +29,6 @@ export class HandOverHandler extends NodeHttpHandler {
     if (handOver === undefined) return super.handle(request, options);
     return { response: await handOver(request, options) };
   }
-}
-
-/**
- * Has the clients of this thread that are made from now on hand their requests over where they can.
- *
- * @param dynamodbUrl a DynamoDB of the developer's own, to which nothing is handed over, may want signatures; stand-ins want none
- */
-export function startHandingOver(handOvers: HandOvers, dynamodbUrl: string): void {
-  const isSigned = !handOvers.has(new URL(dynamodbUrl).host);
-  sendWith((options) => new HandOverHandler(handOvers, options), { isSigned });
 }
 
 /** The operation that `X-Amz-Target` names, without the service: `SendMessage` of `AmazonSQS.SendMessage`. */

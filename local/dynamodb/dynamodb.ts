@@ -16,8 +16,6 @@ export interface Dynamodb {
   readonly url: string;
   /** Takes the requests of this process; absent with `DYNAMODB_ENDPOINT`. */
   readonly handOver?: HandOver;
-  /** Resolves when the writes of this process are made that were under way. */
-  readonly made: () => Promise<void>;
   /** Of the child process; absent with `DYNAMODB_ENDPOINT`. */
   readonly pid?: number;
   readonly stop: () => Promise<void>;
@@ -37,7 +35,7 @@ export async function startDynamodb(options: DynamodbOptions): Promise<Dynamodb>
   const url = process.env['DYNAMODB_ENDPOINT'];
   if (url === undefined || url === '') return startDynoxide(options);
   if (!URL.canParse(url)) throw new StageError(`DYNAMODB_ENDPOINT is not a URL: ${url}`);
-  return { url, made: () => Promise.resolve(), stop: () => Promise.resolve() };
+  return { url, stop: () => Promise.resolve() };
 }
 
 async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promise<Dynamodb> {
@@ -49,7 +47,6 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   // A process group of its own, so that Ctrl-C in the terminal does not end the database before the stage.
   const url = `http://${loopback}:${port}`;
   const connection = connect(url);
-  const { send, made } = groupCommit(connection.send);
   const child = spawn(watched.file, watched.args, {
     detached: true,
     windowsHide: true,
@@ -71,8 +68,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   child.stdin.on('error', () => undefined);
   return {
     url,
-    handOver: handOverTo(knownAccounts(send)),
-    made,
+    handOver: handOverTo(knownAccounts(groupCommit(connection.send))),
     ...pidOf(child),
     stop: async () => {
       stopping = true;
@@ -83,9 +79,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   };
 }
 
-/** Makes what takes the requests of a thread that has no part in the others' memory. */
-export const handOverOfThread = (url: string): HandOver => handOverTo(groupCommit(connect(url).send).send);
-
+/** Takes the requests of this process's clients. */
 export const handOverTo =
   (send: Send): HandOver =>
   async (request, { abortSignal }) => {

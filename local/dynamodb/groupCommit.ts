@@ -52,14 +52,8 @@ class OpenWrite {
   }
 }
 
-export interface GroupCommit {
-  /** Takes all calls. What cannot be joined with others is sent as it is. */
-  readonly send: Send;
-  /** Resolves when the writes are made, or have failed, that were taken before. */
-  readonly made: () => Promise<void>;
-}
-
-export function groupCommit(send: Send): GroupCommit {
+/** Makes what takes all calls. What cannot be joined with others is sent as it is. */
+export function groupCommit(send: Send): Send {
   const open = new Set<OpenWrite>();
   let waiting: readonly OpenWrite[] = [];
   let isCommitting = false;
@@ -76,7 +70,7 @@ export function groupCommit(send: Send): GroupCommit {
     isCommitting = false;
   }
 
-  async function take(call: Call): Promise<Answer> {
+  return async (call) => {
     const joinable = joinableWrite(call);
     if (joinable === undefined) {
       await writesBefore(open, partitionsRead(call));
@@ -91,13 +85,7 @@ export function groupCommit(send: Send): GroupCommit {
     } finally {
       open.delete(write);
     }
-  }
-
-  const made = async (): Promise<void> => {
-    await Promise.all([...open].map((write) => write.end()));
   };
-
-  return { send: take, made };
 }
 
 /**

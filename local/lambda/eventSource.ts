@@ -30,8 +30,6 @@ export interface EventSourceOptions {
   /** Invocations at the same time at most, 2 to 1,000; 1,000 when absent. */
   readonly maximumConcurrency?: number | undefined;
   readonly report: (error: unknown) => void;
-  /** What an invocation waits for. */
-  readonly ready?: () => Promise<void>;
   /**
    * Is told the ids of the messages that an invocation has not done. They are visible again when their visibility timeout
    * ends.
@@ -114,7 +112,6 @@ const batchResponse = z.nullish(
 
 /** Invokes the function, and deletes the messages that it did not report as failed. */
 async function handle(options: EventSourceOptions, messages: readonly Received[]): Promise<void> {
-  await options.ready?.();
   const event: SQSEvent = { Records: messages.map((message) => toRecord(options, message)) };
   const failed = failuresIn(await options.function.invoke(event), messages);
   options.queues.delete(messages.filter(({ id }) => !failed.has(id)).map(({ receipt }) => receipt));

@@ -2,12 +2,10 @@ import type { LambdaFunction } from './lambda.ts';
 
 /**
  * Lets a function run so many times at once; whatever else calls it waits for its turn, first come, first served. On AWS each
- * invocation has a process of its own. Here they share one, and without turns many publishers would have most of it: messages would
+ * invocation has a process of its own. Here all share one, and without turns many publishers would have most of it: messages would
  * be accepted faster than delivered, wait in lines, and cost more there.
- *
- * @param pause what the next turn waits for, and the answer to this one does not
  */
-export function inTurns(called: LambdaFunction, most: number, pause?: () => Promise<void>): LambdaFunction {
+export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   const waiting: (() => void)[] = [];
   let running = 0;
   const turn = (): Promise<void> | undefined => {
@@ -30,8 +28,7 @@ export function inTurns(called: LambdaFunction, most: number, pause?: () => Prom
       try {
         return await called.invoke(event);
       } finally {
-        if (pause === undefined) next();
-        else void pause().then(next, next);
+        next();
       }
     },
   };

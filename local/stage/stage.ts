@@ -10,7 +10,6 @@ import {
 } from '../../lambdas/resources.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
-import { startHandingOver } from '../aws/handOver.ts';
 import { consoleFunction } from '../lambda/console.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
@@ -18,13 +17,14 @@ import { startFunctionUrl } from '../functionUrl/functionUrl.ts';
 import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
-import { startThread, type Thread } from '../lambda/thread.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
+import type { Queues } from '../sqs/queues.ts';
 import {
   environmentOf,
+  handOverTo,
   startStandIns,
   type Endings,
   type StandInOptions,
@@ -42,15 +42,12 @@ export interface Stage {
   readonly stop: () => Promise<void>;
 }
 
-export interface StageOptions extends Options, StandInOptions {
-  /** What a thread of its own runs in which the stage delivers: it calls `deliverInThread`. Without it one thread does everything. */
-  readonly deliveryScript?: string;
-}
+export type StageOptions = Options & StandInOptions;
 
 /** The time for requests and attempts in flight when the stage is stopped. */
 const drainMs = 10_000;
 
-/** Enough for the disk, which is waited for meanwhile, and few beside the deliveries in flight. Each waits for their thread. */
+/** Enough for the disk, which is waited for meanwhile, and few beside the deliveries in flight. */
 const publishesAtOnce = 8;
 
 /** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, no database */
@@ -103,7 +100,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
   if (data !== undefined) endings.push(data.release);
   const standIns = await startStandIns(options, data, endings);
-  startHandingOver(standIns.handOvers, standIns.dynamodbUrl);
+  handOverTo(standIns);
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
@@ -117,17 +114,15 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
 
-  const thread = deliveryThread(options);
-  if (thread !== undefined) endings.push(thread.end);
   for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
     const limits = { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 };
     const loaded = name === 'console' ? consoleFunction(limits) : await loadFunction(name, limits);
-    functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce, thread?.turn) : loaded);
+    functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
   await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
-  const sources = await feed(options, standIns, thread, testControl?.leave);
+  const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
   const clocks = await startTimers(options);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
@@ -181,37 +176,25 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
   deliverAlone: aloneConcurrency,
 };
 
-/** The functions that deliver. */
-const delivering: readonly QueueFunction[] = ['deliver', 'deliverAlone'];
-
-/** @returns undefined where all functions have to be in this thread: the test clock is the clock of one */
-const deliveryThread = ({ deliveryScript, testControl, onFatal }: StageOptions): Thread | undefined =>
-  deliveryScript === undefined || testControl ? undefined : startThread(deliveryScript, onFatal);
-
 /** Connects each queue with its function. */
 async function feed(
   { region, report }: StageOptions,
-  { sqs, written }: StandIns,
-  thread: Thread | undefined,
+  queues: Queues,
   onLeft: EventSourceOptions['onLeft'],
 ): Promise<EventSource[]> {
   return Promise.all(
-    fedQueues.map(async ({ name, handler, functionTimeoutSeconds, batchSize }) => {
-      const options = { region, timeoutMs: functionTimeoutSeconds * 1000 };
-      const isElsewhere = thread !== undefined && delivering.includes(handler);
-      return startEventSource({
-        queues: sqs.queues,
+    fedQueues.map(async ({ name, handler, functionTimeoutSeconds, batchSize }) =>
+      startEventSource({
+        queues,
         queue: name,
         region,
-        function: await (isElsewhere ? thread.load(handler, options) : loadFunction(handler, options)),
+        function: await loadFunction(handler, { region, timeoutMs: functionTimeoutSeconds * 1000 }),
         maximumConcurrency: concurrency[handler],
         batchSize,
         report,
-        // The row that is written beside the work: in the same thread, the worker's read waits for it.
-        ...(isElsewhere && { ready: written }),
         ...(onLeft !== undefined && { onLeft }),
-      });
-    }),
+      }),
+    ),
   );
 }
 

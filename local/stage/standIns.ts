@@ -1,6 +1,6 @@
 /** Starts the stand-ins for AWS that the handlers call. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { clientOptions } from '../../lambdas/clientOptions.ts';
+import { clientOptions, sendWith } from '../../lambdas/clientOptions.ts';
 import {
   defaultHeaderPrefixes,
   maxReceives,
@@ -10,7 +10,7 @@ import {
 } from '../../lambdas/resources.ts';
 import { randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
-import type { HandOvers } from '../aws/handOver.ts';
+import { HandOverHandler, type HandOvers } from '../aws/handOver.ts';
 import { startDynamodb, waitForTables } from '../dynamodb/dynamodb.ts';
 import { credentials, type Environment } from '../lambda/environment.ts';
 import { objectsIn, objectsInMemory } from '../s3/objects.ts';
@@ -57,8 +57,6 @@ export interface StandIns {
   readonly dynamodbUrl: string;
   /** The stand-ins that the clients of this process hand their requests over to. */
   readonly handOvers: HandOvers;
-  /** Resolves when the writes to DynamoDB are made that were under way. */
-  readonly written: () => Promise<void>;
   readonly sqs: Sqs;
   readonly scheduler: Scheduler;
   readonly s3Url: string;
@@ -114,7 +112,6 @@ export async function startStandIns(
   endings.push(secrets.close);
   return {
     dynamodbUrl: dynamodb.url,
-    written: dynamodb.made,
     handOvers: new Map(
       [dynamodb, sqs].flatMap(({ url, handOver }) =>
         handOver === undefined ? [] : [[new URL(url).host, handOver]],
@@ -149,6 +146,13 @@ async function makeTables(endpoint: string, region: string, signal: AbortSignal)
 
 function secretOf(data: DataDirectory | undefined, name: string): string {
   return data?.secret(name) ?? randomSecret();
+}
+
+/** Has the clients of this process, those that are made from now on, hand their requests over where they can. */
+export function handOverTo({ dynamodbUrl, handOvers }: StandIns): void {
+  // A DynamoDB of the developer's own may want signatures; the stand-ins want none.
+  const isSigned = !handOvers.has(new URL(dynamodbUrl).host);
+  sendWith((options) => new HandOverHandler(handOvers, options), { isSigned });
 }
 
 /** The environment variables that the CDK app gives every handler, with the stand-ins' addresses. */

@@ -46,7 +46,7 @@ beforeAll(async () => {
     await before(call);
     return connection.send(call);
   };
-  const handOvers = new Map([[new URL(database.url).host, handOverTo(groupCommit(send).send)]]);
+  const handOvers = new Map([[new URL(database.url).host, handOverTo(groupCommit(send))]]);
   const handler = new HandOverHandler(handOvers, {});
   before = () => Promise.resolve();
   client = new DynamoDBClient({

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { inTurns } from '../../../../local/lambda/turns.ts';
 
 /** A function whose invocations end when the test says so. */
-function start(most: number, pause?: () => Promise<void>) {
+function start(most: number) {
   const running: {
     readonly event: unknown;
     readonly end: () => void;
@@ -23,7 +23,6 @@ function start(most: number, pause?: () => Promise<void>) {
         }),
     },
     most,
-    pause,
   );
   return { running, invoke, events: () => running.map(({ event }) => event) };
 }
@@ -59,26 +58,4 @@ it('gives the turn of one that failed to the next', async () => {
   await Promise.resolve();
   running[2]?.end();
   expect(await third).toBe('c');
-});
-
-it('gives a turn to the next after a pause, for which the answer does not wait', async () => {
-  let endPause = (): void => undefined;
-  const { running, invoke, events } = start(
-    1,
-    () =>
-      new Promise((resolve) => {
-        endPause = resolve;
-      }),
-  );
-  const first = invoke('a');
-  const second = invoke('b');
-  await Promise.resolve();
-  running[0]?.end();
-  expect(await first).toBe('a');
-  expect(events()).toEqual(['a']);
-  endPause();
-  await new Promise(setImmediate);
-  expect(events()).toEqual(['a', 'b']);
-  running[1]?.end();
-  expect(await second).toBe('b');
 });
