@@ -94,7 +94,7 @@ export async function startRunStage(world: World): Promise<RunStage> {
   const { token } = await world.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
-    max_requests_per_second: 100_000,
+    max_requests_per_second: 2_000,
   });
   let happenings: Happening[] = [];
   let last: object = {};

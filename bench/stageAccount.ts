@@ -10,7 +10,7 @@ export async function makeStageAccount({ management }: Stage): Promise<string> {
     body: JSON.stringify({
       type: 'paid',
       max_global_parallelism: 100_000,
-      max_requests_per_second: 100_000,
+      max_requests_per_second: 2_000,
     }),
   });
   return z.object({ token: z.string() }).parse(await response.json()).token;

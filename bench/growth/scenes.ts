@@ -28,7 +28,7 @@ const openAccount = (world: World): Promise<Account> =>
   world.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
-    max_requests_per_second: 1_000_000,
+    max_requests_per_second: 2_000,
     max_bandwidth_per_second: 1_000_000_000_000,
     max_dlq_size: mostDeadLetters,
   });
@@ -104,9 +104,11 @@ async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
   const { listDeadLetters, putDeadLetter } = await import('../../lambdas/stores/deadLetter/deadLetters.ts');
   const { keepToSize } = await import('../../lambdas/services/deadLetter/size.ts');
   const { shardsOf } = await import('../../lambdas/stores/shards.ts');
-  const { newId, shardCounts } = await import('../../lambdas/domain/ids.ts');
+  const { newId } = await import('../../lambdas/domain/ids.ts');
+  const { loadAccount } = await import('../../lambdas/stores/account/accounts.ts');
   const { eachOf } = await import('../../lambdas/domain/lists.ts');
-  const account = { id: accountId, shards: shardCounts.usual };
+  const account = await loadAccount(accountId, true);
+  if (account === undefined) throw new Error('The account of the scene is away.');
   const there: DeadLetter[] = [];
   for (const shard of shardsOf(account)) {
     for await (const { deadLetter } of listDeadLetters(shard, {}, Date.now())) {
@@ -117,7 +119,7 @@ async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
   if (first === undefined) throw new Error('The message that was to fail has no dead letter.');
   return (count) =>
     eachOf(Array.from({ length: count }), copiesAtOnce, async () => {
-      await putDeadLetter({ ...first, dlqId: newId('dlq', Date.now()) });
+      await putDeadLetter({ ...first, dlqId: newId('dlq', Date.now(), account.shards) });
       await keepToSize(account, first.expiresAt, mostDeadLetters);
     });
 }

@@ -19,8 +19,13 @@ const randomLetters = 16;
  * @param shards the partitions that the rows of its account are spread over
  */
 export function newId(kind: IdKind, time: number, shards: number = shardCounts.usual): string {
-  const id = idOf(kind, time, randomBytes(randomLetters));
-  return shards > shardCounts.usual ? `${id.slice(0, -1)}${wideEnd}` : id;
+  const bytes = randomBytes(randomLetters);
+  // The letters of a ULID are no multiple of eight codes in a row, so all of them together would fill some partitions more than others.
+  const end =
+    shards > shardCounts.usual
+      ? wideEnd
+      : letters.charAt(bytes.readUInt8(randomLetters - 1) % shardCounts.usual);
+  return `${idOf(kind, time, bytes).slice(0, -1)}${end}`;
 }
 
 /**

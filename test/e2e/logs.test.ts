@@ -369,7 +369,7 @@ describe('a wrong request for the log', () => {
       /^"labels" is not a filter here; known are topicName, .*, messageId, state, fromDate, toDate, count, cursor, messageIds\.$/,
     ],
     ['responseStatus=500', /^"responseStatus" is not a filter here/],
-    ['state=DONE', /^state is "DONE"; allowed are CREATED, ACTIVE, RETRY, ERROR, .*IN_PROGRESS/],
+    ['state=DONE', /^state is "DONE"; allowed are CREATED, HELD, ACTIVE, RETRY, ERROR, .*IN_PROGRESS/],
     ['state=constructor', /^state is "constructor"; allowed are/],
     ['constructor=x', /^"constructor" is not a filter here/],
     ['state=', /^state is empty; a filter that is given must have a value\.$/],
