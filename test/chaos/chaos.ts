@@ -1,0 +1,167 @@
+/** A run: traffic and faults by a seed, then calm, and what must hold in the end. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { build } from 'esbuild';
+import { Chance } from './chance.ts';
+import { flatness } from './flatness.ts';
+import { Ledger } from './ledger.ts';
+import { startReceivers } from './receivers.ts';
+import { StageHandle } from './stageHandle.ts';
+import type { Measure } from './stageMessages.ts';
+import { prepare, TrafficClient, type Scene } from './traffic.ts';
+import { faultsFound, settle } from './verdict.ts';
+import { startWorkflowApp } from './workflowApp.ts';
+
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly trafficMs: number;
+  /** Clients side by side. */
+  readonly clients: number;
+  /** Is told how the run goes. */
+  readonly say: (line: string) => void;
+}
+
+export interface ChaosReport {
+  /** What does not hold; nothing where all is well. */
+  readonly found: readonly string[];
+  readonly lines: readonly string[];
+}
+
+const root = join(import.meta.dirname, '../..');
+
+async function bundle(folder: string): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: { stage: 'test/chaos/stageProcess.ts', thread: 'test/chaos/functionThread.ts' },
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    external: ['esbuild'],
+    mainFields: ['module', 'main'],
+    outExtension: { '.js': '.mjs' },
+    banner: {
+      js: "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);",
+    },
+    logLevel: 'error',
+  });
+}
+
+/** @throws when the run could not be made; what it found is in the report */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const bundles = await mkdtemp(join(root, '.cache', 'chaos-'));
+  const folder = await mkdtemp(join(tmpdir(), 'svc-chaos-'));
+  await bundle(bundles);
+  const { seed } = options;
+  const logFile = join(folder, 'stage.log');
+  const stage = new StageHandle({
+    seed,
+    stageFile: join(bundles, 'stage.mjs'),
+    threadFile: join(bundles, 'thread.mjs'),
+    dataDirectory: join(folder, 'data'),
+    logFile,
+  });
+  const receivers = await startReceivers(seed);
+  try {
+    await stage.start();
+    const app = await startWorkflowApp(seed, stage, `${receivers.origin}/ask`);
+    try {
+      const ledger = new Ledger();
+      const report = await runIn({ seed, stage, receivers, ledger, app }, options);
+      if (report.found.length === 0) await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+      else options.say(`The stage's data and log stay in ${folder}.`);
+      return report;
+    } finally {
+      await app.close();
+    }
+  } finally {
+    await stage.close();
+    await receivers.close();
+    await rm(bundles, { recursive: true, force: true });
+  }
+}
+
+async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptions): Promise<ChaosReport> {
+  const { stage, receivers, ledger, app } = scene;
+  await prepare(scene);
+  stage.tell('storm');
+  const until = performance.now() + trafficMs;
+  const isOver = (): boolean => performance.now() >= until;
+  const traffic = Promise.all(
+    Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(isOver)),
+  );
+  const measures = await storm(scene, trafficMs, isOver, say);
+  await traffic;
+  receivers.calm();
+  app.calm();
+  // The faults of now are counted with the measure.
+  await stage.measure();
+  stage.tell('calm');
+  await settle(scene, say);
+  const found = await faultsFound(scene);
+  const last = await stage.measure();
+  const lines = [
+    `seed ${seed}, ${Math.round(trafficMs / 1_000)} s of traffic, ${stage.generation} starts of the stage`,
+    `${ledger.accepted.size} messages accepted, ${ledger.runs.size} runs, ${ledger.schedules.size} schedules`,
+    `${receivers.callbacks.length} callbacks`,
+    `answers: ${shown(ledger.statuses)}`,
+    `destinations answered: ${shown(receivers.counts)}`,
+    `faults: ${shown(new Map(Object.entries(stage.faults)))}`,
+    ...[...measures.filter((_, at) => at % 5 === 0), last].map(told),
+  ];
+  return { found: [...found, ...flatness(measures, last)], lines };
+}
+
+const shown = (counts: ReadonlyMap<string, number>): string =>
+  [...counts]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([what, count]) => `${what}: ${count}`)
+    .join(', ');
+
+const told = ({ heapMb, rssMb, descriptors, threads }: Measure): string =>
+  `heap ${heapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ${descriptors} descriptors, ${threads} threads`;
+
+const measureEveryMs = 4_000;
+
+/**
+ * Kills the stage, and lets its clock jump, at moments that the seed chooses. The kills are in the first half of the traffic: the
+ * second half is one process's, whose memory and descriptors are measured.
+ */
+async function storm(
+  { seed, stage }: Scene,
+  trafficMs: number,
+  isOver: () => boolean,
+  say: (line: string) => void,
+): Promise<readonly Measure[]> {
+  const chance = new Chance(seed, 'kills and jumps');
+  const kills = Array.from({ length: Math.max(1, Math.round(trafficMs / 100_000)) }, () =>
+    chance.from(trafficMs * 0.1, trafficMs * 0.5),
+  ).toSorted((a, b) => a - b);
+  const startedAt = performance.now();
+  const at = (): number => performance.now() - startedAt;
+  let nextJump = chance.from(2_000, 15_000);
+  let measures: Measure[] = [];
+  while (!isOver()) {
+    await setTimeout(Math.min(measureEveryMs, Math.max(0, (kills[0] ?? Infinity) - at())));
+    measures.push(await stage.measure());
+    if (at() >= (kills[0] ?? Infinity)) {
+      kills.shift();
+      await stage.kill();
+      await stage.start();
+      stage.tell('storm');
+      measures = [];
+      say(`${Math.round(at() / 1_000)} s: the stage was killed and started again`);
+    }
+    if (at() >= nextJump) {
+      const ms = chance.from(1_000, 45_000);
+      await stage.jump(ms);
+      nextJump = at() + chance.from(4_000, 25_000);
+      say(`${Math.round(at() / 1_000)} s: the clock jumped by ${ms} ms`);
+    }
+  }
+  return measures;
+}
