@@ -53,7 +53,7 @@ export async function settle(scene: Scene, say: (line: string) => void): Promise
   for (let round = 1; round <= 60 && quiet < 2; round += 1) {
     await stage.advance(round < 10 ? 30_000 : 900_000);
     const { count: waiting } = counted.parse(await get(scene, '/v2/messages/count'));
-    const { count: runs } = counted.parse(await get(scene, '/v2/workflows/runs/count?state=RUN_STARTED'));
+    const { count: runs } = counted.parse(await get(scene, '/v2/workflows/runs/count'));
     say(`settling: ${waiting} messages wait, ${runs} runs go on`);
     quiet = waiting === 0 && runs === 0 ? quiet + 1 : 0;
     // Answers and records that are on their way in real time.
