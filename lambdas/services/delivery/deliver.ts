@@ -58,7 +58,8 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
 
   const dueAt = dueTimeOf(history, work.attempt);
   if (now() < dueAt) {
-    await sendWork(attemptWork(history.message, work.attempt), dueAt);
+    // Its admission to a lane stays with it: a clock that is ahead of this one may have given it, and no other work has it.
+    await sendWork({ ...work, ...attemptWork(history.message, work.attempt) }, dueAt);
     return;
   }
   const [account, body] = await Promise.all([
