@@ -122,8 +122,9 @@ const shown = (counts: ReadonlyMap<string, number>): string =>
     .map(([what, count]) => `${what}: ${count}`)
     .join(', ');
 
-const told = ({ heapMb, rssMb, descriptors, threads }: Measure): string =>
-  `heap ${heapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ${descriptors} descriptors, ${threads} threads`;
+const told = ({ heapMb, rssMb, descriptors, threads, threadHeapMb }: Measure): string =>
+  `heap ${heapMb.toFixed(1)} MB, largest of a function ${threadHeapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ` +
+  `${descriptors} descriptors, ${threads} threads`;
 
 const measureEveryMs = 4_000;
 

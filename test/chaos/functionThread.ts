@@ -11,6 +11,7 @@ import { sendWith } from '../../lambdas/clientOptions.ts';
 import { callerHeader } from '../../local/aws/door.ts';
 import { handlerModules, type FunctionName } from '../../local/lambda/handlers.ts';
 import { loadFunction } from '../../local/lambda/lambda.ts';
+import { toThread, type FromThread } from './threadMessages.ts';
 
 const given = z
   .object({
@@ -22,8 +23,6 @@ const given = z
     aheadMs: z.instanceof(BigInt64Array),
   })
   .parse(workerData);
-
-const asked = z.object({ number: z.number(), event: z.unknown() });
 
 /** Says with each call whose it is. */
 class CallerHandler extends NodeHttpHandler {
@@ -41,14 +40,23 @@ const port = parentPort;
 if (port === null) throw new Error('It runs as a thread only.');
 const { region, timeoutMs } = given;
 const { invoke } = await loadFunction(given.name, { region, timeoutMs });
+const tell = (message: FromThread): void => {
+  port.postMessage(message);
+};
 port.on('message', (message: unknown) => {
-  const { number, event } = asked.parse(message);
+  const told = toThread.parse(message);
+  if (told.kind === 'measure') {
+    globalThis.gc?.();
+    tell({ kind: 'measured', heapMb: process.memoryUsage().heapUsed / 2 ** 20 });
+    return;
+  }
+  const { number, event } = told;
   invoke(event).then(
     (result) => {
-      port.postMessage({ number, result });
+      tell({ kind: 'answered', number, result });
     },
     (error: unknown) => {
-      port.postMessage({ number, error: error instanceof Error ? error.message : String(error) });
+      tell({ kind: 'answered', number, error: error instanceof Error ? error.message : String(error) });
     },
   );
 });

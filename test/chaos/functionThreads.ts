@@ -1,9 +1,9 @@
 /** Lambda with a thread for each process of a function. A thread that dies fails the invocations that it worked on. */
 import { Worker } from 'node:worker_threads';
-import * as z from 'zod/mini';
 import type { FunctionName } from '../../local/lambda/handlers.ts';
 import type { FunctionOptions, LambdaFunction } from '../../local/lambda/lambda.ts';
 import type { Chance } from './chance.ts';
+import { fromThread, type ToThread } from './threadMessages.ts';
 
 /** So many processes a function has at most; the others have one. AWS gives each invocation its own, which is more than a test machine has. */
 const mostThreads: Partial<Record<FunctionName, number>> = { deliver: 3, deliverAlone: 2, publish: 2 };
@@ -20,9 +20,12 @@ interface Thread {
   readonly id: string;
   readonly worker: Worker;
   readonly open: Map<number, Invocation>;
+  onMeasured?: (heapMb: number) => void;
 }
 
-const answered = z.object({ number: z.number(), result: z.optional(z.unknown()), error: z.optional(z.string()) });
+const tell = ({ worker }: Thread, message: ToThread): void => {
+  worker.postMessage(message);
+};
 
 /** An invocation that was cut off. It is no error of the stage. */
 export class ProcessDied extends Error {}
@@ -30,7 +33,8 @@ export class ProcessDied extends Error {}
 export class FunctionThreads {
   readonly #file: string;
   readonly #aheadMs: BigInt64Array;
-  readonly #chance: Chance;
+  /** Streams by what is decided. */
+  readonly #chance: (name: string) => Chance;
   readonly #threads = new Map<FunctionName, Thread[]>();
   /** Probability that an invocation by a queue is made twice, as SQS may deliver twice. */
   readonly #twice: () => number;
@@ -41,7 +45,7 @@ export class FunctionThreads {
     readonly file: string;
     /** How far the clock is ahead of the true time. */
     readonly aheadMs: BigInt64Array;
-    readonly chance: Chance;
+    readonly chance: (name: string) => Chance;
     readonly twice: () => number;
   }) {
     this.#file = options.file;
@@ -55,7 +59,7 @@ export class FunctionThreads {
       name,
       invoke: (event) => {
         const isByQueue = typeof event === 'object' && event !== null && 'Records' in event;
-        if (isByQueue && this.#chance.is(this.#twice())) {
+        if (isByQueue && this.#chance(`twice ${name}`).is(this.#twice())) {
           // The answer to one of the two is lost.
           this.#invoke(name, options, event).catch(() => undefined);
         }
@@ -65,6 +69,18 @@ export class FunctionThreads {
 
   get size(): number {
     return [...this.#threads.values()].flat().length;
+  }
+
+  /** The largest heap of a thread, in MB, after a collection of garbage. */
+  async largestHeapMb(): Promise<number> {
+    const heaps = [...this.#threads.values()].flat().map(
+      (thread) =>
+        new Promise<number>((resolve) => {
+          thread.onMeasured = resolve;
+          tell(thread, { kind: 'measure' });
+        }),
+    );
+    return Math.max(0, ...(await Promise.all(heaps)));
   }
 
   kill(id: string): void {
@@ -79,7 +95,7 @@ export class FunctionThreads {
       threads.filter(({ open }) => open.size > 0).map((thread) => ({ name, thread })),
     );
     if (busy.length === 0) return undefined;
-    const { name, thread } = this.#chance.of(busy);
+    const { name, thread } = this.#chance('killed').of(busy);
     this.#end(name, thread);
     return name;
   }
@@ -90,7 +106,7 @@ export class FunctionThreads {
     const number = this.#numbers;
     return new Promise((resolve, reject) => {
       thread.open.set(number, { resolve, reject });
-      thread.worker.postMessage({ number, event });
+      tell(thread, { kind: 'invoke', number, event });
     });
   }
 
@@ -109,18 +125,22 @@ export class FunctionThreads {
   #start(name: FunctionName, options: FunctionOptions): Thread {
     this.#numbers += 1;
     const id = `${name} ${this.#numbers}`;
-    const skewMs = this.#chance.from(-mostSkewMs, mostSkewMs);
+    const skewMs = this.#chance(`skew ${name}`).from(-mostSkewMs, mostSkewMs);
     const worker = new Worker(this.#file, {
       workerData: { id, name, ...options, skewMs, aheadMs: this.#aheadMs },
       env: { ...process.env },
     });
     const thread: Thread = { id, worker, open: new Map() };
     worker.on('message', (message: unknown) => {
-      const { number, result, error } = answered.parse(message);
-      const invocation = thread.open.get(number);
-      thread.open.delete(number);
-      if (error === undefined) invocation?.resolve(result);
-      else invocation?.reject(new Error(error));
+      const told = fromThread.parse(message);
+      if (told.kind === 'measured') {
+        thread.onMeasured?.(told.heapMb);
+        return;
+      }
+      const invocation = thread.open.get(told.number);
+      thread.open.delete(told.number);
+      if (told.error === undefined) invocation?.resolve(told.result);
+      else invocation?.reject(new Error(told.error));
     });
     // A function that ends by itself has a fault: AWS would start it anew, and so does the next invocation.
     worker.on('error', (error) => {
@@ -144,5 +164,7 @@ export class FunctionThreads {
     );
     for (const { reject } of thread.open.values()) reject(new ProcessDied('The process of the function died.'));
     thread.open.clear();
+    // It keeps nothing.
+    thread.onMeasured?.(0);
   }
 }

@@ -17,12 +17,14 @@ export interface KnownSchedule {
 
 export class Ledger {
   readonly accepted = new Map<string, AcceptedMessage>();
+  /** Messages and runs that were to be cancelled, be it that the answer was lost. */
+  readonly cancelAsked = new Set<string>();
   /** Messages whose cancelling was accepted. */
   readonly cancelled = new Set<string>();
   /** Messages whose dead letter was retried, be it that the answer was lost. */
   readonly retried = new Set<string>();
   readonly schedules = new Map<string, KnownSchedule>();
-  readonly runs = new Map<string, { isCancelled: boolean }>();
+  readonly runs = new Set<string>();
   /** Answers by what was asked and their status; 0 where there was none. */
   readonly statuses = new Map<string, number>();
   /** Answers that a sound request never gets. */

@@ -17,6 +17,8 @@ const measure = z.object({
   rssMb: z.number(),
   descriptors: z.number(),
   threads: z.number(),
+  /** The largest heap of a function's thread. */
+  threadHeapMb: z.number(),
 });
 export type Measure = z.infer<typeof measure>;
 

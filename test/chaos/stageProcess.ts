@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { parseOptions } from '../../local/stage/options.ts';
 import { startStage } from '../../local/stage/stage.ts';
-import { Chance } from './chance.ts';
+import { Chance, streamsOf } from './chance.ts';
 import { faultPlan } from './faults.ts';
 import { FunctionThreads, ProcessDied } from './functionThreads.ts';
 import type { Measure, StageInit, ToParent } from './stageMessages.ts';
@@ -40,10 +40,11 @@ const count = (what: string): void => {
   counts.set(what, (counts.get(what) ?? 0) + 1);
 };
 
+const streams = streamsOf(init.seed);
 const threads = new FunctionThreads({
   file: init.threadFile,
   aheadMs,
-  chance: new Chance(init.seed, `threads ${init.generation}`),
+  chance: (what) => streams(`${init.generation} ${what}`),
   twice: () => (isStormy ? 0.02 : 0),
 });
 
@@ -81,7 +82,7 @@ async function killFunctions(): Promise<void> {
   }
 }
 
-function measure(): Measure {
+async function measure(): Promise<Measure> {
   globalThis.gc?.();
   const { heapUsed, rss } = process.memoryUsage();
   return {
@@ -89,13 +90,18 @@ function measure(): Measure {
     rssMb: rss / 2 ** 20,
     descriptors: readdirSync('/proc/self/fd').length,
     threads: threads.size,
+    threadHeapMb: await threads.largestHeapMb(),
   };
 }
 
 process.on('message', (message) => {
   if (message === 'storm') isStormy = true;
   if (message === 'calm') isStormy = false;
-  if (message === 'measure') tell({ kind: 'measured', measure: measure(), faults: Object.fromEntries(counts) });
+  if (message === 'measure') {
+    void measure().then((taken) => {
+      tell({ kind: 'measured', measure: taken, faults: Object.fromEntries(counts) });
+    });
+  }
 });
 void killFunctions();
 tell({ kind: 'ready', variables: stage.variables });

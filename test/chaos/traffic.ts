@@ -122,28 +122,41 @@ export async function prepare(scene: Scene): Promise<void> {
   });
 }
 
+/** More than a batch has messages. */
+const numbersPerAct = 20;
+
 /** One client. */
 export class TrafficClient {
   readonly #scene: Scene;
-  readonly #chance: Chance;
-  /** Numbers of its messages: each client has its own million. */
+  readonly #client: number;
+  /** Of the act that it is at. Each act has its own, so that no act depends on what came of the ones before. */
+  #chance: Chance;
+  /** The latest number of a message: each client has its own million, and each act its own twenty. */
   #number: number;
   /** Ids of its messages that may still wait. */
   readonly #own: string[] = [];
   readonly #runs: string[] = [];
   readonly #schedules: string[] = [];
-  #workflows = 0;
 
   constructor(scene: Scene, client: number) {
     this.#scene = scene;
-    this.#chance = new Chance(scene.seed, `client ${client}`);
+    this.#client = client;
+    this.#chance = this.#chanceOf(0);
     this.#number = client * 1_000_000;
   }
 
+  #chanceOf(act: number): Chance {
+    return new Chance(this.#scene.seed, `client ${this.#client} act ${act}`);
+  }
+
   async run(isOver: () => boolean): Promise<void> {
-    while (!isOver()) {
+    for (let act = 1; !isOver(); act += 1) {
+      this.#chance = this.#chanceOf(act);
+      const pauseMs = this.#chance.from(50, 500);
+      // A number of its own for each act, whether or not it needs it: another act's are the same then.
+      this.#number = this.#client * 1_000_000 + act * numbersPerAct;
       await this.#act(this.#chance.weighted(acts));
-      await setTimeout(this.#chance.from(50, 500));
+      await setTimeout(pauseMs);
     }
   }
 
@@ -301,6 +314,7 @@ export class TrafficClient {
   async #cancel(): Promise<void> {
     const messageId = this.#own.splice(this.#chance.from(0, 5), 1)[0];
     if (messageId === undefined) return;
+    this.#scene.ledger.cancelAsked.add(messageId);
     const answer = await this.#tried('cancel', `/v2/messages/${messageId}`, { method: 'DELETE' }, [404]);
     if (isOk(answer)) this.#scene.ledger.cancelled.add(messageId);
   }
@@ -371,7 +385,6 @@ export class TrafficClient {
   async #workflow(): Promise<void> {
     const { app, ledger } = this.#scene;
     const number = this.#chance.from(1, 100);
-    this.#workflows += 1;
     try {
       const { workflowRunId } = await app.client.trigger({
         url: app.url,
@@ -379,7 +392,7 @@ export class TrafficClient {
         retries: 3,
         retryDelay: '1000',
       });
-      ledger.runs.set(workflowRunId, { isCancelled: false });
+      ledger.runs.add(workflowRunId);
       this.#runs.push(workflowRunId);
       ledger.count('workflow', 200);
     } catch {
@@ -391,9 +404,8 @@ export class TrafficClient {
   async #cancelRun(): Promise<void> {
     const runId = this.#runs.shift();
     if (runId === undefined) return;
-    const answer = await this.#tried('cancelRun', `/v2/workflows/runs/${runId}`, { method: 'DELETE' }, [404]);
-    const run = this.#scene.ledger.runs.get(runId);
-    if (isOk(answer) && run !== undefined) run.isCancelled = true;
+    this.#scene.ledger.cancelAsked.add(runId);
+    await this.#tried('cancelRun', `/v2/workflows/runs/${runId}`, { method: 'DELETE' }, [404]);
   }
 
   #unexpected(what: string, answer: Answered): void {

@@ -105,11 +105,11 @@ function acceptedMessages(
       if (!ledger.retried.has(messageId)) return [`${told} failed, and is not in the dead letter queue.`];
       if (!isSentAgain) return [`${told} was taken out of the dead letter queue, and was not sent again.`];
     }
-    if (message.state === 'CANCELED' && !ledger.cancelled.has(messageId)) {
-      // The answer to its cancelling was lost, or the run that it is of was cancelled.
-      const wasAsked = (ledger.statuses.get('cancel 0') ?? 0) + (ledger.statuses.get('cancel 502') ?? 0) +
-        (ledger.statuses.get('cancel 500') ?? 0) + (ledger.statuses.get('cancel 503') ?? 0) > 0;
-      if (!wasAsked) return [`${told} is cancelled, and nobody asked for it.`];
+    if (message.state === 'CANCELED' && !ledger.cancelAsked.has(messageId)) {
+      return [`${told} is cancelled, and nobody asked for it.`];
+    }
+    if (ledger.cancelled.has(messageId) && message.state === 'FAILED' && !ledger.retried.has(messageId)) {
+      return [`${told} was cancelled while it waited, and failed all the same.`];
     }
     return [];
   });
@@ -163,19 +163,16 @@ const runEnds = new Set(['RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED']);
 
 async function runs({ ledger, app }: Scene): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const [workflowRunId, { isCancelled }] of ledger.runs) {
+  for (const workflowRunId of ledger.runs) {
     const { runs: listed } = await app.client.logs({ filter: { workflowRunId } });
     const state: string = listed[0]?.workflowState ?? 'nowhere';
     if (!runEnds.has(state)) found.push(`The run ${workflowRunId} was accepted, and is ${state}.`);
-    if (state === 'RUN_CANCELED' && !isCancelled && !wasCancelAsked(ledger.statuses)) {
+    if (state === 'RUN_CANCELED' && !ledger.cancelAsked.has(workflowRunId)) {
       found.push(`The run ${workflowRunId} is cancelled, and nobody asked for it.`);
     }
   }
   return found;
 }
-
-const wasCancelAsked = (statuses: ReadonlyMap<string, number>): boolean =>
-  [...statuses.keys()].some((key) => /^cancelRun (0|5\d\d)$/.test(key));
 
 /** Nobody waits in a lane or is in flight, and each lets a last message through. */
 async function lanes(scene: Scene): Promise<readonly string[]> {
