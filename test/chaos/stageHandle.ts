@@ -48,7 +48,19 @@ export class StageHandle {
     return Date.now() + this.#aheadMs;
   }
 
+  /** Starts it, and again where the start fails: there is work for all at once after a kill, and a busy machine may be too slow. */
   async start(): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#startOnce();
+        return;
+      } catch (error) {
+        if (tries === 5) throw error;
+      }
+    }
+  }
+
+  async #startOnce(): Promise<void> {
     this.generation += 1;
     const { seed, dataDirectory, threadFile, stageFile } = this.#options;
     const port = this.#variables['SVC_URL'] === undefined ? 0 : Number(new URL(this.url).port);
@@ -61,8 +73,8 @@ export class StageHandle {
       execArgv: ['--expose-gc', '--max-semi-space-size=64'],
       env: {
         ...process.env,
-        // As long as on AWS: a call that hangs is to be given up.
-        CLIENT_PATIENCE: '1',
+        // Little more than on AWS: a call that hangs is to be given up.
+        CLIENT_PATIENCE: '2',
         POWERTOOLS_LOG_LEVEL: 'WARN',
         AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
       },
