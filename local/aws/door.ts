@@ -172,7 +172,10 @@ async function sendTo(url: string, { method, path, headers, body }: Request): Pr
 }
 
 /** An error in the form that the service's clients read. */
-function refusal(service: Service, { status, code }: { readonly status: number; readonly code: string }): Answer {
+function refusal(
+  service: Service,
+  { status, code }: { readonly status: number; readonly code: string },
+): Answer {
   const message = 'The door refuses the call.';
   const body =
     service === 's3'
@@ -220,10 +223,7 @@ async function makeHalf(request: Request, make: (request: Request) => Promise<An
   const toQueue = entries.safeParse(input['Entries']).data;
   const [made, left] =
     toTables !== undefined
-      ? [
-          { ...input, RequestItems: eachOf(toTables, even) },
-          { UnprocessedItems: eachOf(toTables, odd) },
-        ]
+      ? [{ ...input, RequestItems: eachOf(toTables, even) }, { UnprocessedItems: eachOf(toTables, odd) }]
       : toQueue !== undefined
         ? [
             { ...input, Entries: even(toQueue) },

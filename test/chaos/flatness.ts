@@ -47,10 +47,14 @@ function remains({ descriptors, threads, threadHeapMb }: Measure): readonly stri
   const found: string[] = [];
   const most = mostOwnDescriptors + threads * mostDescriptorsPerThread;
   if (descriptors > most) {
-    found.push(`${descriptors} descriptors are open in the end, with ${threads} functions; at most ${most} may be.`);
+    found.push(
+      `${descriptors} descriptors are open in the end, with ${threads} functions; at most ${most} may be.`,
+    );
   }
   if (threadHeapMb > mostThreadHeapMb) {
-    found.push(`A function keeps ${threadHeapMb.toFixed(1)} MB in the end; at most ${mostThreadHeapMb} MB may be.`);
+    found.push(
+      `A function keeps ${threadHeapMb.toFixed(1)} MB in the end; at most ${mostThreadHeapMb} MB may be.`,
+    );
   }
   return found;
 }

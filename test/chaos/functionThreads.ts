@@ -20,6 +20,8 @@ interface Thread {
   readonly id: string;
   readonly worker: Worker;
   readonly open: Map<number, Invocation>;
+  /** It has answered before: one that still starts would hold up a measure. */
+  isReady: boolean;
   onMeasured?: (heapMb: number) => void;
 }
 
@@ -73,7 +75,8 @@ export class FunctionThreads {
 
   /** The largest heap of a thread, in MB, after a collection of garbage. */
   async largestHeapMb(): Promise<number> {
-    const heaps = [...this.#threads.values()].flat().map(
+    const ready = [...this.#threads.values()].flat().filter(({ isReady }) => isReady);
+    const heaps = ready.map(
       (thread) =>
         new Promise<number>((resolve) => {
           thread.onMeasured = resolve;
@@ -130,9 +133,10 @@ export class FunctionThreads {
       workerData: { id, name, ...options, skewMs, aheadMs: this.#aheadMs },
       env: { ...process.env },
     });
-    const thread: Thread = { id, worker, open: new Map() };
+    const thread: Thread = { id, worker, open: new Map(), isReady: false };
     worker.on('message', (message: unknown) => {
       const told = fromThread.parse(message);
+      thread.isReady = true;
       if (told.kind === 'measured') {
         thread.onMeasured?.(told.heapMb);
         return;
@@ -144,7 +148,9 @@ export class FunctionThreads {
     });
     // A function that ends by itself has a fault: AWS would start it anew, and so does the next invocation.
     worker.on('error', (error) => {
-      console.error(JSON.stringify({ level: 'ERROR', message: `The function ${name} crashed`, error: String(error) }));
+      console.error(
+        JSON.stringify({ level: 'ERROR', message: `The function ${name} crashed`, error: String(error) }),
+      );
     });
     worker.on('exit', () => {
       this.#forget(name, thread);
@@ -162,7 +168,8 @@ export class FunctionThreads {
       name,
       (this.#threads.get(name) ?? []).filter((one) => one !== thread),
     );
-    for (const { reject } of thread.open.values()) reject(new ProcessDied('The process of the function died.'));
+    for (const { reject } of thread.open.values())
+      reject(new ProcessDied('The process of the function died.'));
     thread.open.clear();
     // It keeps nothing.
     thread.onMeasured?.(0);

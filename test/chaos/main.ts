@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
 
-const usage = 'Usage: npm run test:chaos -- [--minutes <number>] [--seed <whole number>] [--clients <whole number>]';
+const usage =
+  'Usage: npm run test:chaos -- [--minutes <number>] [--seed <whole number>] [--clients <whole number>]';
 
 function options() {
   const { values } = parseArgs({
@@ -12,8 +13,10 @@ function options() {
   });
   const { minutes = '10', seed = '1', clients = '6' } = values;
   if (!(Number(minutes) > 0)) throw new TypeError(`--minutes is a number above 0, not '${minutes}'.`);
-  if (!/^\d{1,9}$/.test(seed)) throw new TypeError(`--seed is a whole number of up to 9 digits, not '${seed}'.`);
-  if (!/^[1-9]\d?$/.test(clients)) throw new TypeError(`--clients is a whole number from 1 to 99, not '${clients}'.`);
+  if (!/^\d{1,9}$/.test(seed))
+    throw new TypeError(`--seed is a whole number of up to 9 digits, not '${seed}'.`);
+  if (!/^[1-9]\d?$/.test(clients))
+    throw new TypeError(`--clients is a whole number from 1 to 99, not '${clients}'.`);
   return { trafficMs: Number(minutes) * 60_000, seed: Number(seed), clients: Number(clients) };
 }
 

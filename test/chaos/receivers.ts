@@ -60,7 +60,8 @@ export const isSuccess = (answer: Answer): boolean => answer === 'ok' || answer 
 export const mayBeSuccess = (answer: Answer): boolean => isSuccess(answer) || maybeSuccess.has(answer);
 
 /** Numbers of messages that fail for ever. */
-export const isDoomed = (seed: number, number: number): boolean => courseOf(seed, number).failures === Infinity;
+export const isDoomed = (seed: number, number: number): boolean =>
+  courseOf(seed, number).failures === Infinity;
 
 function courseOf(seed: number, number: number): Course {
   const chance = new Chance(seed, `destination ${number}`);
@@ -155,7 +156,11 @@ const misbehave: Readonly<Record<Answer, (response: ServerResponse) => void>> = 
   },
   redirect: (response) => response.writeHead(302, { location: '/elsewhere' }).end(),
   upgrade: (response) => {
-    raw(response, 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', false);
+    raw(
+      response,
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      false,
+    );
   },
   endless: (response) => {
     response.writeHead(200);

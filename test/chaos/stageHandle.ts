@@ -40,7 +40,10 @@ export class StageHandle {
   }
 
   get signingKeys() {
-    return { current: this.#variable('SVC_CURRENT_SIGNING_KEY'), next: this.#variable('SVC_NEXT_SIGNING_KEY') };
+    return {
+      current: this.#variable('SVC_CURRENT_SIGNING_KEY'),
+      next: this.#variable('SVC_NEXT_SIGNING_KEY'),
+    };
   }
 
   /** The stage's clock. */

@@ -32,7 +32,9 @@ async function pages<T>(
   const all: T[] = [];
   let cursor: string | undefined;
   do {
-    const page = read(await get(scene, `${path}${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`));
+    const page = read(
+      await get(scene, `${path}${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`),
+    );
     all.push(...page.messages);
     ({ cursor } = page);
   } while (cursor !== undefined);
@@ -99,9 +101,7 @@ function acceptedMessages(
       return [`${told} counts as delivered, and no attempt succeeded.`];
     }
     if (message.state === 'FAILED' && !deadIds.has(messageId)) {
-      const isSentAgain = attempts.some(
-        (other) => other.url === message.url && other.messageId > messageId,
-      );
+      const isSentAgain = attempts.some((other) => other.url === message.url && other.messageId > messageId);
       if (!ledger.retried.has(messageId)) return [`${told} failed, and is not in the dead letter queue.`];
       if (!isSentAgain) return [`${told} was taken out of the dead letter queue, and was not sent again.`];
     }
@@ -115,7 +115,10 @@ function acceptedMessages(
   });
 }
 
-function owedCallbacks({ ledger, receivers }: Scene, byId: ReadonlyMap<string, ShownMessage>): readonly string[] {
+function owedCallbacks(
+  { ledger, receivers }: Scene,
+  byId: ReadonlyMap<string, ShownMessage>,
+): readonly string[] {
   const succeeded = new Set<string>();
   const failed = new Set<string>();
   const told = new Set<string>();
@@ -177,9 +180,9 @@ async function runs({ ledger, app }: Scene): Promise<readonly string[]> {
 /** Nobody waits in a lane or is in flight, and each lets a last message through. */
 async function lanes(scene: Scene): Promise<readonly string[]> {
   const found = [
-    ...queueList.parse(await get(scene, '/v2/queues')).flatMap(({ name, lag }) =>
-      lag === 0 ? [] : [`The queue ${name} has a lag of ${lag}.`],
-    ),
+    ...queueList
+      .parse(await get(scene, '/v2/queues'))
+      .flatMap(({ name, lag }) => (lag === 0 ? [] : [`The queue ${name} has a lag of ${lag}.`])),
     ...keyList
       .parse(await get(scene, '/v2/flowControl'))
       .flatMap(({ flowControlKey, waitListSize, parallelismCount }) =>

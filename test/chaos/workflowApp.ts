@@ -35,7 +35,11 @@ class PatientVerifier extends Verifier {
 }
 
 /** @param okUrl a destination that always answers well, for the step that calls somebody */
-export async function startWorkflowApp(seed: number, stage: StageHandle, okUrl: string): Promise<WorkflowApp> {
+export async function startWorkflowApp(
+  seed: number,
+  stage: StageHandle,
+  okUrl: string,
+): Promise<WorkflowApp> {
   const { url: baseUrl, token, signingKeys } = stage;
   const common = { baseUrl, token, enableTelemetry: false, retry: false } as const;
   const client = new Client({ ...common });
@@ -59,7 +63,10 @@ export async function startWorkflowApp(seed: number, stage: StageHandle, okUrl: 
     },
     {
       qstashClient: new QstashClient(common),
-      receiver: new PatientVerifier({ currentSigningKey: signingKeys.current, nextSigningKey: signingKeys.next }),
+      receiver: new PatientVerifier({
+        currentSigningKey: signingKeys.current,
+        nextSigningKey: signingKeys.next,
+      }),
       env: {},
       disableTelemetry: true,
     },
