@@ -1,5 +1,5 @@
 /** A run: traffic and faults by a seed, then calm, and what must hold in the end. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -53,6 +53,7 @@ async function bundle(folder: string): Promise<void> {
 
 /** @throws when the run could not be made; what it found is in the report */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  await mkdir(join(root, '.cache'), { recursive: true });
   const bundles = await mkdtemp(join(root, '.cache', 'chaos-'));
   const folder = await mkdtemp(join(tmpdir(), 'svc-chaos-'));
   await bundle(bundles);

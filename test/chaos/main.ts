@@ -1,6 +1,4 @@
 /** `npm run test:chaos -- --minutes 10 --seed 1` */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
 
@@ -22,7 +20,6 @@ function options() {
 
 try {
   const given = options();
-  mkdirSync(join(import.meta.dirname, '../../.cache'), { recursive: true });
   const { found, lines } = await runChaos({
     ...given,
     say: (line) => {
