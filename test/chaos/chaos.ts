@@ -95,7 +95,7 @@ async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptio
   const traffic = Promise.all(
     Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(isOver)),
   );
-  const measures = await storm(scene, trafficMs, isOver, say);
+  const measures = await storm(scene, trafficMs, say);
   await traffic;
   receivers.calm();
   app.calm();
@@ -132,38 +132,55 @@ const measureEveryMs = 4_000;
 /**
  * Kills the stage, and lets its clock jump, at moments that the seed chooses. The kills are in the first half of the traffic: the
  * second half is one process's, whose memory and descriptors are measured.
+ *
+ * @returns the measures of the last process
  */
 async function storm(
-  { seed, stage }: Scene,
+  scene: Scene,
   trafficMs: number,
-  isOver: () => boolean,
   say: (line: string) => void,
 ): Promise<readonly Measure[]> {
+  const { seed, stage } = scene;
   const chance = new Chance(seed, 'kills and jumps');
-  const kills = Array.from({ length: Math.max(1, Math.round(trafficMs / 100_000)) }, () =>
-    chance.from(trafficMs * 0.1, trafficMs * 0.5),
-  ).toSorted((a, b) => a - b);
+  const kills = Array.from({ length: Math.max(1, Math.round(trafficMs / 100_000)) }, () => ({
+    at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
+    jumpMs: 0,
+  }));
+  const jumps: typeof kills = [];
+  for (let at = chance.from(2_000, 15_000); at < trafficMs; at += chance.from(4_000, 25_000)) {
+    jumps.push({ at, jumpMs: chance.from(1_000, 45_000) });
+  }
   const startedAt = performance.now();
-  const at = (): number => performance.now() - startedAt;
-  let nextJump = chance.from(2_000, 15_000);
-  let measures: Measure[] = [];
-  while (!isOver()) {
-    await setTimeout(Math.min(measureEveryMs, Math.max(0, (kills[0] ?? Infinity) - at())));
-    measures.push(await stage.measure());
-    if (at() >= (kills[0] ?? Infinity)) {
-      kills.shift();
+  const passedMs = (): number => performance.now() - startedAt;
+  const over = new AbortController();
+  const measuring = measureUntil(stage, over.signal);
+  for (const { at, jumpMs } of [...kills, ...jumps].toSorted((one, other) => one.at - other.at)) {
+    await setTimeout(Math.max(0, at - passedMs()));
+    const when = `${Math.round(passedMs() / 1_000)} s`;
+    if (jumpMs > 0) {
+      say(`${when}: the clock jumps by ${jumpMs} ms`);
+      await stage.jump(jumpMs);
+    } else {
+      say(`${when}: the stage is killed and started again`);
       await stage.kill();
       await stage.start();
       stage.tell('storm');
-      measures = [];
-      say(`${Math.round(at() / 1_000)} s: the stage was killed and started again`);
     }
-    if (at() >= nextJump) {
-      const ms = chance.from(1_000, 45_000);
-      await stage.jump(ms);
-      nextJump = at() + chance.from(4_000, 25_000);
-      say(`${Math.round(at() / 1_000)} s: the clock jumped by ${ms} ms`);
-    }
+  }
+  await setTimeout(Math.max(0, trafficMs - passedMs()));
+  over.abort();
+  return measuring;
+}
+
+async function measureUntil(stage: StageHandle, signal: AbortSignal): Promise<readonly Measure[]> {
+  let measures: Measure[] = [];
+  while (!signal.aborted) {
+    const { generation } = stage;
+    await setTimeout(measureEveryMs);
+    // A stage that is killed meanwhile tells nothing.
+    const measure = await stage.measure().catch(() => undefined);
+    if (measure === undefined || stage.generation !== generation) measures = [];
+    else measures.push(measure);
   }
   return measures;
 }
