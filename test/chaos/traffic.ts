@@ -357,7 +357,7 @@ export class TrafficClient {
     const { receivers, ledger, stage } = this.#scene;
     const id = `schedule-${this.#next()}`;
     const answer = await this.#tried('schedule', `/v2/schedules/${receivers.origin}/s/${id}`, {
-      headers: { 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': id, 'Svc-Timeout': '3s' },
+      headers: { ...this.#settings(), 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': id },
       body: 'tick',
     });
     if (!isOk(answer)) return;
