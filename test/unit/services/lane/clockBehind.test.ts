@@ -5,11 +5,13 @@ import type { World } from '../../../support/world.ts';
 
 /** The clocks of two processes differ: the one that admits an attempt is ahead of the one that gets its work. */
 
+const importQueues = () => import('../../../../lambdas/services/lane/queues.ts');
+
 let world: World;
-let queues: typeof import('../../../../lambdas/services/lane/queues.ts');
+let queues: Awaited<ReturnType<typeof importQueues>>;
 useWorld(async (opened) => {
   world = opened;
-  queues = await import('../../../../lambdas/services/lane/queues.ts');
+  queues = await importQueues();
 });
 
 const aheadMs = 3_000;
