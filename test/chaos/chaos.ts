@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { build } from 'esbuild';
+import { bundling, root } from '../support/bundledStage.ts';
 import { Chance } from './chance.ts';
 import { flatness } from './flatness.ts';
 import { Ledger } from './ledger.ts';
@@ -29,25 +30,12 @@ export interface ChaosReport {
   readonly lines: readonly string[];
 }
 
-const root = join(import.meta.dirname, '../..');
-
 async function bundle(folder: string): Promise<void> {
   await build({
     absWorkingDir: root,
     entryPoints: { stage: 'test/chaos/stageProcess.ts', thread: 'test/chaos/functionThread.ts' },
     outdir: folder,
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    external: ['esbuild'],
-    mainFields: ['module', 'main'],
-    outExtension: { '.js': '.mjs' },
-    banner: {
-      js: "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);",
-    },
-    logLevel: 'error',
+    ...bundling,
   });
 }
 
