@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { limitForTestsMs } from './test/support/limits.ts';
+import { limitForInstallsMs, limitForTestsMs } from './test/support/limits.ts';
 
 const bundledStage = './test/support/bundledStage.ts';
 const limits = { testTimeout: limitForTestsMs, hookTimeout: limitForTestsMs };
@@ -47,6 +47,16 @@ export default defineConfig({
           isolate: false,
           setupFiles: ['./test/support/ownAccount.ts'],
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...limits,
+          // One run with a stage of its own, which is killed; after the others, because it takes all of a small machine.
+          name: 'chaos',
+          include: ['test/chaos/**/*.test.ts'],
+          testTimeout: limitForInstallsMs,
+          sequence: { groupOrder: 3 },
         },
       },
       {

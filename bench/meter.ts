@@ -181,16 +181,16 @@ function watchRequests(standIns: StandIns, current: Current): () => void {
     measurement.noteSeen();
   };
   const byHost = new Map<string, (measurement: Measurement, request: ClientRequest) => void>([
-    [new URL(standIns.dynamodbUrl).host, countSeen],
+    [new URL(standIns.urls.dynamodb).host, countSeen],
     [new URL(standIns.sqs.url).host, countSeen],
     [
-      new URL(standIns.s3Url).host,
+      new URL(standIns.urls.s3).host,
       (measurement, { method }) => {
         measurement.begin()({ what: `${method} object`, unit: s3UnitOf(method), amount: 1 });
       },
     ],
     [
-      new URL(standIns.secretsUrl).host,
+      new URL(standIns.urls.secrets).host,
       (measurement) => {
         measurement.begin()({ what: 'GetSecretValue', unit: 'secretRead', amount: 1 });
       },

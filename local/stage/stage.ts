@@ -42,7 +42,11 @@ export interface Stage {
   readonly stop: () => Promise<void>;
 }
 
-export type StageOptions = Options & StandInOptions;
+export type StageOptions = Options &
+  StandInOptions & {
+    /** Makes the functions: in this process when absent. Tests have them in others, which they can kill. */
+    readonly loadFunction?: typeof loadFunction;
+  };
 
 /** The time for requests and attempts in flight when the stage is stopped. */
 const drainMs = 10_000;
@@ -70,7 +74,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
  * the stand-ins; the handlers, which read their settings as they load; the event sources; the developer's account.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
-  const { report, region } = options;
+  const { report, region, loadFunction: load = loadFunction } = options;
   if (options.dev) giveDevCredentials();
   const testClock = options.testControl ? takeOverClock() : undefined;
   if (testClock !== undefined) endings.push(testClock.release);
@@ -116,7 +120,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
 
   for (const name of new Set(gatewayRoutes.map((route) => route.function))) {
     const limits = { region, timeoutMs: apiFunctionTimeoutSeconds * 1000 };
-    const loaded = name === 'console' ? consoleFunction(limits) : await loadFunction(name, limits);
+    const loaded = name === 'console' ? consoleFunction(limits) : await load(name, limits);
     functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
   await standIns.tablesReady;
@@ -178,7 +182,7 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
 
 /** Connects each queue with its function. */
 async function feed(
-  { region, report }: StageOptions,
+  { region, report, loadFunction: load = loadFunction }: StageOptions,
   queues: Queues,
   onLeft: EventSourceOptions['onLeft'],
 ): Promise<EventSource[]> {
@@ -188,7 +192,7 @@ async function feed(
         queues,
         queue: name,
         region,
-        function: await loadFunction(handler, { region, timeoutMs: functionTimeoutSeconds * 1000 }),
+        function: await load(handler, { region, timeoutMs: functionTimeoutSeconds * 1000 }),
         maximumConcurrency: concurrency[handler],
         batchSize,
         report,
@@ -199,12 +203,12 @@ async function feed(
 }
 
 /** Starts the functions that run by the clock. */
-function startTimers({ region, report }: StageOptions): Promise<Timer[]> {
+function startTimers({ region, report, loadFunction: load = loadFunction }: StageOptions): Promise<Timer[]> {
   const names: readonly TimedFunction[] = ['countOutcomes'];
   return Promise.all(
     names.map(async (name) => {
       const { everyHours, functionTimeoutSeconds } = timers[name];
-      const timed = await loadFunction(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
+      const timed = await load(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
       return startTimer({ function: timed, everyMs: everyHours * 60 * 60 * 1000, report });
     }),
   );

@@ -10,7 +10,8 @@ import {
 } from '../../lambdas/resources.ts';
 import { randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
-import { HandOverHandler, type HandOvers } from '../aws/handOver.ts';
+import { openDoor, type FaultPlan, type Service } from '../aws/door.ts';
+import { HandOverHandler, type HandOver, type HandOvers } from '../aws/handOver.ts';
 import { startDynamodb, waitForTables } from '../dynamodb/dynamodb.ts';
 import { credentials, type Environment } from '../lambda/environment.ts';
 import { objectsIn, objectsInMemory } from '../s3/objects.ts';
@@ -51,16 +52,17 @@ export interface StandInOptions {
   readonly report: (error: unknown) => void;
   /** Is told of an error that ends the stage. */
   readonly onFatal: (error: Error) => void;
+  /** Tests have calls of the functions go wrong; without a plan none does. */
+  readonly faults?: FaultPlan;
 }
 
 export interface StandIns {
-  readonly dynamodbUrl: string;
+  /** Where the functions call them. */
+  readonly urls: Readonly<Record<Service, string>>;
   /** The stand-ins that the clients of this process hand their requests over to. */
   readonly handOvers: HandOvers;
   readonly sqs: Sqs;
   readonly scheduler: Scheduler;
-  readonly s3Url: string;
-  readonly secretsUrl: string;
   /** Values by the secrets' names. A change here is a change of the secret. */
   readonly secretValues: Map<string, string>;
   /** The credentials of the management API. */
@@ -71,7 +73,7 @@ export interface StandIns {
 
 /** @param data the data directory; without one everything is in memory */
 export async function startStandIns(
-  { region, announce, report, onFatal }: StandInOptions,
+  { region, announce, report, onFatal, faults }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
@@ -110,20 +112,49 @@ export async function startStandIns(
   ]);
   const secrets = await startSecretsManager(secretValues, report);
   endings.push(secrets.close);
+  const services: Readonly<Record<Service, Called>> = { dynamodb, sqs, scheduler, s3, secrets };
   return {
-    dynamodbUrl: dynamodb.url,
+    urls: await urlsOf(services, faults, report, endings),
+    // With faults all calls go through the doors.
     handOvers: new Map(
-      [dynamodb, sqs].flatMap(({ url, handOver }) =>
+      (faults === undefined ? [dynamodb, sqs] : []).flatMap(({ url, handOver }) =>
         handOver === undefined ? [] : [[new URL(url).host, handOver]],
       ),
     ),
     sqs,
     scheduler,
-    s3Url: s3.url,
-    secretsUrl: secrets.url,
     secretValues,
     management,
     tablesReady,
+  };
+}
+
+/** A stand-in, as its clients know it. */
+interface Called {
+  readonly url: string;
+  readonly handOver?: HandOver;
+}
+
+/** The addresses that the functions call: with a plan of faults those of doors, otherwise the stand-ins' own. */
+async function urlsOf(
+  services: Readonly<Record<Service, Called>>,
+  faults: FaultPlan | undefined,
+  report: StandInOptions['report'],
+  endings: Endings,
+): Promise<StandIns['urls']> {
+  const urlOf = async (service: Service): Promise<string> => {
+    const { url, handOver } = services[service];
+    if (faults === undefined) return url;
+    const door = await openDoor({ service, url, handOver, plan: faults, report });
+    endings.push(door.close);
+    return door.url;
+  };
+  return {
+    dynamodb: await urlOf('dynamodb'),
+    sqs: await urlOf('sqs'),
+    scheduler: await urlOf('scheduler'),
+    s3: await urlOf('s3'),
+    secrets: await urlOf('secrets'),
   };
 }
 
@@ -149,22 +180,22 @@ function secretOf(data: DataDirectory | undefined, name: string): string {
 }
 
 /** Has the clients of this process, those that are made from now on, hand their requests over where they can. */
-export function handOverTo({ dynamodbUrl, handOvers }: StandIns): void {
+export function handOverTo({ urls, handOvers }: StandIns): void {
   // A DynamoDB of the developer's own may want signatures; the stand-ins want none.
-  const isSigned = !handOvers.has(new URL(dynamodbUrl).host);
+  const isSigned = !handOvers.has(new URL(urls.dynamodb).host);
   sendWith((options) => new HandOverHandler(handOvers, options), { isSigned });
 }
 
 /** The environment variables that the CDK app gives every handler, with the stand-ins' addresses. */
 export function environmentOf(region: string, standIns: StandIns): Environment {
-  const { dynamodbUrl, sqs, scheduler, s3Url, secretsUrl } = standIns;
+  const { urls, sqs } = standIns;
   return {
     AWS_REGION: region,
-    AWS_ENDPOINT_URL_DYNAMODB: dynamodbUrl,
-    AWS_ENDPOINT_URL_SQS: sqs.url,
-    AWS_ENDPOINT_URL_SCHEDULER: scheduler.url,
-    AWS_ENDPOINT_URL_S3: s3Url,
-    AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsUrl,
+    AWS_ENDPOINT_URL_DYNAMODB: urls.dynamodb,
+    AWS_ENDPOINT_URL_SQS: urls.sqs,
+    AWS_ENDPOINT_URL_SCHEDULER: urls.scheduler,
+    AWS_ENDPOINT_URL_S3: urls.s3,
+    AWS_ENDPOINT_URL_SECRETS_MANAGER: urls.secrets,
     ...Object.fromEntries(Object.entries(tables).map(([name, { variable }]) => [variable, name])),
     BODIES_BUCKET: bucket,
     SHORT_QUEUE_URL: sqs.queueUrl('short'),

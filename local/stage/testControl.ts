@@ -1,7 +1,8 @@
 /**
  * The control that tests have over a stage: `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass. The clock
  * jumps from one due moment to the next, and waits at each until the handlers have done the work that is due. So work that a
- * handler puts off for a minute is done a minute later, and not at the end.
+ * handler puts off for a minute is done a minute later, and not at the end. With `{"jumpMs": n}` the clock jumps once, and waits
+ * for nothing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -35,11 +36,12 @@ const lookAgainAfterMs = 1;
  */
 const mostLooks = 3_500;
 
-const advanceInput = z.object({ advanceMs: z.int().check(z.gte(0)) });
+const ms = z.int().check(z.gte(0));
+const clockInput = z.union([z.strictObject({ advanceMs: ms }), z.strictObject({ jumpMs: ms })]);
 
 export async function startTestControl(options: TestControlOptions): Promise<TestControl> {
   const { report } = options;
-  const { advance, leave } = createAdvance(options);
+  const { advance, jump, leave } = createAdvance(options);
   const { server, url } = await listen((request, response) => {
     answer(request, response).catch((error: unknown) => {
       report(error);
@@ -53,12 +55,13 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
       answerJson(response, 404, 'application/json', { error: 'There is only POST /test/clock.' });
       return;
     }
-    const input = advanceInput.safeParse(jsonOrUndefined(body?.toString('utf8') ?? ''));
+    const input = clockInput.safeParse(jsonOrUndefined(body?.toString('utf8') ?? ''));
     if (!input.success) {
       answerJson(response, 400, 'application/json', { error: z.prettifyError(input.error) });
       return;
     }
-    await advance(input.data.advanceMs);
+    if ('jumpMs' in input.data) jump(input.data.jumpMs);
+    else await advance(input.data.advanceMs);
     answerJson(response, 200, 'application/json', { now: Date.now() });
   }
 
@@ -94,10 +97,14 @@ function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptio
     leave(busyMessages().map(({ id }) => id));
   }
 
-  async function moveTo(epochMs: number): Promise<void> {
+  function jumpTo(epochMs: number): void {
     clock.moveTo(epochMs);
     scheduler.wake();
     queues.wake();
+  }
+
+  async function moveTo(epochMs: number): Promise<void> {
+    jumpTo(epochMs);
     await settle();
   }
 
@@ -116,5 +123,8 @@ function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptio
     before = before.then(() => advanceTo(Date.now() + ms));
     await before;
   };
-  return { advance, leave };
+  const jump = (ms: number): void => {
+    jumpTo(Date.now() + ms);
+  };
+  return { advance, jump, leave };
 }

@@ -44,7 +44,9 @@ export async function publish(destination: string, init: PublishInit = {}): Prom
   );
 }
 
-const accepted = z.object({ messageId: z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{26}$/)) });
+const accepted = z.object({
+  messageId: z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{25}[0-9A-HJKMNP-Z]$/)),
+});
 
 /** The id of the message that an answer says was accepted. */
 export function messageIdOf(answer: Answer): string {

@@ -41,6 +41,7 @@ const workShape = z.union([
       z.object({ lane: z.enum(laneKinds), name: z.string(), ticket: z.string(), sentAt: z.number() }),
     ),
     madeAt: z.optional(z.number()),
+    looks: z.optional(z.int().check(z.nonnegative())),
     isFollowUp: z.optional(z.boolean()),
     slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
   }),

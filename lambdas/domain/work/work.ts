@@ -23,6 +23,8 @@ export interface AttemptWork {
    * work was sent, and may not be there yet.
    */
   readonly madeAt?: number | undefined;
+  /** The times that it came and found no message. */
+  readonly looks?: number | undefined;
   /**
    * It only looks whether the attempt is recorded, and continues from the record: sent where work was dropped that SQS had handed
    * out before, for the other worker may have died after it recorded the attempt.

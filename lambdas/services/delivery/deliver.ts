@@ -60,7 +60,8 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
 
   const dueAt = dueTimeOf(history, work.attempt);
   if (now() < dueAt) {
-    await sendWork(attemptWork(history.message, work.attempt), dueAt);
+    // Its admission to a lane stays with it: a clock that is ahead of this one may have given it, and no other work has it.
+    await sendWork({ ...work, ...attemptWork(history.message, work.attempt), looks: undefined }, dueAt);
     return;
   }
   const [account, body] = await Promise.all([
@@ -130,10 +131,17 @@ async function loadSoon(work: AttemptWork): Promise<MessageHistory | undefined> 
 /** A request to the API ends after 29 s: a row that is not there by then will not come. */
 const rowPatienceMs = 30 * secondMs;
 
+/**
+ * Looks, a second apart, after which the row will not come, whatever the clock says. A machine that slept while the row was being
+ * written wakes up with old work; then the write, which ends after 13 s, goes on.
+ */
+const leastLooks = 15;
+
 /** Work may overtake the row that is written beside it: young work is sent again, the row of old work is lost. */
 async function waitForRow(work: AttemptWork): Promise<void> {
-  if (isYoung(work)) {
-    await sendWork(work, now() + secondMs);
+  const looks = (work.looks ?? 0) + 1;
+  if (isYoung(work) || looks < leastLooks) {
+    await sendWork({ ...work, looks }, now() + secondMs);
     return;
   }
   await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);

@@ -97,10 +97,20 @@ describe('on a stage', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
+  test('a jump waits for nothing, and what is due after it is delivered', async () => {
+    const inbox = receiver.inbox();
+    await publish(inbox.url, { 'svc-delay': '10m' });
+    const before = Date.now();
+    expect((await control('/test/clock', JSON.stringify({ jumpMs: 10 * minuteMs }))).status).toBe(200);
+    expect(Date.now() - before).toBeGreaterThanOrEqual(10 * minuteMs);
+    await inbox.received(1);
+  });
+
   test('it is printed where it is, and refuses what it does not know', async () => {
     expect(readFileSync(join(dataDirectory, 'env'), 'utf8')).toContain(variable('SVC_TEST_CONTROL_URL'));
     expect((await control('/test/clock', '{"advanceMs":0}')).status).toBe(200);
     expect((await control('/test/clock', '{"advanceMs":-1}')).status).toBe(400);
+    expect((await control('/test/clock', '{"advanceMs":1,"jumpMs":1}')).status).toBe(400);
     expect((await control('/test/clock', 'x')).status).toBe(400);
     expect((await control('/test/other', '{}')).status).toBe(404);
   });

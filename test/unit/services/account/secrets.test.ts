@@ -40,7 +40,7 @@ let ignorant:
 beforeAll(async () => {
   const { MASTER_SECRET_ID: id, AWS_ENDPOINT_URL_SECRETS_MANAGER: url } = process.env;
   standIns().secretValues.set('unread', old);
-  const front = await startFront(standIns().secretsUrl);
+  const front = await startFront(standIns().urls.secrets);
   Object.assign(process.env, { MASTER_SECRET_ID: 'unread', AWS_ENDPOINT_URL_SECRETS_MANAGER: front.url });
   vi.resetModules();
   const { accepts } = await startFunction();
@@ -130,7 +130,7 @@ describe('npm run master-secret', () => {
     promisify(execFile)(process.execPath, [inject('bundledMasterSecret'), ...args], {
       env: {
         ...process.env,
-        AWS_ENDPOINT_URL_SECRETS_MANAGER: standIns().secretsUrl,
+        AWS_ENDPOINT_URL_SECRETS_MANAGER: standIns().urls.secrets,
         AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
       },
     });
@@ -166,11 +166,11 @@ describe('Secrets Manager that does not answer', () => {
   let front: Front;
   const variable = 'AWS_ENDPOINT_URL_SECRETS_MANAGER';
   beforeEach(async () => {
-    front = await startFront(standIns().secretsUrl);
+    front = await startFront(standIns().urls.secrets);
     process.env[variable] = front.url;
   });
   afterEach(async () => {
-    process.env[variable] = standIns().secretsUrl;
+    process.env[variable] = standIns().urls.secrets;
     await front.close();
   });
 

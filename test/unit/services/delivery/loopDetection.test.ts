@@ -380,7 +380,7 @@ describe('hosts that cannot be read', () => {
 
   it('because the table is silent are waited for but a moment, by all who ask together', async () => {
     const variable = 'AWS_ENDPOINT_URL_DYNAMODB';
-    const front = await startFront(standIns().dynamodbUrl);
+    const front = await startFront(standIns().urls.dynamodb);
     try {
       process.env[variable] = front.url;
       vi.resetModules();
@@ -391,7 +391,7 @@ describe('hosts that cannot be read', () => {
       // All callers shared one request, and none waited for the next try.
       expect(front.faults()).toBe(1);
     } finally {
-      process.env[variable] = standIns().dynamodbUrl;
+      process.env[variable] = standIns().urls.dynamodb;
       await front.close();
     }
   });

@@ -1,0 +1,254 @@
+/**
+ * A door in front of a stand-in. The functions' calls come through it, and a plan says which of them go wrong, and how: so the
+ * service can be tried against an AWS that throttles, fails, is silent, and answers twice.
+ */
+import { setTimeout } from 'node:timers/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HttpRequest } from '@smithy/core/protocols';
+import { request as send } from 'undici';
+import * as z from 'zod/mini';
+import { answerJson, close, listen, readBody } from '../http.ts';
+import { operationIn, type HandOver } from './handOver.ts';
+
+export type Service = 'dynamodb' | 'sqs' | 'scheduler' | 's3' | 'secrets';
+
+export interface AwsCall {
+  readonly service: Service;
+  /** `PutItem`; of services that speak REST, the method. */
+  readonly operation: string;
+  /** The value of the header `callerHeader`. */
+  readonly caller: string | undefined;
+}
+
+/** The header by which a process tells the door who it is. */
+export const callerHeader = 'x-caller';
+
+/** Where a call goes wrong: before the stand-in has it, so that it is not made; or after, so that only the answer is lost. */
+type When = 'before' | 'after';
+
+export type Fault =
+  /** The answer is an error of the service. */
+  | { readonly kind: 'refuse'; readonly when: When; readonly status: number; readonly code: string }
+  /** There is no answer, and the connection stays open. */
+  | { readonly kind: 'hang'; readonly when: When }
+  /** The connection is lost. `cut` is called at that moment. */
+  | { readonly kind: 'reset'; readonly when: When; readonly cut?: () => void }
+  /** The call is made later. */
+  | { readonly kind: 'slow'; readonly ms: number }
+  /** The call is made twice, and the second answer is given: a network, or a client, sent it again. */
+  | { readonly kind: 'twice' }
+  /** What is sent to a queue arrives later, and so after what is sent next. */
+  | { readonly kind: 'overtaken'; readonly seconds: number }
+  /** Of a batch, every second entry is refused, as a service does that has too many requests. */
+  | { readonly kind: 'half' };
+
+/** Is asked at each call. */
+export type FaultPlan = (call: AwsCall) => Fault | undefined;
+
+export interface DoorOptions {
+  readonly service: Service;
+  /** The stand-in's. */
+  readonly url: string;
+  readonly handOver: HandOver | undefined;
+  readonly plan: FaultPlan;
+  readonly report: (error: unknown) => void;
+}
+
+export interface Door {
+  readonly url: string;
+  readonly close: () => Promise<void>;
+}
+
+/** A request as it came, with its body. */
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export async function openDoor({ service, url, handOver, plan, report }: DoorOptions): Promise<Door> {
+  const make = (request: Request): Promise<Answer> =>
+    handOver === undefined ? sendTo(url, request) : handTo(handOver, request);
+
+  async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const request = await readRequest(incoming);
+    const { 'x-amz-target': target, [callerHeader]: caller } = request.headers;
+    const operation = target === undefined ? request.method : operationIn(target);
+    const fault = plan({ service, operation, caller });
+    const answer = fault === undefined ? await make(request) : await makeBadly(request, fault, response);
+    if (answer === undefined || response.destroyed) return;
+    response.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.byteLength });
+    response.end(answer.body);
+  }
+
+  /** @returns undefined where the call gets no answer */
+  async function makeBadly(
+    request: Request,
+    fault: Fault,
+    response: ServerResponse,
+  ): Promise<Answer | undefined> {
+    switch (fault.kind) {
+      case 'slow':
+        await setTimeout(fault.ms);
+        return make(request);
+      case 'twice':
+        await make(request);
+        return make(request);
+      case 'overtaken':
+        return make(withDelay(request, fault.seconds));
+      case 'half':
+        return makeHalf(request, make);
+      case 'refuse':
+      case 'hang':
+      case 'reset':
+        if (fault.when === 'after') await make(request);
+        if (fault.kind === 'refuse') return refusal(service, fault);
+        if (fault.kind === 'reset') {
+          fault.cut?.();
+          response.destroy();
+        }
+        return undefined;
+    }
+  }
+
+  const { server, url: doorUrl } = await listen((request, response) => {
+    pass(request, response).catch((error: unknown) => {
+      // A client that is gone before its request has come whole.
+      if (request.destroyed && !request.complete) return;
+      report(error);
+      if (response.headersSent) response.destroy();
+      else answerJson(response, 500, 'application/json', { __type: 'InternalFailure' });
+    });
+  });
+  return { url: doorUrl, close: () => close(server) };
+}
+
+async function readRequest(incoming: IncomingMessage): Promise<Request> {
+  const body = await readBody(incoming);
+  const pairs = Object.entries(incoming.headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
+  );
+  return {
+    method: incoming.method ?? 'GET',
+    path: incoming.url ?? '/',
+    headers: Object.fromEntries(pairs),
+    body: body ?? Buffer.alloc(0),
+  };
+}
+
+async function handTo(handOver: HandOver, { method, path, headers, body }: Request): Promise<Answer> {
+  const request = new HttpRequest({ method, path, headers: { ...headers }, body });
+  const response = await handOver(request, {});
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: z.instanceof(Uint8Array).parse(response.body),
+  };
+}
+
+/** Headers that belong to one connection, not to the request. */
+const hopHeaders = new Set(['connection', 'host', 'expect', 'transfer-encoding', 'content-length']);
+
+async function sendTo(url: string, { method, path, headers, body }: Request): Promise<Answer> {
+  const kept = (all: Readonly<Record<string, unknown>>): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(all)
+        .filter(([name]) => !hopHeaders.has(name))
+        .map(([name, value]) => [name, String(value)]),
+    );
+  const answer = await send(new URL(path, url), {
+    method,
+    headers: kept(headers),
+    ...(body.length > 0 && { body }),
+  });
+  return { status: answer.statusCode, headers: kept(answer.headers), body: await answer.body.bytes() };
+}
+
+/** An error in the form that the service's clients read. */
+function refusal(
+  service: Service,
+  { status, code }: { readonly status: number; readonly code: string },
+): Answer {
+  const message = 'The door refuses the call.';
+  const body =
+    service === 's3'
+      ? `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`
+      : JSON.stringify({ __type: code, message });
+  const type = service === 's3' ? 'application/xml' : 'application/x-amz-json-1.0';
+  return {
+    status,
+    headers: { 'content-type': type, 'x-amzn-errortype': code },
+    body: Buffer.from(body),
+  };
+}
+
+const jsonObject = z.record(z.string(), z.unknown());
+const entries = z.array(z.looseObject({ Id: z.optional(z.string()) }));
+
+const withBody = (request: Request, body: unknown): Request => ({
+  ...request,
+  body: Buffer.from(JSON.stringify(body)),
+});
+
+/** Delays what is sent to a queue; a message with a longer delay keeps it. */
+function withDelay(request: Request, seconds: number): Request {
+  const input = jsonObject.parse(JSON.parse(request.body.toString()));
+  const delayed = (entry: Readonly<Record<string, unknown>>) => ({
+    ...entry,
+    DelaySeconds: Math.max(seconds, Number(entry['DelaySeconds'] ?? 0)),
+  });
+  return withBody(
+    request,
+    input['Entries'] === undefined
+      ? delayed(input)
+      : { ...input, Entries: entries.parse(input['Entries']).map(delayed) },
+  );
+}
+
+const requestItems = z.record(z.string(), z.array(z.unknown()));
+const odd = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 1);
+const even = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 0);
+
+/** Makes every second entry of a batch: of a queue's `Entries`, or of a table's `RequestItems`. Other calls are made whole. */
+async function makeHalf(request: Request, make: (request: Request) => Promise<Answer>): Promise<Answer> {
+  const input = jsonObject.safeParse(JSON.parse(request.body.toString())).data ?? {};
+  const toTables = requestItems.safeParse(input['RequestItems']).data;
+  const toQueue = entries.safeParse(input['Entries']).data;
+  const [made, left] =
+    toTables !== undefined
+      ? [{ ...input, RequestItems: eachOf(toTables, even) }, { UnprocessedItems: eachOf(toTables, odd) }]
+      : toQueue !== undefined
+        ? [
+            { ...input, Entries: even(toQueue) },
+            {
+              Failed: odd(toQueue).map(({ Id }) => ({
+                Id,
+                Code: 'InternalError',
+                Message: 'The door refuses the entry.',
+                SenderFault: false,
+              })),
+            },
+          ]
+        : [];
+  const answer = await make(made === undefined ? request : withBody(request, made));
+  if (left === undefined || answer.status !== 200) return answer;
+  const output = jsonObject.parse(JSON.parse(Buffer.from(answer.body).toString()));
+  return { ...answer, body: Buffer.from(JSON.stringify({ ...output, ...left })) };
+}
+
+const eachOf = (
+  tables: Readonly<Record<string, unknown[]>>,
+  part: (list: readonly unknown[]) => unknown[],
+): Record<string, unknown[]> =>
+  Object.fromEntries(
+    Object.entries(tables)
+      .map(([name, list]) => [name, part(list)] as const)
+      .filter(([, list]) => list.length > 0),
+  );

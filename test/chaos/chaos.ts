@@ -1,0 +1,174 @@
+/** A run: traffic and faults by a seed, then calm, and what must hold in the end. */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { build } from 'esbuild';
+import { bundling, root } from '../support/bundledStage.ts';
+import { Chance } from './chance.ts';
+import { flatness } from './flatness.ts';
+import { Ledger } from './ledger.ts';
+import { startReceivers } from './receivers.ts';
+import { StageHandle } from './stageHandle.ts';
+import type { Measure } from './stageMessages.ts';
+import { prepare, TrafficClient, type Scene } from './traffic.ts';
+import { faultsFound, settle } from './verdict.ts';
+import { startWorkflowApp } from './workflowApp.ts';
+
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly trafficMs: number;
+  /** Clients side by side. */
+  readonly clients: number;
+  /** Is told how the run goes. */
+  readonly say: (line: string) => void;
+}
+
+export interface ChaosReport {
+  /** What does not hold; nothing where all is well. */
+  readonly found: readonly string[];
+  readonly lines: readonly string[];
+}
+
+async function bundle(folder: string): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: { stage: 'test/chaos/stageProcess.ts', thread: 'test/chaos/functionThread.ts' },
+    outdir: folder,
+    ...bundling,
+  });
+}
+
+/** @throws when the run could not be made; what it found is in the report */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  await mkdir(join(root, '.cache'), { recursive: true });
+  const bundles = await mkdtemp(join(root, '.cache', 'chaos-'));
+  const folder = await mkdtemp(join(tmpdir(), 'svc-chaos-'));
+  await bundle(bundles);
+  const { seed } = options;
+  const logFile = join(folder, 'stage.log');
+  const stage = new StageHandle({
+    seed,
+    stageFile: join(bundles, 'stage.mjs'),
+    threadFile: join(bundles, 'thread.mjs'),
+    dataDirectory: join(folder, 'data'),
+    logFile,
+  });
+  const receivers = await startReceivers(seed);
+  try {
+    await stage.start();
+    const app = await startWorkflowApp(seed, stage, `${receivers.origin}/ask`);
+    try {
+      const ledger = new Ledger();
+      const report = await runIn({ seed, stage, receivers, ledger, app }, options);
+      if (report.found.length === 0) await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+      else options.say(`The stage's data and log stay in ${folder}.`);
+      return report;
+    } finally {
+      await app.close();
+    }
+  } finally {
+    await stage.close();
+    await receivers.close();
+    await rm(bundles, { recursive: true, force: true });
+  }
+}
+
+async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptions): Promise<ChaosReport> {
+  const { stage, receivers, ledger, app } = scene;
+  await prepare(scene);
+  stage.tell('storm');
+  const until = performance.now() + trafficMs;
+  const isOver = (): boolean => performance.now() >= until;
+  const traffic = Promise.all(
+    Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(isOver)),
+  );
+  const measures = await storm(scene, trafficMs, say);
+  await traffic;
+  receivers.calm();
+  app.calm();
+  // The faults of now are counted with the measure.
+  await stage.measure();
+  stage.tell('calm');
+  await settle(scene, say);
+  const found = await faultsFound(scene);
+  const last = await stage.measure();
+  const lines = [
+    `seed ${seed}, ${Math.round(trafficMs / 1_000)} s of traffic, ${stage.generation} starts of the stage`,
+    `${ledger.accepted.size} messages accepted, ${ledger.runs.size} runs, ${ledger.schedules.size} schedules`,
+    `${receivers.callbacks.length} callbacks`,
+    `answers: ${shown(ledger.statuses)}`,
+    `destinations answered: ${shown(receivers.counts)}`,
+    `faults: ${shown(new Map(Object.entries(stage.faults)))}`,
+    ...[...measures.filter((_, at) => at % 5 === 0), last].map(told),
+  ];
+  return { found: [...found, ...flatness(measures, last)], lines };
+}
+
+const shown = (counts: ReadonlyMap<string, number>): string =>
+  [...counts]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([what, count]) => `${what}: ${count}`)
+    .join(', ');
+
+const told = ({ heapMb, rssMb, descriptors, threads, threadHeapMb }: Measure): string =>
+  `heap ${heapMb.toFixed(1)} MB, largest of a function ${threadHeapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ` +
+  `${descriptors} descriptors, ${threads} threads`;
+
+const measureEveryMs = 4_000;
+
+/**
+ * Kills the stage, and lets its clock jump, at moments that the seed chooses. The kills are in the first half of the traffic: the
+ * second half is one process's, whose memory and descriptors are measured.
+ *
+ * @returns the measures of the last process
+ */
+async function storm(
+  scene: Scene,
+  trafficMs: number,
+  say: (line: string) => void,
+): Promise<readonly Measure[]> {
+  const { seed, stage } = scene;
+  const chance = new Chance(seed, 'kills and jumps');
+  const kills = Array.from({ length: Math.max(1, Math.round(trafficMs / 100_000)) }, () => ({
+    at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
+    jumpMs: 0,
+  }));
+  const jumps: typeof kills = [];
+  for (let at = chance.from(2_000, 15_000); at < trafficMs; at += chance.from(4_000, 25_000)) {
+    jumps.push({ at, jumpMs: chance.from(1_000, 45_000) });
+  }
+  const startedAt = performance.now();
+  const passedMs = (): number => performance.now() - startedAt;
+  const over = new AbortController();
+  const measuring = measureUntil(stage, over.signal);
+  for (const { at, jumpMs } of [...kills, ...jumps].toSorted((one, other) => one.at - other.at)) {
+    await setTimeout(Math.max(0, at - passedMs()));
+    const when = `${Math.round(passedMs() / 1_000)} s`;
+    if (jumpMs > 0) {
+      say(`${when}: the clock jumps by ${jumpMs} ms`);
+      await stage.jump(jumpMs);
+    } else {
+      say(`${when}: the stage is killed and started again`);
+      await stage.kill();
+      await stage.start();
+      stage.tell('storm');
+    }
+  }
+  await setTimeout(Math.max(0, trafficMs - passedMs()));
+  over.abort();
+  return measuring;
+}
+
+async function measureUntil(stage: StageHandle, signal: AbortSignal): Promise<readonly Measure[]> {
+  let measures: Measure[] = [];
+  while (!signal.aborted) {
+    const { generation } = stage;
+    await setTimeout(measureEveryMs);
+    // A stage that is killed meanwhile tells nothing.
+    const measure = await stage.measure().catch(() => undefined);
+    if (measure === undefined || stage.generation !== generation) measures = [];
+    else measures.push(measure);
+  }
+  return measures;
+}

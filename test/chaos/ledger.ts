@@ -1,0 +1,41 @@
+/** What a client knows: what the service accepted, and what it answered to what else was asked of it. */
+export interface AcceptedMessage {
+  readonly messageId: string;
+  /** Of its destination. */
+  readonly number: number;
+  readonly hasCallback: boolean;
+  readonly hasFailureCallback: boolean;
+}
+
+export interface KnownSchedule {
+  readonly id: string;
+  /** Times of the stage's clock. */
+  readonly createdAt: number;
+  deletedAt: number | undefined;
+  readonly createdIn: number;
+}
+
+export class Ledger {
+  readonly accepted = new Map<string, AcceptedMessage>();
+  /** Messages and runs that were to be cancelled, be it that the answer was lost. */
+  readonly cancelAsked = new Set<string>();
+  /** Messages whose cancelling was accepted. */
+  readonly cancelled = new Set<string>();
+  /** Messages whose dead letter was retried, be it that the answer was lost. */
+  readonly retried = new Set<string>();
+  readonly schedules = new Map<string, KnownSchedule>();
+  readonly runs = new Set<string>();
+  /** Answers by what was asked and their status; 0 where there was none. */
+  readonly statuses = new Map<string, number>();
+  /** Answers that a sound request never gets. */
+  readonly unexpected: string[] = [];
+
+  accept(message: AcceptedMessage): void {
+    this.accepted.set(message.messageId, message);
+  }
+
+  count(what: string, status: number): void {
+    const key = `${what} ${status}`;
+    this.statuses.set(key, (this.statuses.get(key) ?? 0) + 1);
+  }
+}

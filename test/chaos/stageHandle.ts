@@ -1,0 +1,189 @@
+/** The stage of a run, as its parent has it: started, killed with SIGKILL and started again on the same data and the same port. */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { toParent, type Measure, type StageInit, type ToParent, type ToStage } from './stageMessages.ts';
+
+export interface StageHandleOptions {
+  readonly seed: number;
+  /** The bundle of `stageProcess.ts`. */
+  readonly stageFile: string;
+  readonly threadFile: string;
+  readonly dataDirectory: string;
+  /** What the stage writes goes there. */
+  readonly logFile: string;
+}
+
+export class StageHandle {
+  readonly #options: StageHandleOptions;
+  readonly #log: WriteStream;
+  #child: ChildProcess | undefined;
+  #variables: Readonly<Record<string, string>> = {};
+  #startedAt = 0;
+  /** The jumps so far. The clock goes on from there after a restart. */
+  #aheadMs = 0;
+  generation = 0;
+  /** Faults of earlier starts and of this one, by what they are. */
+  readonly #faults = new Map<number, Readonly<Record<string, number>>>();
+
+  constructor(options: StageHandleOptions) {
+    this.#options = options;
+    this.#log = createWriteStream(options.logFile, { flags: 'a' });
+  }
+
+  get url(): string {
+    return this.#variable('SVC_URL');
+  }
+
+  get token(): string {
+    return this.#variable('SVC_TOKEN');
+  }
+
+  get signingKeys() {
+    return {
+      current: this.#variable('SVC_CURRENT_SIGNING_KEY'),
+      next: this.#variable('SVC_NEXT_SIGNING_KEY'),
+    };
+  }
+
+  /** The stage's clock. */
+  now(): number {
+    return Date.now() + this.#aheadMs;
+  }
+
+  /** Starts it, and again where the start fails: there is work for all at once after a kill, and a busy machine may be too slow. */
+  async start(): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await this.#startOnce();
+        return;
+      } catch (error) {
+        if (tries === 5) throw error;
+      }
+    }
+  }
+
+  async #startOnce(): Promise<void> {
+    this.generation += 1;
+    const { seed, dataDirectory, threadFile, stageFile } = this.#options;
+    const port = this.#variables['SVC_URL'] === undefined ? 0 : Number(new URL(this.url).port);
+    const init: StageInit = {
+      ...{ seed, dataDirectory, threadFile, port },
+      generation: this.generation,
+      aheadMs: this.#aheadMs,
+    };
+    const child = fork(stageFile, [JSON.stringify(init)], {
+      execArgv: ['--expose-gc', '--max-semi-space-size=64'],
+      env: {
+        ...process.env,
+        // Little more than on AWS: a call that hangs is to be given up.
+        CLIENT_PATIENCE: '2',
+        POWERTOOLS_LOG_LEVEL: 'WARN',
+        AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
+      },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    child.stdout?.pipe(this.#log, { end: false });
+    child.stderr?.pipe(this.#log, { end: false });
+    const ready = this.#told('ready', child);
+    const { variables } = await ready;
+    this.#variables = variables;
+    this.#startedAt = performance.now();
+  }
+
+  /** Milliseconds since its latest start. */
+  get age(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  tell(message: ToStage): void {
+    this.#child?.send(message);
+  }
+
+  async measure(): Promise<Measure> {
+    if (this.#child === undefined) throw new Error('The stage does not run.');
+    const told = this.#told('measured', this.#child);
+    this.tell('measure');
+    const { measure, faults } = await told;
+    this.#faults.set(this.generation, faults);
+    return measure;
+  }
+
+  get faults(): Readonly<Record<string, number>> {
+    const sums: Record<string, number> = {};
+    for (const faults of this.#faults.values()) {
+      for (const [what, count] of Object.entries(faults)) sums[what] = (sums[what] ?? 0) + count;
+    }
+    return sums;
+  }
+
+  /** Sets its clock forward, and waits for nothing. */
+  async jump(ms: number): Promise<void> {
+    await this.#setClock({ jumpMs: ms });
+    this.#aheadMs += ms;
+  }
+
+  /** Lets time pass, and waits for what becomes due meanwhile. */
+  async advance(ms: number): Promise<void> {
+    const before = performance.now();
+    const { now } = await this.#setClock({ advanceMs: ms });
+    // The time that it took is real, and the clock counts it, too.
+    this.#aheadMs = Math.max(this.#aheadMs, now - Date.now());
+    if (performance.now() < before) throw new Error('The clock of this process went back.');
+  }
+
+  /** SIGKILL; resolves when the process has gone. */
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    this.#log.end();
+  }
+
+  async #setClock(change: object): Promise<{ now: number }> {
+    const response = await fetch(`${this.#variable('SVC_TEST_CONTROL_URL')}/test/clock`, {
+      method: 'POST',
+      body: JSON.stringify(change),
+    });
+    if (response.status !== 200) throw new Error(await response.text());
+    return response.json() as Promise<{ now: number }>;
+  }
+
+  #variable(name: string): string {
+    const value = this.#variables[name];
+    if (value === undefined) throw new Error(`The stage has not told ${name}.`);
+    return value;
+  }
+
+  #told<Kind extends ToParent['kind']>(
+    kind: Kind,
+    child: ChildProcess,
+  ): Promise<Extract<ToParent, { readonly kind: Kind }>> {
+    return new Promise((resolve, reject) => {
+      const onMessage = (raw: unknown): void => {
+        const message = toParent.parse(raw);
+        if (message.kind !== kind) return;
+        stop();
+        resolve(message as Extract<ToParent, { readonly kind: Kind }>);
+      };
+      const onExit = (code: number | null, signal: string | null): void => {
+        stop();
+        reject(new Error(`The stage ended (${signal ?? code ?? 'unknown'}); its log has why.`));
+      };
+      const stop = (): void => {
+        child.off('message', onMessage);
+        child.off('exit', onExit);
+      };
+      child.on('message', onMessage);
+      child.on('exit', onExit);
+    });
+  }
+}

@@ -1,0 +1,36 @@
+/** What the run and its stage tell each other. */
+import * as z from 'zod/mini';
+
+export interface StageInit {
+  readonly seed: number;
+  readonly generation: number;
+  readonly port: number;
+  readonly dataDirectory: string;
+  /** How far its clock is ahead of the true time when it starts. */
+  readonly aheadMs: number;
+  /** The bundle of `functionThread.ts`. */
+  readonly threadFile: string;
+}
+
+const measure = z.object({
+  heapMb: z.number(),
+  rssMb: z.number(),
+  descriptors: z.number(),
+  threads: z.number(),
+  /** The largest heap of a function's thread. */
+  threadHeapMb: z.number(),
+});
+export type Measure = z.infer<typeof measure>;
+
+export const toParent = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('ready'), variables: z.record(z.string(), z.string()) }),
+  z.object({
+    kind: z.literal('measured'),
+    measure,
+    faults: z.record(z.string(), z.number()),
+  }),
+]);
+export type ToParent = z.infer<typeof toParent>;
+
+/** Goes from the run to its stage. */
+export type ToStage = 'storm' | 'calm' | 'measure';

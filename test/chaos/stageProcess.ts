@@ -1,0 +1,107 @@
+/** The local stage with faults: a process that the run starts, and kills. It is told what to do by its parent. */
+import { readdirSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { parseOptions } from '../../local/stage/options.ts';
+import { startStage } from '../../local/stage/stage.ts';
+import { Chance, streamsOf } from './chance.ts';
+import { faultPlan } from './faults.ts';
+import { FunctionThreads, ProcessDied } from './functionThreads.ts';
+import type { Measure, StageInit, ToParent } from './stageMessages.ts';
+
+const init = z
+  .object({
+    seed: z.number(),
+    generation: z.number(),
+    port: z.number(),
+    dataDirectory: z.string(),
+    aheadMs: z.number(),
+    threadFile: z.string(),
+  })
+  .parse(JSON.parse(process.argv[2] ?? '')) satisfies StageInit;
+
+const tell = (message: ToParent): void => {
+  process.send?.(message);
+};
+
+const realNow = Date.now;
+// After a restart the clock goes on where it was.
+Date.now = () => realNow() + init.aheadMs;
+const aheadMs = new BigInt64Array(new SharedArrayBuffer(8));
+const followClock = (): void => {
+  Atomics.store(aheadMs, 0, BigInt(Date.now() - realNow()));
+};
+followClock();
+setInterval(followClock, 5);
+
+let isStormy = false;
+const counts = new Map<string, number>();
+const count = (what: string): void => {
+  counts.set(what, (counts.get(what) ?? 0) + 1);
+};
+
+const streams = streamsOf(init.seed);
+const threads = new FunctionThreads({
+  file: init.threadFile,
+  aheadMs,
+  chance: (what) => streams(`${init.generation} ${what}`),
+  twice: () => (isStormy ? 0.02 : 0),
+});
+
+const options = parseOptions(['--port', String(init.port), '--data-dir', init.dataDirectory], {
+  SVC_TEST_CONTROL: '1',
+});
+if (options === 'help') throw new Error('These options are no call for help.');
+const stage = await startStage({
+  ...options,
+  announce: () => undefined,
+  report: (error) => {
+    if (!(error instanceof ProcessDied)) console.error(error);
+  },
+  onFatal: (error) => {
+    console.error(error);
+    process.exit(1);
+  },
+  loadFunction: threads.load,
+  faults: faultPlan({
+    ...init,
+    isStormy: () => isStormy,
+    kill: (caller) => {
+      threads.kill(caller);
+    },
+    count,
+  }),
+});
+
+/** Kills functions at random moments. */
+async function killFunctions(): Promise<void> {
+  const chance = new Chance(init.seed, `kills ${init.generation}`);
+  for (;;) {
+    await setTimeout(chance.from(1_000, 6_000));
+    if (isStormy && threads.killAny() !== undefined) count('function kill');
+  }
+}
+
+async function measure(): Promise<Measure> {
+  globalThis.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  return {
+    heapMb: heapUsed / 2 ** 20,
+    rssMb: rss / 2 ** 20,
+    descriptors: readdirSync('/proc/self/fd').length,
+    threads: threads.size,
+    threadHeapMb: await threads.largestHeapMb(),
+  };
+}
+
+process.on('message', (message) => {
+  if (message === 'storm') isStormy = true;
+  if (message === 'calm') isStormy = false;
+  if (message === 'measure') {
+    void measure().then((taken) => {
+      tell({ kind: 'measured', measure: taken, faults: Object.fromEntries(counts) });
+    });
+  }
+});
+void killFunctions();
+tell({ kind: 'ready', variables: stage.variables });

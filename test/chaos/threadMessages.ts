@@ -1,0 +1,19 @@
+/** What a function's thread and its parent tell each other. */
+import * as z from 'zod/mini';
+
+export const toThread = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('invoke'), number: z.number(), event: z.unknown() }),
+  z.object({ kind: z.literal('measure') }),
+]);
+export type ToThread = z.infer<typeof toThread>;
+
+export const fromThread = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('answered'),
+    number: z.number(),
+    result: z.optional(z.unknown()),
+    error: z.optional(z.string()),
+  }),
+  z.object({ kind: z.literal('measured'), heapMb: z.number() }),
+]);
+export type FromThread = z.infer<typeof fromThread>;

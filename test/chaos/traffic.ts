@@ -1,0 +1,431 @@
+/** The traffic of a run: clients side by side, each with a plan of its own of what it asks for. */
+import { setTimeout } from 'node:timers/promises';
+import * as z from 'zod/mini';
+import { Chance } from './chance.ts';
+import type { AcceptedMessage, Ledger } from './ledger.ts';
+import type { Receivers } from './receivers.ts';
+import type { StageHandle } from './stageHandle.ts';
+import type { WorkflowApp } from './workflowApp.ts';
+
+export interface Scene {
+  readonly seed: number;
+  readonly stage: StageHandle;
+  readonly receivers: Receivers;
+  readonly ledger: Ledger;
+  readonly app: WorkflowApp;
+}
+
+export const queueNames = ['queue-1', 'queue-2', 'queue-3'] as const;
+export const flowKeys = {
+  narrow: 'parallelism=2',
+  slow: 'rate=20, period=5s',
+  both: 'parallelism=3, rate=30, period=5s',
+} as const;
+export const groupName = 'group';
+const groupSize = 3;
+
+/** What clients ask for, and how often. */
+const acts = {
+  publish: 30,
+  withCallbacks: 14,
+  batch: 6,
+  group: 6,
+  enqueue: 14,
+  flowControl: 14,
+  delayed: 6,
+  large: 3,
+  deduplicated: 4,
+  cancel: 6,
+  retryDeadLetter: 4,
+  pauseQueue: 1,
+  resetKey: 1,
+  schedule: 1,
+  runSchedule: 1,
+  deleteSchedule: 1,
+  workflow: 4,
+  cancelRun: 1,
+  look: 3,
+} as const;
+type Act = keyof typeof acts;
+
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+interface Answered {
+  /** 0 where there was no answer. */
+  readonly status: number;
+  readonly json: unknown;
+}
+
+const accepted = z.object({ messageId: z.string() });
+const failed = z.object({ error: z.string() });
+const deadLetters = z.object({
+  messages: z.array(z.object({ dlqId: z.string(), messageId: z.string(), url: z.string() })),
+});
+
+/** A client waits so long for an answer: longer than API Gateway does. */
+const patienceMs = 35_000;
+
+/** Asks the service once. */
+export async function ask(
+  { stage, ledger }: Pick<Scene, 'stage' | 'ledger'>,
+  what: string,
+  path: string,
+  { method = 'POST', headers = {}, body }: Asked = {},
+): Promise<Answered> {
+  const answer = await fetch(`${stage.url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${stage.token}`, ...headers },
+    ...(body !== undefined && { body }),
+    signal: AbortSignal.timeout(patienceMs),
+  })
+    .then(async (response): Promise<Answered> => {
+      const text = await response.text();
+      return { status: response.status, json: text === '' ? undefined : (JSON.parse(text) as unknown) };
+    })
+    // The stage was killed, or its answer was late: nobody knows whether it was done.
+    .catch((): Answered => ({ status: 0, json: undefined }));
+  ledger.count(what, answer.status);
+  return answer;
+}
+
+export const isOk = ({ status }: Answered): boolean => status >= 200 && status < 300;
+
+/** Asks until it is done: for what a test has to know. */
+export async function askUntilDone(
+  scene: Pick<Scene, 'stage' | 'ledger'>,
+  what: string,
+  path: string,
+  asked: Asked = {},
+): Promise<Answered> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await ask(scene, what, path, asked);
+    if (isOk(answer) || (answer.status >= 400 && answer.status < 500 && answer.status !== 429)) return answer;
+    if (tries === 60) throw new Error(`${what} was not done: ${JSON.stringify(answer)}`);
+    await setTimeout(500);
+  }
+}
+
+/** Sets up what all clients share. */
+export async function prepare(scene: Scene): Promise<void> {
+  const { receivers } = scene;
+  for (const [at, queueName] of queueNames.entries()) {
+    const body = JSON.stringify({ queueName, parallelism: at + 1 });
+    await askUntilDone(scene, 'queue', '/v2/queues', { body });
+  }
+  const endpoints = Array.from({ length: groupSize }, (_, at) => ({ url: receivers.urlOf(at + 1) }));
+  await askUntilDone(scene, 'group', `/v2/topics/${groupName}/endpoints`, {
+    body: JSON.stringify({ endpoints }),
+  });
+}
+
+/** More than a batch has messages. */
+const numbersPerAct = 20;
+
+/** One client. */
+export class TrafficClient {
+  readonly #scene: Scene;
+  readonly #client: number;
+  /** Of the act that it is at. Each act has its own, so that no act depends on what came of the ones before. */
+  #chance: Chance;
+  /** The latest number of a message: each client has its own million, and each act its own twenty. */
+  #number: number;
+  /** Ids of its messages that may still wait. */
+  readonly #own: string[] = [];
+  readonly #runs: string[] = [];
+  readonly #schedules: string[] = [];
+
+  constructor(scene: Scene, client: number) {
+    this.#scene = scene;
+    this.#client = client;
+    this.#chance = this.#chanceOf(0);
+    this.#number = client * 1_000_000;
+  }
+
+  #chanceOf(act: number): Chance {
+    return new Chance(this.#scene.seed, `client ${this.#client} act ${act}`);
+  }
+
+  async run(isOver: () => boolean): Promise<void> {
+    for (let act = 1; !isOver(); act += 1) {
+      this.#chance = this.#chanceOf(act);
+      const pauseMs = this.#chance.from(50, 500);
+      // A number of its own for each act, whether or not it needs it: another act's are the same then.
+      this.#number = this.#client * 1_000_000 + act * numbersPerAct;
+      await this.#act(this.#chance.weighted(acts));
+      await setTimeout(pauseMs);
+    }
+  }
+
+  #act(act: Act): Promise<void> {
+    const chance = this.#chance;
+    switch (act) {
+      case 'publish':
+        return this.#publish(act);
+      case 'withCallbacks':
+        return this.#publish(act, { hasCallback: true, hasFailureCallback: chance.is(0.7) });
+      case 'delayed':
+        return this.#publish(act, { headers: { 'Svc-Delay': `${chance.from(1, 90)}s` } });
+      case 'large':
+        return this.#publish(act, { body: 'x'.repeat(chance.from(2_000, 40_000)) });
+      case 'deduplicated':
+        return this.#publish(act, { isRepeated: true });
+      case 'enqueue':
+        return this.#publish(act, { door: `enqueue/${chance.of(queueNames)}`, hasCallback: chance.is(0.3) });
+      case 'flowControl': {
+        const key = chance.of(Object.keys(flowKeys) as (keyof typeof flowKeys)[]);
+        return this.#publish(act, {
+          headers: { 'Svc-Flow-Control-Key': key, 'Svc-Flow-Control-Value': flowKeys[key] },
+        });
+      }
+      case 'batch':
+        return this.#batch();
+      case 'group':
+        return this.#group();
+      case 'cancel':
+        return this.#cancel();
+      case 'retryDeadLetter':
+        return this.#retryDeadLetter();
+      case 'pauseQueue':
+        return this.#pauseQueue();
+      case 'resetKey':
+        return this.#simple(act, `/v2/flowControl/${chance.of(Object.keys(flowKeys))}/resetRate`, [404]);
+      case 'schedule':
+        return this.#schedule();
+      case 'runSchedule':
+        return this.#onSchedule(act, 'POST', '/run');
+      case 'deleteSchedule':
+        return this.#onSchedule(act, 'DELETE', '');
+      case 'workflow':
+        return this.#workflow();
+      case 'cancelRun':
+        return this.#cancelRun();
+      case 'look':
+        return this.#simple(
+          act,
+          chance.of(['/v2/logs?count=20', '/v2/messages', '/v2/queues', '/v2/flowControl', '/v2/stats']),
+          [],
+          'GET',
+        );
+    }
+  }
+
+  #next(): number {
+    this.#number += 1;
+    return this.#number;
+  }
+
+  #settings(): Record<string, string> {
+    const chance = this.#chance;
+    return {
+      // Few wait for their answer for so long that they go through the long queue.
+      'Svc-Timeout': chance.is(0.1) ? '35s' : '3s',
+      'Svc-Retries': String(chance.from(1, 3)),
+      'Svc-Retry-Delay': String(chance.from(500, 4_000)),
+    };
+  }
+
+  async #publish(
+    act: Act,
+    {
+      door = 'publish',
+      headers = {},
+      hasCallback = false,
+      hasFailureCallback = false,
+      body = 'work',
+      isRepeated = false,
+    } = {},
+  ): Promise<void> {
+    const { receivers } = this.#scene;
+    const number = this.#next();
+    const all = {
+      ...this.#settings(),
+      ...headers,
+      ...(hasCallback && { 'Svc-Callback': receivers.callbackUrl, 'Svc-Callback-Retries': '5' }),
+      ...(hasFailureCallback && { 'Svc-Failure-Callback': receivers.failureCallbackUrl }),
+      ...(isRepeated && { 'Svc-Deduplication-Id': `number-${number}` }),
+    };
+    const asked = { headers: all, body };
+    const path = `/v2/${door}/${receivers.urlOf(number)}`;
+    const answer = await this.#tried(act, path, asked);
+    const message = this.#noted(act, answer.json, number, { hasCallback, hasFailureCallback }, answer);
+    if (!isRepeated || message === undefined) return;
+    const again = await this.#tried(act, path, asked);
+    const { data } = accepted.safeParse(again.json);
+    if (isOk(again) && data?.messageId !== message.messageId) {
+      this.#unexpected(act, { status: again.status, json: [message.messageId, again.json] });
+    }
+  }
+
+  /** Notes a message as accepted. */
+  #noted(
+    act: Act,
+    json: unknown,
+    number: number,
+    callbacks: Pick<AcceptedMessage, 'hasCallback' | 'hasFailureCallback'>,
+    answer: Answered,
+  ): AcceptedMessage | undefined {
+    if (!isOk(answer)) return undefined;
+    const { data } = accepted.safeParse(json);
+    if (data === undefined) {
+      // An entry of a batch may fail by itself.
+      if (!failed.safeParse(json).success) this.#unexpected(act, answer);
+      return undefined;
+    }
+    const message = { messageId: data.messageId, number, ...callbacks };
+    this.#scene.ledger.accept(message);
+    this.#own.push(data.messageId);
+    return message;
+  }
+
+  async #batch(): Promise<void> {
+    const { receivers } = this.#scene;
+    const numbers = Array.from({ length: this.#chance.from(2, 14) }, () => this.#next());
+    const items = numbers.map((number) => ({
+      destination: receivers.urlOf(number),
+      headers: this.#settings(),
+      body: String(number),
+      ...(this.#chance.is(0.3) && { queue: this.#chance.of(queueNames) }),
+    }));
+    const answer = await this.#tried('batch', '/v2/batch', { body: JSON.stringify(items) });
+    if (!isOk(answer)) return;
+    const answers = z.array(z.unknown()).parse(answer.json);
+    for (const [at, number] of numbers.entries()) {
+      this.#noted('batch', answers[at], number, { hasCallback: false, hasFailureCallback: false }, answer);
+    }
+  }
+
+  async #group(): Promise<void> {
+    const answer = await this.#tried('group', `/v2/publish/${groupName}`, {
+      headers: this.#settings(),
+      body: 'to all',
+    });
+    if (!isOk(answer)) return;
+    const answers = z.array(z.unknown()).parse(answer.json);
+    if (answers.length !== groupSize) this.#unexpected('group', answer);
+    for (const [at, one] of answers.entries()) {
+      this.#noted('group', one, at + 1, { hasCallback: false, hasFailureCallback: false }, answer);
+    }
+  }
+
+  async #cancel(): Promise<void> {
+    const messageId = this.#own.splice(this.#chance.from(0, 5), 1)[0];
+    if (messageId === undefined) return;
+    this.#scene.ledger.cancelAsked.add(messageId);
+    const answer = await this.#tried('cancel', `/v2/messages/${messageId}`, { method: 'DELETE' }, [404]);
+    if (isOk(answer)) this.#scene.ledger.cancelled.add(messageId);
+  }
+
+  async #retryDeadLetter(): Promise<void> {
+    const { ledger } = this.#scene;
+    const listed = await this.#tried('listDeadLetters', '/v2/dlq?count=20', { method: 'GET' });
+    const letters = isOk(listed) ? deadLetters.parse(listed.json).messages : [];
+    if (letters.length === 0) return;
+    const { dlqId, messageId, url } = this.#chance.of(letters);
+    ledger.retried.add(messageId);
+    const number = Number(/\/m\/(\d+)$/.exec(url)?.[1] ?? 0);
+    const answer = await this.#tried('retryDeadLetter', `/v2/dlq/retry/${dlqId}`, {}, [404, 409]);
+    // Callbacks, and deliveries of runs, are in the queue, too: all are looked at in the end.
+    const known = ledger.accepted.get(messageId);
+    this.#noted(
+      'retryDeadLetter',
+      answer.json,
+      number,
+      {
+        hasCallback: known?.hasCallback ?? false,
+        hasFailureCallback: known?.hasFailureCallback ?? false,
+      },
+      answer,
+    );
+  }
+
+  async #pauseQueue(): Promise<void> {
+    const path = `/v2/queues/${this.#chance.of(queueNames)}`;
+    await this.#tried('pauseQueue', `${path}/pause`);
+    await setTimeout(this.#chance.from(500, 4_000));
+    await askUntilDone(this.#scene, 'resumeQueue', `${path}/resume`);
+  }
+
+  async #simple(what: string, path: string, allowed: readonly number[], method = 'POST'): Promise<void> {
+    await this.#tried(what, path, { method }, allowed);
+  }
+
+  async #schedule(): Promise<void> {
+    const { receivers, ledger, stage } = this.#scene;
+    const id = `schedule-${this.#next()}`;
+    const answer = await this.#tried('schedule', `/v2/schedules/${receivers.origin}/s/${id}`, {
+      headers: { ...this.#settings(), 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': id },
+      body: 'tick',
+    });
+    if (!isOk(answer)) return;
+    ledger.schedules.set(id, {
+      id,
+      createdAt: stage.now(),
+      deletedAt: undefined,
+      createdIn: stage.generation,
+    });
+    this.#schedules.push(id);
+  }
+
+  async #onSchedule(what: string, method: string, path: string): Promise<void> {
+    const { ledger, stage } = this.#scene;
+    const id = method === 'DELETE' ? this.#schedules.shift() : this.#schedules[0];
+    if (id === undefined) return;
+    const known = ledger.schedules.get(id);
+    if (method === 'DELETE' && known !== undefined) known.deletedAt = stage.now();
+    const answer = await this.#tried(what, `/v2/schedules/${id}${path}`, { method }, [404]);
+    if (what === 'runSchedule') {
+      this.#noted('runSchedule', answer.json, 0, { hasCallback: false, hasFailureCallback: false }, answer);
+    }
+  }
+
+  async #workflow(): Promise<void> {
+    const { app, ledger } = this.#scene;
+    const number = this.#chance.from(1, 100);
+    try {
+      const { workflowRunId } = await app.client.trigger({
+        url: app.url,
+        body: { number },
+        retries: 3,
+        retryDelay: '1000',
+      });
+      ledger.runs.add(workflowRunId);
+      this.#runs.push(workflowRunId);
+      ledger.count('workflow', 200);
+    } catch {
+      // Nobody knows whether it was started.
+      ledger.count('workflow', 0);
+    }
+  }
+
+  async #cancelRun(): Promise<void> {
+    const runId = this.#runs.shift();
+    if (runId === undefined) return;
+    this.#scene.ledger.cancelAsked.add(runId);
+    await this.#tried('cancelRun', `/v2/workflows/runs/${runId}`, { method: 'DELETE' }, [404]);
+  }
+
+  #unexpected(what: string, answer: Answered): void {
+    this.#scene.ledger.unexpected.push(`${what}: ${answer.status} ${JSON.stringify(answer.json)}`);
+  }
+
+  /** Asks up to three times, as a client does that got no answer or one that something failed. */
+  async #tried(
+    what: string,
+    path: string,
+    asked: Asked = {},
+    allowed: readonly number[] = [],
+  ): Promise<Answered> {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await ask(this.#scene, what, path, asked);
+      const { status } = answer;
+      const isRefusal = status >= 400 && status < 500 && status !== 429;
+      if (isRefusal && !allowed.includes(status)) this.#unexpected(what, answer);
+      if (isOk(answer) || isRefusal || tries === 3) return answer;
+      await setTimeout(200 * tries);
+    }
+  }
+}

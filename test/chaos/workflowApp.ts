@@ -1,0 +1,106 @@
+/** An application whose workflows run through the storm, with the published client. */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
+import { Client, serve } from '@upstash/workflow';
+import { readBody } from '../../local/http.ts';
+import { Chance } from './chance.ts';
+import type { StageHandle } from './stageHandle.ts';
+
+export interface WorkflowApp {
+  readonly client: Client;
+  readonly url: string;
+  readonly calm: () => void;
+  readonly close: () => Promise<void>;
+}
+
+async function requestOf(incoming: IncomingMessage, origin: string): Promise<Request> {
+  const body = (await readBody(incoming)) ?? Buffer.alloc(0);
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(incoming.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  return new Request(new URL(incoming.url ?? '/', origin), {
+    method: 'POST',
+    headers,
+    body: new Uint8Array(body),
+  });
+}
+
+/** The stage's clock has jumped, and this process's has not. */
+class PatientVerifier extends Verifier {
+  override verify(request: Parameters<Verifier['verify']>[0]): Promise<boolean> {
+    return super.verify({ ...request, clockTolerance: 1e9 });
+  }
+}
+
+/** @param okUrl a destination that always answers well, for the step that calls somebody */
+export async function startWorkflowApp(
+  seed: number,
+  stage: StageHandle,
+  okUrl: string,
+): Promise<WorkflowApp> {
+  const { url: baseUrl, token, signingKeys } = stage;
+  const common = { baseUrl, token, enableTelemetry: false, retry: false } as const;
+  const client = new Client({ ...common });
+  const chance = new Chance(seed, 'workflow endpoint');
+  let isCalm = false;
+  const { handler } = serve<{ number: number }>(
+    async (context) => {
+      const { number } = context.requestPayload;
+      const first = await context.run('first', () => number);
+      await context.sleep('rest', 1 + (number % 3));
+      const [one, two] = await Promise.all([
+        context.run('one', () => first + 1),
+        context.run('two', () => first + 2),
+      ]);
+      await context.call('ask', { url: okUrl, method: 'POST', body: String(number) });
+      if (number % 4 === 0) await context.waitForEvent('wait', `event-${number}`, { timeout: '5s' });
+      return context.run('last', () => {
+        if (number % 11 === 0) throw new Error('This run fails.');
+        return one + two;
+      });
+    },
+    {
+      qstashClient: new QstashClient(common),
+      receiver: new PatientVerifier({
+        currentSigningKey: signingKeys.current,
+        nextSigningKey: signingKeys.next,
+      }),
+      env: {},
+      disableTelemetry: true,
+    },
+  );
+
+  const server = createServer((incoming, outgoing) => {
+    void (async () => {
+      const request = await requestOf(incoming, origin);
+      if (!isCalm && chance.is(0.04)) {
+        outgoing.socket?.resetAndDestroy();
+        return;
+      }
+      const response = await handler(request);
+      const answer = await response.text();
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(answer);
+    })().catch(() => {
+      // The client of the endpoint could not reach the stage: the service asks again.
+      outgoing.writeHead(500).end();
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    client,
+    url: `${origin}/flow`,
+    calm: () => {
+      isCalm = true;
+    },
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => {
+          closed();
+        });
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+import type { AwsCall, Fault, Service } from '../../../local/aws/door.ts';
+import { Chance } from '../../chaos/chance.ts';
+import { faultPlan } from '../../chaos/faults.ts';
+import { flatness } from '../../chaos/flatness.ts';
+import { isDoomed } from '../../chaos/receivers.ts';
+import type { Measure } from '../../chaos/stageMessages.ts';
+
+const calls = (count: number): readonly AwsCall[] =>
+  Array.from({ length: count }, (_, at) => ({
+    service: (['dynamodb', 'sqs', 's3'] satisfies Service[])[at % 3] ?? 'sqs',
+    operation: at % 2 === 0 ? 'PutItem' : 'SendMessageBatch',
+    caller: 'deliver 1',
+  }));
+
+function faultsOf(seed: number, generation = 1, isStormy = true): readonly (Fault['kind'] | undefined)[] {
+  const plan = faultPlan({ seed, generation, isStormy: () => isStormy, kill: () => {}, count: () => {} });
+  return calls(30_000).map((call) => plan(call)?.kind);
+}
+
+it('has the same faults at the same calls with the same seed, and others with another', () => {
+  expect(faultsOf(1)).toEqual(faultsOf(1));
+  expect(faultsOf(1)).not.toEqual(faultsOf(2));
+  expect(faultsOf(1)).not.toEqual(faultsOf(1, 2));
+});
+
+it('has every kind of fault, at few calls, and none in calm', () => {
+  const kinds = faultsOf(7).filter((kind) => kind !== undefined);
+  expect(new Set(kinds)).toEqual(new Set(['refuse', 'slow', 'twice', 'reset', 'hang', 'overtaken', 'half']));
+  expect(kinds.length).toBeLessThan(1_500);
+  expect(faultsOf(7, 1, false).filter((kind) => kind !== undefined)).toEqual([]);
+});
+
+it('decides each thing by itself: what was asked of other streams before changes nothing', () => {
+  const first = new Chance(3, 'client 1 act 4').from(0, 1e9);
+  new Chance(3, 'client 1 act 3').from(0, 1e9);
+  expect(new Chance(3, 'client 1 act 4').from(0, 1e9)).toBe(first);
+});
+
+it('has a few messages whose destination fails for ever', () => {
+  const doomed = Array.from({ length: 1_000 }, (_, number) => isDoomed(1, number)).filter(Boolean).length;
+  expect(doomed).toBeGreaterThan(30);
+  expect(doomed).toBeLessThan(150);
+});
+
+const measure = (heapMb: number, descriptors: number): Measure => ({
+  heapMb,
+  descriptors,
+  rssMb: 500,
+  threads: 10,
+  threadHeapMb: 20,
+});
+const series = (of: (at: number) => Measure): readonly Measure[] =>
+  Array.from({ length: 30 }, (_, at) => of(at));
+
+it('finds a heap and descriptors that grow under the same traffic, and nothing in those that are as they were', () => {
+  const quiet = measure(30, 200);
+  expect(
+    flatness(
+      series(() => quiet),
+      quiet,
+    ),
+  ).toEqual([]);
+  expect(
+    flatness(
+      series((at) => measure(30 + 5 * at, 200)),
+      quiet,
+    ),
+  ).toHaveLength(1);
+  expect(
+    flatness(
+      series((at) => measure(30, 100 + 100 * at)),
+      quiet,
+    ),
+  ).toHaveLength(1);
+});
+
+it('finds what is left in the end', () => {
+  expect(flatness([], measure(30, 5_000))).toHaveLength(1);
+  expect(flatness([], { ...measure(30, 100), threadHeapMb: 400 })).toHaveLength(1);
+});

@@ -1,0 +1,137 @@
+import {
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { clientOptions } from '../../../../lambdas/clientOptions.ts';
+import { openDoor, type AwsCall, type Door, type Fault } from '../../../../local/aws/door.ts';
+import { credentials } from '../../../../local/lambda/environment.ts';
+import { startSqs, type Sqs } from '../../../../local/sqs/sqs.ts';
+import { noQueueJournal } from '../../../../local/sqs/queueJournal.ts';
+
+/** A door before the queues, with a client that makes each call once. */
+
+const region = 'eu-central-1';
+let sqs: Sqs;
+let door: Door;
+let client: SQSClient;
+let faults: Fault[] = [];
+let seen: AwsCall[] = [];
+
+const fail = (error: unknown): never => {
+  throw error;
+};
+
+beforeAll(async () => {
+  sqs = await startSqs({
+    queues: [{ name: 'q', visibilityTimeoutMs: 0 }],
+    region,
+    journal: noQueueJournal,
+    now: () => Date.now(),
+    report: fail,
+  });
+  const { url, handOver } = sqs;
+  door = await openDoor({
+    ...{ service: 'sqs', url, handOver, report: fail },
+    plan: (call) => {
+      seen.push(call);
+      return faults.shift();
+    },
+  });
+  client = new SQSClient({
+    ...clientOptions('quick'),
+    endpoint: door.url,
+    region,
+    credentials,
+    maxAttempts: 1,
+  });
+});
+afterAll(async () => {
+  client.destroy();
+  await door.close();
+  await sqs.close();
+});
+beforeEach(() => {
+  faults = [];
+  seen = [];
+  sqs.queues.purge('q');
+});
+
+const QueueUrl = 'http://door/000000000000/q';
+const send = (...planned: readonly Fault[]) => {
+  faults = [...planned];
+  return client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'work' }));
+};
+const inQueue = (): number => sqs.queues.unsettled('q').length;
+
+test('a call without a fault is made, and the plan is told of it', async () => {
+  await send();
+  expect(inQueue()).toBe(1);
+  const { Messages = [] } = await client.send(new ReceiveMessageCommand({ QueueUrl }));
+  expect(Messages.map(({ Body }) => Body)).toEqual(['work']);
+  expect(seen).toEqual([
+    { service: 'sqs', operation: 'SendMessage', caller: undefined },
+    { service: 'sqs', operation: 'ReceiveMessage', caller: undefined },
+  ]);
+});
+
+test('a refusal has its code and its status, and is given before or after the call was made', async () => {
+  const refuse = { kind: 'refuse', status: 400, code: 'RequestThrottled' } as const;
+  await expect(send({ ...refuse, when: 'before' })).rejects.toMatchObject({ name: 'RequestThrottled' });
+  expect(inQueue()).toBe(0);
+  await expect(send({ ...refuse, when: 'after', status: 500 })).rejects.toMatchObject({
+    $metadata: { httpStatusCode: 500 },
+  });
+  expect(inQueue()).toBe(1);
+});
+
+test('a connection is lost before the call is made or after, and whoever wants to know is told', async () => {
+  let cuts = 0;
+  const cut = (): void => {
+    cuts += 1;
+  };
+  await expect(send({ kind: 'reset', when: 'before', cut })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect([inQueue(), cuts]).toEqual([0, 1]);
+  await expect(send({ kind: 'reset', when: 'after', cut })).rejects.toMatchObject({ code: 'ECONNRESET' });
+  expect([inQueue(), cuts]).toEqual([1, 2]);
+});
+
+test('a call that hangs gets no answer', async () => {
+  faults = [{ kind: 'hang', when: 'after' }];
+  const gone = new AbortController();
+  const hanging = client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'work' }), {
+    abortSignal: gone.signal,
+  });
+  const ended = expect(hanging).rejects.toMatchObject({ name: 'AbortError' });
+  await expect.poll(inQueue).toBe(1);
+  gone.abort();
+  await ended;
+});
+
+test('a call is made twice, or later', async () => {
+  await send({ kind: 'twice' });
+  expect(inQueue()).toBe(2);
+  await send({ kind: 'slow', ms: 1 });
+  expect(inQueue()).toBe(3);
+});
+
+test('a message is overtaken by the one that was sent after it', async () => {
+  await send({ kind: 'overtaken', seconds: 60 });
+  expect(inQueue()).toBe(0);
+  expect(sqs.queues.nextDue('q')).toBeGreaterThan(Date.now() + 30_000);
+  await send();
+  expect(inQueue()).toBe(1);
+});
+
+test('of a batch every second entry fails', async () => {
+  faults = [{ kind: 'half' }];
+  const Entries = ['a', 'b', 'c'].map((Id) => ({ Id, MessageBody: Id }));
+  const { Successful = [], Failed = [] } = await client.send(
+    new SendMessageBatchCommand({ QueueUrl, Entries }),
+  );
+  expect(Successful.map(({ Id }) => Id)).toEqual(['a', 'c']);
+  expect(Failed.map(({ Id }) => Id)).toEqual(['b']);
+  expect(inQueue()).toBe(2);
+});
