@@ -18,6 +18,7 @@ import {
   type FuzzedRequest,
   type Target,
 } from '../support/fuzz/requests.ts';
+import { heldInbox, type HeldInbox } from '../support/heldInbox.ts';
 import { call, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
@@ -33,18 +34,30 @@ const spoiledOnes = 25;
 let receiver: Receiver;
 let account: AccountRecord;
 let makers: Makers;
+let held: HeldInbox;
 beforeAll(async () => {
   receiver = await startReceiver();
   account = await makeAccount();
+  held = heldInbox(receiver);
   makers = makersOf(account, {
     ok: receiver.inbox().url,
     failing: receiver.inbox((_delivery, response) => response.writeHead(500).end('away')).url,
+    held: held.url,
   });
 });
-afterAll(() => receiver.close());
+afterAll(async () => {
+  held.letGo();
+  await receiver.close();
+});
+
+interface Sent {
+  readonly status: number;
+  /** The request and its answer, for whoever reads of a failure. */
+  readonly shown: string;
+}
 
 /** Sends a request with the rights that its operation asks for, and checks that the answer is as described. */
-async function send(within: Document, { method, path, headers, body }: FuzzedRequest): Promise<number> {
+async function send(within: Document, { method, path, headers, body }: FuzzedRequest): Promise<Sent> {
   const { management } = service;
   const authorization =
     within === document ? `Bearer ${account.token}` : basic(management.user, management.password);
@@ -57,13 +70,13 @@ async function send(within: Document, { method, path, headers, body }: FuzzedReq
     `${method} ${path}\n${JSON.stringify({ headers, body })}\n${JSON.stringify(answer.json)}`.slice(0, 3_000);
   expect(answer.status, shown).toBeLessThan(500);
   // An answer to HEAD has no body.
-  if (method === 'HEAD') return answer.status;
+  if (method === 'HEAD') return { status: answer.status, shown };
   try {
     checkAnswer(operationOf(method, path), answer);
   } catch (error) {
     throw new Error(`The answer is not as described: ${shown}`, { cause: error });
   }
-  return answer.status;
+  return { status: answer.status, shown };
 }
 
 describe.runIf(service.target === 'local').each<[api: string, within: Document, table: readonly Route[]]>([
@@ -83,7 +96,7 @@ describe.runIf(service.target === 'local').each<[api: string, within: Document, 
       await send(within, request);
     }
     // What was made before may be gone by now.
-    const status = await send(within, plainRequest(target, await makers.knownFor(method, path)));
-    expect(status, 'The request that the examples make').toBeLessThan(300);
+    const { status, shown } = await send(within, plainRequest(target, await makers.knownFor(method, path)));
+    expect(status, shown).toBeLessThan(300);
   });
 });

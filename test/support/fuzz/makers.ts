@@ -20,11 +20,11 @@ const circuits = z.array(z.object({ host: z.string() }));
 
 /**
  * @param account whose token the requests have
- * @param endpoints one that answers 200, and one that answers 500
+ * @param endpoints one that answers 200, one that answers 500, and one that does not answer
  */
 export function makersOf(
   account: AccountRecord,
-  endpoints: { readonly ok: string; readonly failing: string },
+  endpoints: { readonly ok: string; readonly failing: string; readonly held: string },
 ): Makers {
   const ask = (method: string, path: string, init: Parameters<typeof api>[2] = {}): Promise<Answer> =>
     api(method, path, { ...init, token: account.token });
@@ -165,10 +165,14 @@ export function makersOf(
     'POST /v2/workflows/dlq/resume': async () => ({ query: { dlqIds: await failedRun() } }),
     'POST /v2/workflows/dlq/restart': async () => ({ query: { dlqIds: await failedRun() } }),
     'DELETE /v2/workflows/dlq/callback/{dlqId}': async () => ({
-      path: { dlqId: await failedRun(endpoints.failing) },
+      path: { dlqId: await failedRun(endpoints.held) },
     }),
     'POST /v2/wait/{eventId+}': async () => ({
       headers: { 'svc-workflow-init': 'false', 'svc-workflow-runid': await run() },
+      body: {
+        url: endpoints.ok,
+        step: { stepId: 1, stepName: 'paid', stepType: 'Wait', concurrent: 1 },
+      },
     }),
     'POST /v2/{brand}/users': async () => ({
       body: { customer_id: 'fuzz@example.com', type: 'paid', region: service.region },
