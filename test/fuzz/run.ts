@@ -13,10 +13,7 @@ const pinned = { name: 'schemathesis', version: '4.32.5' };
 /** Requests to each operation, and the seed that all of them follow from. */
 const defaults = ['--max-examples', '50', '--seed', '1'];
 
-/**
- * The checks that are left out, each with its reason; all others apply. `schemathesis.toml` has the exceptions of single
- * checks.
- */
+/** The checks that are left out, each with its reason; all others apply. */
 const leftOut: Readonly<Record<string, string>> = {
   positive_data_acceptance:
     'Ids that exist, destinations that are public, cron expressions and limits of an account are no matter of a schema.',
@@ -28,7 +25,6 @@ async function fuzz(interpreter: string, schema: string, args: readonly string[]
   const child = spawn(
     program,
     [
-      ...['--config-file', join(import.meta.dirname, 'schemathesis.toml')],
       ...['run', schema, '--no-color', '--continue-on-failure', '--workers', '1'],
       ...['--generation-database', 'none', '--exclude-checks', Object.keys(leftOut).join(',')],
       ...defaults,
