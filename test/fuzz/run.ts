@@ -33,8 +33,8 @@ async function fuzz(interpreter: string, schema: string, args: readonly string[]
     ],
     { stdio: 'inherit' },
   );
-  const [status]: unknown[] = await once(child, 'exit');
-  return typeof status === 'number' ? status : 1;
+  await once(child, 'exit');
+  return child.exitCode ?? 1;
 }
 
 async function main(): Promise<number> {

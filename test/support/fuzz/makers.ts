@@ -143,23 +143,23 @@ export function makersOf(
   }
 
   /** Operations that need more than the variables of their path. */
-  const more: Readonly<Record<string, () => Promise<Known>>> = {
-    'POST /v2/schedules/{schedule+}': async () => ({
+  const more: Readonly<Record<string, () => Known | Promise<Known>>> = {
+    'POST /v2/schedules/{schedule+}': () => ({
       path: { schedule: endpoints.ok },
       headers: { 'svc-cron': '0 0 29 2 *' },
     }),
-    'POST /v2/batch': async () => ({ body: [{ destination: endpoints.ok, body: 'one' }] }),
-    'POST /v2/batch/trigger': async () => ({ body: [{ destination: endpoints.ok, headers: later }] }),
+    'POST /v2/batch': () => ({ body: [{ destination: endpoints.ok, body: 'one' }] }),
+    'POST /v2/batch/trigger': () => ({ body: [{ destination: endpoints.ok, headers: later }] }),
     'DELETE /v2/messages': async () => ({ body: { messageIds: [await message()] } }),
     'DELETE /v2/dlq': async () => ({ query: { dlqIds: await deadLetter() } }),
     'POST /v2/dlq/retry': async () => ({ query: { dlqIds: await deadLetter() } }),
-    'GET /v2/cron': async () => ({ query: { expression: '*/5 * * * *' } }),
-    'POST /v2/topics/{name}/endpoints': async () => ({
+    'GET /v2/cron': () => ({ query: { expression: '*/5 * * * *' } }),
+    'POST /v2/topics/{name}/endpoints': () => ({
       body: { endpoints: [{ url: `${endpoints.ok}/second`, name: 'second' }] },
     }),
-    'DELETE /v2/topics/{name}/endpoints': async () => ({ body: { endpoints: [{ name: 'first' }] } }),
-    'POST /v2/flowControl/{key}/pin': async () => ({ query: { parallelism: '3' } }),
-    'POST /v2/flowControl/{key}/unpin': async () => ({ query: { parallelism: 'true' } }),
+    'DELETE /v2/topics/{name}/endpoints': () => ({ body: { endpoints: [{ name: 'first' }] } }),
+    'POST /v2/flowControl/{key}/pin': () => ({ query: { parallelism: '3' } }),
+    'POST /v2/flowControl/{key}/unpin': () => ({ query: { parallelism: 'true' } }),
     'DELETE /v2/workflows/runs': async () => ({ query: { workflowRunIds: await run() } }),
     'DELETE /v2/workflows/dlq': async () => ({ query: { dlqIds: await failedRun() } }),
     'POST /v2/workflows/dlq/resume': async () => ({ query: { dlqIds: await failedRun() } }),
@@ -174,7 +174,7 @@ export function makersOf(
         step: { stepId: 1, stepName: 'paid', stepType: 'Wait', concurrent: 1 },
       },
     }),
-    'POST /v2/{brand}/users': async () => ({
+    'POST /v2/{brand}/users': () => ({
       body: { customer_id: 'fuzz@example.com', type: 'paid', region: service.region },
     }),
   };
