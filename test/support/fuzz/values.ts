@@ -201,20 +201,21 @@ const oddJson: fc.Arbitrary<unknown> = fc.oneof(
 /** Replaces one part of a JSON value, at any depth, leaves it out, or puts something beside it. */
 export function spoiled(value: unknown): fc.Arbitrary<unknown> {
   if (Array.isArray(value) && value.length > 0) {
+    const items: readonly unknown[] = value;
     return fc.oneof(
       oddJson,
-      fc.nat(value.length - 1).chain((at) => spoiled(value[at]).map((part) => value.with(at, part))),
-      oddJson.map((part) => [...value, part]),
+      fc.nat(items.length - 1).chain((at) => spoiled(items[at]).map((part) => items.with(at, part))),
+      oddJson.map((part) => [...items, part]),
     );
   }
   if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
-    const entries = Object.entries(value);
+    const entries: readonly (readonly [string, unknown])[] = Object.entries(value);
     const at = fc.nat(entries.length - 1);
     return fc.oneof(
       oddJson,
       at.map((index) => Object.fromEntries(entries.filter((_entry, other) => other !== index))),
       at.chain((index) => {
-        const [name, part]: [string, unknown] = entries[index] ?? ['', undefined];
+        const [name, part] = entries[index] ?? ['', undefined];
         return spoiled(part).map((other) => ({ ...value, [name]: other }));
       }),
       fc.tuple(oddTexts, oddJson).map(([name, part]) => ({ ...value, [name]: part })),
