@@ -41,6 +41,14 @@ describe('a destination', () => {
     const [delivery] = await inbox.received(1);
     expect(delivery?.target).toBe(`${new URL(inbox.url).pathname}${tail}`);
   });
+
+  it('that is percent-encoded as a whole is decoded once for a run that is triggered, too', async () => {
+    const inbox = receiver.inbox();
+    const { status } = await api('POST', `/v2/trigger/${encodeURIComponent(`${inbox.url}/a%2Fb?x=1`)}`);
+    expect(status).toBe(200);
+    const [delivery] = await inbox.received(1);
+    expect(delivery?.target).toBe(`${new URL(inbox.url).pathname}/a%2Fb?x=1`);
+  });
 });
 
 /** The headers of a delivery that a request can hand on: all but those of its own connection. */

@@ -87,6 +87,18 @@ export function errorsOf(operation: string, status: number): readonly string[] {
   );
 }
 
+/** The checkers of answers, by operation and status: to make one takes longer than to use it. */
+const answerCheckers = new Map<string, z.core.$ZodType>();
+
+function answerCheckerOf(operation: string, status: number): z.core.$ZodType {
+  const key = `${operation} ${status}`;
+  const known = answerCheckers.get(key);
+  if (known !== undefined) return known;
+  const made = checkerOf(responseOf(operation, status).schema, descriptionOf(operation).within);
+  answerCheckers.set(key, made);
+  return made;
+}
+
 /**
  * Checks an answer against the document of its operation.
  *
@@ -96,7 +108,6 @@ export function checkAnswer(
   operation: string,
   answer: { readonly status: number; readonly json: unknown },
 ): void {
-  const { schema } = responseOf(operation, answer.status);
-  const { success, error } = z.safeParse(checkerOf(schema, descriptionOf(operation).within), answer.json);
+  const { success, error } = z.safeParse(answerCheckerOf(operation, answer.status), answer.json);
   if (!success) throw new Error(`${operation}, ${answer.status}:\n${z.prettifyError(error)}`);
 }

@@ -1,6 +1,7 @@
 /** Starts runs for those who have no workflow client: they name the endpoint, and its client is found out from its answer. */
 import type { Account } from '../../domain/account/account.ts';
 import { scoped, type Config } from '../../domain/config.ts';
+import { parseDestination } from '../../domain/delivery/destination.ts';
 import { features } from '../../domain/workflow/features.ts';
 import { readWorkflowMessage } from '../../domain/workflow/workflowMessage.ts';
 import { badRequest, HttpError } from '../../domain/httpError.ts';
@@ -42,7 +43,10 @@ function readTrigger(request: PublishRequest): WorkflowRequest {
   const given = [...request.config].filter(([name]) => !ofClients.test(name));
   const started: Config = new Map([...given, ['workflow-init', ['true']]]);
   const prefix = headerPrefixes.includes(clientsPrefix) ? clientsPrefix : request.prefix;
-  const url = withQuery(request.destination, request.otherQuery);
+  // As the run's own messages have it: in the path it may be percent-encoded as a whole.
+  const destination = parseDestination(request.destination);
+  const endpoint = destination.kind === 'url' ? destination.url : destination.name;
+  const url = withQuery(endpoint, request.otherQuery);
   const asked = { ...request, prefix, config: withFailureCallback(started, url) };
   const message = readWorkflowMessage(asked, headerPrefixes);
   if (message?.kind !== 'start') throw badRequest('workflow_request_invalid', 'The request starts no run.');

@@ -112,7 +112,10 @@ export const events: OperationsAt<
     answers: {
       200: { description: 'Those who wait; empty where nobody does.', schema: 'Waiters', example: [waiter] },
     },
-    errors: { 400: badPath },
+    errors: {
+      400: badPath,
+      412: [['submission_refused', 'The id of the event is "paid…"; allowed are 1 to 256 characters.']],
+    },
   },
   'GET /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('GET'),
   'HEAD /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('HEAD'),

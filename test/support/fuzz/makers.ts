@@ -1,0 +1,188 @@
+/** Makes what requests to an operation are about: examples of a description cannot name ids that exist. */
+import * as z from 'zod/mini';
+import { makeAccount, type AccountRecord } from '../accounts.ts';
+import { api, ok, unique } from '../api.ts';
+import { eventually } from '../eventually.ts';
+import type { Answer } from '../publish.ts';
+import { service } from '../service.ts';
+import type { Known } from './requests.ts';
+
+export interface Makers {
+  /** The values with which a request to an operation, named as in the route table, is accepted. */
+  knownFor(method: string, path: string): Promise<Known>;
+}
+
+const later = { 'svc-delay': '10m' };
+const published = z.object({ messageId: z.string() });
+const startedRun = z.object({ workflowRunId: z.string() });
+const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
+const circuits = z.array(z.object({ host: z.string() }));
+
+/**
+ * @param account whose token the requests have
+ * @param endpoints one that answers 200, one that answers 500, and one that does not answer
+ */
+export function makersOf(
+  account: AccountRecord,
+  endpoints: { readonly ok: string; readonly failing: string; readonly held: string },
+): Makers {
+  const ask = (method: string, path: string, init: Parameters<typeof api>[2] = {}): Promise<Answer> =>
+    api(method, path, { ...init, token: account.token });
+
+  const message = async (): Promise<string> =>
+    published.parse(await ok(ask('POST', `/v2/publish/${endpoints.ok}`, { headers: later }))).messageId;
+
+  async function run(): Promise<string> {
+    const started = await ok(ask('POST', `/v2/trigger/${endpoints.ok}`, { headers: later, body: {} }));
+    return startedRun.parse(started).workflowRunId;
+  }
+
+  /** The id of the first dead letter that a list shows, once it does. */
+  async function deadLetterIn(path: string): Promise<string> {
+    const { messages } = await eventually(
+      async () => deadLetters.parse(await ok(ask('GET', path))),
+      (page) => page.messages.length > 0,
+    );
+    return messages[0]?.dlqId ?? '';
+  }
+
+  async function deadLetter(): Promise<string> {
+    const answer = await ok(
+      ask('POST', `/v2/publish/${endpoints.failing}`, {
+        headers: { 'svc-retries': '0' },
+        body: { order: 1 },
+      }),
+    );
+    return deadLetterIn(`/v2/dlq?messageId=${published.parse(answer).messageId}`);
+  }
+
+  async function failedRun(failureCallback?: string): Promise<string> {
+    const headers = {
+      'svc-retries': '0',
+      ...(failureCallback !== undefined && { 'svc-failure-callback': failureCallback }),
+    };
+    const started = await ok(ask('POST', `/v2/trigger/${endpoints.failing}`, { headers, body: {} }));
+    return deadLetterIn(`/v2/workflows/dlq?workflowRunId=${startedRun.parse(started).workflowRunId}`);
+  }
+
+  async function queue(): Promise<string> {
+    const queueName = unique('queue');
+    await ok(ask('POST', '/v2/queues', { body: { queueName, parallelism: 1 } }));
+    return queueName;
+  }
+
+  async function group(): Promise<string> {
+    const name = unique('group');
+    await ok(
+      ask('POST', `/v2/topics/${name}/endpoints`, {
+        body: { endpoints: [{ url: endpoints.ok, name: 'first' }] },
+      }),
+    );
+    return name;
+  }
+
+  async function schedule(): Promise<string> {
+    const id = unique('schedule');
+    const headers = { 'svc-cron': '0 0 29 2 *', 'svc-schedule-id': id };
+    await ok(ask('POST', `/v2/schedules/${endpoints.ok}`, { headers, body: {} }), 200);
+    return id;
+  }
+
+  async function flowControlKey(): Promise<string> {
+    const key = unique('key');
+    const headers = { 'svc-flow-control-key': key, 'svc-flow-control-value': 'parallelism=3, rate=10' };
+    await ok(ask('POST', `/v2/publish/${endpoints.ok}`, { headers }));
+    await eventually(
+      async () => (await ask('GET', `/v2/flowControl/${key}`)).status,
+      (status) => status === 200,
+    );
+    return key;
+  }
+
+  async function circuit(): Promise<string> {
+    const { host } = new URL(endpoints.failing);
+    const headers = { 'svc-circuit': 'on', 'svc-retries': '5', 'svc-retry-delay': '500' };
+    await ok(ask('POST', `/v2/publish/${endpoints.failing}`, { headers }));
+    await eventually(
+      async () => circuits.parse(await ok(ask('GET', '/v2/circuits'))),
+      (all) => all.some((one) => one.host === host),
+    );
+    return host;
+  }
+
+  /** The makers of what the variables of a path name. */
+  const byVariable: Readonly<Record<string, () => Promise<string>>> = {
+    destination: () => Promise.resolve(endpoints.ok),
+    queueName: queue,
+    messageId: message,
+    dlqId: deadLetter,
+    key: flowControlKey,
+    host: circuit,
+    schedule,
+    name: group,
+    runId: run,
+    account: () => Promise.resolve(account.id),
+    id: async () => (await makeAccount()).id,
+    eventId: () => Promise.resolve(unique('event')),
+    event: () => Promise.resolve(unique('event')),
+  };
+
+  const makerOf = (path: string, variable: string) => {
+    if (path.startsWith('/v2/workflows/dlq/') && variable === 'dlqId') return () => failedRun();
+    if (path.startsWith('/v2/queues/') && variable === 'name') return queue;
+    return byVariable[variable];
+  };
+
+  async function variablesOf(path: string): Promise<Readonly<Record<string, string>>> {
+    const made: Record<string, string> = {};
+    for (const [, name = ''] of path.matchAll(/\{(\w+)\+?\}/g)) {
+      const make = makerOf(path, name);
+      if (make !== undefined) made[name] = await make();
+    }
+    return made;
+  }
+
+  /** Operations that need more than the variables of their path. */
+  const more: Readonly<Record<string, () => Known | Promise<Known>>> = {
+    'POST /v2/schedules/{schedule+}': () => ({
+      path: { schedule: endpoints.ok },
+      headers: { 'svc-cron': '0 0 29 2 *' },
+    }),
+    'POST /v2/batch': () => ({ body: [{ destination: endpoints.ok, body: 'one' }] }),
+    'POST /v2/batch/trigger': () => ({ body: [{ destination: endpoints.ok, headers: later }] }),
+    'DELETE /v2/messages': async () => ({ body: { messageIds: [await message()] } }),
+    'DELETE /v2/dlq': async () => ({ query: { dlqIds: await deadLetter() } }),
+    'POST /v2/dlq/retry': async () => ({ query: { dlqIds: await deadLetter() } }),
+    'GET /v2/cron': () => ({ query: { expression: '*/5 * * * *' } }),
+    'POST /v2/topics/{name}/endpoints': () => ({
+      body: { endpoints: [{ url: `${endpoints.ok}/second`, name: 'second' }] },
+    }),
+    'DELETE /v2/topics/{name}/endpoints': () => ({ body: { endpoints: [{ name: 'first' }] } }),
+    'POST /v2/flowControl/{key}/pin': () => ({ query: { parallelism: '3' } }),
+    'POST /v2/flowControl/{key}/unpin': () => ({ query: { parallelism: 'true' } }),
+    'DELETE /v2/workflows/runs': async () => ({ query: { workflowRunIds: await run() } }),
+    'DELETE /v2/workflows/dlq': async () => ({ query: { dlqIds: await failedRun() } }),
+    'POST /v2/workflows/dlq/resume': async () => ({ query: { dlqIds: await failedRun() } }),
+    'POST /v2/workflows/dlq/restart': async () => ({ query: { dlqIds: await failedRun() } }),
+    'DELETE /v2/workflows/dlq/callback/{dlqId}': async () => ({
+      path: { dlqId: await failedRun(endpoints.held) },
+    }),
+    'POST /v2/wait/{eventId+}': async () => ({
+      headers: { 'svc-workflow-init': 'false', 'svc-workflow-runid': await run() },
+      body: {
+        url: endpoints.ok,
+        step: { stepId: 1, stepName: 'paid', stepType: 'Wait', concurrent: 1 },
+      },
+    }),
+    'POST /v2/{brand}/users': () => ({
+      body: { customer_id: 'fuzz@example.com', type: 'paid', region: service.region },
+    }),
+  };
+
+  return {
+    async knownFor(method, path) {
+      const own = (await more[`${method} ${path}`]?.()) ?? {};
+      return { ...own, path: { ...(await variablesOf(path)), ...own.path } };
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/** Generators of whole requests to an operation of the API's description. */
+import * as fc from 'fast-check';
+import * as z from 'zod/mini';
+import type { DescribedOperation } from '../../../lambdas/http/openapi/document.ts';
+import { resolve } from '../contract.ts';
+import { oddestTexts, oddTexts, spoiled, valuesOf, type Generation } from './values.ts';
+
+/** A request as it is sent: all of its values are texts. */
+export interface FuzzedRequest {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+const parameterShape = z.object({
+  name: z.string(),
+  in: z.enum(['path', 'query', 'header']),
+  required: z.optional(z.boolean()),
+  schema: z.unknown(),
+  example: z.optional(z.unknown()),
+});
+type Parameter = z.infer<typeof parameterShape>;
+
+const bodyShape = z.object({
+  required: z.boolean(),
+  content: z.record(
+    z.string(),
+    z.object({ schema: z.optional(z.unknown()), example: z.optional(z.unknown()) }),
+  ),
+});
+
+/** What a request is made of, before it is written as HTTP. */
+interface Parts {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** An operation, with what a request needs to be accepted that the description's examples cannot say: ids that exist. */
+export interface Target extends Generation {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: DescribedOperation;
+}
+
+/** The values that a request is made with instead of the description's examples. */
+export interface Known {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+const text = (value: unknown): string =>
+  typeof value === 'string'
+    ? value
+    : Array.isArray(value)
+      ? value.map(text).join(',')
+      : JSON.stringify(value);
+
+/** Spaces at the ends of a header's value are not part of it, and other characters than these cannot be sent. */
+const headerText = (value: string): string => value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '').trim();
+
+/** What `URL` would take for a step within the path, or would not take for a segment of its own. */
+const asSegment = (value: string): string => (/^\.{0,2}$/.test(value) ? `${value}x` : value);
+
+const parametersOf = ({ operation, within }: Target): readonly Parameter[] =>
+  operation.parameters.map((one) => parameterShape.parse(resolve(one, within)));
+
+function jsonBodyOf({ operation }: Target) {
+  if (operation.requestBody === undefined) return undefined;
+  const { content } = bodyShape.parse(operation.requestBody);
+  return content['application/json'];
+}
+
+/** The request that the description's examples make, without what may be left out. */
+function plainParts(target: Target, known: Known): Parts {
+  const required = parametersOf(target).filter((one) => one.required === true);
+  const of = (place: Parameter['in']) =>
+    Object.fromEntries(
+      required.filter((one) => one.in === place).map(({ name, example }) => [name, text(example)]),
+    );
+  const body = known.body ?? jsonBodyOf(target)?.example;
+  return {
+    path: { ...of('path'), ...known.path },
+    query: { ...of('query'), ...known.query },
+    headers: { ...of('header'), ...known.headers },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+}
+
+function written({ method, path }: Target, { path: variables, query, headers, body }: Parts): FuzzedRequest {
+  const concrete = path.replace(/\{(\w+)\}/g, (_all, name: string) =>
+    encodeURIComponent(asSegment((variables[name] ?? '').toWellFormed())),
+  );
+  const pairs = Object.entries(query).map(
+    ([name, value]) =>
+      `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(value.toWellFormed())}`,
+  );
+  return {
+    method,
+    path: pairs.length === 0 ? concrete : `${concrete}?${pairs.join('&')}`,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, headerText(value)])),
+    body: method === 'GET' || method === 'HEAD' ? undefined : body,
+  };
+}
+
+/** Some of a list's members, in their order; now and then none. */
+const some = <T>(all: readonly T[], most: number): fc.Arbitrary<readonly T[]> =>
+  all.length === 0 ? fc.constant([]) : fc.subarray([...all], { maxLength: Math.min(most, all.length) });
+
+/** A plain request with a few parameters more, each as its schema allows, and a body as its schema allows. */
+function allowedParts(target: Target, known: Known): fc.Arbitrary<Parts> {
+  const plain = plainParts(target, known);
+  const optional = parametersOf(target).filter((one) => one.required !== true && !one.name.includes('*'));
+  const given = some(optional, 3).chain((chosen) =>
+    fc.tuple(
+      ...chosen.map((one) => valuesOf(one.schema, target).map((value) => [one, text(value)] as const)),
+    ),
+  );
+  const schema = jsonBodyOf(target)?.schema;
+  const body =
+    schema === undefined
+      ? fc.constant(plain.body)
+      : valuesOf(schema, target).map((value): string | undefined => JSON.stringify(value));
+  return fc.tuple(given, body).map(([more, bytes]) => {
+    const at = (place: Parameter['in']) =>
+      Object.fromEntries(more.filter(([one]) => one.in === place).map(([one, value]) => [one.name, value]));
+    return {
+      path: plain.path,
+      query: { ...at('query'), ...plain.query },
+      headers: { ...at('header'), ...plain.headers },
+      body: bytes,
+    };
+  });
+}
+
+/** Spoils one part of a request. */
+function spoiledParts(target: Target, parts: Parts): fc.Arbitrary<Parts> {
+  const all = parametersOf(target).filter((one) => !one.name.includes('*'));
+  const odd = (parameter: Parameter): fc.Arbitrary<Parts> => {
+    const { name } = parameter;
+    if (parameter.in === 'header') {
+      return oddTexts.map((value) => ({ ...parts, headers: { ...parts.headers, [name]: value } }));
+    }
+    const place = parameter.in;
+    return oddestTexts.map((value) => ({ ...parts, [place]: { ...parts[place], [name]: value } }));
+  };
+  const ways = [
+    ...(all.length === 0 ? [] : [fc.constantFrom(...all).chain(odd)]),
+    fc
+      .tuple(oddTexts, oddestTexts)
+      .map(([name, value]) => ({ ...parts, query: { ...parts.query, [name]: value } })),
+  ];
+  if (parts.body === undefined) return fc.oneof(...ways);
+  const parsed: unknown = JSON.parse(parts.body);
+  const bodies = fc.oneof(
+    spoiled(parsed).map((value) => JSON.stringify(value)),
+    oddestTexts,
+    fc.constant(parts.body.slice(0, -1)),
+  );
+  return fc.oneof(
+    ...ways,
+    bodies.map((body) => ({ ...parts, body })),
+  );
+}
+
+/** The request that the examples make. */
+export const plainRequest = (target: Target, known: Known): FuzzedRequest =>
+  written(target, plainParts(target, known));
+
+/** Requests that the description allows. */
+export const allowedRequests = (target: Target, known: Known): fc.Arbitrary<FuzzedRequest> =>
+  allowedParts(target, known).map((parts) => written(target, parts));
+
+/** Requests of which one part is odd. */
+export const spoiledRequests = (target: Target, known: Known): fc.Arbitrary<FuzzedRequest> =>
+  fc
+    .oneof(fc.constant(plainParts(target, known)), allowedParts(target, known))
+    .chain((parts) => spoiledParts(target, parts))
+    .map((parts) => written(target, parts));
