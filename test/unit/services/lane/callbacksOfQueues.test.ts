@@ -107,10 +107,10 @@ describe('a callback that cannot be stored, of a message that is given up for th
 
     const [told] = await attempts();
     if (told === undefined) throw new Error('The callback was not sent.');
-    // A row that is not there after half a minute does not come.
+    // A row that is not there after half a minute, and after so many looks, does not come.
     const later = Date.now() + 60_000;
     vi.spyOn(Date, 'now').mockImplementation(() => later);
-    await world.deliver(told, false);
+    await world.deliver({ ...told, looks: 14 }, false);
     expect(await slotsOf('without')).toBe(0);
     expect(callback.deliveries).toEqual([]);
   });
