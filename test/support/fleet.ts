@@ -1,5 +1,6 @@
 import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
 import { queues } from '../../lambdas/resources.ts';
 import { startEventSource } from '../../local/lambda/eventSource.ts';
@@ -73,6 +74,12 @@ export async function startFleet(standIns: StandIns) {
     },
   }));
 
+  /**
+   * The process that the code which runs belongs to. The client that a call goes through does not tell: a module that is loaded
+   * when it is first needed comes with the modules of the process that was started last, and so with its clients.
+   */
+  const running = new AsyncLocalStorage<Process>();
+
   let starting: Promise<unknown> = Promise.resolve();
   /** Starts a process: only one at a time, so that each has its own modules. */
   function start(name: Fed): Promise<Process> {
@@ -93,14 +100,15 @@ export async function startFleet(standIns: StandIns) {
         input: unknown,
         make: () => Promise<T>,
       ): Promise<T> => {
+        const caller = running.getStore() ?? process;
         calls += 1;
-        onCall(call, process, 'before');
-        if (hasDied(process)) return never;
+        onCall(call, caller, 'before');
+        if (hasDied(caller)) return never;
         if (fails(client, call)) throw new Away(`${client} is away.`);
         if (isRefused(call, input)) throw new Refused();
         const result = await make();
-        onCall(call, process, 'after');
-        return hasDied(process) ? never : result;
+        onCall(call, caller, 'after');
+        return hasDied(caller) ? never : result;
       };
       const options = { step: 'initialize', name: 'fleet' } as const;
       dynamodb.middlewareStack.add(
@@ -129,7 +137,7 @@ export async function startFleet(standIns: StandIns) {
       };
     });
     process.event = event;
-    const result = await Promise.race([process.handler(event), death]);
+    const result = await Promise.race([running.run(process, process.handler, event), death]);
     process.event = undefined;
     idle.set(name, [...(idle.get(name) ?? []), process]);
     return result;
