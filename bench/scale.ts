@@ -1,4 +1,4 @@
-/** Simulates heavy traffic, prints the hottest key of each table and index, and fails where one gets more than its partition takes. */
+/** Simulates heavy traffic, prints the hottest key of each table and index, and fails where its partition takes less. */
 import { startInProcess } from '../test/support/inProcess.ts';
 import { isTooHot } from './simulate/keyLoads.ts';
 import { loadsTable } from './simulate/printLoads.ts';

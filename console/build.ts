@@ -23,7 +23,7 @@ const compressed = (name: string, content: Uint8Array): readonly (readonly [stri
   [`${name}.gz`, gzipSync(content, { level: 9 })],
 ];
 
-/** How the console is bundled. */
+/** The options that the console is bundled with. */
 export const consoleBuild = {
   absWorkingDir: root,
   entryPoints: { app: 'console/src/main.tsx', style: 'console/src/style.css' },

@@ -25,7 +25,7 @@ import type {
 import { isSigned } from './clientOptions.ts';
 import { signer } from './signer.ts';
 
-/** What is read and changed of a client's configuration. */
+/** The parts of a client's configuration that are read and changed. */
 interface Config<Params extends EndpointParameters>
   extends EndpointResolvedConfig<Params>, Omit<SerdeContext, 'endpoint' | 'protocol'> {
   readonly protocol: $ClientProtocol<unknown, unknown>;
@@ -70,7 +70,7 @@ export function makeLean<
   return client;
 }
 
-/** What changes the steps of a client. */
+/** The methods that change the steps of a client. */
 const changes: ReadonlySet<unknown> = new Set(['add', 'addRelativeTo', 'remove', 'removeByTag', 'use']);
 
 /**
@@ -113,7 +113,10 @@ function removeEndpointStep<In extends object, Out extends object>(steps: Middle
   };
 }
 
-/** What the rules ask for: the first four those of every service, the others those of DynamoDB, whose endpoint may be the account's. */
+/**
+ * The parameters that the rules take: the first four those of every service, the others those of DynamoDB, whose endpoint may
+ * be the account's.
+ */
 const endpointParameters: EndpointParameterInstructions = {
   Region: { type: 'builtInParams', name: 'region' },
   Endpoint: { type: 'builtInParams', name: 'endpoint' },

@@ -199,7 +199,7 @@ const acceptedOfApi: readonly Accepted[] = [
   },
 ];
 
-/** What any API answers without credentials. */
+/** The operations that any API answers without credentials. */
 const acceptedWithoutCredentials = (routesOfApi: readonly Route[]): readonly Accepted[] => [
   ...withoutAuthorizer(
     routesOfApi.filter(({ access }) => access === 'open'),

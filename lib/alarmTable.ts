@@ -38,7 +38,7 @@ const warnings = lines(
   'filter level in ["WARN", "ERROR"] and message != "attempt"',
   ...newest,
 );
-/** What AWS answered, by the kind of error: the service that failed stands in the messages. */
+/** AWS's answers, by the kind of error: the service that failed stands in the messages. */
 const awsErrors = lines(
   'filter level in ["WARN", "ERROR"] and ispresent(error.name)',
   'stats count(*) as times, latest(error.message) as example by error.name, service',

@@ -37,7 +37,7 @@ export const answerTimeout = Duration.seconds(apiFunctionTimeoutSeconds);
 
 interface ApiProps {
   readonly name: string;
-  /** What the setting `domains` calls it: its region, or `management`. */
+  /** Its name in the setting `domains`: its region, or `management`. */
   readonly place: string;
   /** The most requests from all clients together: in a second, and at one instant. */
   readonly throttle: { readonly rate: number; readonly burst: number };

@@ -63,7 +63,7 @@ function buildPart(name: string, source: string): Files {
   return files;
 }
 
-/** How everything that Lambda runs is bundled. */
+/** The options that everything which Lambda runs is bundled with. */
 export const lambdaBuild = {
   absWorkingDir: root,
   // esbuild writes nothing there, but imports external files relative to it: by the names that they have in `apart`.
@@ -94,7 +94,7 @@ export const lambdaBuild = {
 /** The parts whose code is not of lean clients (`lambdas/makeLean.ts`): S3's, and the description, which has no client. */
 const notLean: readonly string[] = ['bucket', 'document'];
 
-/** What lean clients never use is left out: the SDK's signer, and the versions of its packages. */
+/** Leaves out what lean clients never use: the SDK's signer, and the versions of its packages. */
 const leanBuild = {
   ...lambdaBuild,
   alias: { ...lambdaBuild.alias, '@smithy/signature-v4': join(root, 'lib/bundle/noSigner.ts') },

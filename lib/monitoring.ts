@@ -1,4 +1,4 @@
-/** What an operator sees of a region: the dashboard, the alarms with their topic, and a saved query for each. */
+/** An operator's view of a region: the dashboard, the alarms with their topic, and a saved query for each. */
 import { Aws, CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';

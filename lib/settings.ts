@@ -47,7 +47,7 @@ const region = '[a-z]{2}(?:-[a-z]+)+-\\d';
 const listOf = (form: RegExp, sentence: string) =>
   list.pipe(z.array(z.string().regex(form, `must be ${sentence}`))).default([]);
 
-/** How EC2 ends an id: 8 hexadecimal digits for what is old, 17 for what is new. */
+/** The end of an id of EC2: 8 hexadecimal digits for what is old, 17 for what is new. */
 const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
 
 /** A list of what each region has its own of, as `region=value`. */

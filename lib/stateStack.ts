@@ -106,7 +106,7 @@ export class StateStack extends Stack {
   }
 }
 
-/** What all buckets have: they are encrypted, and closed to the public and to plain HTTP. */
+/** The properties of all buckets: they are encrypted, and closed to the public and to plain HTTP. */
 const privately = ({ retain }: Settings): BucketProps => ({
   encryption: BucketEncryption.S3_MANAGED,
   blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -115,7 +115,7 @@ const privately = ({ retain }: Settings): BucketProps => ({
   removalPolicy: removalPolicyOf(retain),
 });
 
-/** How tables are kept. */
+/** The settings by which tables are kept. */
 const keptAs = ({ retain, pointInTimeRecovery = retain }: Settings) => ({
   retain,
   restorable: pointInTimeRecovery,

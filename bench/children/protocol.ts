@@ -26,7 +26,7 @@ export function cpuMsSince(start: NodeJS.CpuUsage): number {
 /** The process with BullMQ takes messages on this port. */
 export const bullmqReady = z.object({ port: z.int() });
 
-/** Ends this process with an error. Left to itself, Node.js would print the line of the bundle as well, which is most of the bundle. */
+/** Ends this process with an error. Left to itself, Node.js would print the line of the bundle as well: most of the bundle. */
 export function fail(error: unknown): never {
   console.error(error);
   process.exit(1);

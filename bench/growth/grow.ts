@@ -16,7 +16,7 @@ type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
 export interface Cost {
   /** Calls of AWS. */
   readonly calls: PerHandler<number>;
-  /** What AWS bills for a million of them: for these calls alone. */
+  /** AWS's bill for a million of them: for these calls alone. */
   readonly dollars: PerHandler<number>;
 }
 

@@ -1,4 +1,4 @@
-/** What may become large: the messages that wait for their delivery, the dead letter queue, and the line of a queue. */
+/** The things that may become large: the messages that wait for their delivery, the dead letter queue, and the line of a queue. */
 import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
 import type { DeadLetter } from '../../lambdas/stores/deadLetter/deadLetters.ts';

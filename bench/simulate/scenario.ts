@@ -4,7 +4,10 @@ export interface Scenario {
   readonly messagesPerSecond: number;
   readonly seconds: number;
   readonly accounts: number;
-  /** The part of all messages that one account publishes. The others share the rest: the second of them has half of what the first has, the third a third, and so on. */
+  /**
+   * The part of all messages that one account publishes. The others share the rest: the second of them has half of what the
+   * first has, the third a third, and so on.
+   */
   readonly largestShare: number;
   /** Of the largest account's messages: the part that goes to one URL group, of so many endpoints. */
   readonly groupShare: number;

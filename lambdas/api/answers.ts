@@ -47,12 +47,12 @@ export const publishAnswer = z.union([
     .check(z.describe('One for each endpoint, where the destination is a URL group.')),
 ]);
 
-/** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
 /** Whether deliveries wait while the circuit of their host is open. */
 const circuitSwitch = z
   .enum(['on', 'off'])
   .check(z.describe('Whether deliveries wait while their host is down; absent where the account says so.'));
 
+/** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
 export const settings = z.object({
   method: z.enum(methods),
   header: headerLists('What the destination gets: a list of values for each name.'),

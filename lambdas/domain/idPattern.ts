@@ -1,4 +1,4 @@
-/** What an id looks like. The console reads this too, where there is no `node:crypto` to make one. */
+/** The pattern of an id. The console reads this too, where there is no `node:crypto` to make one. */
 
 /** The letters of a ULID. */
 export const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

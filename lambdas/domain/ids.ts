@@ -20,7 +20,7 @@ const randomLetters = 16;
  */
 export function newId(kind: IdKind, time: number, shards: number = shardCounts.usual): string {
   const bytes = randomBytes(randomLetters);
-  // The letters of a ULID are no multiple of eight codes in a row, so all of them together would fill some partitions more than others.
+  // A usual id ends in 0 to 7: `charCode % 8` of all 32 letters would fill some of the eight partitions more than others.
   const end =
     shards > shardCounts.usual
       ? wideEnd
@@ -49,8 +49,8 @@ function idOf(kind: IdKind, time: number, bytes: Buffer): string {
 export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf('_') + 1));
 
 /**
- * Finds the partition of an account's row from the id alone, so that a read by id needs no index: one of many by the last letter but
- * one, and one of the usual ones by the last.
+ * Finds the partition of an account's row from the id alone, so that a read by id needs no index: one of many by the last letter
+ * but one, and one of the usual ones by the last.
  */
 export function shardOf(accountId: string, id: string): string {
   const number = id.endsWith(wideEnd)

@@ -4,7 +4,7 @@ import type { Account } from '../domain/account/account.ts';
 import { idPattern } from '../domain/idPattern.ts';
 import type { IdKind } from '../domain/ids.ts';
 
-/** What tells the partitions of an account's rows. */
+/** The facts that tell the partitions of an account's rows. */
 export type Sharded = Pick<Account, 'id' | 'shards'>;
 
 /** Names all partitions of an account's rows. */

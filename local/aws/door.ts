@@ -37,7 +37,7 @@ export type Fault =
   | { readonly kind: 'slow'; readonly ms: number }
   /** The call is made twice, and the second answer is given: a network, or a client, sent it again. */
   | { readonly kind: 'twice' }
-  /** What is sent to a queue arrives later, and so after what is sent next. */
+  /** Lets what is sent to a queue arrive later, and so after what is sent next. */
   | { readonly kind: 'overtaken'; readonly seconds: number }
   /** Of a batch, every second entry is refused, as a service does that has too many requests. */
   | { readonly kind: 'half' };

@@ -19,7 +19,7 @@ export interface JoinableWrite {
 const item = z.record(z.string(), z.unknown());
 type Item = z.infer<typeof item>;
 
-/** What an action of a transaction may have. What asks for more, such as for what it has written, is made alone. */
+/** The parameters that an action of a transaction may have. A write that asks for more, as for what was there, is made alone. */
 const common = [
   'TableName',
   'ConditionExpression',
@@ -35,7 +35,7 @@ const single = {
 
 const isSingle = (operation: string): operation is keyof typeof single => operation in single;
 
-/** What else it has is kept, and looked at by name. */
+/** All else that it has is kept, and looked at by name. */
 const written = z.looseObject({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
 const batch = z.strictObject({
   RequestItems: z.record(

@@ -25,7 +25,7 @@ export interface ChaosOptions {
 }
 
 export interface ChaosReport {
-  /** What does not hold; nothing where all is well. */
+  /** The rules that do not hold; none where all is well. */
   readonly found: readonly string[];
   readonly lines: readonly string[];
 }

@@ -2,7 +2,7 @@
 import type { Measure } from './stageMessages.ts';
 
 /**
- * What may be larger in the last third of the measures than in the second, under the same traffic: what waits, and how many
+ * The measures that may be larger in the last third of the measures than in the second, under the same traffic: what waits, and how many
  * connections a burst of calls has opened, is more or less by chance. The first third has what is loaded and filled once.
  */
 const bounds = {

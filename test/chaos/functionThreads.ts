@@ -45,7 +45,7 @@ export class FunctionThreads {
   constructor(options: {
     /** The bundle of `functionThread.ts`. */
     readonly file: string;
-    /** How far the clock is ahead of the true time. */
+    /** Milliseconds by which the clock is ahead of the true time. */
     readonly aheadMs: BigInt64Array;
     readonly chance: (name: string) => Chance;
     readonly twice: () => number;

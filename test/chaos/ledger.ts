@@ -1,4 +1,4 @@
-/** What a client knows: what the service accepted, and what it answered to what else was asked of it. */
+/** A client's knowledge: what the service accepted, and what it answered to what else was asked of it. */
 export interface AcceptedMessage {
   readonly messageId: string;
   /** Of its destination. */

@@ -47,7 +47,7 @@ export interface Receivers {
   readonly urlOf: (number: number) => string;
   readonly callbackUrl: string;
   readonly failureCallbackUrl: string;
-  /** What each message's attempts were answered, by its id. */
+  /** The answers to each message's attempts, by its id. */
   readonly answers: ReadonlyMap<string, readonly Answer[]>;
   readonly callbacks: readonly CallbackArrival[];
   /** Ends all misbehaviour but that of messages which fail for ever: those answer 500. */

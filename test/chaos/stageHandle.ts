@@ -10,7 +10,7 @@ export interface StageHandleOptions {
   readonly stageFile: string;
   readonly threadFile: string;
   readonly dataDirectory: string;
-  /** What the stage writes goes there. */
+  /** Takes what the stage writes. */
   readonly logFile: string;
 }
 

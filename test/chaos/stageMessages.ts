@@ -1,4 +1,4 @@
-/** What the run and its stage tell each other. */
+/** The messages that the run and its stage send each other. */
 import * as z from 'zod/mini';
 
 export interface StageInit {
@@ -6,7 +6,7 @@ export interface StageInit {
   readonly generation: number;
   readonly port: number;
   readonly dataDirectory: string;
-  /** How far its clock is ahead of the true time when it starts. */
+  /** Milliseconds by which its clock is ahead of the true time when it starts. */
   readonly aheadMs: number;
   /** The bundle of `functionThread.ts`. */
   readonly threadFile: string;

@@ -1,4 +1,4 @@
-/** What a function's thread and its parent tell each other. */
+/** The messages that a function's thread and its parent send each other. */
 import * as z from 'zod/mini';
 
 export const toThread = z.discriminatedUnion('kind', [

@@ -24,7 +24,7 @@ export const flowKeys = {
 export const groupName = 'group';
 const groupSize = 3;
 
-/** What clients ask for, and how often. */
+/** The requests that clients make, and how often. */
 const acts = {
   publish: 30,
   withCallbacks: 14,

@@ -1,4 +1,4 @@
-/** What must hold in the end, of what the ledger, the receivers and the service say. */
+/** The rules that must hold in the end, of what the ledger, the receivers and the service say. */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { Ledger } from './ledger.ts';

@@ -13,7 +13,7 @@ import { synthesize, synthesizeOne } from './app.ts';
 
 const pinned = { name: 'cfn-lint', version: '1.58.0' };
 
-/** What cfn-lint says of our templates and what stays, each with the reason. */
+/** The findings of cfn-lint in our templates that stay, each with the reason. */
 const exceptions: readonly { readonly rule: string; readonly says: RegExp; readonly reason: string }[] = [
   {
     rule: 'W3005',

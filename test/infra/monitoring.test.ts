@@ -86,7 +86,7 @@ const ofAws: Readonly<Record<string, { readonly metrics: readonly string[]; read
 /** The one metric that AWS has for all functions of an account and region together. */
 const ofTheAccount = 'ClaimedAccountConcurrency';
 
-/** What the value of each dimension must be: the name of this type of resource. */
+/** The value that each dimension must have: the name of this type of resource. */
 const typeOf: Readonly<Record<string, string>> = {
   QueueName: 'AWS::SQS::Queue',
   FunctionName: 'AWS::Lambda::Function',

@@ -1,4 +1,4 @@
-/** What `npm pack` puts into an archive: all that runs and deploys the service, and nothing else. */
+/** The archive that `npm pack` makes: all that runs and deploys the service, and nothing else. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';

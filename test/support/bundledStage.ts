@@ -16,7 +16,7 @@ declare module 'vitest' {
   }
 }
 
-/** How what runs in other processes is bundled. */
+/** The options that what runs in other processes is bundled with. */
 export const bundling = {
   bundle: true,
   splitting: true,

@@ -86,7 +86,7 @@ export class Simulation {
   readonly table = new Table();
   readonly messages = new Map<string, Sent>();
   readonly observed: Observed[] = [];
-  /** What became of circuits, in order. */
+  /** The turns of circuits, in order. */
   readonly turns: ('opened' | 'closed')[] = [];
   readonly random: () => number;
   deathsLeft = 40;

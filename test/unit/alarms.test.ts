@@ -6,7 +6,7 @@ import { metricLines, metricValues } from '../support/metrics.ts';
 import { useWorld } from '../support/useWorld.ts';
 import type { World } from '../support/world.ts';
 
-/** What each alarm on a metric of our own watches is brought about, and what is written then is held against its threshold. */
+/** Brings about what each alarm on a metric of our own watches, and holds what is written then against its threshold. */
 
 switchMetricsOn();
 let world: World;

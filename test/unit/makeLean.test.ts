@@ -18,7 +18,7 @@ import { makeLean } from '../../lambdas/makeLean.ts';
 
 let server: Server;
 let url: string;
-/** What answers the requests, one after the other; the last answers all that follow. */
+/** The answers to the requests, one after the other; the last answers all that follow. */
 let answers: RequestListener[] = [];
 /** The headers of the requests that came. */
 let requests: IncomingHttpHeaders[] = [];

@@ -178,7 +178,7 @@ export function signingKeysOf(secret: MasterSecret, account: Account): SigningKe
   return keys;
 }
 
-/** What was derived for an account as it was read, for as long as a process keeps that: ten deliveries of a batch share it. */
+/** Keys derived for an account as it was read, for as long as a process keeps that: ten deliveries of a batch share them. */
 const derivedKeys = new WeakMap<Account, { readonly secret: MasterSecret; readonly keys: SigningKeys }>();
 
 function deriveKeys(secret: MasterSecret, account: Account): SigningKeys {

@@ -1,7 +1,7 @@
 /** The settings of an account's circuits. */
 import { hourMs, minuteMs, secondMs } from '../clock.ts';
 
-/** How an account's circuits open and close. Durations in milliseconds. */
+/** The rules by which an account's circuits open and close. Durations in milliseconds. */
 export interface CircuitRules {
   /** Failures in a row that open a circuit. */
   readonly failures: number;
@@ -13,7 +13,7 @@ export interface CircuitRules {
   readonly longestWaitMs: number;
 }
 
-/** What an account has set: seconds, as it writes them. */
+/** The settings of an account: seconds, as it writes them. */
 export interface CircuitSettings {
   /** Whether circuits hold back its messages, unless a message, its URL group or its queue says otherwise. */
   readonly enabled: boolean;

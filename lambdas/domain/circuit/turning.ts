@@ -1,4 +1,4 @@
-/** How a circuit opens and closes. */
+/** The turns of a circuit: it opens and closes. */
 import { secondMs } from '../clock.ts';
 import { closedCircuit, isOpen, type Circuit } from './circuit.ts';
 import type { CircuitRules } from './rules.ts';

@@ -1,4 +1,4 @@
-/** What an attempt says about its destination's host, and which host that is. */
+/** The verdict of an attempt about its destination's host, and the name of that host. */
 import { targetOf } from '../delivery/destination.ts';
 import type { DestinationResponse } from '../delivery/outcome.ts';
 import { retryHint } from '../delivery/retryHint.ts';
@@ -13,7 +13,7 @@ export function circuitHostOf(url: string): string | undefined {
 }
 
 /**
- * What an attempt says about its host.
+ * The verdict of an attempt about its host.
  *
  * - `up`: it answers. A 4XX is about the request, not about the host.
  * - `down`: no answer, or a 5XX.

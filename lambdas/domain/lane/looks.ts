@@ -22,7 +22,8 @@ export const removableAt = ({ updatedAt }: Lane): number => updatedAt + removalP
 
 /**
  * When a lane in which somebody waits has to be looked at, though nothing happens to it: when its rate has room again, or
- * when a lease ends whose process may have died, or when an open circuit takes a probe. Unix milliseconds; undefined where that never has to be.
+ * when a lease ends whose process may have died, or when an open circuit takes a probe. Unix milliseconds; undefined where
+ * that never has to be.
  */
 export function nextLook(lane: Lane, now: number): number | undefined {
   const look = lookAtLine(lane, now);

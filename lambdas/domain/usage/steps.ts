@@ -1,7 +1,7 @@
 /**
  * Steps in which a process reports what it counted: a report adds to the account's row of the day. A report for each
- * message would cost $0.63 per million messages, a tenth of the bill. Four rules bound a step from above, and each keeps a promise of
- * docs/limits.md, "How exact it is":
+ * message would cost $0.63 per million messages, a tenth of the bill. Four rules bound a step from above, and each keeps a
+ * promise of docs/limits.md, "How exact it is":
  *
  * - A sixteenth of the slack, because a process that ends loses what it has not reported.
  * - Half of the slack for all processes together, each by its share of the traffic: between two reports a process does not
@@ -9,9 +9,9 @@
  * - A sixteenth of the room that a limit leaves: close to it each message is reported, and the limit is exact.
  * - An eighth of the count, so that an account with few messages sees them counted one by one.
  *
- * And one from below, save where a limit leaves little room: a two-hundredth of what all processes count in a second, up to half
- * of the slack. They all write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules alone come to several thousand
- * writes, in the first minute of each day.
+ * And one from below, save where a limit leaves little room: a two-hundredth of what all processes count in a second, up to
+ * half of the slack. They all write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules
+ * alone come to several thousand writes, in the first minute of each day.
  *
  * Without a random phase, processes that end would lose half a step each, and a day with many short processes would be
  * counted too low. So each process reports a random part of a step before it has counted it (`aheadOf`): n messages then

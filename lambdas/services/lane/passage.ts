@@ -1,8 +1,8 @@
 /**
  * The lanes that an attempt passes before it starts: its queue, the circuit of its host, its flow-control key, and its account,
  * in this order. It takes a slot of each, and waits in the line of the first that has no room; meanwhile it keeps the slots that
- * it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each other. And of each queue and each key, no more wait for the
- * account than may be in flight: a lane that is full is in no other's way.
+ * it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each other.
+ * And of each queue and each key, no more wait for the account than may be in flight: a lane that is full is in no other's way.
  */
 import { formatEntry, leaseMarginMs, type Entry } from '../../domain/lane/entry.ts';
 import {

@@ -11,7 +11,7 @@ import { allActiveRuns } from '../../stores/workflow/runList.ts';
 import { queueDepths } from '../../transport/queueDepths.ts';
 import { dueTimeOf } from '../delivery/history.ts';
 
-/** What a region still has. */
+/** The work that a region still has. */
 export interface Left {
   /** Messages that are not delivered, cancelled or failed. */
   readonly messages: number;

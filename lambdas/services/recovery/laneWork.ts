@@ -1,4 +1,4 @@
-/** What lanes know of attempts: which of them wait in a line, and which were admitted and hold a lease. */
+/** The knowledge that lanes have of attempts: which of them wait in a line, and which were admitted and hold a lease. */
 import { parseEntry, type Entry } from '../../domain/lane/entry.ts';
 import { processPrefix, type Lane, type LaneKind } from '../../domain/lane/lane.ts';
 import { now } from '../../domain/clock.ts';

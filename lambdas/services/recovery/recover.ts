@@ -36,7 +36,7 @@ export interface RecoverOptions {
   readonly isDryRun: boolean;
 }
 
-/** What was made, or would be. */
+/** The counts of all that was made, or would be. */
 export interface Recovered {
   /** Attempts that were sent. */
   readonly attempts: number;

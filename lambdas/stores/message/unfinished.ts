@@ -7,7 +7,7 @@ import { loadMessage, type MessageHistory } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
 import { isFinal } from '../../domain/message/message.ts';
 
-/** What a scan reads of each row: enough to pass over what is over. */
+/** The attributes that a scan reads of each row: enough to pass over what is over. */
 const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
 
 /** A message as the scan sees it. */

@@ -31,7 +31,7 @@ const bodyShape = z.object({
   ),
 });
 
-/** What a request is made of, before it is written as HTTP. */
+/** The parts of a request, before it is written as HTTP. */
 interface Parts {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
@@ -64,7 +64,7 @@ const text = (value: unknown): string =>
 /** Spaces at the ends of a header's value are not part of it, and other characters than these cannot be sent. */
 const headerText = (value: string): string => value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '').trim();
 
-/** What `URL` would take for a step within the path, or would not take for a segment of its own. */
+/** Segments that `URL` would take for a step within the path, or would not take for segments of their own. */
 const asSegment = (value: string): string => (/^\.{0,2}$/.test(value) ? `${value}x` : value);
 
 const parametersOf = ({ operation, within }: Target): readonly Parameter[] =>

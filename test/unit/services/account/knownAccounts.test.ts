@@ -2,7 +2,7 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
-/** How often a process reads the account of a token, and how soon it knows of a change. */
+/** The reads of a token's account: how many a process makes, and how soon it knows of a change. */
 
 useStandIns();
 
