@@ -124,7 +124,10 @@ const shape = z.strictObject({
   publishUrl: flag.default(false),
   /** Whether each region has a dashboard, alarms with a topic, and saved queries. They cost some dollars a month, used or not. */
   monitoring: flag.default(true),
-  /** Whether to leave out what emulators do not know: saved queries, and alarms on what CloudWatch computes of several metrics. */
+  /**
+   * Whether to leave out what emulators do not know: saved queries, alarms on what CloudWatch computes of several metrics, and that
+   * the firewall stands before the APIs.
+   */
   forEmulator: flag.default(false),
   /** The addresses that get a mail from each alarm. AWS asks each of them first. */
   alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
