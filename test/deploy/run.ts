@@ -64,10 +64,11 @@ async function deployAndTest(
         ownHosts: Object.values(urls)
           .map((url) => new URL(url).host)
           .join(','),
-        // Everything is on that the emulator can make, each in one region at least, so that the other has what is made without
-        // it. It cannot make the addresses of `fixedAddresses` (AWS::EC2::NatGateway), put a firewall before a stage
-        // (AWS::WAFv2::WebACLAssociation), save queries (AWS::Logs::QueryDefinition), or alarm on what CloudWatch computes:
-        // `forEmulator` leaves the last three out. Its functions are processes of this machine, whatever their VPC.
+        // Everything is on that the emulator can make; a domain and a VPC in one region, so that the other is without. It cannot
+        // put a firewall before a stage (AWS::WAFv2::WebACLAssociation), save queries (AWS::Logs::QueryDefinition), or alarm on
+        // what CloudWatch computes: `forEmulator` leaves these out. Nor can it make fixed addresses (AWS::EC2::NatGateway) and
+        // endpoints for the functions' security group (AWS::EC2::SecurityGroupIngress), and it has no hosted zone for records.
+        // Its functions are processes of this machine, whatever their VPC.
         forEmulator: 'true',
         publishUrl: 'true',
         tracing: 'true',
@@ -75,11 +76,8 @@ async function deployAndTest(
         firewall: 'true',
         domains: `${other}=queue.example.com`,
         certificates: `arn:aws:acm:${other}:000000000000:certificate/0a1b2c3d`,
-        hostedZone: 'Z0123456789ABC',
         vpcs: `${other}=vpc-0a1b2c3d`,
         subnets: `${other}=subnet-0a1b2c3d`,
-        vpcEndpoints: 'true',
-        routeTables: `${other}=rtb-0a1b2c3d`,
         // For the tests of budgets; no other account has one.
         pricePerMessage: '0.1',
       },
