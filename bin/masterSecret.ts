@@ -7,7 +7,8 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { clientOptions } from '../lambdas/clientOptions.ts';
-import { begin, end, type MasterSecret, parseMasterSecret } from '../lambdas/domain/account/masterSecret.ts';
+import type { MasterSecret } from '../lambdas/domain/account/credentials.ts';
+import { begin, end, parseMasterSecret } from '../lambdas/domain/account/masterSecret.ts';
 import { OperateError } from '../operate/operateError.ts';
 import { masterSecretUsage, parseMasterSecretCommand } from '../operate/options.ts';
 import { runCommand } from '../operate/runCommand.ts';

@@ -101,7 +101,7 @@ async function deployAndTest(
     ] as const) {
       say(`testing ${region}`);
       await run(
-        { package: 'vitest', path: 'vitest.mjs', timeoutMs: 1_200_000 },
+        { package: 'vitest', path: 'vitest.mjs', timeoutMs: 3_600_000 },
         [
           ...['run', '--project', 'e2e', '--reporter=default', '--reporter=json'],
           // The emulator is one process, and starts one for each request that comes beside others.
