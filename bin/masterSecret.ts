@@ -1,60 +1,63 @@
 /** `npm run master-secret`: lets a new master secret follow the old one, and ends the overlap. */
 import { randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
+  ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { clientOptions } from '../lambdas/clientOptions.ts';
+import type { MasterSecret } from '../lambdas/domain/account/credentials.ts';
 import { begin, end, parseMasterSecret } from '../lambdas/domain/account/masterSecret.ts';
-
-const usage = `Usage: npm run master-secret -- begin|end [--name Svc] [--region eu-central-1]
-
-  begin   makes a new master secret; the old one stays good
-  end     ends the old one
-  --name, --region   of the deployment: its name, and its first region
-`;
+import { OperateError } from '../operate/operateError.ts';
+import { masterSecretUsage, parseMasterSecretCommand } from '../operate/options.ts';
+import { runCommand } from '../operate/runCommand.ts';
 
 const steps = {
   begin: {
-    change: (text: string) => begin(parseMasterSecret(text), randomBytes(32).toString('hex')),
+    change: (secret: MasterSecret) => begin(secret, randomBytes(32).toString('hex')),
     done: 'A new master secret holds within five minutes, and the old one stays good until you end it.',
   },
   end: {
-    change: (text: string) => end(parseMasterSecret(text)),
+    change: (secret: MasterSecret) => end(secret),
     done: 'The old master secret is good for five minutes at most.',
   },
 } as const;
 
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      name: { type: 'string', default: 'Svc' },
-      region: { type: 'string', default: 'eu-central-1' },
-      help: { type: 'boolean' },
-    },
-  });
-  const [step, ...more] = positionals;
-  if (values.help === true || (step !== 'begin' && step !== 'end') || more.length > 0) {
-    console.log(usage);
-    process.exitCode = values.help === true ? 0 : 2;
-    return;
+/** @throws OperateError where there is none */
+async function readSecret(client: SecretsManagerClient, SecretId: string, region: string): Promise<string> {
+  try {
+    const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
+    return SecretString.trim();
+  } catch (error) {
+    if (!(error instanceof ResourceNotFoundException)) throw error;
+    throw new OperateError(`There is no secret ${SecretId} in ${region}: ${error.message}`);
   }
-  const client = new SecretsManagerClient({ ...clientOptions('quick'), region: values.region });
-  const SecretId = `${values.name}/master`;
-  const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
-  const { change, done } = steps[step];
-  await client.send(
-    new PutSecretValueCommand({ SecretId, SecretString: JSON.stringify(change(SecretString.trim())) }),
-  );
-  console.log(done);
 }
 
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+/** @throws OperateError for a text that is no master secret, and for a step that does not follow the one before */
+function changed(text: string, change: (secret: MasterSecret) => MasterSecret): string {
+  try {
+    return JSON.stringify(change(parseMasterSecret(text)));
+  } catch (error) {
+    throw new OperateError(error instanceof Error ? error.message : String(error));
+  }
 }
+
+await runCommand(async () => {
+  const command = parseMasterSecretCommand(process.argv.slice(2));
+  if (command === 'help') {
+    console.log(masterSecretUsage);
+    return 0;
+  }
+  const { step, name, region } = command;
+  // The SDK's remark on old Node versions is not for operators.
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
+  const client = new SecretsManagerClient({ ...clientOptions('quick'), region });
+  const SecretId = `${name}/master`;
+  const { change, done } = steps[step];
+  const SecretString = changed(await readSecret(client, SecretId, region), change);
+  await client.send(new PutSecretValueCommand({ SecretId, SecretString }));
+  console.log(done);
+  return 0;
+}, console.error);

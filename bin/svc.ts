@@ -4,20 +4,31 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { acknowledgeFindings } from '../lib/acknowledge.ts';
 import { bundle } from '../lib/bundle.ts';
 import { makeStacks } from '../lib/stacks.ts';
-import { readSettings } from '../lib/settings.ts';
+import { readSettings, SettingsError } from '../lib/settings.ts';
 
-const app = new App();
 const bundles = new Map<string, string>();
 
-const settings = readSettings(app);
-const stacks = makeStacks(app, {
-  settings,
-  // The CLI fills it in when it has credentials; synthesis needs none.
-  account: process.env['CDK_DEFAULT_ACCOUNT'],
-  codeOf: (handler) => {
-    const folder = bundles.get(handler) ?? bundle(handler);
-    bundles.set(handler, folder);
-    return Code.fromAsset(folder);
-  },
-});
-acknowledgeFindings(stacks, settings);
+function main(): void {
+  const app = new App();
+  const settings = readSettings(app);
+  const stacks = makeStacks(app, {
+    settings,
+    // The CLI fills it in when it has credentials; synthesis needs none.
+    account: process.env['CDK_DEFAULT_ACCOUNT'],
+    codeOf: (handler) => {
+      const folder = bundles.get(handler) ?? bundle(handler);
+      bundles.set(handler, folder);
+      return Code.fromAsset(folder);
+    },
+  });
+  acknowledgeFindings(stacks, settings);
+}
+
+try {
+  main();
+} catch (error) {
+  // The operator corrects a setting, and needs no stack for it.
+  if (!(error instanceof SettingsError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -7,7 +7,10 @@ import { type Stack, Token, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 import * as z from 'zod';
 import { consoleRoutes, gatewayPath, managementRoutes, type Route, routes } from '../lambdas/http/routes.ts';
+import { SvcFunction } from './function.ts';
+import type { ManagementStack } from './managementStack.ts';
 import { scheduleGroupOf } from './names.ts';
+import { valuesIn } from './regional.ts';
 import type { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';
 import type { Stacks } from './stacks.ts';
@@ -30,7 +33,7 @@ export function acknowledgeFindings(
   for (const [at, stack] of serviceStacks.entries()) {
     acknowledge(stack, acceptedInService(stack, stateStacks[at], settings));
   }
-  for (const stack of managementStacks) acknowledge(stack, acceptedInManagement);
+  for (const stack of managementStacks) acknowledge(stack, acceptedInManagement(stack, settings));
 }
 
 function acknowledge(stack: Stack, accepted: readonly Accepted[]): void {
@@ -128,7 +131,9 @@ function acceptedInService(
       reason:
         'It is the dead letter queue of the schedules in EventBridge Scheduler, which the rule does not know.',
     },
-    ...acceptedOfApi,
+    ...acceptedOfApi(settings),
+    ...acceptedOfFunctions(stack, settings),
+    ...acceptedOfNetwork(stack, settings),
     ...acceptedWithoutCredentials([...routes, ...consoleRoutes]),
     ...withoutAuthorizer(
       routes.filter(({ access }) => access !== 'open'),
@@ -175,7 +180,7 @@ function nameOfExport(stack: Stack, value: string): string {
 }
 
 /** The same for each API. */
-const acceptedOfApi: readonly Accepted[] = [
+const acceptedOfApi = ({ firewall }: Settings): readonly Accepted[] => [
   {
     rule: 'AwsSolutions-APIG2',
     at: ['Api'],
@@ -183,13 +188,17 @@ const acceptedOfApi: readonly Accepted[] = [
       'The functions validate: their answers name the field and what is allowed. The gateway would have to know JSON, and every ' +
       'body counts as bytes, so that it arrives as it was sent.',
   },
-  {
-    rule: 'AwsSolutions-APIG3',
-    at: ['Api/DeploymentStage.api'],
-    reason:
-      'A firewall costs $5 a month and more, several times what an idle region costs, and its rules for bodies may refuse what ' +
-      'customers send each other. Throttles, tokens and limits hold without it; an operator may put one before the stage.',
-  },
+  ...(firewall
+    ? []
+    : [
+        {
+          rule: 'AwsSolutions-APIG3',
+          at: ['Api/DeploymentStage.api'],
+          reason:
+            'A firewall costs $8 a month, and for each request. Throttles, tokens and limits hold without it; the setting `firewall` ' +
+            'puts one before the stage.',
+        },
+      ]),
   {
     rule: 'AwsSolutions-APIG6',
     at: ['Api/DeploymentStage.api'],
@@ -198,6 +207,43 @@ const acceptedOfApi: readonly Accepted[] = [
       'request, without either.',
   },
 ];
+
+/** The functions that the setting `vpcs` or `fixedAddresses` puts into a VPC. */
+const connectedFunctions = ['DeliverShort', 'DeliverLong', 'DeliverAlone'];
+
+/** Rights that name no resource, because AWS knows none for them. */
+function acceptedOfFunctions(stack: Stack, settings: Settings): readonly Accepted[] {
+  const all = stack.node.children.filter((child) => child instanceof SvcFunction).map(({ node }) => node.id);
+  const isConnected = (id: string): boolean =>
+    connectedFunctions.includes(id) &&
+    valuesIn([...settings.vpcs, ...settings.fixedAddresses], stack.region).length > 0;
+  const ofTracing = settings.tracing
+    ? ['X-Ray knows no resource that the rights to send traces could name.']
+    : [];
+  const ofVpc =
+    'Lambda connects the function to its VPC with these rights, which it asks for on all resources; a refusal keeps them from the ' +
+    'function’s own code.';
+  return all.flatMap((id) => {
+    const reasons = [...(isConnected(id) ? [ofVpc] : []), ...ofTracing];
+    return reasons.length === 0
+      ? []
+      : [{ rule: 'AwsSolutions-IAM5[Resource::*]', at: policiesOf([id]), reason: reasons.join(' ') }];
+  });
+}
+
+/** The VPC that the setting `fixedAddresses` makes. */
+const acceptedOfNetwork = (stack: Stack, { fixedAddresses }: Settings): readonly Accepted[] =>
+  valuesIn(fixedAddresses, stack.region).length === 0
+    ? []
+    : [
+        {
+          rule: 'AwsSolutions-VPC7',
+          at: ['Network/Vpc'],
+          reason:
+            'Nothing connects into it, and all that connects out of it are deliveries, of which the log has each attempt. Flow logs would ' +
+            'be billed for each connection once more.',
+        },
+      ];
 
 /** The operations that any API answers without credentials. */
 const acceptedWithoutCredentials = (routesOfApi: readonly Route[]): readonly Accepted[] => [
@@ -223,8 +269,9 @@ const methodsOf = (methods: readonly Method[]): readonly string[] => [
   ...new Set(methods.map(({ path, method }) => `Api/Default${gatewayPath({ path })}/${method}`)),
 ];
 
-const acceptedInManagement: readonly Accepted[] = [
-  ...acceptedOfApi,
+const acceptedInManagement = (stack: ManagementStack, settings: Settings): readonly Accepted[] => [
+  ...acceptedOfApi(settings),
+  ...acceptedOfFunctions(stack, settings),
   ...acceptedWithoutCredentials([...managementRoutes, ...consoleRoutes]),
   {
     rule: 'AwsSolutions-COG4',

@@ -96,7 +96,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   const certificateArn = settings.certificates.find((arn) => regionOfArn(arn) === region);
   if (domain !== undefined && certificateArn !== undefined)
     makeDomain(scope, api, { name: domain, certificateArn, hostedZone: settings.hostedZone });
-  if (settings.firewall) makeFirewall(scope, api, settings.firewallRate);
+  if (settings.firewall) makeFirewall(scope, api, settings);
   return { api, host, url: domain === undefined ? `https://${host}/${stageName}` : `https://${domain}` };
 }
 

@@ -3,6 +3,7 @@ import { Names } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
+import type { Settings } from './settings.ts';
 
 /** The window in which WAF counts the requests of an address. */
 const windowSeconds = 300;
@@ -46,8 +47,12 @@ const seen = (metricName: string) => ({
   sampledRequestsEnabled: false,
 });
 
-/** Puts a firewall before an API. @param rate the most requests of one address in five minutes */
-export function makeFirewall(scope: Construct, api: RestApi, rate: number): void {
+/** Puts a firewall before an API. */
+export function makeFirewall(
+  scope: Construct,
+  api: RestApi,
+  { firewallRate, forEmulator }: Pick<Settings, 'firewallRate' | 'forEmulator'>,
+): void {
   const prefix = Names.uniqueResourceName(api, { maxLength: 60, separator: '-' });
   const acl = new CfnWebACL(scope, 'Firewall', {
     description: 'Refuses addresses that attack others, known attacks, and floods',
@@ -62,7 +67,11 @@ export function makeFirewall(scope: Construct, api: RestApi, rate: number): void
         name: 'TooManyRequests',
         priority: 0,
         statement: {
-          rateBasedStatement: { limit: rate, aggregateKeyType: 'IP', evaluationWindowSec: windowSeconds },
+          rateBasedStatement: {
+            limit: firewallRate,
+            aggregateKeyType: 'IP',
+            evaluationWindowSec: windowSeconds,
+          },
         },
         action: {
           block: {
@@ -91,6 +100,7 @@ export function makeFirewall(scope: Construct, api: RestApi, rate: number): void
       })),
     ],
   });
+  if (forEmulator) return;
   new CfnWebACLAssociation(scope, 'FirewallOfApi', {
     webAclArn: acl.attrArn,
     resourceArn: api.deploymentStage.stageArn,

@@ -124,7 +124,10 @@ const shape = z.strictObject({
   publishUrl: flag.default(false),
   /** Whether each region has a dashboard, alarms with a topic, and saved queries. They cost some dollars a month, used or not. */
   monitoring: flag.default(true),
-  /** Whether to leave out what emulators do not know: saved queries, and alarms on what CloudWatch computes of several metrics. */
+  /**
+   * Whether to leave out what emulators do not know: saved queries, alarms on what CloudWatch computes of several metrics, and that
+   * the firewall stands before the APIs.
+   */
   forEmulator: flag.default(false),
   /** The addresses that get a mail from each alarm. AWS asks each of them first. */
   alarmEmails: list.pipe(z.array(z.email('must be an e-mail address'))).default([]),
@@ -194,6 +197,8 @@ const together = shape.superRefine((settings, context) => {
         refuse(name, `names ${place}, which is not one of the regions: ${settings.regions.join(', ')}`);
     }
   }
+  if (settings.alarmEmails.length > 0 && !settings.monitoring)
+    refuse('alarmEmails', 'has addresses, but monitoring is off, so there is no alarm to tell them of');
   for (const place of new Set(placesIn(settings.domains))) {
     if (valuesIn(settings.domains, place).length > 1) refuse('domains', `has two names for ${place}`);
     const where = place === 'management' ? settings.regions[0] : place;
@@ -227,19 +232,38 @@ const together = shape.superRefine((settings, context) => {
 /** Names that the CDK itself puts into the context have one of these characters. Names of settings have none. */
 const ofTheCdk = /[:@]/;
 
-/** @throws Error which names every setting that is unknown or has a wrong value */
+/** Settings that are not right. Its message names each of them, for the operator. */
+export class SettingsError extends Error {}
+
+/** Says of each setting that is not right which value it has and what is allowed. */
+function faultsIn(given: Readonly<Record<string, unknown>>, { issues }: z.core.$ZodError): string {
+  const lines = issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => `${key}: there is no such setting`);
+    const value = given[String(issue.path[0])];
+    return [
+      `${z.core.toDotPath(issue.path)}: ${issue.message}${value === undefined ? '' : `; given is ${JSON.stringify(value)}`}`,
+    ];
+  });
+  const isNameWrong = issues.some(({ code }) => code === 'unrecognized_keys');
+  return [
+    'The settings (CDK context, in cdk.json or as -c name=value) are not right:',
+    ...new Set(lines.map((line) => `- ${line}`)),
+    isNameWrong
+      ? `Settings are: ${settingNames.join(', ')}.`
+      : 'docs/deploy.md, "Settings", has what each may be.',
+  ].join('\n');
+}
+
+/** @throws SettingsError which names every setting that is unknown or has a wrong value */
 export function readSettings(app: App): Settings {
   const context: unknown = app.node.getAllContext();
   const given = Object.fromEntries(
     Object.entries(z.record(z.string(), z.unknown()).parse(context)).filter(([name]) => !ofTheCdk.test(name)),
   );
   const stage = given['stage'];
-  const read = together.safeParse({ ...(isStage(stage) ? presets[stage] : {}), ...given });
-  if (!read.success) {
-    throw new Error(
-      `The settings in the CDK context are not right:\n${z.prettifyError(read.error)}\n` +
-        `Known settings: ${settingNames.join(', ')}.`,
-    );
-  }
+  const all = { ...(isStage(stage) ? presets[stage] : {}), ...given };
+  const read = together.safeParse(all);
+  if (!read.success) throw new SettingsError(faultsIn(all, read.error));
   return read.data;
 }

@@ -24,6 +24,18 @@ export const recoverUsage = `Usage: npm run recover -- --region eu-central-1 --r
   --dry-run       counts what would be made
 `;
 
+export const masterSecretUsage = `Usage: npm run master-secret -- begin|end [--name Svc] [--region eu-central-1]
+
+  begin      makes a new master secret; the old one stays good
+  end        ends the old one
+  --name     of the deployment
+  --region   its first region
+`;
+
+export interface MasterSecretCommand extends Deployment {
+  readonly step: 'begin' | 'end';
+}
+
 export interface DrainOptions extends Deployment {
   readonly everySeconds: number;
   readonly once: boolean;
@@ -47,9 +59,10 @@ function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options']
   args: readonly string[],
   options: T,
   usage: string,
+  { allowPositionals } = { allowPositionals: false },
 ) {
   try {
-    return parseArgs({ args: [...args], options: { ...common, ...options }, strict: true }).values;
+    return parseArgs({ args: [...args], options: { ...common, ...options }, strict: true, allowPositionals });
   } catch (error) {
     throw new OperateError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
   }
@@ -63,8 +76,21 @@ function regionOf(region: string | undefined, usage: string): string {
 }
 
 /** @throws OperateError for wrong options */
+export function parseMasterSecretCommand(args: readonly string[]): MasterSecretCommand | 'help' {
+  const options = { region: { type: 'string', default: 'eu-central-1' } } as const;
+  const { values, positionals } = parse(args, options, masterSecretUsage, { allowPositionals: true });
+  if (values.help) return 'help';
+  const [step, ...more] = positionals;
+  if ((step !== 'begin' && step !== 'end') || more.length > 0) {
+    const given = positionals.length === 0 ? 'is missing' : `is ${JSON.stringify(positionals.join(' '))}`;
+    throw new OperateError(`The step ${given}; allowed are begin and end.\n\n${masterSecretUsage}`);
+  }
+  return { step, region: regionOf(values.region, masterSecretUsage), name: values.name };
+}
+
+/** @throws OperateError for wrong options */
 export function parseDrain(args: readonly string[]): DrainOptions | 'help' {
-  const values = parse(
+  const { values } = parse(
     args,
     {
       every: { type: 'string', default: '60' },
@@ -84,19 +110,26 @@ export function parseDrain(args: readonly string[]): DrainOptions | 'help' {
   return { region: regionOf(values.region, drainUsage), name, everySeconds, once, undo };
 }
 
+/** Unix milliseconds of a moment in UTC; undefined for a text that is none. */
+function momentIn(text: string): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$/.test(text)) return undefined;
+  const moment = Date.parse(text);
+  // JavaScript takes the 31st of February for the 3rd of March.
+  const isDay = !Number.isNaN(moment) && new Date(moment).toISOString().slice(0, 16) === text.slice(0, 16);
+  return isDay ? moment : undefined;
+}
+
 /** @throws OperateError for wrong options */
 export function parseRecover(args: readonly string[], now: number): RecoverCommand | 'help' {
-  const values = parse(
+  const { values } = parse(
     args,
     { 'restored-to': { type: 'string' }, 'dry-run': { type: 'boolean', default: false } },
     recoverUsage,
   );
   if (values.help) return 'help';
   const text = values['restored-to'];
-  const restoredTo = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$/.test(text ?? '')
-    ? Date.parse(text ?? '')
-    : Number.NaN;
-  if (!(restoredTo <= now)) {
+  const restoredTo = momentIn(text ?? '');
+  if (restoredTo === undefined || restoredTo > now) {
     throw new OperateError(
       `--restored-to is ${text === undefined ? 'missing' : JSON.stringify(text)}; ` +
         `allowed is a moment in the past, in UTC, such as 2026-03-22T18:59:00Z.\n\n${recoverUsage}`,

@@ -229,7 +229,9 @@ export const circuit = z.object({
         '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
       ),
     ),
-  waiting: whole('Deliveries that wait.'),
+  waiting: whole(
+    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
+  ),
   inFlight: whole('Deliveries in flight of those that have waited.'),
   openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
   nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),

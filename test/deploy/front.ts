@@ -102,11 +102,11 @@ function dropHeader(raw: readonly string[], name: string): string[] {
   return raw.filter((_, at) => raw[at - (at % 2)]?.toLowerCase() !== name);
 }
 
-/** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com. */
-export const apiAt = ({ hostname, pathname }: URL): Api => ({
-  host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`,
-  base: pathname,
-});
+/** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com; a custom domain is spelled the same. */
+export const apiAt = ({ hostname, pathname }: URL): Api =>
+  hostname.endsWith('.amazonaws.com')
+    ? { host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`, base: pathname }
+    : { host: hostname, base: '' };
 
 /** A function URL on AWS, <id>.lambda-url.<region>.on.aws, in a spelling that names this machine. */
 export const functionUrlAt = ({ hostname }: URL): Api => ({

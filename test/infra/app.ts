@@ -27,6 +27,32 @@ export interface Templates {
   readonly management: Template;
 }
 
+/** Every setting that adds a resource, in one region; the delivery functions are in a VPC of the operator. */
+export const everythingOn: Readonly<Record<string, string>> = {
+  stage: 'prod',
+  regions: 'eu-central-1',
+  publishUrl: 'true',
+  publishConcurrency: '200',
+  tracing: 'true',
+  alarmEmails: 'ops@example.com',
+  domains: 'eu-central-1=queue.example.com,management=admin.example.com',
+  certificates: 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b2c3d',
+  hostedZone: 'Z0123456789ABC',
+  vpcs: 'eu-central-1=vpc-0a1b2c3d',
+  subnets: 'eu-central-1=subnet-0a1b2c3d,eu-central-1=subnet-0b1b2c3d',
+  vpcEndpoints: 'true',
+  routeTables: 'eu-central-1=rtb-0a1b2c3d',
+};
+
+/** Over {@link everythingOn}: the delivery functions are in a VPC that is made, with fixed addresses. */
+export const fixedAddresses: Readonly<Record<string, string>> = {
+  vpcs: '',
+  subnets: '',
+  vpcEndpoints: 'false',
+  routeTables: '',
+  fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
+};
+
 interface MadeApp {
   readonly app: App;
   readonly settings: Settings;

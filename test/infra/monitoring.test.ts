@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { awsServices, metrics } from '../../lambdas/metricTable.ts';
-import { alarmList, alarmTable } from '../../lib/alarmTable.ts';
+import { alarmList, alarmTable, type AwsAlarm } from '../../lib/alarmTable.ts';
 import { properties, reference, resources, root, synthesize, synthesizeOne } from './app.ts';
 
 const { service } = synthesizeOne();
@@ -30,11 +31,16 @@ const alarmShape = z.object({
   Statistic: z.string().optional(),
   ExtendedStatistic: z.string().optional(),
   Period: z.number().optional(),
+  // CloudWatch finds no data for a metric with a unit that it was not written with. Without one it takes any.
+  Unit: z.never().optional(),
   Metrics: z
     .array(
       z.object({
+        Id: z.string(),
         Expression: z.string().optional(),
-        MetricStat: z.object({ Metric: metric, Period: z.number(), Stat: z.string() }).optional(),
+        MetricStat: z
+          .object({ Metric: metric, Period: z.number(), Stat: z.string(), Unit: z.never().optional() })
+          .optional(),
       }),
     )
     .default([]),
@@ -195,6 +201,140 @@ describe('the alarms', () => {
       .flatMap(({ Metrics }) => Metrics.flatMap(({ Expression }) => Expression ?? []));
     expect(expressions).toEqual(['MAX([FILL(m0, 0) / 5000])']);
   });
+});
+
+/** A function's timeout, in the unit in which Lambda writes durations. */
+function timeoutMs(functionId: string): number {
+  const { Timeout } = z
+    .object({ Timeout: z.number() })
+    .parse(resources(service, 'AWS::Lambda::Function').get(functionId)?.Properties);
+  return Timeout * 1_000;
+}
+
+interface OnAws {
+  readonly namespace: keyof typeof documents;
+  readonly metrics: readonly string[];
+  readonly statistic: 'Maximum' | 'Sum';
+  /** The least value of one of them that turns the alarm on, all others having none, in the unit of the document. */
+  readonly value: number | ((resource: string) => number);
+}
+
+/** Where AWS documents the names, units and dimensions of its metrics. */
+const documents = {
+  'AWS/SQS':
+    'https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html',
+  'AWS/Lambda': 'https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html',
+  'AWS/ApiGateway':
+    'https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-metrics-and-dimensions.html',
+  'AWS/Scheduler': 'https://docs.aws.amazon.com/scheduler/latest/UserGuide/monitoring-cloudwatch.html',
+} as const;
+
+/** The alarms that no test of ours can bring about, because AWS writes what they watch. */
+const onAws: Readonly<Record<AwsAlarm, OnAws>> = {
+  WorkInDeadQueue: {
+    namespace: 'AWS/SQS',
+    metrics: [
+      'ApproximateNumberOfMessagesVisible',
+      'ApproximateNumberOfMessagesNotVisible',
+      'ApproximateNumberOfMessagesDelayed',
+    ],
+    statistic: 'Maximum',
+    value: 1,
+  },
+  OldestWork: {
+    namespace: 'AWS/SQS',
+    metrics: Array.from({ length: 4 }, () => 'ApproximateAgeOfOldestMessage'),
+    statistic: 'Maximum',
+    // Seconds; an attempt of the long queue may take 900 of them.
+    value: (queue) => (queue.startsWith('QueuesLong') ? 2_100 : 1_200),
+  },
+  UndeliveredFires: {
+    namespace: 'AWS/SQS',
+    metrics: ['ApproximateNumberOfMessagesVisible'],
+    statistic: 'Maximum',
+    value: 1,
+  },
+  SchedulerTarget: {
+    namespace: 'AWS/Scheduler',
+    metrics: ['TargetErrorCount', 'InvocationDroppedCount', 'InvocationsFailedToBeSentToDeadLetterCount'],
+    statistic: 'Sum',
+    value: 1,
+  },
+  Api5xx: { namespace: 'AWS/ApiGateway', metrics: ['5XXError', '5XXError'], statistic: 'Sum', value: 5 },
+  FunctionErrors: {
+    namespace: 'AWS/Lambda',
+    metrics: Array.from({ length: 7 }, () => 'Errors'),
+    statistic: 'Sum',
+    value: 5,
+  },
+  NearTimeout: {
+    namespace: 'AWS/Lambda',
+    metrics: Array.from({ length: 7 }, () => 'Duration'),
+    statistic: 'Maximum',
+    // Milliseconds.
+    value: (functionId) => 0.95 * timeoutMs(functionId),
+  },
+  LambdaThrottles: {
+    namespace: 'AWS/Lambda',
+    metrics: Array.from({ length: 7 }, () => 'Throttles'),
+    statistic: 'Sum',
+    value: 10,
+  },
+  Concurrency: {
+    namespace: 'AWS/Lambda',
+    metrics: ['ClaimedAccountConcurrency'],
+    statistic: 'Maximum',
+    value: 800,
+  },
+};
+
+/** What CloudWatch makes of an alarm's expression: metrics without data are filled with 0. */
+const evaluated = (expression: string, values: Readonly<Record<string, number | undefined>>): number =>
+  z.number().parse(
+    runInNewContext(expression, {
+      ...values,
+      FILL: (value: number | undefined, otherwise: number) => value ?? otherwise,
+      MAX: (all: readonly number[]) => Math.max(...all),
+    }),
+  );
+
+/** The metrics of an alarm and its value by theirs: the one that it watches, or what it computes of several. */
+function partsOf(alarm: AlarmInTemplate) {
+  const [own] = alarm.Metrics.length === 0 ? watchedBy(alarm) : [];
+  if (own !== undefined) {
+    const valueOf = (values: Readonly<Record<string, number | undefined>>): number => values['own'] ?? 0;
+    return { stats: [{ id: 'own', metric: own, statistic: alarm.Statistic }], valueOf };
+  }
+  const expression = alarm.Metrics.flatMap(({ Expression }) => Expression ?? []).join();
+  const stats = alarm.Metrics.flatMap(({ Id, MetricStat }) =>
+    MetricStat === undefined ? [] : [{ id: Id, metric: MetricStat.Metric, statistic: MetricStat.Stat }],
+  );
+  const none = Object.fromEntries(stats.map(({ id }) => [id, undefined]));
+  return {
+    stats,
+    valueOf: (values: Readonly<Record<string, number | undefined>>): number =>
+      evaluated(expression, { ...none, ...values }),
+  };
+}
+
+describe('an alarm on metrics of AWS', () => {
+  it.each(Object.entries(onAws))(
+    '%s: watches what AWS documents, and each metric alone turns it on',
+    (name, { namespace, metrics: expected, statistic, value }) => {
+      const alarm = alarms.find((one) => shortName(one) === name);
+      if (alarm === undefined) throw new Error(`There is no alarm ${name}.`);
+      const { stats, valueOf } = partsOf(alarm);
+      const found = stats.map((one) => ({ ...one.metric, statistic: one.statistic }));
+      expect(found, documents[namespace]).toMatchObject(
+        expected.map((MetricName) => ({ Namespace: namespace, MetricName, statistic })),
+      );
+      for (const { id, metric: watched } of stats) {
+        const least = typeof value === 'number' ? value : value(watched.Dimensions[0]?.Value ?? '');
+        expect(valueOf({ [id]: least }), `${id} at its threshold`).toBeGreaterThanOrEqual(alarm.Threshold);
+        expect(valueOf({ [id]: least - 1 }), `${id} below it`).toBeLessThan(alarm.Threshold);
+      }
+    },
+  );
 });
 
 describe('each alarm', () => {

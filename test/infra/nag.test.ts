@@ -5,7 +5,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { acknowledgeFindings } from '../../lib/acknowledge.ts';
-import { makeApp } from './app.ts';
+import { everythingOn, fixedAddresses, makeApp } from './app.ts';
 
 const findingsIn = (app: IConstruct) =>
   new AwsSolutionsChecks(app)
@@ -35,6 +35,10 @@ const acceptedIn = (app: IConstruct) =>
 
 const variants: readonly [title: string, context: Readonly<Record<string, unknown>>, account?: string][] = [
   ['the default settings', {}],
+  ['the stage dev', { stage: 'dev', regions: 'eu-central-1' }],
+  ['the stage prod', { stage: 'prod', regions: 'eu-central-1' }],
+  ['everything on, in a VPC of the operator', everythingOn, '111122223333'],
+  ['everything on, with fixed addresses', { ...everythingOn, ...fixedAddresses }, '111122223333'],
   [
     'every setting that makes or leaves out a resource, in a known account',
     {

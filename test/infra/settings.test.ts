@@ -80,11 +80,19 @@ describe('the settings of a deployment', () => {
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([
-    ['a misspelt name', { region: 'eu-central-1' }, /"region".*Known settings: stage, name, regions,/s],
+    [
+      'a misspelt name',
+      { region: 'eu-central-1' },
+      /region: there is no such setting.*Settings are: stage, name, regions,/s,
+    ],
     ['a flag that is neither', { retain: 'no' }, /retain/],
     ['days that CloudWatch Logs does not take', { logRetentionDays: '31' }, /logRetentionDays/],
     ['no region at all', { regions: '' }, /regions/],
-    ['a region that is none', { regions: 'europe' }, /must be the name of an AWS region.*regions\[0\]/s],
+    [
+      'a region that is none',
+      { regions: 'europe' },
+      /regions\[0\]: must be the name of an AWS region; given is "europe"/,
+    ],
     ['a region twice', { regions: 'us-east-1,us-east-1' }, /must not name a region twice/],
     ['an unknown log level', { logLevel: 'LOUD' }, /logLevel/],
     ['a name that no stack can have', { name: '1st' }, /must be letters, digits and dashes/],
@@ -94,7 +102,12 @@ describe('the settings of a deployment', () => {
     [
       'an address that no mail reaches',
       { alarmEmails: 'ops' },
-      /must be an e-mail address.*alarmEmails\[0\]/s,
+      /alarmEmails\[0\]: must be an e-mail address/,
+    ],
+    [
+      'addresses that no alarm would be sent to',
+      { stage: 'dev', alarmEmails: 'ops@example.com' },
+      /alarmEmails: has addresses, but monitoring is off/,
     ],
     ['a limit of executions that no AWS account has', { accountConcurrency: '0' }, /accountConcurrency/],
     ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
@@ -102,31 +115,31 @@ describe('the settings of a deployment', () => {
     [
       'a URL where a host belongs',
       { ownHosts: 'https://queue.example.com/' },
-      /must be a host name.*ownHosts\[0\]/s,
+      /ownHosts\[0\]: must be a host name/,
     ],
-    ['a stage that there is not', { stage: 'test' }, /stage/],
-    ['a domain of another region', { domains: 'eu-west-3=a.example.com' }, /names eu-west-3.*domains/s],
+    ['a stage that there is not', { stage: 'test' }, /stage: .*"dev"\|"prod"; given is "test"/],
+    ['a domain of another region', { domains: 'eu-west-3=a.example.com' }, /domains: names eu-west-3/],
     [
       'a domain without a certificate in its region',
       {
         domains: 'us-east-1=a.example.com',
         certificates: 'arn:aws:acm:eu-central-1:111122223333:certificate/a',
       },
-      /one certificate of the region us-east-1.*certificates/s,
+      /certificates: must have one certificate of the region us-east-1/,
     ],
-    ['a domain that is a URL', { domains: 'us-east-1=https://a.example.com' }, /such as.*domains\[0\]/s],
-    ['an id of a VPC without its region', { vpcs: 'vpc-0a1b2c3d' }, /eu-central-1=vpc-0a1b2c3d.*vpcs\[0\]/s],
-    ['a VPC without subnets', { vpcs: 'us-east-1=vpc-0a1b2c3d' }, /must name the subnets.*subnets/s],
-    ['subnets without a VPC', { subnets: 'us-east-1=subnet-0a1b2c3d' }, /has no VPC.*subnets/s],
+    ['a domain that is a URL', { domains: 'us-east-1=https://a.example.com' }, /domains\[0\]: .* such as/],
+    ['an id of a VPC without its region', { vpcs: 'vpc-0a1b2c3d' }, /vpcs\[0\]: .*eu-central-1=vpc-0a1b2c3d/],
+    ['a VPC without subnets', { vpcs: 'us-east-1=vpc-0a1b2c3d' }, /subnets: must name the subnets/],
+    ['subnets without a VPC', { subnets: 'us-east-1=subnet-0a1b2c3d' }, /subnets: .*has no VPC/],
     [
       'endpoints without route tables',
       { vpcs: 'us-east-1=vpc-0a1b2c3d', subnets: 'us-east-1=subnet-0a1b2c3d', vpcEndpoints: 'true' },
-      /route tables.*routeTables/s,
+      /routeTables: .*route tables/,
     ],
     [
       'two VPCs in a region',
       { vpcs: 'us-east-1=vpc-0a1b2c3d,us-east-1=vpc-0b1b2c3d', subnets: 'us-east-1=subnet-0a1b2c3d' },
-      /two VPCs.*vpcs/s,
+      /vpcs: has two VPCs/,
     ],
     [
       'a fixed address in a VPC that has its own',
@@ -135,7 +148,7 @@ describe('the settings of a deployment', () => {
         subnets: 'us-east-1=subnet-0a1b2c3d',
         fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d',
       },
-      /its own NAT gateway.*fixedAddresses/s,
+      /fixedAddresses: .*its own NAT gateway/,
     ],
     ['a restored table that is none', { restoredTables: 'us-east-1=usage:x' }, /restoredTables\[0\]/],
     ['a port that is none', { deliveryPorts: '443,0' }, /deliveryPorts\[1\]/],

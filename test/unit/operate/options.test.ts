@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseDrain, parseRecover } from '../../../operate/options.ts';
+import { parseDrain, parseMasterSecretCommand, parseRecover } from '../../../operate/options.ts';
 
 const now = Date.parse('2026-03-22T12:00:00Z');
 
@@ -40,12 +40,34 @@ describe('the options of recover', () => {
     [['--region', 'us-east-1', '--restored-to', 'yesterday'], /--restored-to is "yesterday"/],
     [['--region', 'us-east-1', '--restored-to', '2026-03-22T12:00:01Z'], /in the past/],
     [['--region', 'us-east-1', '--restored-to', '2026-13-22T12:00:00Z'], /--restored-to/],
+    [['--region', 'us-east-1', '--restored-to', '2026-02-30T12:00:00Z'], /--restored-to is "2026-02-30/],
   ])('refuse %j, by name', (args, message) => {
     expect(() => parseRecover(args, now)).toThrow(message);
   });
 
   it('are shown when asked for', () => {
+    expect(parseMasterSecretCommand(['--help'])).toBe('help');
     expect(parseRecover(['--help'], now)).toBe('help');
     expect(parseDrain(['--help'])).toBe('help');
+  });
+});
+
+describe('the options of master-secret', () => {
+  it('have defaults for all but the step', () => {
+    expect(parseMasterSecretCommand(['begin'])).toEqual({
+      step: 'begin',
+      region: 'eu-central-1',
+      name: 'Svc',
+    });
+  });
+
+  it.each([
+    [[], /The step is missing; allowed are begin and end.*Usage/s],
+    [['rotate'], /The step is "rotate"/],
+    [['begin', 'end'], /The step is "begin end"/],
+    [['begin', '--region', 'Europe'], /--region is "Europe"/],
+    [['begin', '--nam', 'Svc'], /--nam.*Usage/s],
+  ])('refuse %j, by name', (args, message) => {
+    expect(() => parseMasterSecretCommand(args)).toThrow(message);
   });
 });
