@@ -3,9 +3,10 @@
  * deliver do, and through all of the SDK's steps a call takes several times the CPU of the JSON and the signature that it is about.
  *
  * What has to hold stays: retries, their pauses and their budget; timeouts; the correction of a clock that is wrong; the classes
- * of errors; and `X-Amzn-Trace-Id`, by which Lambda finds out that functions call each other in a circle.
+ * of errors; and, in requests to SQS, `X-Amzn-Trace-Id`, by which Lambda finds out that functions call each other in a circle.
  */
 import { getEndpointFromInstructions, type EndpointResolvedConfig } from '@smithy/core/endpoints';
+import { retryMiddleware, retryMiddlewareOptions, type RetryResolvedConfig } from '@smithy/core/retry';
 import { getSchemaSerdePlugin } from '@smithy/core/schema';
 import { HttpRequest, toEndpointV1 } from '@smithy/core/transport';
 import type {
@@ -13,6 +14,7 @@ import type {
   $ClientProtocol,
   EndpointParameterInstructions,
   EndpointParameters,
+  FinalizeHandler,
   FinalizeRequestMiddleware,
   HttpAuthScheme,
   MetadataBearer,
@@ -27,7 +29,10 @@ import { signer } from './signer.ts';
 
 /** The parts of a client's configuration that are read and changed. */
 interface Config<Params extends EndpointParameters>
-  extends EndpointResolvedConfig<Params>, Omit<SerdeContext, 'endpoint' | 'protocol'> {
+  extends
+    EndpointResolvedConfig<Params>,
+    Omit<SerdeContext, 'endpoint' | 'protocol'>,
+    Pick<RetryResolvedConfig, 'maxAttempts' | 'retryStrategy'> {
   readonly protocol: $ClientProtocol<unknown, unknown>;
   readonly urlParser: UrlParser;
   readonly region: Provider<string>;
@@ -54,6 +59,12 @@ const unneeded = [
   'httpSigningMiddleware',
 ];
 
+/**
+ * The step that passes `X-Amzn-Trace-Id` on. Lambda counts with it between SQS, SNS, S3 and functions, and not beyond:
+ * https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html
+ */
+const traceStep = 'recursionDetectionMiddleware';
+
 /** Makes a client lean that has made no call yet, and returns it. Not for S3, where the endpoint follows from the request. */
 export function makeLean<
   In extends object,
@@ -63,6 +74,8 @@ export function makeLean<
 >(client: C & Client<In, Out, Params>): C {
   const { config, middlewareStack } = client;
   removeSteps(middlewareStack, unneeded);
+  if (config.defaultSigningName === 'dynamodb') removeSteps(middlewareStack, [traceStep]);
+  addFirstTry(middlewareStack, config);
   removeEndpointStep(middlewareStack);
   addSerialization(middlewareStack, config);
   if (isSigned()) addSigning(middlewareStack, config);
@@ -158,6 +171,49 @@ function addSerialization<In extends object, Out extends MetadataBearer, Params 
     endpoint: once(() => endpointOf(config)),
   };
   steps.use(getSchemaSerdePlugin<In, Out>(little));
+}
+
+/**
+ * Makes the first try without the SDK's loop of tries, which at each call makes an error with a stack, an id and a header for those that
+ * may follow. A try that fails becomes the first of that loop: what is tried again, how often and when, is the SDK's.
+ */
+function addFirstTry<In extends object, Out extends MetadataBearer>(
+  steps: MiddlewareStack<In, Out>,
+  config: Pick<RetryResolvedConfig, 'maxAttempts' | 'retryStrategy'>,
+): void {
+  removeSteps(steps, [nameOfTries]);
+  const loop = retryMiddleware(config);
+  const tryFirst: FinalizeRequestMiddleware<In, Out> = (next, context) => async (args) => {
+    const strategy = await config.retryStrategy();
+    if (!('recordSuccess' in strategy)) throw new Error('The SDK has another kind of retry strategy.');
+    const token = await strategy.acquireInitialRetryToken('');
+    let result: Awaited<ReturnType<typeof next>>;
+    try {
+      result = await next(args);
+    } catch (error) {
+      return loop(failingOnce(next, error), context)(args);
+    }
+    // A success gives back some of the budget for retries.
+    strategy.recordSuccess(token);
+    result.output.$metadata.attempts = 1;
+    return result;
+  };
+  steps.add(tryFirst, { ...retryMiddlewareOptions, name: nameOfTries });
+}
+
+const nameOfTries = 'retryMiddleware';
+
+/** Fails as the first try did, and then does what comes next. */
+function failingOnce<In extends object, Out extends object>(
+  next: FinalizeHandler<In, Out>,
+  error: unknown,
+): FinalizeHandler<In, Out> {
+  let hasFailed = false;
+  return async (args) => {
+    if (hasFailed) return next(args);
+    hasFailed = true;
+    throw error;
+  };
 }
 
 /** Signs each try with the SDK's own scheme, which corrects the clock, and with a signer of less CPU. */

@@ -1,7 +1,7 @@
 /** Counts what a message costs while there are few others, and many: neither calls nor bills may grow with what is there. */
 import { checkAnswer } from '../answer.ts';
 import { bundleUrl, startInvoker, type Invoker } from '../child.ts';
-import { onTheWay, type OnTheWay } from '../cpu.ts';
+import { onTheWay, warmUpMessages, type OnTheWay } from '../cpu.ts';
 import { queueEvent } from '../events.ts';
 import { median } from '../median.ts';
 import type { CountedUse } from '../meter.ts';
@@ -34,7 +34,6 @@ const deliveryQueues = ['short', 'long'] as const;
 const counted = 80;
 const publishedAtOnce = 10;
 const settlingMessages = 100;
-const warmUpMessages = 300;
 const rounds = 7;
 const messagesInRound = 40;
 

@@ -28,21 +28,26 @@ import { chunksOf } from '../domain/lists.ts';
 import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';
 
+/** Makes a client: of a region, or of this one. */
+function open(region?: string): DynamoDBClient {
+  const client = makeLean(
+    new DynamoDBClient({ ...clientOptions('quick'), ...(region !== undefined && { region }) }),
+  );
+  client.middlewareStack.use(countFailures('Dynamodb'));
+  return client;
+}
+
 /** The client of this region's tables. */
-export const dynamodb = makeLean(new DynamoDBClient({ ...clientOptions('quick') }));
-dynamodb.middlewareStack.use(countFailures('Dynamodb'));
+export const dynamodb = open();
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
 /** The client of a region, for the few tables that are reached from others. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
-  const known = elsewhere.get(region);
-  if (known !== undefined) return known;
-  const client = makeLean(new DynamoDBClient({ ...clientOptions('quick'), region }));
-  client.middlewareStack.use(countFailures('Dynamodb'));
-  elsewhere.set(region, client);
-  return client;
+  const known = elsewhere.get(region) ?? open(region);
+  elsewhere.set(region, known);
+  return known;
 }
 
 export type Row = Record<string, unknown>;

@@ -5,19 +5,30 @@ import { clientOptions } from '../clientOptions.ts';
 import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';
 
-/** Takes its region's endpoint, because a queue's URL names AWS's own even where an emulator plays it. */
-export const sqs = makeLean(new SQSClient({ ...clientOptions('quick'), useQueueUrlAsEndpoint: false }));
-sqs.middlewareStack.use(countFailures('Sqs'));
+/**
+ * Makes a client: of a region, or of this one. It takes its region's endpoint, because a queue's URL names AWS's own even where an
+ * emulator plays it.
+ */
+function open(region?: string): SQSClient {
+  const client = makeLean(
+    new SQSClient({
+      ...clientOptions('quick'),
+      useQueueUrlAsEndpoint: false,
+      ...(region !== undefined && { region }),
+    }),
+  );
+  client.middlewareStack.use(countFailures('Sqs'));
+  return client;
+}
+
+export const sqs = open();
 
 const elsewhere = new Map<string, SQSClient>();
 
 /** The client of a region, for the few queues that are reached from others. */
 export function sqsIn(region: string): SQSClient {
   if (region === settings.region) return sqs;
-  const known = elsewhere.get(region);
-  if (known !== undefined) return known;
-  const client = makeLean(new SQSClient({ ...clientOptions('quick'), region, useQueueUrlAsEndpoint: false }));
-  client.middlewareStack.use(countFailures('Sqs'));
-  elsewhere.set(region, client);
-  return client;
+  const known = elsewhere.get(region) ?? open(region);
+  elsewhere.set(region, known);
+  return known;
 }

@@ -8,6 +8,7 @@ import {
 import { CreateScheduleCommand, DeleteScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import { NO_RETRY_INCREMENT, StandardRetryStrategy } from '@smithy/core/retry';
 import { HttpResponse, type HttpRequest } from '@smithy/core/transport';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
@@ -100,11 +101,14 @@ describe('a lean client', () => {
     const { $metadata } = await clientOf().send(put());
     expect($metadata.attempts).toBe(3);
     expect(requests.map((headers) => headers['amz-sdk-request'])).toEqual([
-      'attempt=1; max=4',
+      undefined,
       'attempt=2; max=4',
       'attempt=3; max=4',
     ]);
-    expect(new Set(requests.map((headers) => headers['amz-sdk-invocation-id'])).size).toBe(1);
+    const [first, second, third] = requests.map((headers) => headers['amz-sdk-invocation-id']);
+    expect(first).toBeUndefined();
+    expect(second).toMatch(/^[0-9a-f-]{36}$/);
+    expect(third).toBe(second);
     expect(requests.every(({ authorization }) => authorization?.includes('Credential=any/'))).toBe(true);
   });
 
@@ -118,6 +122,19 @@ describe('a lean client', () => {
       $metadata: { attempts: 4 },
     });
     expect(requests).toHaveLength(4);
+  });
+
+  it('has a budget for tries, to which each success gives something back, the first try of a call included', async () => {
+    answers = [answer(503, {})];
+    const retryStrategy = new StandardRetryStrategy({ maxAttempts: 4, baseDelay: 1 });
+    const client = clientOf({ retryStrategy });
+    const whole = retryStrategy.getCapacity();
+    await expect(client.send(put())).rejects.toMatchObject({ $metadata: { attempts: 4 } });
+    const left = retryStrategy.getCapacity();
+    expect(left).toBeLessThan(whole);
+    answers = [ok({})];
+    await client.send(put());
+    expect(retryStrategy.getCapacity()).toBe(left + NO_RETRY_INCREMENT);
   });
 
   it('asks once for what is refused, and raises the class and the fields of the refusal', async () => {
@@ -240,8 +257,9 @@ describe('a lean client', () => {
       'signing',
       'deserializerMiddleware',
     ];
+    const untraced = json.filter((step) => step !== 'recursionDetectionMiddleware');
     const options = { region, credentials };
-    expect(stepsOf(makeLean(new DynamoDBClient(options)))).toEqual(json);
+    expect(stepsOf(makeLean(new DynamoDBClient(options)))).toEqual(untraced);
     expect(stepsOf(makeLean(new SQSClient(options)))).toEqual(json);
     expect(stepsOf(makeLean(new SchedulerClient(options)))).toEqual(json);
     expect(stepsOf(makeLean(new SecretsManagerClient(options)))).toEqual(json);
@@ -340,11 +358,20 @@ describe('a request of a lean client', () => {
     ]);
   });
 
-  it('carries the trace, by which Lambda finds functions that call each other in a circle', async () => {
+  it('carries the trace to SQS, by which Lambda finds functions that call each other in a circle', async () => {
     vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'deliver');
     vi.stubEnv('_X_AMZN_TRACE_ID', 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Lineage=1:a:0');
-    await clientOf().send(put());
-    expect(requests[0]?.['x-amzn-trace-id']).toBe('Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Lineage=1:a:0');
+    const { kept, requestHandler } = keeper();
+    const config = { region, credentials, requestHandler };
+    const sqs = makeLean(new SQSClient({ ...config, useQueueUrlAsEndpoint: false, md5: false }));
+    await sqs.send(
+      new SendMessageCommand({ QueueUrl: 'https://other.example/0/queue', MessageBody: 'text' }),
+    );
+    await makeLean(new DynamoDBClient(config)).send(put());
+    expect(kept.map(({ headers }) => headers['X-Amzn-Trace-Id'])).toEqual([
+      'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Lineage=1:a:0',
+      undefined,
+    ]);
   });
 
   it('looks for its endpoint again where that failed', async () => {

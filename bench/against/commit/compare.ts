@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { BenchError } from '../../benchError.ts';
 import { bundleUrl, startInvoker } from '../../child.ts';
-import { onTheWay, passThrough, type OnTheWay } from '../../cpu.ts';
+import { firstMessages, onTheWay, passThrough, warmUpMessages, type OnTheWay } from '../../cpu.ts';
 import { median } from '../../median.ts';
 import { formatTable } from '../../table.ts';
 import { startWorld, type World } from '../../world.ts';
@@ -12,10 +12,9 @@ const root = join(import.meta.dirname, '../../..');
 
 /** Pairs of processes, one of each: what a process happens to compile well is chance. */
 const pairs = 3;
-const warmUpMessages = 400;
 /** Turns of the two processes of a pair: short ones, so that a busy moment of the machine falls on both. */
 const turns = 7;
-const messagesInTurn = 100;
+const messagesInTurn = 200;
 
 /** The commit that the goals are told by: what its functions took on a quiet machine, and what they may take there. */
 const baseline = {
@@ -24,16 +23,19 @@ const baseline = {
   measuredMs: { publish: 1.71, deliver: 1.64 },
 } as const;
 
-interface CpuRatio {
-  readonly handler: OnTheWay;
-  /** CPU milliseconds for a message: the medians of all turns. */
-  readonly ownMs: number;
-  readonly otherMs: number;
-  /** Of this tree to the other commit, in each turn. */
-  readonly ratios: readonly number[];
+type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
+
+/** CPU milliseconds for a message, of the two sides in turns that followed each other. */
+interface Turn {
+  readonly own: PerHandler<number>;
+  readonly other: PerHandler<number>;
 }
 
-type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
+interface Measured {
+  /** The first messages of each process. */
+  readonly first: readonly Turn[];
+  readonly warm: readonly Turn[];
+}
 
 /** One of the two that are compared. */
 interface Side {
@@ -49,7 +51,7 @@ export async function compareWithCommit(name: string): Promise<void> {
   };
   const world = await startWorld();
   try {
-    print(other, await measureRatios(world, own, { name, bundles: await bundlesOf(other) }));
+    print(other, await measureTurns(world, own, { name, bundles: await bundlesOf(other) }));
   } finally {
     await world.close();
   }
@@ -60,23 +62,22 @@ const bundlesOf = async (checkout: Checkout): Promise<Side['bundles']> => ({
   deliver: await checkout.bundleUrl('deliver'),
 });
 
-async function measureRatios(world: World, own: Side, other: Side): Promise<readonly CpuRatio[]> {
-  const measured: { readonly own: PerHandler<number>; readonly other: PerHandler<number> }[] = [];
+async function measureTurns(world: World, own: Side, other: Side): Promise<Measured> {
+  const first: Turn[] = [];
+  const warm: Turn[] = [];
   for (let pair = 0; pair < pairs; pair += 1) {
-    const [ownProcesses, otherProcesses] = [await startWarm(world, own), await startWarm(world, other)];
-    for (let turn = 0; turn < turns; turn += 1) {
-      const ofOwn = await ownProcesses.measure(messagesInTurn);
-      measured.push({ own: ofOwn, other: await otherProcesses.measure(messagesInTurn) });
-    }
+    const [ownProcesses, otherProcesses] = [start(world, own), start(world, other)];
+    const measure = async (messages: number): Promise<Turn> => {
+      const ofOwn = await ownProcesses.measure(messages);
+      return { own: ofOwn, other: await otherProcesses.measure(messages) };
+    };
+    first.push(await measure(firstMessages));
+    await measure(warmUpMessages - firstMessages);
+    for (let turn = 0; turn < turns; turn += 1) warm.push(await measure(messagesInTurn));
     await ownProcesses.end();
     await otherProcesses.end();
   }
-  return onTheWay.map((handler) => ({
-    handler,
-    ownMs: median(measured.map(({ own }) => own[handler])),
-    otherMs: median(measured.map(({ other }) => other[handler])),
-    ratios: measured.map(({ own, other }) => own[handler] / other[handler]),
-  }));
+  return { first, warm };
 }
 
 /** The two processes of one side, which pass messages on to each other. */
@@ -86,7 +87,7 @@ interface Processes {
   end(): Promise<void>;
 }
 
-async function startWarm(world: World, { name, bundles }: Side): Promise<Processes> {
+function start(world: World, { name, bundles }: Side): Processes {
   const [publish, deliver] = [startInvoker(bundles.publish), startInvoker(bundles.deliver)];
   const measure = async (messages: number): Promise<PerHandler<number>> => {
     try {
@@ -98,7 +99,6 @@ async function startWarm(world: World, { name, bundles }: Side): Promise<Process
       );
     }
   };
-  await measure(warmUpMessages);
   return {
     measure,
     end: async () => {
@@ -108,24 +108,41 @@ async function startWarm(world: World, { name, bundles }: Side): Promise<Process
   };
 }
 
-function print({ commit }: Checkout, ratios: readonly CpuRatio[]): void {
+function print({ commit }: Checkout, { first, warm }: Measured): void {
   const isBaseline = commit.startsWith(baseline.commit);
-  const rows = ratios.map(({ handler, ownMs, otherMs, ratios }) => {
-    const ratio = median(ratios);
-    const goal = baseline.goalMs / baseline.measuredMs[handler];
-    return [
-      handler,
-      ownMs.toFixed(2),
-      otherMs.toFixed(2),
-      ratio.toFixed(2),
-      Math.min(...ratios).toFixed(2),
-      Math.max(...ratios).toFixed(2),
-      ...(isBaseline ? [`≤ ${goal.toFixed(2)}`, ratio <= goal ? 'met' : 'missed'] : []),
-    ];
-  });
+  const goalOf = (handler: OnTheWay): number => baseline.goalMs / baseline.measuredMs[handler];
   const head = ['bundle', 'this tree', commit.slice(0, 7), 'ratio', 'least', 'most'];
+  const warmRows = onTheWay.map((handler) => {
+    const goal = goalOf(handler);
+    const verdict = medianRatio(warm, handler) <= goal ? 'met' : 'missed';
+    return [...rowOf(warm, handler), ...(isBaseline ? [`≤ ${goal.toFixed(2)}`, verdict] : [])];
+  });
   console.log(
-    `CPU milliseconds for a message, warm; deliver in batches of 10; medians of ${pairs * turns} turns\n\n` +
-      formatTable([...head, ...(isBaseline ? ['goal', 'verdict'] : [])], rows),
+    `CPU milliseconds for a message, warm; deliver in batches of 10; medians of ${warm.length} turns\n\n` +
+      formatTable([...head, ...(isBaseline ? ['goal', 'verdict'] : [])], warmRows),
   );
+  console.log(
+    `\nThe same for the first ${firstMessages} messages of a process, whose code is being compiled; medians of ${first.length}\n\n` +
+      formatTable(
+        head,
+        onTheWay.map((handler) => rowOf(first, handler)),
+      ),
+  );
+}
+
+const ratiosOf = (turns: readonly Turn[], handler: OnTheWay): readonly number[] =>
+  turns.map(({ own, other }) => own[handler] / other[handler]);
+
+const medianRatio = (turns: readonly Turn[], handler: OnTheWay): number => median(ratiosOf(turns, handler));
+
+function rowOf(turns: readonly Turn[], handler: OnTheWay): readonly string[] {
+  const ratios = ratiosOf(turns, handler);
+  const figures = [
+    median(turns.map(({ own }) => own[handler])),
+    median(turns.map(({ other }) => other[handler])),
+    median(ratios),
+    Math.min(...ratios),
+    Math.max(...ratios),
+  ];
+  return [handler, ...figures.map((figure) => figure.toFixed(2))];
 }

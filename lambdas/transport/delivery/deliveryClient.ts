@@ -152,9 +152,9 @@ function exchange(
       if (!isClean) outgoing.destroy();
       settle();
     };
-    const fail = (error: Error): void => {
+    const fail: Fail = (errorOf) => {
       end(false, () => {
-        reject(error);
+        reject(errorOf());
       });
     };
     const succeed = (response: DestinationResponse, isComplete: boolean): void => {
@@ -164,10 +164,10 @@ function exchange(
       });
     };
     const connecting = setTimeout(() => {
-      fail(new Error(`No connection to the destination within ${connectTimeoutMs / secondMs} s.`));
+      fail(() => new Error(`No connection to the destination within ${connectTimeoutMs / secondMs} s.`));
     }, connectTimeoutMs);
     const onDeadline = (): void => {
-      fail(new Error(`The destination did not answer within ${request.timeoutMs / secondMs} s.`));
+      fail(() => new Error(`The destination did not answer within ${request.timeoutMs / secondMs} s.`));
     };
     deadline.addEventListener('abort', onDeadline);
     if (deadline.aborted) onDeadline();
@@ -179,7 +179,7 @@ function exchange(
     try {
       write(outgoing, request, target);
     } catch (error) {
-      fail(error instanceof Error ? error : new Error(String(error)));
+      fail(() => (error instanceof Error ? error : new Error(String(error))));
     }
   });
 }
@@ -230,7 +230,8 @@ const lookupFor =
   };
 
 type Succeed = (response: DestinationResponse, isComplete: boolean) => void;
-type Fail = (error: Error) => void;
+/** Takes what makes the error: connections close behind every exchange, and the stack of an error costs CPU. */
+type Fail = (errorOf: () => Error) => void;
 
 /** Hears all that may become of a request. */
 function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succeed, fail: Fail): void {
@@ -239,27 +240,29 @@ function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succe
   outgoing.on('error', (error: NodeJS.ErrnoException) => {
     const isReset = error.code === 'ECONNRESET' || error.code === 'EPIPE';
     const isUnheard = !isAnswering && informational === 0;
-    if (isReset && isUnheard && outgoing.reusedSocket) fail(new ClosedKeptConnection(error.message));
-    else fail(isReset ? closed(isAnswering) : inWords(error));
+    if (isReset && isUnheard && outgoing.reusedSocket) fail(() => new ClosedKeptConnection(error.message));
+    else fail(() => (isReset ? closed(isAnswering) : inWords(error)));
   });
   // Node ends some connections without an error.
   outgoing.on('close', () => {
-    fail(closed(isAnswering));
+    fail(() => closed(isAnswering));
   });
   outgoing.on('information', () => {
     informational += 1;
     if (informational > mostInformational) {
-      fail(new Error(`The destination sent more than ${mostInformational} informational answers (1xx).`));
+      fail(
+        () => new Error(`The destination sent more than ${mostInformational} informational answers (1xx).`),
+      );
     }
   });
   outgoing.on('upgrade', (_incoming, socket) => {
     socket.destroy();
-    fail(otherProtocol());
+    fail(otherProtocol);
   });
   outgoing.on('response', (incoming) => {
     isAnswering = true;
     // Node emits `response` for a 101 without the header `Upgrade`.
-    if (incoming.statusCode === 101) fail(otherProtocol());
+    if (incoming.statusCode === 101) fail(otherProtocol);
     else readResponse(incoming, maxResponseBytes, succeed, fail);
   });
 }
@@ -320,7 +323,7 @@ function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succ
     succeed({ status: incoming.statusCode ?? 0, headers, body: bytes.subarray(0, size) }, isComplete);
   };
   const cutShort = (): void => {
-    fail(closed(true));
+    fail(() => closed(true));
   };
   incoming.on('data', (piece: Buffer) => {
     const needed = Math.min(size + piece.length, maxBytes);
