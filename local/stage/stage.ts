@@ -126,10 +126,14 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
-  const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
-  const clocks = await startTimers(options);
+  // Once all are loaded they start at once, so that a start that fails ends them all.
+  const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
+  const sources = feed(fed, options, standIns.sqs.queues, testControl?.leave);
+  const clocks = startTimers(timed, options);
+  let isUp = false;
   endings.push(async () => {
-    const signal = AbortSignal.timeout(drainMs);
+    // Of a stage that does not come up nobody waits for an answer, but for the reason.
+    const signal = isUp ? AbortSignal.timeout(drainMs) : AbortSignal.abort();
     const inFlight = [...doors, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
@@ -141,6 +145,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));
+  isUp = true;
   return { url: gateway.url, variables };
 }
 
@@ -180,38 +185,58 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
   deliverAlone: aloneConcurrency,
 };
 
-/** Connects each queue with its function. */
-async function feed(
-  { region, report, loadFunction: load = loadFunction }: StageOptions,
-  queues: Queues,
-  onLeft: EventSourceOptions['onLeft'],
-): Promise<EventSource[]> {
+/** A queue with the function that it is fed to. */
+type Fed = (typeof fedQueues)[number] & { readonly function: LambdaFunction };
+
+function loadFed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Fed[]> {
   return Promise.all(
-    fedQueues.map(async ({ name, handler, functionTimeoutSeconds, batchSize }) =>
-      startEventSource({
-        queues,
-        queue: name,
-        region,
-        function: await load(handler, { region, timeoutMs: functionTimeoutSeconds * 1000 }),
-        maximumConcurrency: concurrency[handler],
-        batchSize,
-        report,
-        ...(onLeft !== undefined && { onLeft }),
-      }),
-    ),
+    fedQueues.map(async (queue) => {
+      const timeoutMs = queue.functionTimeoutSeconds * 1000;
+      return { ...queue, function: await load(queue.handler, { region, timeoutMs }) };
+    }),
   );
 }
 
-/** Starts the functions that run by the clock. */
-function startTimers({ region, report, loadFunction: load = loadFunction }: StageOptions): Promise<Timer[]> {
+/** Connects each queue with its function. */
+function feed(
+  fed: readonly Fed[],
+  { region, report }: StageOptions,
+  queues: Queues,
+  onLeft: EventSourceOptions['onLeft'],
+): EventSource[] {
+  return fed.map(({ name, handler, batchSize, function: invoked }) =>
+    startEventSource({
+      queues,
+      queue: name,
+      region,
+      function: invoked,
+      maximumConcurrency: concurrency[handler],
+      batchSize,
+      report,
+      ...(onLeft !== undefined && { onLeft }),
+    }),
+  );
+}
+
+/** A function that runs by the clock. */
+interface Timed {
+  readonly everyMs: number;
+  readonly function: LambdaFunction;
+}
+
+function loadTimed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Timed[]> {
   const names: readonly TimedFunction[] = ['countOutcomes'];
   return Promise.all(
     names.map(async (name) => {
       const { everyHours, functionTimeoutSeconds } = timers[name];
       const timed = await load(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
-      return startTimer({ function: timed, everyMs: everyHours * 60 * 60 * 1000, report });
+      return { everyMs: everyHours * 60 * 60 * 1000, function: timed };
     }),
   );
+}
+
+function startTimers(timed: readonly Timed[], { report }: StageOptions): Timer[] {
+  return timed.map((one) => startTimer({ ...one, report }));
 }
 
 async function offerTestControl(
