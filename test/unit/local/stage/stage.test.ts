@@ -156,3 +156,12 @@ test('a stage in memory keeps nothing, and none has a control for tests unless i
   const onGateway = await fetch(`${stage.url}/test/clock`, { method: 'POST', body: '{"advanceMs":1}' });
   expect(onGateway.status).toBe(404);
 });
+
+test('the stage of a test ends with the process of the test', async () => {
+  const { child, exited } = await runStage(['--port', '0', '--in-memory'], (output) =>
+    output.includes('The service is ready'),
+  );
+  // So the operating system does when a process ends, be it by SIGKILL.
+  child.stdin.destroy();
+  expect(await exited).toBe(0);
+});
