@@ -60,6 +60,11 @@ interface Answered {
   readonly json: unknown;
 }
 
+/** The last of several answers. */
+interface Tried extends Answered {
+  readonly tries: number;
+}
+
 const accepted = z.object({ messageId: z.string() });
 const failed = z.object({ error: z.string() });
 const deadLetters = z.object({
@@ -375,8 +380,10 @@ export class TrafficClient {
     const id = method === 'DELETE' ? this.#schedules.shift() : this.#schedules[0];
     if (id === undefined) return;
     const known = ledger.schedules.get(id);
+    if (method === 'DELETE') ledger.mayLeaveMessages.add(id);
     if (method === 'DELETE' && known !== undefined) known.deletedAt = stage.now();
     const answer = await this.#tried(what, `/v2/schedules/${id}${path}`, { method }, [404]);
+    if (answer.tries > 1 || !isOk(answer)) ledger.mayLeaveMessages.add(id);
     if (what === 'runSchedule') {
       this.#noted('runSchedule', answer.json, 0, { hasCallback: false, hasFailureCallback: false }, answer);
     }
@@ -418,13 +425,13 @@ export class TrafficClient {
     path: string,
     asked: Asked = {},
     allowed: readonly number[] = [],
-  ): Promise<Answered> {
+  ): Promise<Tried> {
     for (let tries = 1; ; tries += 1) {
       const answer = await ask(this.#scene, what, path, asked);
       const { status } = answer;
       const isRefusal = status >= 400 && status < 500 && status !== 429;
       if (isRefusal && !allowed.includes(status)) this.#unexpected(what, answer);
-      if (isOk(answer) || isRefusal || tries === 3) return answer;
+      if (isOk(answer) || isRefusal || tries === 3) return { ...answer, tries };
       await setTimeout(200 * tries);
     }
   }

@@ -1,9 +1,8 @@
 /** An application whose workflows run through the storm, with the published client. */
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
 import { Client, serve } from '@upstash/workflow';
-import { readBody } from '../../local/http.ts';
+import { close, listen, readBody } from '../../local/http.ts';
 import { Chance } from './chance.ts';
 import type { StageHandle } from './stageHandle.ts';
 
@@ -72,7 +71,7 @@ export async function startWorkflowApp(
     },
   );
 
-  const server = createServer((incoming, outgoing) => {
+  const { server, url: origin } = await listen((incoming, outgoing) => {
     void (async () => {
       const request = await requestOf(incoming, origin);
       if (!isCalm && chance.is(0.04)) {
@@ -87,20 +86,12 @@ export async function startWorkflowApp(
       outgoing.writeHead(500).end();
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     client,
     url: `${origin}/flow`,
     calm: () => {
       isCalm = true;
     },
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 }
