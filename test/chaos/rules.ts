@@ -160,5 +160,5 @@ export const openRuns: Rule = ({ ledger, runStates }) =>
 export const stuckLanes: Rule = ({ lanes }) =>
   lanes.flatMap(({ name, waiting, inFlight, isOpen }) => [
     ...(waiting > 0 || inFlight > 0 ? [`${name} has ${waiting} that wait and ${inFlight} in flight.`] : []),
-    ...(isOpen ? [] : [`Nothing goes through ${name}.`]),
+    ...(isOpen ? [] : [`${name} lets nothing through.`]),
   ]);
