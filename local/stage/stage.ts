@@ -18,6 +18,7 @@ import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { inTurns } from '../lambda/turns.ts';
+import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
@@ -71,7 +72,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
 /**
  * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and
- * the stand-ins; the handlers, which read their settings as they load; the event sources; the developer's account.
+ * the stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { report, region, loadFunction: load = loadFunction } = options;
@@ -126,17 +127,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
-  // Once all are loaded they start at once, so that a start that fails ends them all.
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
-  const sources = feed(fed, options, standIns.sqs.queues, testControl?.leave);
-  const clocks = startTimers(timed, options);
-  let isUp = false;
-  endings.push(async () => {
-    // Of a stage that does not come up nobody waits for an answer, but for the reason.
-    const signal = isUp ? AbortSignal.timeout(drainMs) : AbortSignal.abort();
-    const inFlight = [...doors, ...sources, ...clocks];
-    await Promise.all(inFlight.map((part) => part.stop(signal)));
-  });
   loading.resolve();
   await checkHealth(gateway.url);
   const variables = {
@@ -145,7 +136,14 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));
-  isUp = true;
+  // Last, and all at once: what waits since the stage before would hold up the start, and a start that fails has none to end.
+  const sources = feed(fed, options, standIns.sqs.queues, testControl?.leave);
+  const clocks = startTimers(timed, options);
+  endings.push(async () => {
+    const signal = AbortSignal.timeout(drainMs);
+    const inFlight = [...doors, ...sources, ...clocks];
+    await Promise.all(inFlight.map((part) => part.stop(signal)));
+  });
   return { url: gateway.url, variables };
 }
 
@@ -268,12 +266,4 @@ export function toLines(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
-}
-
-function pending(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((resolved) => {
-    resolve = resolved;
-  });
-  return { promise, resolve };
 }

@@ -99,7 +99,7 @@ export async function ask(
 
 export const isOk = ({ status }: Answered): boolean => status >= 200 && status < 300;
 
-/** Asks until it is done: for what a test has to know. */
+/** Asks until it is done: for what a test has to know. A stage that is being started again is waited for, however long that takes. */
 export async function askUntilDone(
   scene: Pick<Scene, 'stage' | 'ledger'>,
   what: string,
@@ -107,6 +107,7 @@ export async function askUntilDone(
   asked: Asked = {},
 ): Promise<Answered> {
   for (let tries = 1; ; tries += 1) {
+    await scene.stage.up;
     const answer = await ask(scene, what, path, asked);
     if (isOk(answer) || (answer.status >= 400 && answer.status < 500 && answer.status !== 429)) return answer;
     if (tries === 60) throw new Error(`${what} was not done: ${JSON.stringify(answer)}`);
