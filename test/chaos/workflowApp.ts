@@ -1,8 +1,9 @@
 /** An application whose workflows run through the storm, with the published client. */
 import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
 import { Client, serve } from '@upstash/workflow';
-import { close, listen, readBody } from '../../local/http.ts';
+import { close, listen } from '../../local/http.ts';
 import { Chance } from './chance.ts';
 import type { StageHandle } from './stageHandle.ts';
 
@@ -14,7 +15,7 @@ export interface WorkflowApp {
 }
 
 async function requestOf(incoming: IncomingMessage, origin: string): Promise<Request> {
-  const body = (await readBody(incoming)) ?? Buffer.alloc(0);
+  const body = await buffer(incoming);
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);
