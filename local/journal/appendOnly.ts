@@ -8,6 +8,7 @@ import { jsonOrUndefined } from '../json.ts';
 import { StageError } from '../stage/stageError.ts';
 
 export interface AppendOnly<Entry> {
+  /** @throws Error when it is closed, or the disk takes no more */
   append(entries: readonly Entry[]): void;
   /** True when the file has many more entries than the `live` ones that a rewrite would keep. */
   isLong(live: number): boolean;
@@ -82,6 +83,7 @@ class AppendOnlyFile<Entry> implements AppendOnly<Entry> {
   }
 
   append(entries: readonly Entry[]): void {
+    if (this.#file < 0) throw new Error(`${this.#path} is closed: nothing more can be kept in it.`);
     const bytes = Buffer.from(lines(entries));
     try {
       writeAll(this.#file, bytes);

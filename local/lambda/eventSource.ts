@@ -16,7 +16,10 @@ import { systemAttributes } from '../sqs/systemAttributes.ts';
 import type { LambdaFunction } from './lambda.ts';
 
 export interface EventSource {
-  /** Ends the polling; resolves when the invocations in flight have ended, or `signal` aborts. */
+  /**
+   * Ends the polling; resolves when the invocations in flight have ended, or `signal` aborts. What ends later counts for nothing:
+   * its messages stay in the queue, which may be closed by then.
+   */
   stop(signal: AbortSignal): Promise<void>;
 }
 
@@ -53,11 +56,13 @@ export function startEventSource(options: EventSourceOptions): EventSource {
   const stopping = new AbortController();
   const isStopping = (): boolean => stopping.signal.aborted;
   const invocations = new Set<Promise<void>>();
+  let isOver = false;
   let onEnd: (() => void) | undefined;
 
   const start = (messages: readonly Received[]): void => {
-    const invocation = handle(options, messages)
+    const invocation = handle(options, messages, () => isOver)
       .catch((error: unknown) => {
+        if (isOver) return;
         options.onLeft?.(messages.map(({ id }) => id));
         report(error);
       })
@@ -91,6 +96,7 @@ export function startEventSource(options: EventSourceOptions): EventSource {
       onEnd?.();
       await polling;
       await Promise.race([Promise.all(invocations), aborted(signal)]);
+      isOver = true;
     },
   };
 }
@@ -110,10 +116,16 @@ const batchResponse = z.nullish(
   z.object({ batchItemFailures: z.nullish(z.array(z.object({ itemIdentifier: z.string() }))) }),
 );
 
-/** Invokes the function, and deletes the messages that it did not report as failed. */
-async function handle(options: EventSourceOptions, messages: readonly Received[]): Promise<void> {
+/** Invokes the function, and deletes the messages that it did not report as failed, unless the event source is over by then. */
+async function handle(
+  options: EventSourceOptions,
+  messages: readonly Received[],
+  isOver: () => boolean,
+): Promise<void> {
   const event: SQSEvent = { Records: messages.map((message) => toRecord(options, message)) };
-  const failed = failuresIn(await options.function.invoke(event), messages);
+  const returned = await options.function.invoke(event);
+  if (isOver()) return;
+  const failed = failuresIn(returned, messages);
   options.queues.delete(messages.filter(({ id }) => !failed.has(id)).map(({ receipt }) => receipt));
   if (failed.size > 0) options.onLeft?.([...failed]);
 }

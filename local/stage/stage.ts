@@ -18,6 +18,7 @@ import { startGateway } from '../gateway/gateway.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { inTurns } from '../lambda/turns.ts';
+import { pending } from '../pending.ts';
 import { startTimer, type Timer } from '../lambda/timer.ts';
 import { localAccount, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
@@ -71,7 +72,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
 /**
  * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and
- * the stand-ins; the handlers, which read their settings as they load; the event sources; the developer's account.
+ * the stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { report, region, loadFunction: load = loadFunction } = options;
@@ -126,13 +127,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   await standIns.tablesReady;
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
-  const sources = await feed(options, standIns.sqs.queues, testControl?.leave);
-  const clocks = await startTimers(options);
-  endings.push(async () => {
-    const signal = AbortSignal.timeout(drainMs);
-    const inFlight = [...doors, ...sources, ...clocks];
-    await Promise.all(inFlight.map((part) => part.stop(signal)));
-  });
+  const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
   loading.resolve();
   await checkHealth(gateway.url);
   const variables = {
@@ -141,6 +136,14 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));
+  // Last, and all at once: what waits since the stage before would hold up the start, and a start that fails has none to end.
+  const sources = feed(fed, options, standIns.sqs.queues, testControl?.leave);
+  const clocks = startTimers(timed, options);
+  endings.push(async () => {
+    const signal = AbortSignal.timeout(drainMs);
+    const inFlight = [...doors, ...sources, ...clocks];
+    await Promise.all(inFlight.map((part) => part.stop(signal)));
+  });
   return { url: gateway.url, variables };
 }
 
@@ -180,38 +183,58 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
   deliverAlone: aloneConcurrency,
 };
 
-/** Connects each queue with its function. */
-async function feed(
-  { region, report, loadFunction: load = loadFunction }: StageOptions,
-  queues: Queues,
-  onLeft: EventSourceOptions['onLeft'],
-): Promise<EventSource[]> {
+/** A queue with the function that it is fed to. */
+type Fed = (typeof fedQueues)[number] & { readonly function: LambdaFunction };
+
+function loadFed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Fed[]> {
   return Promise.all(
-    fedQueues.map(async ({ name, handler, functionTimeoutSeconds, batchSize }) =>
-      startEventSource({
-        queues,
-        queue: name,
-        region,
-        function: await load(handler, { region, timeoutMs: functionTimeoutSeconds * 1000 }),
-        maximumConcurrency: concurrency[handler],
-        batchSize,
-        report,
-        ...(onLeft !== undefined && { onLeft }),
-      }),
-    ),
+    fedQueues.map(async (queue) => {
+      const timeoutMs = queue.functionTimeoutSeconds * 1000;
+      return { ...queue, function: await load(queue.handler, { region, timeoutMs }) };
+    }),
   );
 }
 
-/** Starts the functions that run by the clock. */
-function startTimers({ region, report, loadFunction: load = loadFunction }: StageOptions): Promise<Timer[]> {
+/** Connects each queue with its function. */
+function feed(
+  fed: readonly Fed[],
+  { region, report }: StageOptions,
+  queues: Queues,
+  onLeft: EventSourceOptions['onLeft'],
+): EventSource[] {
+  return fed.map(({ name, handler, batchSize, function: invoked }) =>
+    startEventSource({
+      queues,
+      queue: name,
+      region,
+      function: invoked,
+      maximumConcurrency: concurrency[handler],
+      batchSize,
+      report,
+      ...(onLeft !== undefined && { onLeft }),
+    }),
+  );
+}
+
+/** A function that runs by the clock. */
+interface Timed {
+  readonly everyMs: number;
+  readonly function: LambdaFunction;
+}
+
+function loadTimed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Timed[]> {
   const names: readonly TimedFunction[] = ['countOutcomes'];
   return Promise.all(
     names.map(async (name) => {
       const { everyHours, functionTimeoutSeconds } = timers[name];
       const timed = await load(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
-      return startTimer({ function: timed, everyMs: everyHours * 60 * 60 * 1000, report });
+      return { everyMs: everyHours * 60 * 60 * 1000, function: timed };
     }),
   );
+}
+
+function startTimers(timed: readonly Timed[], { report }: StageOptions): Timer[] {
+  return timed.map((one) => startTimer({ ...one, report }));
 }
 
 async function offerTestControl(
@@ -243,12 +266,4 @@ export function toLines(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('');
-}
-
-function pending(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((resolved) => {
-    resolve = resolved;
-  });
-  return { promise, resolve };
 }

@@ -83,8 +83,7 @@ async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptio
   const traffic = Promise.all(
     Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(isOver)),
   );
-  const measures = await storm(scene, trafficMs, say);
-  await traffic;
+  const [measures] = await Promise.all([storm(scene, trafficMs, say), traffic]);
   receivers.calm();
   app.calm();
   // The faults of now are counted with the measure.

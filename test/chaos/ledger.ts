@@ -24,6 +24,11 @@ export class Ledger {
   /** Messages whose dead letter was retried, be it that the answer was lost. */
   readonly retried = new Set<string>();
   readonly schedules = new Map<string, KnownSchedule>();
+  /**
+   * Schedules of which a fire or a run may be half done for ever: those that a client was to delete while a fire was under way, and
+   * those that a client was to run and did not learn whether it was done.
+   */
+  readonly mayLeaveMessages = new Set<string>();
   readonly runs = new Set<string>();
   /** Answers by what was asked and their status; 0 where there was none. */
   readonly statuses = new Map<string, number>();

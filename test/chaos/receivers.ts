@@ -1,8 +1,7 @@
 /** Destinations that behave as badly as the plan says, each message's at its own first attempts, and remember what they got. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
-import { readBody } from '../../local/http.ts';
+import { close, listen, readBody } from '../../local/http.ts';
 import { Chance } from './chance.ts';
 
 const misbehaviours = {
@@ -23,7 +22,7 @@ type Misbehaviour = keyof typeof misbehaviours;
 /** Answers that begin as a success. The service may count what follows as one or not. */
 const maybeSuccess: ReadonlySet<Answer> = new Set<Answer>(['endless', 'tooShort', 'tooLong', 'resetInBody']);
 
-type Answer = 'ok' | 'slow' | Misbehaviour;
+export type Answer = 'ok' | 'slow' | Misbehaviour;
 
 /** A destination's plan for a message. */
 interface Course {
@@ -33,7 +32,7 @@ interface Course {
 }
 
 /** A callback as it arrived. */
-interface CallbackArrival {
+export interface CallbackArrival {
   readonly sourceMessageId: string;
   readonly status: number;
   readonly isFailure: boolean;
@@ -56,8 +55,8 @@ export interface Receivers {
   readonly close: () => Promise<void>;
 }
 
-export const isSuccess = (answer: Answer): boolean => answer === 'ok' || answer === 'slow';
-export const mayBeSuccess = (answer: Answer): boolean => isSuccess(answer) || maybeSuccess.has(answer);
+export const mayBeSuccess = (answer: Answer): boolean =>
+  answer === 'ok' || answer === 'slow' || maybeSuccess.has(answer);
 
 /** Numbers of messages that fail for ever. */
 export const isDoomed = (seed: number, number: number): boolean =>
@@ -102,15 +101,13 @@ export async function startReceivers(seed: number): Promise<Receivers> {
     misbehave[answer](response);
   }
 
-  const server = createServer((request, response) => {
+  // A client that asks for an upgrade gets none: it is only answered with one.
+  const { server, url: origin } = await listen((request, response) => {
     receive(request, response).catch(() => {
       // A worker that was killed sends no whole request.
       response.destroy();
     });
   });
-  // A client that asks for an upgrade gets none: it is only answered with one.
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     origin,
     urlOf: (number) => `${origin}/m/${number}`,
@@ -122,13 +119,7 @@ export async function startReceivers(seed: number): Promise<Receivers> {
     calm: () => {
       isCalm = true;
     },
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 }
 

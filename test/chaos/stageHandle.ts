@@ -2,6 +2,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { pending } from '../../local/pending.ts';
 import { toParent, type Measure, type StageInit, type ToParent, type ToStage } from './stageMessages.ts';
 
 export interface StageHandleOptions {
@@ -19,10 +20,10 @@ export class StageHandle {
   readonly #log: WriteStream;
   #child: ChildProcess | undefined;
   #variables: Readonly<Record<string, string>> = {};
-  #startedAt = 0;
   /** The jumps so far. The clock goes on from there after a restart. */
   #aheadMs = 0;
   generation = 0;
+  #up = pending();
   /** Faults of earlier starts and of this one, by what they are. */
   readonly #faults = new Map<number, Readonly<Record<string, number>>>();
 
@@ -56,6 +57,7 @@ export class StageHandle {
     for (let tries = 1; ; tries += 1) {
       try {
         await this.#startOnce();
+        this.#up.resolve();
         return;
       } catch (error) {
         if (tries === 5) throw error;
@@ -89,12 +91,11 @@ export class StageHandle {
     const ready = this.#told('ready', child);
     const { variables } = await ready;
     this.#variables = variables;
-    this.#startedAt = performance.now();
   }
 
-  /** Milliseconds since its latest start. */
-  get age(): number {
-    return performance.now() - this.#startedAt;
+  /** Resolves once it runs: at once, or when it was started again after a kill. */
+  get up(): Promise<void> {
+    return this.#up.promise;
   }
 
   tell(message: ToStage): void {
@@ -137,6 +138,7 @@ export class StageHandle {
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
+    this.#up = pending();
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
     child.kill('SIGKILL');

@@ -94,6 +94,8 @@ async function measure(): Promise<Measure> {
   };
 }
 
+// A run that is killed leaves no stage behind.
+process.on('disconnect', () => process.exit(1));
 process.on('message', (message) => {
   if (message === 'storm') isStormy = true;
   if (message === 'calm') isStormy = false;

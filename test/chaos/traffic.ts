@@ -60,6 +60,11 @@ interface Answered {
   readonly json: unknown;
 }
 
+/** The last of several answers. */
+interface Tried extends Answered {
+  readonly tries: number;
+}
+
 const accepted = z.object({ messageId: z.string() });
 const failed = z.object({ error: z.string() });
 const deadLetters = z.object({
@@ -94,7 +99,7 @@ export async function ask(
 
 export const isOk = ({ status }: Answered): boolean => status >= 200 && status < 300;
 
-/** Asks until it is done: for what a test has to know. */
+/** Asks until it is done: for what a test has to know. A stage that is being started again is waited for, however long that takes. */
 export async function askUntilDone(
   scene: Pick<Scene, 'stage' | 'ledger'>,
   what: string,
@@ -102,6 +107,7 @@ export async function askUntilDone(
   asked: Asked = {},
 ): Promise<Answered> {
   for (let tries = 1; ; tries += 1) {
+    await scene.stage.up;
     const answer = await ask(scene, what, path, asked);
     if (isOk(answer) || (answer.status >= 400 && answer.status < 500 && answer.status !== 429)) return answer;
     if (tries === 60) throw new Error(`${what} was not done: ${JSON.stringify(answer)}`);
@@ -375,8 +381,10 @@ export class TrafficClient {
     const id = method === 'DELETE' ? this.#schedules.shift() : this.#schedules[0];
     if (id === undefined) return;
     const known = ledger.schedules.get(id);
+    if (method === 'DELETE') ledger.mayLeaveMessages.add(id);
     if (method === 'DELETE' && known !== undefined) known.deletedAt = stage.now();
     const answer = await this.#tried(what, `/v2/schedules/${id}${path}`, { method }, [404]);
+    if (answer.tries > 1 || !isOk(answer)) ledger.mayLeaveMessages.add(id);
     if (what === 'runSchedule') {
       this.#noted('runSchedule', answer.json, 0, { hasCallback: false, hasFailureCallback: false }, answer);
     }
@@ -418,13 +426,13 @@ export class TrafficClient {
     path: string,
     asked: Asked = {},
     allowed: readonly number[] = [],
-  ): Promise<Answered> {
+  ): Promise<Tried> {
     for (let tries = 1; ; tries += 1) {
       const answer = await ask(this.#scene, what, path, asked);
       const { status } = answer;
       const isRefusal = status >= 400 && status < 500 && status !== 429;
       if (isRefusal && !allowed.includes(status)) this.#unexpected(what, answer);
-      if (isOk(answer) || isRefusal || tries === 3) return answer;
+      if (isOk(answer) || isRefusal || tries === 3) return { ...answer, tries };
       await setTimeout(200 * tries);
     }
   }

@@ -1,9 +1,9 @@
 /** An application whose workflows run through the storm, with the published client. */
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
 import { Client, serve } from '@upstash/workflow';
-import { readBody } from '../../local/http.ts';
+import { close, listen } from '../../local/http.ts';
 import { Chance } from './chance.ts';
 import type { StageHandle } from './stageHandle.ts';
 
@@ -15,7 +15,7 @@ export interface WorkflowApp {
 }
 
 async function requestOf(incoming: IncomingMessage, origin: string): Promise<Request> {
-  const body = (await readBody(incoming)) ?? Buffer.alloc(0);
+  const body = await buffer(incoming);
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
     for (const value of values ?? []) headers.append(name, value);
@@ -72,7 +72,7 @@ export async function startWorkflowApp(
     },
   );
 
-  const server = createServer((incoming, outgoing) => {
+  const { server, url: origin } = await listen((incoming, outgoing) => {
     void (async () => {
       const request = await requestOf(incoming, origin);
       if (!isCalm && chance.is(0.04)) {
@@ -87,20 +87,12 @@ export async function startWorkflowApp(
       outgoing.writeHead(500).end();
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     client,
     url: `${origin}/flow`,
     calm: () => {
       isCalm = true;
     },
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 }

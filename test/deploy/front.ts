@@ -1,6 +1,6 @@
 /** A tiny reverse proxy before the emulator, which hides where the emulator's front door differs from AWS. */
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
+import { close, listen } from '../../local/http.ts';
 
 export interface Front {
   readonly port: number;
@@ -28,8 +28,11 @@ export interface Api {
  * @param api asked for each request, so that a front can listen before its API is there; none: all of AWS
  */
 export async function openFront(emulatorPort: number, api?: () => Api | undefined): Promise<Front> {
-  // A test that computes for seconds must find its connection as it left it.
-  const server = createServer({ keepAliveTimeout: 3_600_000 }, (incoming, answer) => {
+  const {
+    server,
+    port,
+    url: frontUrl,
+  } = await listen((incoming, answer) => {
     const behind = api?.();
     if (api !== undefined && behind === undefined) {
       answer.writeHead(503).end();
@@ -62,34 +65,17 @@ export async function openFront(emulatorPort: number, api?: () => Api | undefine
     answer.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   });
-  await listen(server);
-  const { port } = server.address() as AddressInfo;
   return {
     port,
-    url: `http://127.0.0.1:${port.toString()}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
+    url: frontUrl,
+    close: () => close(server),
   };
 }
 
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await listen(server);
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
+  const { server, port } = await listen(() => undefined);
+  await close(server);
   return port;
-}
-
-function listen(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
 }
 
 function encodePath(url: string): string {

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { text } from 'node:stream/consumers';
 import { inject } from 'vitest';
+import { close, listen } from '../../local/http.ts';
 
 export interface Ran {
   readonly code: number | null;
@@ -46,7 +45,7 @@ export interface OtherApi {
  */
 export async function startOtherApi(answer: (asked: string, times: number) => Reply): Promise<OtherApi> {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const { server, url } = await listen((request, response) => {
     const what = `${request.method ?? ''} ${request.url ?? ''}`;
     const {
       status = 200,
@@ -58,16 +57,9 @@ export async function startOtherApi(answer: (asked: string, times: number) => Re
       response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
     });
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     asked,
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 }

@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod/mini';
+import { close, listen } from '../../local/http.ts';
 
 const manifestShape = z.looseObject({ name: z.string(), version: z.string() });
 
@@ -26,7 +25,7 @@ export async function startPackageRegistry(folder: string): Promise<PackageRegis
   const manifest = manifestShape.parse(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')));
   const tarball = await pack(folder);
   const asked: string[] = [];
-  const server = createServer(({ url = '' }, response) => {
+  const { server, url: origin } = await listen(({ url = '' }, response) => {
     asked.push(decodeURIComponent(url));
     if (url === '/package.tgz') {
       response.end(tarball);
@@ -46,18 +45,10 @@ export async function startPackageRegistry(folder: string): Promise<PackageRegis
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"Not found"}');
     }
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url: origin,
     asked,
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 }
 

@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { close, listen } from '../../local/http.ts';
 import { limitForHangsMs } from './limits.ts';
 
 /** One request as it arrived at the receiver. */
@@ -54,12 +55,6 @@ interface OpenInbox {
 
 const plainAnswer: Answer = (_delivery, response) => response.writeHead(200).end();
 
-async function readBody(incoming: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 /** Counts a request as open until its answer ends, or its connection does, and returns how many are. */
 function opened(inbox: OpenInbox, response: ServerResponse): number {
   inbox.open += 1;
@@ -76,7 +71,7 @@ function opened(inbox: OpenInbox, response: ServerResponse): number {
 
 export async function startReceiver(): Promise<Receiver> {
   const inboxes = new Map<string, OpenInbox>();
-  const server = createServer((incoming, response) => {
+  const { server, url: origin } = await listen((incoming, response) => {
     const target = incoming.url ?? '';
     const inbox = inboxes.get(/^\/([a-z0-9]+)/.exec(target)?.[1] ?? '');
     if (inbox === undefined) {
@@ -84,7 +79,7 @@ export async function startReceiver(): Promise<Receiver> {
       return;
     }
     const open = opened(inbox, response);
-    void readBody(incoming).then((body) => {
+    void buffer(incoming).then((body) => {
       const headers = Object.fromEntries(
         Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
       );
@@ -99,8 +94,6 @@ export async function startReceiver(): Promise<Receiver> {
       for (const watcher of inbox.watchers) watcher();
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let names = 0;
 
   const until = (
@@ -135,12 +128,6 @@ export async function startReceiver(): Promise<Receiver> {
         until: (condition) => until(open, condition),
       };
     },
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
+import { underWatch } from '../../local/dynamodb/underWatch.ts';
 import { root } from './bundledStage.ts';
 import type { Management } from './sharedService.ts';
 
@@ -67,20 +68,29 @@ const printed = z.object({
 /** The arguments with which Node.js runs the stage as `npm start` does. */
 export const startCommand = ['--import', 'tsx', 'bin/local.ts'] as const;
 
-/** Runs the stage; resolves when it exits or `isReady` says so of its output. */
+/**
+ * Runs the stage; resolves when it exits or `isReady` says so of its output. It ends with this process, however that ends: a run of
+ * tests that is killed leaves no stage behind.
+ */
 export async function runStage(
   flags: readonly string[],
   isReady: (output: string) => boolean = () => false,
   env: Readonly<Record<string, string>> = {},
   command: readonly string[] = [inject('bundledStage')],
 ) {
-  const child = spawn(process.execPath, [...command, ...flags], {
+  const watched = underWatch([process.execPath, ...command, ...flags]);
+  const child = spawn(watched.file, watched.args, {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // Nothing is written to it: its end tells the stage that this process has ended.
+  child.stdin.on('error', () => undefined);
   let output = '';
-  const exited = once(child, 'exit').then(() => child.exitCode ?? -1);
+  const exited = once(child, 'exit').then(() => {
+    child.stdin.destroy();
+    return child.exitCode ?? -1;
+  });
   const ready = new Promise<void>((resolve) => {
     const read = (text: string): void => {
       output += text;

@@ -4,9 +4,10 @@
  */
 import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
 import { Client, serve, type WorkflowContext, type WorkflowRunLog } from '@upstash/workflow';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import * as z from 'zod/mini';
+import { close, listen } from '../../local/http.ts';
 import { makeAccount, type AccountRecord } from './accounts.ts';
 import { eventually } from './eventually.ts';
 import { service } from './service.ts';
@@ -24,14 +25,12 @@ export interface Got {
 }
 
 async function requestOf(incoming: IncomingMessage, origin: string): Promise<Request> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(z.instanceof(Buffer).parse(chunk));
+  const body = await buffer(incoming);
   const headers = new Headers();
   for (const [name, value] of Object.entries(incoming.headersDistinct)) {
     for (const one of value ?? []) headers.append(name, one);
   }
   const method = incoming.method ?? 'GET';
-  const body = Buffer.concat(chunks);
   return new Request(new URL(incoming.url ?? '/', origin), {
     method,
     headers,
@@ -50,7 +49,7 @@ export async function startWorkflowApp(account?: AccountRecord) {
   const got: Got[] = [];
   let names = 0;
 
-  const server = createServer((incoming, outgoing) => {
+  const { server, url: origin } = await listen((incoming, outgoing) => {
     void (async () => {
       const request = await requestOf(incoming, origin);
       const { pathname } = new URL(request.url);
@@ -64,8 +63,6 @@ export async function startWorkflowApp(account?: AccountRecord) {
       outgoing.writeHead(500).end(String(error));
     });
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   return {
     account: owner,
@@ -109,13 +106,7 @@ export async function startWorkflowApp(account?: AccountRecord) {
       if (run === undefined) throw new Error('The run is not in the log.');
       return run;
     },
-    close: (): Promise<void> =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: (): Promise<void> => close(server),
   };
 }
 

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { close, listen } from '../../local/http.ts';
 import { complaintsAbout, readExceptions, readReport } from '../audit/judge.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -19,18 +18,14 @@ const advisory = {
 
 /** Starts a registry that knows these vulnerabilities, by package; without any it refuses to tell. */
 async function startRegistry(advisories?: Readonly<Record<string, readonly unknown[]>>): Promise<string> {
-  const server = createServer((request, response) => {
+  const { server, url } = await listen((request, response) => {
     request.resume();
     const answer = request.method === 'POST' ? advisories : { name: request.url?.slice(1), versions: {} };
     response.writeHead(answer === undefined ? 405 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer ?? {}));
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(() => close(server));
+  return url;
 }
 
 /** Runs it with no exceptions, whatever the project has. */

@@ -1,40 +1,30 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { measureLoad, startDestination, type Destination } from '../../../bench/against/bullmq/load.ts';
 import { cpuMsOf } from '../../../bench/against/bullmq/processCpu.ts';
 import { startRedis } from '../../../bench/against/bullmq/redis.ts';
 import type { Rival } from '../../../bench/against/bullmq/rivals.ts';
 import { BenchError } from '../../../bench/benchError.ts';
+import { close, listen } from '../../../local/http.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
+  for (const end of closing.splice(0)) await end();
 });
 
 /** A service that answers each message, and delivers it when it is told to. */
 async function startForwarder(status = 200) {
   const held: string[] = [];
   const sent: Promise<unknown>[] = [];
-  const server = createServer((incoming, response) => {
+  const { server, url } = await listen((incoming, response) => {
     held.push(incoming.url?.slice(1) ?? '');
     incoming.resume().once('end', () => response.writeHead(status).end());
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  closing.push(
-    () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
-  );
+  closing.push(() => close(server));
   const rival: Rival = {
     name: 'forwarder',
-    publishUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    publishUrl: `${url}/`,
     headers: {},
     pids: [process.pid],
     close: async () => {},

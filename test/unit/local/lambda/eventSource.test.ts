@@ -236,3 +236,21 @@ test('a stop waits for the invocations in flight, and what they did is deleted',
   await stopped;
   expect(counts()).toEqual({ visible: 1, inFlight: 0 });
 });
+
+test('what ends after a stop that gave up counts for nothing: the queue may be closed, and the message stays in it', async () => {
+  const invoked = signal<SQSEvent>();
+  const answer = signal<object>();
+  const { send, map, counts, reported } = start((event) => {
+    invoked.give(event);
+    return answer.given;
+  });
+  send('slow');
+  const source = map();
+  await invoked.given;
+  await source.stop(AbortSignal.abort());
+  answer.give({ batchItemFailures: [] });
+  // What follows from the answer follows in this turn of the event loop.
+  await new Promise(setImmediate);
+  expect(counts()).toEqual({ visible: 0, inFlight: 1 });
+  expect(reported).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { once } from 'node:events';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { isRunning, processIdentity } from '../../../../local/stage/processes.ts';
+import { startReceiver } from '../../../support/receiver.ts';
 import { runStage, startCommand, startStage, type Stage } from '../../../support/stage.ts';
 
 // Each test starts processes, on a machine that may be busy.
@@ -99,6 +100,34 @@ test('a taken port is refused with one sentence', async () => {
   taken.close();
 });
 
+test('a start that fails with work under way says why, waits for no destination, and leaves the work', async () => {
+  const receiver = await startReceiver();
+  endings.push(receiver.close);
+  // It never answers.
+  const silent = receiver.inbox(() => undefined);
+  const first = await start();
+  const published = await fetch(`${first.url}/v2/publish/${silent.url}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${first.token}`, 'svc-timeout': '60s' },
+    body: 'work',
+  });
+  expect(published.status).toBe(200);
+  await silent.received(1);
+  await first.kill();
+
+  const inTheWay = join(first.dataDir, 'env.new');
+  mkdirSync(inTheWay);
+  const failed = await runStage(['--port', '0', '--data-dir', first.dataDir]);
+  expect(await failed.exited).toBe(1);
+  expect(failed.output()).toMatch(/^Error: EISDIR: illegal operation on a directory, open '.*env\.new'\n/);
+  expect(failed.output()).not.toContain('RangeError');
+
+  await rm(inTheWay, { recursive: true });
+  const before = silent.deliveries.length;
+  await start({ dataDir: first.dataDir });
+  await silent.received(before + 1);
+});
+
 test('a wrong flag is refused with one sentence, and --help explains all', async () => {
   const refused = await runStage(['--port', 'x']);
   expect(await refused.exited).toBe(2);
@@ -126,4 +155,13 @@ test('a stage in memory keeps nothing, and none has a control for tests unless i
   await expect(stage.advance(1000)).rejects.toThrow('without testControl');
   const onGateway = await fetch(`${stage.url}/test/clock`, { method: 'POST', body: '{"advanceMs":1}' });
   expect(onGateway.status).toBe(404);
+});
+
+test('the stage of a test ends with the process of the test', async () => {
+  const { child, exited } = await runStage(['--port', '0', '--in-memory'], (output) =>
+    output.includes('The service is ready'),
+  );
+  // So the operating system does when a process ends, be it by SIGKILL.
+  child.stdin.destroy();
+  expect(await exited).toBe(0);
 });
