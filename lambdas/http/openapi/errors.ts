@@ -97,7 +97,10 @@ export const gatewayRefusals: readonly Shared[] = [
   },
   {
     status: 503,
-    examples: [['service_failed', couldNotAnswer]],
+    examples: [
+      ['service_failed', couldNotAnswer],
+      ['service_failed', 'The service cannot answer the request now. Send it again a moment later.'],
+    ],
     appliesTo: toEach,
   },
   {
