@@ -97,10 +97,7 @@ export const gatewayRefusals: readonly Shared[] = [
   },
   {
     status: 503,
-    examples: [
-      ['service_failed', couldNotAnswer],
-      ['service_failed', 'The service cannot answer the request now. Send it again a moment later.'],
-    ],
+    examples: [['service_failed', couldNotAnswer]],
     appliesTo: toEach,
   },
   {
@@ -228,6 +225,17 @@ const shared: readonly Shared[] = [
       [
         'service_failed',
         'The service failed on this request, which may have taken effect all the same. Send it again if that does no harm.',
+      ],
+    ],
+    appliesTo: toEach,
+  },
+  {
+    status: 503,
+    examples: [
+      ['service_failed', 'The service cannot answer the request now. Send it again a moment later.'],
+      [
+        'service_failed',
+        'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.',
       ],
     ],
     appliesTo: toEach,
