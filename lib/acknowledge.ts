@@ -253,7 +253,7 @@ const acceptedWithoutCredentials = (routesOfApi: readonly Route[]): readonly Acc
   ),
   ...withoutAuthorizer(
     routesOfApi.map((route) => ({ ...route, method: 'ANY' })),
-    'The gateway itself answers 405 to every other method, and calls nothing.',
+    'Every other method is answered with 405, by the gateway itself or, where several paths share a resource, by the function.',
   ),
 ];
 

@@ -22,7 +22,7 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { type ApiFunction, gatewayPath, type Route } from '../lambdas/http/routes.ts';
+import { type ApiFunction, gatewayPath, isShared, type Route } from '../lambdas/http/routes.ts';
 import { apiFunctionTimeoutSeconds } from '../lambdas/resources.ts';
 import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed, refusalBody } from './gatewayAnswers.ts';
 import { makeDomain } from './customDomain.ts';
@@ -155,13 +155,17 @@ export function addRoutes<F extends ApiFunction>(
     resources.set(path, known);
     if (known.methods.includes(route.method)) continue;
     known.methods.push(route.method);
+    // Only the function knows which methods each of the paths has.
+    if (known.methods.length === 1 && isShared(path)) known.resource.addMethod('ANY', integration);
     known.resource.addMethod(
       route.method,
       integration,
       route.access === 'management' && authorizer !== undefined ? { authorizer } : {},
     );
   }
-  for (const { resource, methods } of resources.values()) addMethodNotAllowed(resource, methods);
+  for (const [path, { resource, methods }] of resources) {
+    if (!isShared(path)) addMethodNotAllowed(resource, methods);
+  }
 }
 
 /** Refuses all other methods of a path. The gateway answers by itself, which costs no invocation. */

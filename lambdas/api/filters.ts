@@ -134,6 +134,10 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
   logs: longestPage,
 };
 export const mostIds = 1_000;
+/** Unix milliseconds, of 15 digits: tens of thousands of years, so whoever means all may write nines. */
+export const latestDateMs = 999_999_999_999_999;
+/** The highest status of an HTTP answer; 0 is that of none. */
+export const highestStatus = 999;
 
 /** Older spellings of the same filters. */
 export const aliases: Readonly<Record<string, Field>> = {
@@ -179,12 +183,7 @@ export function parseFilter(
   };
   const whole = (name: string, least: number, most: number): number | undefined => {
     const text = single(name);
-    if (text === undefined) return undefined;
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= least && value <= most)) {
-      throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
-    }
-    return value;
+    return text === undefined ? undefined : wholeOf(name, text, least, most);
   };
 
   const ids = take(idFilters[list]);
@@ -195,8 +194,8 @@ export function parseFilter(
     ids,
     count: most === 'uncounted' ? undefined : whole('count', 1, most),
     cursor: single('cursor'),
-    fromDate: whole('fromDate', 0, Number.MAX_SAFE_INTEGER),
-    toDate: whole('toDate', 0, Number.MAX_SAFE_INTEGER),
+    fromDate: whole('fromDate', 0, latestDateMs),
+    toDate: whole('toDate', 0, latestDateMs),
   };
   const values = new Map<Field, ReadonlySet<string>>();
   for (const [name, wanted] of given) {
@@ -208,9 +207,18 @@ export function parseFilter(
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
     else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
-    else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
+    else if (field === 'responseStatus' || field === 'workflowCreatedAt') {
+      const highest = field === 'responseStatus' ? highestStatus : latestDateMs;
+      values.set(field, new Set(wanted.map((text) => String(wholeOf(field, text, 0, highest)))));
+    } else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
   }
   return { ...filter, values };
+}
+
+function wholeOf(name: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (value >= least && value <= most) return value;
+  throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
 }
 
 function statesOf(list: List, text: string): readonly string[] {

@@ -1,22 +1,34 @@
 /** The JSON bodies that clients send, as they are checked and as the API's description shows them. */
 import * as z from 'zod/mini';
+import { nameForm, urlForm } from '../domain/bounds.ts';
 import { headersIn, optionalField } from '../domain/json.ts';
 
 export const longestBatch = 1_000;
 
+// What a pattern of these says is for the description. The parsers say it in their own words.
+
+const destination = z.string().check(
+  z.meta({
+    description: 'A URL, or the name of a URL group.',
+    pattern: '^([hH][tT][tT][pP][sS]?:.+|[A-Za-z0-9._-]+)$',
+  }),
+);
+
 /** One message of a batch. */
 export const batchItem = z.strictObject({
-  destination: z.string().check(z.describe('A URL, or the name of a URL group.')),
+  destination,
   body: optionalField(z.string()),
   headers: optionalField(
     headersIn('What a publish takes as headers: `Svc-Retries`, `Content-Type` and so on.'),
   ),
-  queue: optionalField(z.string().check(z.describe('The name of a queue, as for an enqueue.'))),
+  queue: optionalField(
+    z.string().check(z.meta({ description: 'The name of a queue, as for an enqueue.', pattern: nameForm })),
+  ),
 });
 
 /** What changes of a schedule; all else stays as it is. */
 export const scheduleChange = z.strictObject({
-  destination: optionalField(z.string().check(z.describe('A URL, or the name of a URL group.'))),
+  destination: optionalField(destination),
   body: optionalField(z.string()),
   headers: optionalField(
     headersIn(
@@ -26,7 +38,11 @@ export const scheduleChange = z.strictObject({
 });
 
 export const queueSettings = z.strictObject({
-  queueName: z.string().check(z.describe('The queue’s name: letters, digits, `.`, `_` and `-`.')),
+  queueName: z
+    .string()
+    .check(
+      z.meta({ description: 'The queue’s name: letters, digits, `.`, `_` and `-`.', pattern: nameForm }),
+    ),
   parallelism: optionalField(
     z
       .int()
@@ -49,22 +65,29 @@ export const queueSettings = z.strictObject({
   ),
 });
 
-const endpointName = z
-  .string()
-  .check(
-    z.minLength(1),
-    z.maxLength(128),
-    z.describe('Names the endpoint within its group: letters, digits, `.`, `_` and `-`.'),
-  );
+const endpointName = z.string().check(
+  z.minLength(1),
+  z.maxLength(128),
+  z.meta({
+    description: 'Names the endpoint within its group: letters, digits, `.`, `_` and `-`.',
+    pattern: nameForm,
+  }),
+);
+
+const endpointUrl = z.string().check(z.meta({ format: 'uri', pattern: urlForm }));
 
 export const addedEndpoints = z.object({
-  endpoints: z.array(z.object({ url: z.string(), name: optionalField(endpointName) })).check(z.minLength(1)),
+  endpoints: z.array(z.object({ url: endpointUrl, name: optionalField(endpointName) })).check(z.minLength(1)),
 });
 
 /** Each endpoint is named by its URL, its name, or both. */
 export const removedEndpoints = z.object({
   endpoints: z
-    .array(z.object({ url: optionalField(z.string()), name: optionalField(endpointName) }))
+    .array(
+      z
+        .object({ url: optionalField(z.string()), name: optionalField(endpointName) })
+        .check(z.meta({ anyOf: [{ required: ['url'] }, { required: ['name'] }] })),
+    )
     .check(z.minLength(1)),
 });
 

@@ -6,7 +6,7 @@ import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { optionalField, parseShape } from '../domain/json.ts';
 import { stepStates, type StepState } from '../domain/workflow/log/stepStates.ts';
 import { runStates, type RunIdentity, type RunState } from '../domain/workflow/run.ts';
-import { longestPage, mostIds } from './filters.ts';
+import { latestDateMs, longestPage, mostIds } from './filters.ts';
 
 /** The fields of a run that filters can look at. */
 export interface FilterableRun {
@@ -113,8 +113,8 @@ class Given {
       if (wanted !== undefined) values.set(field, field === 'workflowUrl' ? wanted.map(shownUrl) : wanted);
     }
     return {
-      fromDate: this.whole('fromDate', 0, Number.MAX_SAFE_INTEGER),
-      toDate: this.whole('toDate', 0, Number.MAX_SAFE_INTEGER),
+      fromDate: this.whole('fromDate', 0, latestDateMs),
+      toDate: this.whole('toDate', 0, latestDateMs),
       values,
     };
   }
@@ -165,6 +165,9 @@ const ofLog = [
   'groupBy',
 ] as const;
 
+/** Bytes, of 15 digits: more than any body has. */
+export const mostTrimmed = 999_999_999_999_999;
+
 /** Reads `<id>@<createdAt>`; an id may have the character itself. */
 function runOf(text: string): RunIdentity {
   const [, runId, createdAt] = /^(.+)@(\d{1,15})$/s.exec(text) ?? [];
@@ -198,10 +201,10 @@ export function parseRunsQuery(query: readonly Header[]): RunsQuery {
     cursor: given.single('cursor'),
     runs: runsIn(given),
     runId: given.single('workflowRunId'),
-    createdAt: given.whole('workflowCreatedAt', 0, Number.MAX_SAFE_INTEGER),
+    createdAt: given.whole('workflowCreatedAt', 0, latestDateMs),
     states: setOf(given.list('state')?.map((text) => found('state', text, states))),
     messageIds: setOf(given.list('messageId')),
-    trimBody: given.whole('trimBody', -1, Number.MAX_SAFE_INTEGER),
+    trimBody: given.whole('trimBody', -1, mostTrimmed),
     ...given.runFilter(),
     urlsBegin: false,
   };
@@ -226,8 +229,12 @@ const texts = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
 /** The JSON body of a bulk cancellation, as clients of other languages send it. `{}` means all. */
 export const cancelBody = z.strictObject({
-  workflowRunIds: optionalField(texts),
-  workflowUrl: optionalField(z.union([z.string().check(z.minLength(1)), texts])),
+  workflowRunIds: optionalField(texts.check(z.describe('Given these, nothing else narrows.'))),
+  workflowUrl: optionalField(
+    z
+      .union([z.string().check(z.minLength(1)), texts])
+      .check(z.describe('The beginning of the workflows’ URLs, or several.')),
+  ),
 });
 
 const allowedBody = '{"workflowRunIds"?: ["<id>", …], "workflowUrl"?: "<beginning of URLs>"}';

@@ -1,15 +1,11 @@
-/** The JSON bodies of requests about runs of workflows; see `requests.ts`. */
+/** The JSON bodies of requests that start runs of workflows; see `requests.ts`. */
 import * as z from 'zod/mini';
-import { optionalField } from '../domain/json.ts';
+import { urlForm } from '../domain/bounds.ts';
 import { batchItem } from './requests.ts';
 
 /** One run of a batch that starts runs. */
-export const triggerItem = z.omit(batchItem, { queue: true });
-
-/** Clients in other languages say here what others say in the query. */
-export const runsToCancel = z.strictObject({
-  workflowRunIds: optionalField(
-    z.array(z.string().check(z.minLength(1))).check(z.describe('Given these, nothing else narrows.')),
-  ),
-  workflowUrl: optionalField(z.string().check(z.describe('The beginning of the workflows’ URLs.'))),
+export const triggerItem = z.extend(z.omit(batchItem, { queue: true }), {
+  destination: z
+    .string()
+    .check(z.meta({ description: 'The URL of the workflow’s endpoint.', format: 'uri', pattern: urlForm })),
 });

@@ -11,3 +11,5 @@ export const longestFlowControlKey = 256;
 export const longestExpression = 500;
 /** No retry waits longer than a day, whatever the message or its destination asks for. */
 export const longestRetryDelayMs = dayMs;
+/** What can be the URL of a destination; whether it is one, no pattern says. */
+export const urlForm = '^[hH][tT][tT][pP][sS]?://[^/].*';

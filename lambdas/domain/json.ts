@@ -74,8 +74,9 @@ export const headersIn = (description: string) =>
       z.meta({
         description,
         type: 'object',
+        propertyNames: { pattern: headerNameForm },
         additionalProperties: {
-          anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+          anyOf: [headerText, { type: 'array', items: headerText }],
         },
       }),
     ),
@@ -92,6 +93,10 @@ export const headersIn = (description: string) =>
       });
     }),
   );
+
+/** The names and values that Node lets stand in an HTTP request. */
+const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
+const headerText = { type: 'string', pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' };
 
 const headerValues = z.union([z.string(), z.array(z.string())]);
 

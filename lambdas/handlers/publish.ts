@@ -1,8 +1,7 @@
 import { apiWithUrl } from '../http/apiWithUrl.ts';
 import { publishRoutes } from '../http/routeTable.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
-import { variable } from '../http/request.ts';
-import { parseName } from '../domain/names.ts';
+import { nameIn, variable } from '../http/request.ts';
 import { batch, type BatchRequest } from '../services/message/batch.ts';
 import type { PublishRequest } from '../services/message/prepare.ts';
 import { publish } from '../services/message/publish.ts';
@@ -34,7 +33,7 @@ export const handler = apiWithUrl<'publish'>(publishRoutes, {
   'POST /v2/publish/{destination+}': (call) =>
     publish(call.caller.account, requestTo(call, variable(call, 'destination'))),
   'POST /v2/enqueue/{queueName}/{destination+}': (call) => {
-    const queueName = parseName('The name of the queue', variable(call, 'queueName'));
+    const queueName = nameIn(call, 'queueName', 'The name of the queue');
     return publish(call.caller.account, requestTo(call, variable(call, 'destination'), queueName));
   },
   'POST /v2/batch': async (call) => ok(await batch(call.caller.account, batchRequest(call))),

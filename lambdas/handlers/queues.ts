@@ -1,7 +1,7 @@
-import { ok } from '../http/handler.ts';
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
-import { variable } from '../http/request.ts';
+import { nameIn } from '../http/request.ts';
 import { queuesRoutes } from '../http/routeTable.ts';
 import {
   deleteQueue,
@@ -12,23 +12,25 @@ import {
   resumeQueue,
 } from '../services/lane/queues.ts';
 
+const queueName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the queue');
+
 export const handler = api<'queues'>(queuesRoutes, {
   'POST /v2/queues': async ({ request, caller }) => {
     await putQueue(caller.account, request.body);
     return ok({});
   },
   'GET /v2/queues': async (call) => listAnswer(call, await listQueues(call.caller.account, cursorOf(call))),
-  'GET /v2/queues/{name}': async (call) => ok(await getQueue(call.caller.account, variable(call, 'name'))),
+  'GET /v2/queues/{name}': async (call) => ok(await getQueue(call.caller.account, queueName(call))),
   'DELETE /v2/queues/{name}': async (call) => {
-    await deleteQueue(call.caller.account, variable(call, 'name'));
+    await deleteQueue(call.caller.account, queueName(call));
     return ok({});
   },
   'POST /v2/queues/{name}/pause': async (call) => {
-    await pauseQueue(call.caller.account, variable(call, 'name'));
+    await pauseQueue(call.caller.account, queueName(call));
     return ok({});
   },
   'POST /v2/queues/{name}/resume': async (call) => {
-    await resumeQueue(call.caller.account, variable(call, 'name'));
+    await resumeQueue(call.caller.account, queueName(call));
     return ok({});
   },
 });

@@ -3,7 +3,7 @@ import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
-import { refuseBody, variable } from '../http/request.ts';
+import { nameIn, refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
 import { runSchedule } from '../services/schedule/run.ts';
 import {
@@ -15,8 +15,10 @@ import {
 import { explainCron } from '../services/schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
 
+const scheduleId = (call: AuthenticatedCall): string => nameIn(call, 'schedule', 'The id of the schedule');
+
 const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
-  await pauseSchedule(call.caller.account, variable(call, 'schedule'), isPaused);
+  await pauseSchedule(call.caller.account, scheduleId(call), isPaused);
   return ok({});
 };
 
@@ -35,18 +37,18 @@ export const handler = api<'schedules'>(schedulesRoutes, {
   'GET /v2/schedules': async (call) =>
     listAnswer(call, await listSchedules(call.caller.account, cursorOf(call))),
   'GET /v2/schedules/{schedule}': async (call) =>
-    ok(await getSchedule(call.caller.account, variable(call, 'schedule'))),
+    ok(await getSchedule(call.caller.account, scheduleId(call))),
   'PATCH /v2/schedules/{schedule}': async (call) => {
     const { body, host } = call.request;
-    return ok(await changeSchedule(call.caller.account, variable(call, 'schedule'), { body, host }));
+    return ok(await changeSchedule(call.caller.account, scheduleId(call), { body, host }));
   },
   'DELETE /v2/schedules/{schedule}': async (call) => {
-    await deleteSchedule(call.caller.account, variable(call, 'schedule'));
+    await deleteSchedule(call.caller.account, scheduleId(call));
     return ok({});
   },
   'POST /v2/schedules/{schedule}/run': (call) => {
     refuseBody(call, 'the schedule has its own');
-    return runSchedule(call.caller.account, variable(call, 'schedule'), call.request.host);
+    return runSchedule(call.caller.account, scheduleId(call), call.request.host);
   },
   'POST /v2/schedules/{schedule}/pause': setPaused(true),
   'PATCH /v2/schedules/{schedule}/pause': setPaused(true),

@@ -1,7 +1,7 @@
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
-import { variable } from '../http/request.ts';
+import { nameIn } from '../http/request.ts';
 import { urlGroupsRoutes } from '../http/routeTable.ts';
 import {
   addEndpoints,
@@ -13,8 +13,10 @@ import {
   type GroupRequest,
 } from '../services/urlGroup/urlGroups.ts';
 
+const groupName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the URL group');
+
 const groupRequest = (call: AuthenticatedCall): GroupRequest => ({
-  name: variable(call, 'name'),
+  name: groupName(call),
   body: call.request.body,
   prefix: call.canonical.prefix,
   host: call.request.host,
@@ -24,10 +26,10 @@ export const handler = api<'urlGroups'>(urlGroupsRoutes, {
   'GET /v2/topics': async (call) =>
     listAnswer(call, await listGroups(call.caller.account, call.canonical.prefix, cursorOf(call))),
   'GET /v2/topics/{name}': async (call) =>
-    ok(await getGroup(call.caller.account, variable(call, 'name'), call.canonical.prefix)),
+    ok(await getGroup(call.caller.account, groupName(call), call.canonical.prefix)),
   'PATCH /v2/topics/{name}': async (call) => ok(await setDefaults(call.caller.account, groupRequest(call))),
   'DELETE /v2/topics/{name}': async (call) => {
-    await deleteGroup(call.caller.account, variable(call, 'name'));
+    await deleteGroup(call.caller.account, groupName(call));
     return ok({});
   },
   'POST /v2/topics/{name}/endpoints': async (call) => {

@@ -5,6 +5,7 @@ import { encodingOf, largestPayload } from '../api/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../api/dialect.ts';
 import type { ErrorCode } from '../errorCodes.ts';
 import { HttpError, notFound } from '../domain/httpError.ts';
+import { isFault } from '../domain/work/fault.ts';
 import type { Caller } from '../services/account/authenticate.ts';
 import { settings } from '../settings.ts';
 import { log } from '../log.ts';
@@ -95,7 +96,16 @@ export function refuse({ id, method }: ApiRequest, { status, code, message, head
   return resultOf(method, status, { error: message, code }, headers);
 }
 
-/** Turns an error into an answer: our own with their sentence, every other into a 500 that says nothing of its cause. */
+/** The sentence of a 503: as that of a 500, but what failed passes. */
+const failedForNow = (method: string): string =>
+  method === 'GET'
+    ? 'The service cannot answer the request now. Send it again a moment later.'
+    : 'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.';
+
+/**
+ * Turns an error into an answer: our own with their sentence, an outage such as throttling into a 503, and every other into a 500.
+ * Both say nothing of the cause.
+ */
 const errors: Middleware = {
   onError: ({ error, event: request, context }) => {
     if (error instanceof HttpError) return refuse(request, error);
@@ -106,7 +116,10 @@ const errors: Middleware = {
     });
     count('RequestsFailed');
     const code: ErrorCode = 'service_failed';
-    return resultOf(request.method, 500, { error: failed(request.method), code });
+    const { method } = request;
+    return isFault(error)
+      ? resultOf(method, 500, { error: failed(method), code })
+      : resultOf(method, 503, { error: failedForNow(method), code });
   },
 };
 

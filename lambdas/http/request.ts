@@ -1,5 +1,6 @@
 import type { Header } from '../domain/headers.ts';
 import { badRequest, quote } from '../domain/httpError.ts';
+import { parseName } from '../domain/names.ts';
 import { ownPathAt } from './findRoute.ts';
 import type { Route } from './route.ts';
 
@@ -55,6 +56,15 @@ export function variable({ request, route }: Routed, name: string): string {
   if (place === -1) throw new Error(`The path ${route.path} has no variable ${name}.`);
   return decoded(segments[place] ?? '');
 }
+
+/**
+ * Reads a variable that is the name of a URL group, a queue or a schedule.
+ *
+ * @param of what it is the name of, in the error's text
+ * @throws HttpError 400 also for what can be no name
+ */
+export const nameIn = (routed: Routed, name: string, of: string): string =>
+  parseName(of, variable(routed, name));
 
 /**
  * Reads the rest of a path as its segments, each decoded. A slash at the end of the path adds none, as everywhere.

@@ -70,8 +70,23 @@ export function gatewayPath(route: Pick<Route, 'path'>): string {
 export const findRoute = finder(routes);
 export const findManagementRoute = finder(managementRoutes);
 
+/**
+ * Whether a resource of the gateway answers for several paths. They have different methods, and only the function behind the
+ * resource can tell which.
+ */
+export function isShared(path: string): boolean {
+  const own = allRoutes.filter((route) => gatewayPath(route) === path).map((route) => route.path);
+  return new Set(own).size > 1;
+}
+
+/** A route as the gateway has it. */
+export interface GatewayRoute extends Route {
+  /** The path of its resource is that of other routes as well: other methods are a matter of the function. */
+  readonly isShared: boolean;
+}
+
 /** The routes with the paths of the gateway's resources. */
-export const gatewayRoutes: readonly Route[] = allRoutes.map((route) => ({
-  ...route,
-  path: gatewayPath(route),
-}));
+export const gatewayRoutes: readonly GatewayRoute[] = allRoutes.map((route) => {
+  const path = gatewayPath(route);
+  return { ...route, path, isShared: isShared(path) };
+});

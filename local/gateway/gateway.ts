@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/errorCodes.ts';
-import type { ApiFunction, Route } from '../../lambdas/http/routes.ts';
+import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { answerJson, drain, endWithServer, listen, readBody } from '../http.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
@@ -19,7 +19,7 @@ export interface Gateway {
 
 export interface GatewayOptions {
   readonly port: number;
-  readonly routes: readonly Route[];
+  readonly routes: readonly GatewayRoute[];
   readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
   /** Resolves when the functions are loaded; requests that come before wait for it. */
   readonly ready: Promise<void>;

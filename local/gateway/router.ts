@@ -1,9 +1,13 @@
 /** Finds the route of a request as API Gateway does: first the most specific resource, then its method. */
-import type { Route } from '../../lambdas/http/routes.ts';
+import type { GatewayRoute } from '../../lambdas/http/routes.ts';
 import { decodedOrAsIs } from '../incoming.ts';
 
 export type Routed =
-  | { readonly kind: 'route'; readonly route: Route; readonly pathParameters: Record<string, string> | null }
+  | {
+      readonly kind: 'route';
+      readonly route: GatewayRoute;
+      readonly pathParameters: Record<string, string> | null;
+    }
   /** The resource exists, but not with this method. */
   | { readonly kind: 'method'; readonly allowed: readonly string[] }
   | { readonly kind: 'none' };
@@ -19,7 +23,7 @@ interface Segment {
   readonly name: string;
 }
 
-export function createRouter(routes: readonly Route[]): Router {
+export function createRouter(routes: readonly GatewayRoute[]): Router {
   const resources = [...new Set(routes.map((route) => route.path))]
     .map((path) => ({ segments: segmentsOf(path), routes: routes.filter((route) => route.path === path) }))
     .sort((a, b) => bySpecificity(a.segments, b.segments));
@@ -28,7 +32,9 @@ export function createRouter(routes: readonly Route[]): Router {
     for (const resource of resources) {
       const pathParameters = match(resource.segments, path);
       if (pathParameters === undefined) continue;
-      const route = resource.routes.find((candidate) => candidate.method === method);
+      const route =
+        resource.routes.find((candidate) => candidate.method === method) ??
+        resource.routes.find((candidate) => candidate.isShared);
       if (route === undefined)
         return { kind: 'method', allowed: resource.routes.map((other) => other.method) };
       return {

@@ -194,6 +194,18 @@ describe('a path', () => {
     expect([answer.status, typeof errorOf(answer)]).toEqual([405, 'string']);
   });
 
+  it.each([
+    ['/v2/schedules', 'GET'],
+    ['/v2/schedules/nightly', 'GET, PATCH, DELETE, POST'],
+    ['/v2/schedules/nightly/pause', 'POST, PATCH'],
+    ['/v2/schedules/https://example.com/a/b', 'POST'],
+    ['/v2/messages/msg_1', 'GET, DELETE'],
+  ])('says which methods it has: %s', async (path, allowed) => {
+    const answer = await call(path, { method: 'OPTIONS' });
+    const given = answer.headers.get('allow')?.split(', ').sort();
+    expect([answer.status, given]).toEqual([405, allowed.split(', ').sort()]);
+  });
+
   it('of the health check needs no token', async () => {
     const answer = await call('/v2/health');
     expect([answer.status, answer.json]).toEqual([200, { status: 'ok', region: service.region }]);

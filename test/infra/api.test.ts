@@ -5,6 +5,7 @@ import { errorCodes, type ErrorCode } from '../../lambdas/errorCodes.ts';
 import {
   consoleRoutes,
   gatewayPath,
+  isShared,
   managementRoutes,
   type Route,
   routes,
@@ -24,6 +25,7 @@ const methodShape = z.object({
   AuthorizerId: z.optional(reference),
   Integration: z.object({
     Type: z.enum(['AWS_PROXY', 'MOCK']),
+    Uri: z.unknown().optional(),
     ContentHandling: z.string().optional(),
     PassthroughBehavior: z.string().optional(),
     RequestTemplates: z.record(z.string(), z.string()).optional(),
@@ -83,7 +85,7 @@ describe.each(apis)('the %s API', (_, template, table) => {
 
   it('has every route of the table, and no other', () => {
     const served = methods
-      .filter(({ Integration }) => Integration.Type === 'AWS_PROXY')
+      .filter(({ Integration, HttpMethod }) => Integration.Type === 'AWS_PROXY' && HttpMethod !== 'ANY')
       .map(({ HttpMethod, path }) => `${HttpMethod} ${path}`);
     const wanted = new Set(table.map((route) => `${route.method} ${gatewayPath(route)}`));
     expect(served.sort()).toEqual([...wanted].sort());
@@ -126,7 +128,17 @@ describe.each(apis)('the %s API', (_, template, table) => {
     }
   });
 
-  it.each([...new Set(table.map(gatewayPath))])(
+  it.each([...new Set(table.map(gatewayPath))].filter(isShared))(
+    'leaves any other method of %s to its function, which knows the paths that share it',
+    (path) => {
+      const of = methods.filter((method) => method.path === path);
+      const uris = new Set(of.map(({ Integration }) => JSON.stringify(Integration.Uri)));
+      expect(of.map(({ HttpMethod }) => HttpMethod)).toContain('ANY');
+      expect(uris.size).toBe(1);
+    },
+  );
+
+  it.each([...new Set(table.map(gatewayPath))].filter((path) => !isShared(path)))(
     'answers 405 with the allowed methods for any other method of %s',
     (path) => {
       const own = table.filter((route) => gatewayPath(route) === path).map(({ method }) => method);

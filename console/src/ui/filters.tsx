@@ -1,6 +1,6 @@
 /** Filters of a list: they are the query of the screen's address, under the names that the API has for them. */
-import { useEffect, useState } from 'preact/hooks';
-import { go, href, type Place } from '../place.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { go, href, placeOf, type Place } from '../place.ts';
 import { Button, SelectField, TextField } from './basics.tsx';
 
 export interface FilterField {
@@ -45,12 +45,15 @@ export function filtersOf({ query }: Place, fields: readonly FilterField[]): URL
 export const isFiltered = (place: Place, fields: readonly FilterField[]): boolean =>
   filtersOf(place, fields).size > 0;
 
-/** Sets or removes one value of a place's query, and goes there. */
-export function setFilter(place: Place, name: string, value: string): void {
-  const query = new URLSearchParams(place.query);
+/**
+ * Sets or removes one value of the query, and goes there. It reads the address itself: what the screen shows may be older, where
+ * two filters are set within a moment.
+ */
+export function setFilter(name: string, value: string): void {
+  const { path, query } = placeOf(location.hash);
   if (value === '') query.delete(name);
   else query.set(name, value);
-  go(href(place.path, query), 'replace');
+  go(href(path, query), 'replace');
 }
 
 export function FilterBar({ place, fields }: FilterBarProps) {
@@ -105,13 +108,17 @@ function Filter({ field, place }: { readonly field: FilterField; readonly place:
   const { name, label, placeholder, options, isTime } = field;
   const value = place.query.get(name) ?? '';
   const [text, setText] = useState(value);
-  useEffect(() => {
+  // What is typed stays, unless the address gets another value than what was typed has given it.
+  const known = useRef(value);
+  if (value !== known.current) {
+    known.current = value;
     setText(value);
-  }, [value]);
+  }
   useEffect(() => {
-    if (text === value) return undefined;
+    if (text.trim() === known.current) return undefined;
     const timer = setTimeout(() => {
-      setFilter(place, name, text.trim());
+      known.current = text.trim();
+      setFilter(name, known.current);
     }, pauseMs);
     return () => {
       clearTimeout(timer);
@@ -124,7 +131,7 @@ function Filter({ field, place }: { readonly field: FilterField; readonly place:
         value={value}
         options={options}
         onInput={(chosen) => {
-          setFilter(place, name, chosen);
+          setFilter(name, chosen);
         }}
       />
     );
@@ -136,7 +143,7 @@ function Filter({ field, place }: { readonly field: FilterField; readonly place:
         type="datetime-local"
         value={value === '' ? '' : localTime(Number(value))}
         onInput={(chosen) => {
-          setFilter(place, name, chosen === '' ? '' : String(new Date(chosen).getTime()));
+          setFilter(name, chosen === '' ? '' : String(new Date(chosen).getTime()));
         }}
       />
     );

@@ -3,7 +3,7 @@
  * takes it and never begins, and an event that finds a wait ends it and is not stored. Each looks at the run's last record, and
  * writes its own right behind that one; so of a wait and a notification that come together, the second sees the first.
  */
-import { quote } from '../httpError.ts';
+import { quote, type HttpError } from '../httpError.ts';
 import { eventDigest, type Head } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import { hasEnded } from './run.ts';
@@ -14,15 +14,17 @@ const mostStoredEvents = 100;
 const mostOpenWaits = 1_000;
 
 /**
- * Checks the id of an event. Endpoints notify, too, and take 400 for the end of their run.
+ * Checks the id of an event.
  *
- * @throws HttpError 412
+ * @param refuse makes the refusal. Endpoints of runs wait and notify, and take 400 for the end of their run: so it has the status
+ * 412, unless nobody but a person asks
  */
-export function checkEventId(eventId: string): void {
+export function checkEventId(
+  eventId: string,
+  refuse: (message: string) => HttpError = refusedSubmission,
+): void {
   if (eventId !== '' && eventId.length <= longestEventId) return;
-  throw refusedSubmission(
-    `The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`,
-  );
+  throw refuse(`The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`);
 }
 
 type Waits = Head['waits'];

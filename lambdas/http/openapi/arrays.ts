@@ -8,7 +8,7 @@ export const goesOn: Pick<Operation, 'query' | 'errors'> = {
   query: {
     cursor: {
       description: 'Where the answer before left off, exactly as its header said.',
-      schema: { type: 'string' },
+      schema: { type: 'string', minLength: 1 },
     },
   },
   errors: {

@@ -6,6 +6,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { managementRoutes, routes, type ApiFunction, type Route } from '../routes.ts';
 import { refusalsOf, takesToken, type ErrorResponse } from './errors.ts';
 import { softLimit, softLimitName, type Header } from './headers.ts';
+import { linksOf, type Link } from './links.ts';
 import { tags, type Operation, type Operations } from './operation.ts';
 import { accounts } from './operations/accounts.ts';
 import { description } from './operations/description.ts';
@@ -64,6 +65,7 @@ interface Response {
   readonly description: string;
   readonly headers?: Readonly<Record<string, Header | Reference>>;
   readonly content: Readonly<Record<string, Media>>;
+  readonly links?: Readonly<Record<string, Link>>;
 }
 
 type Security = readonly Readonly<Record<string, readonly string[]>>[];
@@ -192,7 +194,16 @@ function responsesOf(route: Route, operation: Operation): DescribedOperation['re
     ([status, { description: text, headers: own, ...answer }]): readonly [string, Response] => {
       const headers = { ...own, ...(takesToken(route) && countedHeaders) };
       const described = Object.keys(headers).length > 0 && { headers };
-      return [status, { description: text, ...described, content: json(answer) }];
+      const links = linksOf(operation.id);
+      return [
+        status,
+        {
+          description: text,
+          ...described,
+          content: json(answer),
+          ...(Object.keys(links).length > 0 && { links }),
+        },
+      ];
     },
   );
   const refused = refusalsTo(route, operation).map(

@@ -229,6 +229,17 @@ const shared: readonly Shared[] = [
     ],
     appliesTo: toEach,
   },
+  {
+    status: 503,
+    examples: [
+      ['service_failed', 'The service cannot answer the request now. Send it again a moment later.'],
+      [
+        'service_failed',
+        'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.',
+      ],
+    ],
+    appliesTo: toEach,
+  },
 ];
 
 /** The body of a refusal. */

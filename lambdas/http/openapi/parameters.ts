@@ -10,8 +10,10 @@ import {
 import { defaultPrefix } from '../../api/dialect.ts';
 import {
   aliases,
+  highestStatus,
   idFilters,
   known,
+  latestDateMs,
   longestPage,
   mostAtOnce,
   logStateFilters,
@@ -49,6 +51,9 @@ export type PathVariable = Pick<Parameter, 'description' | 'schema' | 'example'>
 /** A query parameter that one operation has. */
 export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
 
+/** The beginning of a URL in a path: clients and proxies encode it as a whole, or make one slash of two. */
+const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';
+
 /** Names of URL groups and queues. */
 const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
 
@@ -57,7 +62,7 @@ export const variables = {
   destination: {
     description:
       'A URL that starts with `http://` or `https://`, as it is or percent-encoded as a whole, or the name of a URL group.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: `^(${schemeInPath}.+|[A-Za-z0-9._-]+)$` },
     example: 'https://example.com/orders',
   },
   queueName: { description: 'The queue’s name.', schema: nameSchema, example: 'mail' },
@@ -84,7 +89,7 @@ export const variables = {
   workflowUrl: {
     description:
       'The URL of the workflow’s endpoint: it starts with `http://` or `https://`, as it is or percent-encoded as a whole.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: `^${schemeInPath}.+` },
     example: 'https://example.com/workflows/orders',
   },
   runId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
@@ -152,6 +157,23 @@ export function configurationParameters(scope: Exclude<Scope, 'callback'>): Name
   return Object.fromEntries([...own, ...ofCallbacks]);
 }
 
+/** Unix milliseconds. */
+export const dateSchema: ValueSchema = {
+  type: 'integer',
+  format: 'int64',
+  minimum: 0,
+  maximum: latestDateMs,
+};
+
+/** One value of a filter, or several with commas between them; none of them is empty. */
+export const valuesSchema: ValueSchema = {
+  type: 'string',
+  pattern: '^[^,]*[^,\\s][^,]*(,[^,]*[^,\\s][^,]*)*$',
+};
+
+/** A value of a filter that may have commas in it. */
+export const textSchema: ValueSchema = { type: 'string', minLength: 1 };
+
 interface FilterValue {
   readonly description: string;
   readonly schema: ValueSchema;
@@ -161,41 +183,41 @@ interface FilterValue {
 const filterValues: Readonly<Record<Field, FilterValue>> = {
   url: {
     description: 'The destination, exactly.',
-    schema: { type: 'string', format: 'uri' },
+    schema: textSchema,
     example: 'https://example.com/orders',
   },
   host: {
     description: 'The destination’s host, with its port where the URL has one.',
-    schema: { type: 'string' },
+    schema: valuesSchema,
     example: 'example.com',
   },
-  path: { description: 'The destination’s path.', schema: { type: 'string' }, example: '/orders' },
+  path: { description: 'The destination’s path.', schema: textSchema, example: '/orders' },
   messageId: {
     description: 'The message’s id.',
-    schema: { type: 'string' },
+    schema: valuesSchema,
     example: messageId,
   },
   topicName: {
     description: 'The URL group that it was published to.',
-    schema: { type: 'string' },
+    schema: valuesSchema,
     example: 'orders',
   },
-  queueName: { description: 'The queue that it went through.', schema: { type: 'string' }, example: 'mail' },
+  queueName: { description: 'The queue that it went through.', schema: valuesSchema, example: 'mail' },
   scheduleId: {
     description: 'The schedule that made it.',
-    schema: { type: 'string' },
+    schema: valuesSchema,
     example: 'nightly-report',
   },
   callerIp: {
     description: 'The address it was published from.',
-    schema: { type: 'string' },
+    schema: valuesSchema,
     example: '203.0.113.7',
   },
-  flowControlKey: { description: 'Its flow-control key.', schema: { type: 'string' }, example: 'tenant-7' },
-  label: { description: 'One of its labels.', schema: { type: 'string' }, example: 'nightly' },
+  flowControlKey: { description: 'Its flow-control key.', schema: valuesSchema, example: 'tenant-7' },
+  label: { description: 'One of its labels.', schema: valuesSchema, example: 'nightly' },
   responseStatus: {
     description: 'The status of the last answer; 0 where there was none.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: highestStatus },
     example: 503,
   },
   state: {
@@ -206,13 +228,13 @@ const filterValues: Readonly<Record<Field, FilterValue>> = {
   },
   workflowUrl: {
     description: 'The URL that the run was started with, exactly.',
-    schema: { type: 'string', format: 'uri' },
+    schema: textSchema,
     example: 'https://example.com/workflows/orders',
   },
-  workflowRunId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
+  workflowRunId: { description: 'The run’s id.', schema: valuesSchema, example: runId },
   workflowCreatedAt: {
     description: 'When the run was started, in Unix milliseconds.',
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    schema: dateSchema,
     example: 1_767_225_600_000,
   },
   failureFunctionState: {
@@ -267,14 +289,14 @@ export const pagingOf = (list: List): NamedParameters => ({
     name: 'fromDate',
     in: 'query',
     description: 'Unix milliseconds, inclusive.',
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    schema: dateSchema,
     example: 1_767_225_600_000,
   },
   'page.toDate': {
     name: 'toDate',
     in: 'query',
     description: 'Unix milliseconds, inclusive.',
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    schema: dateSchema,
     example: 1_767_311_999_999,
   },
   ...countParameter(list),
@@ -282,7 +304,7 @@ export const pagingOf = (list: List): NamedParameters => ({
     name: 'cursor',
     in: 'query',
     description: 'Where the answer before left off, exactly as it was answered.',
-    schema: { type: 'string' },
+    schema: { type: 'string', minLength: 1 },
   },
 });
 
@@ -322,7 +344,7 @@ export function filterParameters(list: List): NamedParameters {
       name: ids,
       in: 'query',
       description: `Up to ${mostIds} ids, repeated or separated by commas. Given these, nothing else narrows.`,
-      schema: { type: 'array', items: { type: 'string' } },
+      schema: { type: 'array', items: valuesSchema },
       example: [ids === 'dlqIds' ? dlqId : messageId],
     },
   };

@@ -1,31 +1,43 @@
 /** The parameters of operations on runs of workflows: filters and paging. */
-import { longestPage, mostAtOnce, mostIds } from '../../api/filters.ts';
+import { highestStatus, longestPage, mostAtOnce, mostIds } from '../../api/filters.ts';
+import { mostTrimmed } from '../../api/workflowFilters.ts';
+import { defaultPrefix } from '../../api/dialect.ts';
+import { headerName } from '../../domain/headers.ts';
 import { failureFunctionStates } from '../../domain/workflow/failureStates.ts';
 import { stepStates } from '../../domain/workflow/log/stepStates.ts';
-import { runStates } from '../../domain/workflow/run.ts';
+import { longestRunId, runStates } from '../../domain/workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
-import { pagingOf, several, uncounted, type NamedParameters, type Parameter } from './parameters.ts';
+import {
+  dateSchema,
+  pagingOf,
+  several,
+  textSchema,
+  uncounted,
+  valuesSchema,
+  type NamedParameters,
+  type Parameter,
+} from './parameters.ts';
 
 type Filter = Pick<Parameter, 'description' | 'schema' | 'example'>;
 
-const text = (description: string, example: string): Filter => ({
+const text = (description: string, example: string, items = valuesSchema): Filter => ({
   description: `${description} ${several}`,
-  schema: { type: 'array', items: { type: 'string' } },
+  schema: { type: 'array', items },
   example: [example],
 });
 const moment = (description: string): Filter => ({
   description: `${description} Unix milliseconds.`,
-  schema: { type: 'integer', format: 'int64', minimum: 0 },
+  schema: dateSchema,
   example: 1_767_225_600_000,
 });
 
 const url = 'https://example.com/workflows/orders';
 
 const filters = {
-  workflowUrl: text('The URL that the run was started with, exactly.', url),
+  workflowUrl: text('The URL that the run was started with, exactly.', url, textSchema),
   workflowRunId: {
     description: 'The run’s id.',
-    schema: { type: 'string' },
+    schema: textSchema,
     example: runId,
   },
   workflowCreatedAt: moment('When the run was started: it tells runs with one id apart.'),
@@ -33,7 +45,7 @@ const filters = {
   callerIp: text('The address that the run was started from.', '203.0.113.7'),
   flowControlKey: text('The run’s flow-control key.', 'tenant-7'),
   host: text('The host of the run’s URL, with its port where the URL has one.', 'example.com'),
-  path: text('The path of the run’s URL.', '/workflows/orders'),
+  path: text('The path of the run’s URL.', '/workflows/orders', textSchema),
   failureFunctionState: {
     description:
       'The state of the failure function: in progress, successful, failed, or cancelled by hand. ' + several,
@@ -59,10 +71,14 @@ const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedP
 export const ofDeadLetters: NamedParameters = {
   ...own(
     {
-      url: text('The URL of the delivery that failed, exactly, as older clients ask for it.', url),
+      url: text(
+        'The URL of the delivery that failed, exactly, as older clients ask for it.',
+        url,
+        textSchema,
+      ),
       responseStatus: {
         description: `The status of the last answer; 0 where there was none. ${several}`,
-        schema: { type: 'array', items: { type: 'integer', minimum: 0 } },
+        schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: highestStatus } },
         example: [500],
       },
     },
@@ -87,7 +103,7 @@ export const ofManyDeadLetters: NamedParameters = {
     {
       dlqIds: {
         description: `Up to ${mostIds} ids of dead letters, repeated or separated by commas. Given these, all other filters are ignored.`,
-        schema: { type: 'array', items: { type: 'string' } },
+        schema: { type: 'array', items: valuesSchema },
         example: [dlqId],
       },
     },
@@ -116,19 +132,19 @@ export const ofLogs: NamedParameters = {
       },
       messageId: {
         description: 'The id of one of the run’s messages.',
-        schema: { type: 'string' },
+        schema: valuesSchema,
         example: messageId,
       },
       workflowRuns: {
         description:
           'Runs, each as its id, `@` and its start in Unix milliseconds. Given these, all other filters are ignored. ' +
           several,
-        schema: { type: 'array', items: { type: 'string' } },
+        schema: { type: 'array', items: { type: 'string', pattern: '^.*[^\\s,].*@\\d{1,15}$' } },
         example: [`${runId}@1767225600000`],
       },
       trimBody: {
         description: 'Bytes that are shown of each body; −1 shows none. Default: all.',
-        schema: { type: 'integer', minimum: -1 },
+        schema: { type: 'integer', minimum: -1, maximum: mostTrimmed },
         example: 1_024,
       },
       groupBy: {
@@ -150,10 +166,14 @@ export const ofCancelledRuns: NamedParameters = {
     {
       workflowRunIds: {
         description: `Up to ${mostIds} ids of runs, repeated or separated by commas. Given these, all other filters are ignored; runs that have ended are passed over.`,
-        schema: { type: 'array', items: { type: 'string' } },
+        schema: { type: 'array', items: valuesSchema },
         example: [runId],
       },
-      workflowUrl: text('What the URL that the run was started with begins with.', 'https://example.com/'),
+      workflowUrl: text(
+        'What the URL that the run was started with begins with.',
+        'https://example.com/',
+        textSchema,
+      ),
       workflowUrlExactMatch: {
         description: 'Whether `workflowUrl` is the whole URL. Default: `false`.',
         schema: { type: 'boolean' },
@@ -176,4 +196,24 @@ export const ofCancelledRuns: NamedParameters = {
 export const ofCountedRuns: NamedParameters = {
   ...uncounted(ofCancelledRuns),
   ...(cursor && { 'page.cursor': cursor }),
+};
+
+/** Of what the endpoint of a run submits. */
+export const ofSubmissions: NamedParameters = {
+  'submission.init': {
+    name: headerName(defaultPrefix, 'workflow-init'),
+    in: 'header',
+    description: '`false`: it belongs to a run.',
+    required: true,
+    schema: { type: 'string', enum: ['false'] },
+    example: 'false',
+  },
+  'submission.runId': {
+    name: headerName(defaultPrefix, 'workflow-runid'),
+    in: 'header',
+    description: 'The run’s id.',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: longestRunId },
+    example: runId,
+  },
 };

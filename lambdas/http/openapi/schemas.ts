@@ -12,8 +12,9 @@ import {
   removedEndpoints,
   scheduleChange,
 } from '../../api/requests.ts';
+import { cancelBody } from '../../api/workflowFilters.ts';
 import * as workflows from '../../api/workflowAnswers.ts';
-import { runsToCancel, triggerItem } from '../../api/workflowRequests.ts';
+import { triggerItem } from '../../api/workflowRequests.ts';
 import { waitShape } from '../../domain/workflow/waiting.ts';
 
 /** The JSON bodies of requests and answers, by their names in the description. */
@@ -69,7 +70,7 @@ const shapes = {
   StartedRun: workflows.startedRun,
   StartedRuns: workflows.startedRuns,
   RunEntries: workflows.runEntries,
-  RunsToCancel: runsToCancel,
+  RunsToCancel: cancelBody,
   CancelledRuns: workflows.cancelledRuns,
   WorkflowRun: workflows.workflowRun,
   StepGroup: workflows.stepGroup,

@@ -63,9 +63,11 @@ export function listFlowControl(
   );
 }
 
-/** @throws HttpError 404 for a key that no message can have: a row's own key has no room for it */
+/** @throws HttpError 400 for a key that no message can have: a row's own key has no room for it */
 function laneOf(account: Account, key: string): LaneKey {
-  if (key.length > longestFlowControlKey) throw noSuchKey(key);
+  if (key.length > longestFlowControlKey) {
+    throw badField(`The key is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters.`);
+  }
   return keyLane(account.id, key);
 }
 

@@ -38,7 +38,6 @@ const tooManyQueues = (account: Account, queues: number): HttpError =>
 
 /** @returns undefined for a queue that is not there, or was deleted */
 async function loadQueue(accountId: string, name: string): Promise<Lane | undefined> {
-  if (!namePattern.test(name)) return undefined;
   const lane = await loadLane(queueLane(accountId, name));
   return lane !== undefined && isThere(lane) ? lane : undefined;
 }
@@ -78,7 +77,6 @@ async function changeQueue(
   name: string,
   change: (queue: Lane, now: number) => Lane,
 ): Promise<void> {
-  if (!namePattern.test(name)) throw noSuchQueue(name);
   await changeOrRefuse(queueLane(account.id, name), (lane, time) => {
     if (!isThere(lane)) throw noSuchQueue(name);
     return change(lane, time);

@@ -5,7 +5,7 @@ import type { Account } from '../../domain/account/account.ts';
 import { isOpen } from '../../domain/circuit/circuit.ts';
 import { longestHost } from '../../domain/circuit/verdict.ts';
 import { now } from '../../domain/clock.ts';
-import { notFound, quote, type HttpError } from '../../domain/httpError.ts';
+import { badField, notFound, quote, type HttpError } from '../../domain/httpError.ts';
 import { circuitIn, closeCircuit } from '../../domain/lane/circuits.ts';
 import { circuitLane, holdsBack, slotsInUse, waitingIn, type Lane } from '../../domain/lane/lane.ts';
 import { log } from '../../log.ts';
@@ -63,7 +63,9 @@ const noSuchCircuit = (host: string): HttpError =>
  * @throws HttpError 404 or 503; nothing is changed then
  */
 export async function closeCircuitOf(account: Account, host: string): Promise<void> {
-  if (host === '' || host.length > longestHost) throw noSuchCircuit(host);
+  if (host.length > longestHost) {
+    throw badField(`The host is ${quote(host)}; allowed are 1 to ${longestHost} characters.`);
+  }
   let wasOpen = false;
   await changeOrRefuse(circuitLane(account.id, host), (lane) => {
     if (!holdsBack(lane)) throw noSuchCircuit(host);

@@ -151,7 +151,7 @@ async function checkRoom(account: Account, name: string): Promise<void> {
  * @throws HttpError 400, 403 or 412; nothing is changed then
  */
 export async function addEndpoints(account: Account, request: GroupRequest): Promise<void> {
-  const name = parseName('The name of the URL group', request.name);
+  const { name } = request;
   const endpoints = await readEndpoints(request);
   const { max_endpoints_per_topic: most } = limitsOf(account);
   await changeGroup(account, name, async (group) => {

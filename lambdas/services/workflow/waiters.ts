@@ -5,6 +5,7 @@ import type * as answers from '../../api/workflowAnswers.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { shownUrl } from '../../domain/delivery/urlCredentials.ts';
+import { badField } from '../../domain/httpError.ts';
 import { shownHeaders } from '../../domain/headers.ts';
 import { checkEventId, isWaiting } from '../../domain/workflow/events.ts';
 import type { WaitRecord } from '../../domain/workflow/journal.ts';
@@ -31,10 +32,10 @@ const budgetMs = 20 * secondMs;
  * Lists those who wait for an event, in the order in which they are woken. The client reads one array and knows no next page, so
  * these are the first of them, as many as fit into an answer.
  *
- * @throws HttpError 412 for what is no id of an event
+ * @throws HttpError 400 for what is no id of an event
  */
 export async function listWaiters(account: Account, eventId: string): Promise<readonly ShownWaiter[]> {
-  checkEventId(eventId);
+  checkEventId(eventId, badField);
   const until = now() + budgetMs;
   const shown: ShownWaiter[] = [];
   let bytes = 2;

@@ -168,7 +168,7 @@ export function makersOf(
       path: { dlqId: await failedRun(endpoints.held) },
     }),
     'POST /v2/wait/{eventId+}': async () => ({
-      headers: { 'svc-workflow-init': 'false', 'svc-workflow-runid': await run() },
+      headers: { 'Svc-Workflow-Init': 'false', 'Svc-Workflow-Runid': await run() },
       body: {
         url: endpoints.ok,
         step: { stepId: 1, stepName: 'paid', stepType: 'Wait', concurrent: 1 },

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { answerOf } from '../../support/metricScene.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();
@@ -46,6 +47,59 @@ describe('a request that fails', () => {
   ])('is told no more than is known: %s %s', async (method, path, error) => {
     const answer = await answerTo(method, path, fail);
     expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([500, { error, code: 'service_failed' }]);
+  });
+});
+
+describe('a request that meets an outage', () => {
+  const throttled = (): never => {
+    throw answerOf('ThrottlingException', 400);
+  };
+
+  it.each([
+    ['GET', '/v2/keys', 'The service cannot answer the request now. Send it again a moment later.'],
+    [
+      'POST',
+      '/v2/keys/rotate',
+      'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.',
+    ],
+  ])('is told to come later: %s %s', async (method, path, error) => {
+    const answer = await answerTo(method, path, throttled);
+    expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([503, { error, code: 'service_failed' }]);
+  });
+});
+
+describe('a request whose account cannot be read because DynamoDB is throttled', () => {
+  it('is told to come later', async () => {
+    const [{ handler }, { dynamodb }] = await Promise.all([
+      import('../../../lambdas/handlers/urlGroups.ts'),
+      import('../../../lambdas/stores/dynamodb.ts'),
+    ]);
+    dynamodb.middlewareStack.add(
+      () => () => {
+        throw answerOf('ThrottlingException', 400);
+      },
+      { step: 'deserialize', name: 'throttled', priority: 'high' },
+    );
+    const token = Buffer.from(JSON.stringify({ UserID: 'someone', Password: 'x'.repeat(43) }));
+    const answer = result.parse(
+      await handler(
+        event.parse({
+          httpMethod: 'GET',
+          path: '/v2/topics/orders',
+          requestContext: {
+            requestId: 'test',
+            path: '/v2/topics/orders',
+            identity: { sourceIp: '127.0.0.1' },
+          },
+          multiValueHeaders: { Authorization: [`Bearer ${token.toString('base64')}`] },
+          body: null,
+          isBase64Encoded: false,
+        }),
+        context.parse({}),
+      ),
+    );
+    dynamodb.middlewareStack.remove('throttled');
+    expect([answer.statusCode, answer.body]).toEqual([503, expect.stringContaining('service_failed')]);
   });
 });
 

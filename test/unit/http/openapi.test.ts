@@ -7,7 +7,7 @@ import { accountRecord, parseAccountInput, withFields } from '../../../lambdas/a
 import { parseFilter, type List } from '../../../lambdas/api/filters.ts';
 import { HttpError } from '../../../lambdas/domain/httpError.ts';
 import { limitNames, limitTable } from '../../../lambdas/domain/account/limits.ts';
-import { describedPath } from '../../../lambdas/http/openapi/document.ts';
+import { describedPath, type DescribedOperation } from '../../../lambdas/http/openapi/document.ts';
 import { accountId } from '../../../lambdas/http/openapi/examples.ts';
 import type { Parameter } from '../../../lambdas/http/openapi/parameters.ts';
 import { componentSchemas } from '../../../lambdas/http/openapi/schemas.ts';
@@ -48,6 +48,35 @@ const parameterShape = z.object({
   schema: z.unknown(),
   example: z.optional(z.unknown()),
 });
+/** An answer with its links. */
+const linkedShape = z.object({
+  content: z.object({ 'application/json': z.object({ example: z.optional(z.unknown()) }) }),
+  links: z.optional(
+    z.record(z.string(), z.object({ operationId: z.string(), parameters: z.record(z.string(), z.string()) })),
+  ),
+});
+
+/** The value that a link's expression has in the examples of an operation. */
+function valueAt(expression: string, operation: DescribedOperation, answer: unknown): unknown {
+  const [, inPath] = /^\$request\.path\.(\w+)$/.exec(expression) ?? [];
+  if (inPath !== undefined) {
+    const parameters = operation.parameters.map((one) => parameterShape.parse(resolve(one)));
+    return parameters.find((one) => one.in === 'path' && one.name === inPath)?.example;
+  }
+  const [, place, pointer = ''] = /^\$(request|response)\.body#((?:\/\w+)+)$/.exec(expression) ?? [];
+  const body = place === 'response' ? answer : operation.requestBody?.content['application/json']?.example;
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>(
+      (value, key) =>
+        typeof value === 'object' && value !== null
+          ? Object.entries(value).find(([name]) => name === key)?.[1]
+          : undefined,
+      body,
+    );
+}
+
 const headersShape = z.object({ headers: z.optional(z.record(z.string(), z.unknown())) });
 
 /** The headers of an operation's answer with a status. */
@@ -97,6 +126,26 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
     expect(new Set(ids).size).toBe(ids.length);
     const tags = within.tags.map(({ name }) => name);
     expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(tags));
+  });
+
+  it('links each answer to operations that are there, with parameters that they have', () => {
+    const byId = new Map(operations.map(({ operation }) => [operation.operationId, operation]));
+    const followed = operations.flatMap(({ operation }) =>
+      Object.values(operation.responses).flatMap((answer) => {
+        const { links = {}, content } = linkedShape.parse(resolve(answer, within));
+        return Object.values(links).map((link) => {
+          const named = byId.get(link.operationId)?.parameters ?? [];
+          const names = named.map((one) => parameterShape.parse(resolve(one, within)).name);
+          expect(names, link.operationId).toEqual(expect.arrayContaining(Object.keys(link.parameters)));
+          for (const expression of Object.values(link.parameters)) {
+            const value = valueAt(expression, operation, content['application/json'].example);
+            expect(typeof value, `${operation.operationId}: ${expression}`).toBe('string');
+          }
+          return link.operationId;
+        });
+      }),
+    );
+    expect(followed.length).toBeGreaterThan(0);
   });
 
   it('has no two paths that differ in the names of their variables only', () => {

@@ -132,7 +132,7 @@ function Course({ of, place }: { readonly of: Stats; readonly place: Place }) {
           kind="quiet"
           aria-pressed={over === value}
           onClick={() => {
-            setFilter(place, 'over', value);
+            setFilter('over', value);
           }}
         >
           {name}

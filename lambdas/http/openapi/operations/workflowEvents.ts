@@ -2,6 +2,7 @@ import { messageId, runId } from '../examples.ts';
 import type { Operation, OperationsAt } from '../operation.ts';
 import { variables } from '../parameters.ts';
 import { notified, waiter } from '../runExamples.ts';
+import { ofSubmissions } from '../runParameters.ts';
 import { badPath, busy } from './workflowRuns.ts';
 
 const tag = 'Workflow events';
@@ -53,6 +54,7 @@ export const events: OperationsAt<
     description:
       'A step of a run, which endpoints submit; the headers `Svc-Workflow-…` say of which run. It goes on with the event, or without it when the time is over. Where the run was notified of the event before, it goes on at once. Safe to repeat.',
     variables: { eventId: variables.eventId },
+    shared: ofSubmissions,
     body: {
       required: true,
       schema: 'Wait',
@@ -113,8 +115,10 @@ export const events: OperationsAt<
       200: { description: 'Those who wait; empty where nobody does.', schema: 'Waiters', example: [waiter] },
     },
     errors: {
-      400: badPath,
-      412: [['submission_refused', 'The id of the event is "paid…"; allowed are 1 to 256 characters.']],
+      400: [
+        ...badPath,
+        ['field_invalid', 'The id of the event is "paid…"; allowed are 1 to 256 characters.'],
+      ],
     },
   },
   'GET /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('GET'),

@@ -4,15 +4,21 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { gatewayRefusals } from '../../../../lambdas/http/openapi/errors.ts';
-import type { ApiFunction, Route } from '../../../../lambdas/http/routes.ts';
+import { gatewayRoutes, type ApiFunction, type GatewayRoute } from '../../../../lambdas/http/routes.ts';
 import { startGateway, type Gateway, type GatewayOptions } from '../../../../local/gateway/gateway.ts';
 import { createRouter } from '../../../../local/gateway/router.ts';
 import { toFunction, type LambdaFunction } from '../../../../local/lambda/lambda.ts';
 
-const routes: readonly Route[] = [
-  { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
-  { method: 'GET', path: '/v2/health', function: 'description', access: 'open' },
-  { method: 'HEAD', path: '/v2/hooks/{id}', function: 'description', access: 'open' },
+const routes: readonly GatewayRoute[] = [
+  {
+    method: 'POST',
+    path: '/v2/publish/{destination+}',
+    function: 'publish',
+    access: 'write',
+    isShared: false,
+  },
+  { method: 'GET', path: '/v2/health', function: 'description', access: 'open', isShared: false },
+  { method: 'HEAD', path: '/v2/hooks/{id}', function: 'description', access: 'open', isShared: false },
 ];
 
 interface Started extends Gateway {
@@ -365,7 +371,7 @@ describe('the router', () => {
         ['DELETE', '/v2/dlq'],
         ['POST', '/v2/{rest+}'],
       ] as const
-    ).map(([method, path]) => ({ method, path, function: 'publish', access: 'read' })),
+    ).map(([method, path]) => ({ method, path, function: 'publish', access: 'read', isShared: false })),
   );
 
   test.each([
@@ -381,6 +387,15 @@ describe('the router', () => {
   test('looks for the method only there', () => {
     expect(router('GET', '/v2/dlq/retry')).toEqual({ kind: 'method', allowed: ['POST'] });
     expect(router('PUT', '/v2/dlq')).toEqual({ kind: 'method', allowed: ['GET', 'DELETE'] });
+  });
+
+  test('leaves other methods of a resource that several paths share to its function', () => {
+    const shared = createRouter(gatewayRoutes);
+    expect(shared('OPTIONS', '/v2/schedules/nightly/pause')).toMatchObject({
+      kind: 'route',
+      route: { path: '/v2/schedules/{schedule+}', function: 'schedules' },
+    });
+    expect(shared('OPTIONS', '/v2/schedules')).toEqual({ kind: 'method', allowed: ['GET'] });
   });
 
   test.each(['/', '', '/v2', '/v2/', '//v2/dlq', '/v1/dlq', '*'])('finds nothing at %j', (path) => {
