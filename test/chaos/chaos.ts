@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { build } from 'esbuild';
-import { bundling, root } from '../support/bundledStage.ts';
+import { bundling } from '../../local/bundle.ts';
+import { root } from '../support/bundledStage.ts';
 import { Chance } from './chance.ts';
 import { flatness } from './flatness.ts';
 import { Ledger } from './ledger.ts';
@@ -32,10 +33,10 @@ export interface ChaosReport {
 
 async function bundle(folder: string): Promise<void> {
   await build({
-    absWorkingDir: root,
+    ...bundling,
+    splitting: true,
     entryPoints: { stage: 'test/chaos/stageProcess.ts', thread: 'test/chaos/functionThread.ts' },
     outdir: folder,
-    ...bundling,
   });
 }
 
