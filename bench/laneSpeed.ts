@@ -1,7 +1,7 @@
 /** Measures how fast one lane lets messages pass, on a local stage that runs in a process of its own as a user starts it. */
 import { performance } from 'node:perf_hooks';
 import { startReceiver, type Receiver } from '../test/support/receiver.ts';
-import { prepareStart, startStage } from '../test/support/stage.ts';
+import { startCommand, startStage } from '../test/support/stage.ts';
 import { jsonBody } from './events.ts';
 import { laneCases, type LaneCase } from './laneCosts.ts';
 import { median } from './median.ts';
@@ -22,7 +22,7 @@ const messagesSideBySide = 400;
 const delaySeconds = 5;
 
 export async function measureLaneSpeed(): Promise<readonly LaneSpeed[]> {
-  const stage = await startStage({ command: prepareStart() });
+  const stage = await startStage({ command: startCommand });
   const receiver = await startReceiver();
   try {
     const token = await makeStageAccount(stage);

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { build } from 'esbuild';
-import { bundling } from '../../local/bundle.ts';
-import { root } from '../support/bundledStage.ts';
+import { bundling, root } from '../support/bundledStage.ts';
 import { Chance } from './chance.ts';
 import { flatness } from './flatness.ts';
 import { Ledger } from './ledger.ts';
@@ -33,10 +32,10 @@ export interface ChaosReport {
 
 async function bundle(folder: string): Promise<void> {
   await build({
-    ...bundling,
-    splitting: true,
+    absWorkingDir: root,
     entryPoints: { stage: 'test/chaos/stageProcess.ts', thread: 'test/chaos/functionThread.ts' },
     outdir: folder,
+    ...bundling,
   });
 }
 

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { findPython, installPackage } from '../support/python.ts';
-import { prepareStart, startStage } from '../support/stage.ts';
+import { startCommand, startStage } from '../support/stage.ts';
 
 const pinned = { name: 'schemathesis', version: '4.32.5' };
 
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
   const python = findPython();
   if (python === undefined) throw new Error('There is no Python 3.10 or newer with its venv module.');
   const interpreter = await installPackage(python, pinned);
-  const stage = await startStage({ command: prepareStart() });
+  const stage = await startStage({ command: startCommand });
   try {
     const { management } = stage;
     const statuses = [

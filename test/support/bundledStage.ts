@@ -1,8 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { build } from 'esbuild';
+import { build, type BuildOptions } from 'esbuild';
 import type { TestProject } from 'vitest/node';
-import { bundling } from '../../local/bundle.ts';
 
 export const root = resolve(import.meta.dirname, '../..');
 
@@ -17,6 +16,24 @@ declare module 'vitest' {
   }
 }
 
+/** How what runs in other processes is bundled. */
+export const bundling = {
+  bundle: true,
+  splitting: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  // The stage builds the console with it.
+  external: ['esbuild'],
+  mainFields: ['module', 'main'],
+  outExtension: { '.js': '.mjs' },
+  // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
+  banner: {
+    js: "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);",
+  },
+  logLevel: 'error',
+} as const satisfies BuildOptions;
+
 const folderOf = (project: TestProject): string =>
   join(root, '.cache', `stage-${project.name}-${process.pid}`);
 
@@ -26,10 +43,10 @@ export const bundleOf = (project: TestProject): string => join(folderOf(project)
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = folderOf(project);
   await build({
-    ...bundling,
-    splitting: true,
+    absWorkingDir: root,
     entryPoints: { stage: 'bin/local.ts', masterSecret: 'bin/masterSecret.ts', migrate: 'bin/migrate.ts' },
     outdir: folder,
+    ...bundling,
   });
   project.provide('bundledStage', bundleOf(project));
   project.provide('bundledMasterSecret', join(folder, 'masterSecret.mjs'));

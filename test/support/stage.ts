@@ -5,8 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
-import { bundleStage } from '../../local/bundle.ts';
-import manifest from '../../package.json' with { type: 'json' };
 import { root } from './bundledStage.ts';
 import type { Management } from './sharedService.ts';
 
@@ -66,15 +64,8 @@ const printed = z.object({
   SVC_TEST_CONTROL_URL: z.optional(z.url()),
 });
 
-/** Does the first half of `npm start`, and returns the arguments of Node.js in the second. */
-export function prepareStart(): readonly string[] {
-  const [first, second] = manifest.scripts.start.split(' && ');
-  if (first !== 'node --import tsx bin/bundle.ts' || second?.startsWith('node ') !== true) {
-    throw new Error(`npm start bundles the stage, and then runs it, but not by '${manifest.scripts.start}'.`);
-  }
-  bundleStage();
-  return second.split(' ').slice(1);
-}
+/** The arguments with which Node.js runs the stage as `npm start` does. */
+export const startCommand = ['--import', 'tsx', 'bin/local.ts'] as const;
 
 /** Runs the stage; resolves when it exits or `isReady` says so of its output. */
 export async function runStage(

@@ -1,6 +1,6 @@
 /** The two services that are compared, each in processes of its own, with persistence: both take and deliver messages over HTTP. */
 import { once } from 'node:events';
-import { prepareStart, startStage } from '../../../test/support/stage.ts';
+import { startCommand, startStage } from '../../../test/support/stage.ts';
 import { compileChild, spawnChild } from '../../child.ts';
 import { bullmqReady } from '../../children/protocol.ts';
 import { makeStageAccount } from '../../stageAccount.ts';
@@ -19,7 +19,7 @@ export interface Rival {
 
 /** The local stage, as `npm start` runs it. */
 export async function startStageRival(): Promise<Rival> {
-  const stage = await startStage({ command: prepareStart() });
+  const stage = await startStage({ command: startCommand });
   try {
     const token = await makeStageAccount(stage);
     return {

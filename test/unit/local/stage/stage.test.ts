@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { isRunning, processIdentity } from '../../../../local/stage/processes.ts';
-import { prepareStart, runStage, startStage, type Stage } from '../../../support/stage.ts';
+import { runStage, startCommand, startStage, type Stage } from '../../../support/stage.ts';
 
 // Each test starts processes, on a machine that may be busy.
 
@@ -38,7 +38,7 @@ const credentials = ({ token, readOnlyToken, currentSigningKey, nextSigningKey, 
 });
 
 test('a stage is healthy when it says so, and writes what it prints for its owner only', async () => {
-  const stage = await start({ command: prepareStart() });
+  const stage = await start({ command: startCommand });
   expect(await health(stage)).toBe(200);
   const file = join(stage.dataDir, 'env');
   expect(stage.output()).toContain(readFileSync(file, 'utf8'));
