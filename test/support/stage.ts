@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
+import manifest from '../../package.json' with { type: 'json' };
 import { root } from './bundledStage.ts';
 import type { Management } from './sharedService.ts';
 
@@ -65,7 +66,7 @@ const printed = z.object({
 });
 
 /** The arguments with which Node.js runs the stage as `npm start` does. */
-export const startCommand = ['--import', 'tsx', 'bin/local.ts'] as const;
+export const startCommand: readonly string[] = manifest.scripts.start.split(' ').slice(1);
 
 /** Runs the stage; resolves when it exits or `isReady` says so of its output. */
 export async function runStage(
