@@ -43,6 +43,13 @@ export async function listen(
   return { server, port: address.port, url: `http://${loopback}:${address.port}` };
 }
 
+/** Finds a port of the loopback address for a program that has to be told one. Another may take it first; then it does not start. */
+export async function freePort(): Promise<number> {
+  const { server, port } = await listen(() => undefined);
+  await close(server);
+  return port;
+}
+
 function explained(error: Error, port: number, flag: string): Error {
   if (isSystemError(error, 'EADDRINUSE')) {
     return new StageError(

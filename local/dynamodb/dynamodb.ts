@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ListTablesCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { close, listen, loopback } from '../http.ts';
+import { freePort, loopback } from '../http.ts';
 import { operationIn, textOf, toResponse, type HandOver } from '../aws/handOver.ts';
 import { StageError } from '../stage/stageError.ts';
 import { findDynoxide } from './dynoxide.ts';
@@ -97,12 +97,6 @@ export const handOverTo =
 
 function pidOf({ pid }: ChildProcess): { pid?: number } {
   return pid === undefined ? {} : { pid };
-}
-
-async function freePort(): Promise<number> {
-  const { server, port } = await listen(() => undefined);
-  await close(server);
-  return port;
 }
 
 /** The time that a database has to start, the disk of a busy machine included. */

@@ -15,9 +15,12 @@ export interface JoinableWrite {
   readonly answer: string;
 }
 
-/** Attributes by their names, each as `{"S":"…"}`. Their values are none of our business. */
-const item = z.record(z.string(), z.unknown());
-type Item = z.infer<typeof item>;
+/**
+ * Attributes by their names, each as `{"S":"…"}`. Their values are none of our business, so they are neither looked at nor copied:
+ * every write and every read of a message comes through here.
+ */
+type Item = Readonly<Record<string, unknown>>;
+const item = z.custom<Item>((value) => typeof value === 'object' && value !== null);
 
 /** The parameters that an action of a transaction may have. A write that asks for more, as for what was there, is made alone. */
 const common = [
@@ -35,8 +38,8 @@ const single = {
 
 const isSingle = (operation: string): operation is keyof typeof single => operation in single;
 
-/** All else that it has is kept, and looked at by name. */
-const written = z.looseObject({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
+/** All else that it has is looked at by name. */
+const written = z.object({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
 const batch = z.strictObject({
   RequestItems: z.record(
     z.string(),
@@ -61,8 +64,9 @@ function joinableAction(
   { kind, may }: { readonly kind: string; readonly may: ReadonlySet<string> },
   body: string,
 ): JoinableWrite | undefined {
-  const { data } = written.safeParse(JSON.parse(body));
-  if (data === undefined || !Object.keys(data).every((name) => may.has(name))) return undefined;
+  const input = item.safeParse(JSON.parse(body)).data ?? {};
+  const { data } = written.safeParse(input);
+  if (data === undefined || !Object.keys(input).every((name) => may.has(name))) return undefined;
   const place = placeOf(data.TableName, data.Item ?? data.Key ?? {});
   return (
     place && {

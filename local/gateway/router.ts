@@ -29,8 +29,9 @@ export function createRouter(routes: readonly GatewayRoute[]): Router {
     .sort((a, b) => bySpecificity(a.segments, b.segments));
 
   return (method, path) => {
+    const texts = path.slice(1).split('/');
     for (const resource of resources) {
-      const pathParameters = match(resource.segments, path);
+      const pathParameters = match(resource.segments, texts);
       if (pathParameters === undefined) continue;
       const route =
         resource.routes.find((candidate) => candidate.method === method) ??
@@ -65,9 +66,11 @@ function bySpecificity(a: readonly Segment[], b: readonly Segment[]): number {
   return differs < 0 ? b.length - a.length : rankAt(a, differs) - rankAt(b, differs);
 }
 
-/** @returns the decoded parameters; undefined when the path does not match */
-function match(segments: readonly Segment[], path: string): Record<string, string> | undefined {
-  const texts = path.slice(1).split('/');
+/**
+ * @param texts what stands between the slashes of the path
+ * @returns the decoded parameters; undefined when the path does not match
+ */
+function match(segments: readonly Segment[], texts: readonly string[]): Record<string, string> | undefined {
   const parameters: Record<string, string> = {};
   for (const [index, { kind, name }] of segments.entries()) {
     // AWS makes one slash of several in a captured rest.

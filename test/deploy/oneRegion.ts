@@ -116,7 +116,9 @@ export async function withOneRegion(
         },
       });
     const deploy = async (what: string, from?: string, settings = {}): Promise<string> => {
-      const outputs = outputsShape.parse(await cdkWith(settings).deploy(from));
+      // A release of before does not know this setting.
+      const ofThisRelease = from === undefined ? { forEmulator: 'true' } : {};
+      const outputs = outputsShape.parse(await cdkWith({ ...ofThisRelease, ...settings }).deploy(from));
       apis.set('messaging', apiAt(outputs[`Svc-${region}-Service`].Url));
       apis.set('management', apiAt(outputs['Svc-Management'].ManagementUrl));
       say(`${what} is deployed`);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 import * as z from 'zod/mini';
 import { underWatch } from '../../local/dynamodb/underWatch.ts';
+import manifest from '../../package.json' with { type: 'json' };
 import { root } from './bundledStage.ts';
 import type { Management } from './sharedService.ts';
 
@@ -66,7 +67,7 @@ const printed = z.object({
 });
 
 /** The arguments with which Node.js runs the stage as `npm start` does. */
-export const startCommand = ['--import', 'tsx', 'bin/local.ts'] as const;
+export const startCommand: readonly string[] = manifest.scripts.start.split(' ').slice(1);
 
 /**
  * Runs the stage; resolves when it exits or `isReady` says so of its output. It ends with this process, however that ends: a run of

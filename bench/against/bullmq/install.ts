@@ -1,6 +1,6 @@
 /**
- * Installs BullMQ into `.cache`. It is no dependency of the project: nobody who does not ask for this comparison should load its
- * 16 MB. These versions name all that they need, ioredis aside, exactly. There is no lock file: it would name the binaries of all
+ * Installs BullMQ into `.cache`, with the web framework of the service that it is used in. They are no dependencies of the project:
+ * nobody who does not ask for this comparison should load their 24 MB. There is no lock file: it would name the binaries of all
  * platforms, and a registry that leaves one of them out, as some mirrors do, would break `npm ci`.
  */
 import { existsSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { npm } from '../npm.ts';
 
-const versions = { bullmq: '6.7.0', ioredis: '5.11.1' };
+const versions = { bullmq: '6.7.0', ioredis: '5.11.1', fastify: '5.12.8' };
 export const bullmqVersion = versions.bullmq;
 
 const cache = join(import.meta.dirname, '../../../.cache/bench/bullmq');

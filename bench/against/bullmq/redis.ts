@@ -6,19 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { underWatch } from '../../../local/dynamodb/underWatch.ts';
+import { freePort, loopback } from '../../../local/http.ts';
 import { BenchError } from '../../benchError.ts';
 
 export interface Redis {
   readonly version: string;
-  /** A socket in the file system: it needs no port that might be taken. */
-  readonly socket: string;
+  /** On the loopback address. BullMQ's documents connect to a host and a port ("Connections"). */
+  readonly port: number;
   readonly pid: number;
   close(): Promise<void>;
 }
 
 const program = 'redis-server';
 
-/** As BullMQ's documents recommend ("Going to production"): what was accepted is on the disk within a second. */
+/**
+ * As BullMQ's documents recommend ("Going to production"): what was accepted is written before it is answered, so a `kill -9`
+ * loses nothing, and is on the disk within a second. A local stage promises the same of a `kill -9`.
+ */
 const persistence = [
   ['--save', ''],
   ['--appendonly', 'yes'],
@@ -44,11 +48,11 @@ export async function startRedis(): Promise<Redis> {
   const version = await versionOf();
   const folder = await mkdtemp(join(tmpdir(), 'svc-redis-'));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
-  const socket = join(folder, 'redis.sock');
+  const port = await freePort();
   // It ends with this process, however that dies.
   const { file, args } = underWatch([
     program,
-    ...['--port', '0', '--unixsocket', socket, '--dir', folder],
+    ...['--port', String(port), '--bind', loopback, '--dir', folder],
     ...persistence,
   ]);
   const child = spawn(file, args, { stdio: 'pipe' });
@@ -69,7 +73,7 @@ export async function startRedis(): Promise<Redis> {
   }
   return {
     version,
-    socket,
+    port,
     pid,
     close: async () => {
       child.kill();

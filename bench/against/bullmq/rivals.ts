@@ -39,7 +39,7 @@ export async function startStageRival(): Promise<Rival> {
 export async function startBullmqRival(): Promise<Rival> {
   const redis = await startRedis();
   try {
-    const child = spawnChild(compileChild('bullmq'), [await installBullmq(), redis.socket]);
+    const child = spawnChild(compileChild('bullmq'), [await installBullmq(), String(redis.port)]);
     child.stdout.resume();
     const exited = once(child, 'exit').then(() => undefined);
     const ready = await Promise.race([once(child, 'message'), exited]);
