@@ -117,7 +117,8 @@ export async function withOneRegion(
       });
     const deploy = async (what: string, from?: string, settings = {}): Promise<string> => {
       // A release of before does not know this setting.
-      const ofThisRelease = from === undefined ? { forEmulator: 'true' } : {};
+      const ofThisRelease: Readonly<Record<string, string>> =
+        from === undefined ? { forEmulator: 'true' } : {};
       const outputs = outputsShape.parse(await cdkWith({ ...ofThisRelease, ...settings }).deploy(from));
       apis.set('messaging', apiAt(outputs[`Svc-${region}-Service`].Url));
       apis.set('management', apiAt(outputs['Svc-Management'].ManagementUrl));

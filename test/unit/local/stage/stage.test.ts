@@ -102,7 +102,7 @@ test('a taken port is refused with one sentence', async () => {
 
 test('a start that fails with work under way says why, waits for no destination, and leaves the work', async () => {
   const receiver = await startReceiver();
-  endings.push(receiver.close);
+  endings.push(() => receiver.close());
   // It never answers.
   const silent = receiver.inbox(() => undefined);
   const first = await start();
