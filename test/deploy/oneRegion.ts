@@ -1,4 +1,6 @@
 /** A deployment of one region to an emulator, with an account and a receiver. */
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import * as z from 'zod';
 import { type Inbox, startReceiver, type Receiver } from '../support/receiver.ts';
 import { type Cdk, openCdk } from './cdk.ts';
@@ -84,6 +86,14 @@ function callerOf(base: string, authorization: string): Call {
   };
 }
 
+/** The setting that leaves out what the emulator cannot make; an old release has neither it nor what it leaves out. */
+function settingsForEmulator(
+  source = resolve(import.meta.dirname, '../..'),
+): Readonly<Record<string, string>> {
+  const settings = readFileSync(join(source, 'lib/settings.ts'), 'utf8');
+  return settings.includes('forEmulator') ? { forEmulator: 'true' } : {};
+}
+
 /**
  * Starts an emulator, deploys one region to it and makes an account.
  *
@@ -116,10 +126,8 @@ export async function withOneRegion(
         },
       });
     const deploy = async (what: string, from?: string, settings = {}): Promise<string> => {
-      // A release of before does not know this setting.
-      const ofThisRelease: Readonly<Record<string, string>> =
-        from === undefined ? { forEmulator: 'true' } : {};
-      const outputs = outputsShape.parse(await cdkWith({ ...ofThisRelease, ...settings }).deploy(from));
+      const known = { ...settingsForEmulator(from), ...settings };
+      const outputs = outputsShape.parse(await cdkWith(known).deploy(from));
       apis.set('messaging', apiAt(outputs[`Svc-${region}-Service`].Url));
       apis.set('management', apiAt(outputs['Svc-Management'].ManagementUrl));
       say(`${what} is deployed`);
