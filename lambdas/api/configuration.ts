@@ -174,7 +174,7 @@ export const configuration = {
   'workflow-runid': {
     description:
       'The run’s id, up to 256 visible characters, but not `count`. Where a run with this id is active, no other is started. By default a random one.',
-    schema: { type: 'string', minLength: 1, maxLength: 256 },
+    schema: { type: 'string', pattern: '^[^\\x00-\\x20\\x7f/?#%\\\\]{1,256}$' },
     example: 'wfr_order-4711',
     scopes: ['trigger'],
   },

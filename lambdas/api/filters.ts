@@ -197,6 +197,7 @@ export function parseFilter(
     fromDate: whole('fromDate', 0, latestDateMs),
     toDate: whole('toDate', 0, latestDateMs),
   };
+  checkPeriod(filter);
   const values = new Map<Field, ReadonlySet<string>>();
   for (const [name, wanted] of given) {
     const field = known[list].find((one) => one === name);
@@ -213,6 +214,15 @@ export function parseFilter(
     } else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
   }
   return { ...filter, values };
+}
+
+/** @throws HttpError 400 for a period that ends before it begins */
+export function checkPeriod({ fromDate = 0, toDate = Infinity }: Pick<Filter, 'fromDate' | 'toDate'>): void {
+  if (fromDate > toDate) {
+    throw badField(
+      `fromDate is ${fromDate}, which is after toDate, ${toDate}; allowed is the same or earlier.`,
+    );
+  }
 }
 
 function wholeOf(name: string, text: string, least: number, most: number): number {

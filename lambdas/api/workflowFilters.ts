@@ -6,7 +6,7 @@ import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { optionalField, parseShape } from '../domain/json.ts';
 import { stepStates, type StepState } from '../domain/workflow/log/stepStates.ts';
 import { runStates, type RunIdentity, type RunState } from '../domain/workflow/run.ts';
-import { latestDateMs, longestPage, mostIds } from './filters.ts';
+import { checkPeriod, latestDateMs, longestPage, mostIds } from './filters.ts';
 
 /** The fields of a run that filters can look at. */
 export interface FilterableRun {
@@ -112,11 +112,12 @@ class Given {
       const wanted = this.list(field);
       if (wanted !== undefined) values.set(field, field === 'workflowUrl' ? wanted.map(shownUrl) : wanted);
     }
-    return {
+    const period = {
       fromDate: this.whole('fromDate', 0, latestDateMs),
       toDate: this.whole('toDate', 0, latestDateMs),
-      values,
     };
+    checkPeriod(period);
+    return { ...period, values };
   }
 
   /** @throws HttpError 400 for a parameter that nobody has taken */

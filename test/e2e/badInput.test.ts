@@ -211,3 +211,48 @@ describe('a path', () => {
     expect([answer.status, answer.json]).toEqual([200, { status: 'ok', region: service.region }]);
   });
 });
+
+describe('a period', () => {
+  const lists = ['messages', 'logs', 'dlq', 'workflows/logs', 'workflows/dlq', 'workflows/runs/count'];
+  const ask = (list: string, query: string) =>
+    call(`/v2/${list}?${query}`, { headers: { authorization: `Bearer ${service.token}` } });
+
+  it.each(lists)('that ends before it begins is refused: %s', async (list) => {
+    const answer = await ask(list, 'fromDate=1767225600000&toDate=33299');
+    expect([answer.status, errorOf(answer)]).toEqual([
+      400,
+      'fromDate is 1767225600000, which is after toDate, 33299; allowed is the same or earlier.',
+    ]);
+  });
+
+  it.each(lists.flatMap((list) => ['-1', '1e3', 'soon', '9'.repeat(16)].map((date) => [list, date])))(
+    'has whole numbers as its ends: %s from %s',
+    async (list, date) => {
+      const answer = await ask(list, `fromDate=${date}`);
+      expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringContaining(`"${date}"`)]);
+    },
+  );
+
+  it.each(lists.flatMap((list) => ['fromDate', 'toDate'].map((end) => [list, end])))(
+    'may lie as far away as can be: %s, %s',
+    async (list, end) => {
+      expect((await ask(list, `${end}=${'9'.repeat(15)}`)).status).toBe(200);
+      expect((await ask(list, `${end}=0`)).status).toBe(200);
+    },
+  );
+});
+
+describe('a count or a cursor', () => {
+  const lists = ['messages', 'logs', 'dlq', 'workflows/logs', 'workflows/dlq'];
+  const bad = ['count=0', 'count=-1', 'count=101', 'count=1e2', `count=${'9'.repeat(40)}`, 'cursor=none'];
+
+  it.each(lists.flatMap((list) => bad.map((query) => [list, query])))(
+    'that cannot be is refused: %s?%s',
+    async (list, query) => {
+      const headers = { authorization: `Bearer ${service.token}` };
+      const answer = await call(`/v2/${list}?${query}`, { headers });
+      const [name] = query.split('=');
+      expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringContaining(name ?? '')]);
+    },
+  );
+});

@@ -11,7 +11,11 @@ NO_MATTER_OF_A_SCHEMA = [
     r"is given without ",
     r"^parallelism and rate are missing",
     r"has neither url nor name",
+    r", which is after toDate, ",
     # Languages of their own.
+    r"(Delay|Timeout|delay|timeout) is .*; allowed is a whole number and a unit",
+    r"Redact-Fields is ",
+    r"^headers\.\S* is not a header of the service",
     r"^(expression|\S*Cron|\S*cron) is ",
     r"Retry-Delay is ",
     r"Flow-Control-Value (is|has)",

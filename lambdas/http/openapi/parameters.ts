@@ -270,8 +270,8 @@ function filterParameter(name: string, { description, schema, example }: FilterV
 }
 
 /** The number of entries that a list shows, or that a bulk operation takes. */
-const countParameter = (list: List): NamedParameters => ({
-  [list === 'messages' ? 'bulk.count' : 'page.count']: {
+export const countParameter = (list: List): NamedParameters => ({
+  [list === 'messages' ? 'bulk.count' : mostAtOnce[list] === longestPage ? 'page.count' : 'bulk.dlqCount']: {
     name: 'count',
     in: 'query',
     description:

@@ -8,6 +8,7 @@ import { stepStates } from '../../domain/workflow/log/stepStates.ts';
 import { longestRunId, runStates } from '../../domain/workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import {
+  countParameter,
   dateSchema,
   pagingOf,
   several,
@@ -93,12 +94,13 @@ export const ofDeadLetters: NamedParameters = {
     'callerIp',
     'flowControlKey',
   ]),
-  ...pagingOf('deadRuns'),
+  ...pagingOf('logs'),
 };
 
 /** Of bulk operations on dead letters. */
 export const ofManyDeadLetters: NamedParameters = {
-  ...ofDeadLetters,
+  ...uncounted(ofDeadLetters),
+  ...countParameter('deadRuns'),
   ...own(
     {
       dlqIds: {

@@ -174,6 +174,8 @@ export async function* listDeadLetters(
   now: number,
 ): AsyncGenerator<ListedDeadLetter> {
   const { first, last } = idBounds('dlq', range);
+  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  if (first > last) return;
   const rows = queryRows({
     TableName: settings.dlqTable,
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',

@@ -85,6 +85,8 @@ const standing = [
  */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
+  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  if (bounds.first > bounds.last) return;
   const rows = queryRows({
     TableName: settings.messagesTable,
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',

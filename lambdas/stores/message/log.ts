@@ -52,6 +52,8 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
     range.toDate ?? Number.MAX_SAFE_INTEGER,
     range.behind?.time ?? Number.MAX_SAFE_INTEGER,
   );
+  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  if ((range.fromDate ?? 0) > latest) return;
   const rows = queryRows({
     TableName: settings.messagesTable,
     IndexName: 'log',

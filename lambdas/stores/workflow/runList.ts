@@ -111,15 +111,18 @@ const listedRow = z.object({
 /** The rows of one partition in a range, newest first. */
 function rangeQuery(shard: string, range: Range) {
   const latest = Math.min(range.toDate ?? Infinity, range.behind?.time ?? Infinity);
+  const first = idOf(Math.max(0, range.fromDate ?? 0), '');
+  // `~` sorts behind the character that stands behind a time.
+  const last = latest === Infinity ? '~' : `${String(Math.max(0, latest)).padStart(15, '0')}~`;
   return {
     TableName: settings.workflowsTable,
     KeyConditionExpression: '#owner = :owner AND #id BETWEEN :first AND :last',
     ExpressionAttributeNames: { '#owner': 'owner', '#id': 'id' },
     ExpressionAttributeValues: {
       ':owner': { S: shard },
-      ':first': { S: idOf(Math.max(0, range.fromDate ?? 0), '') },
-      // `~` sorts behind the character that stands behind a time.
-      ':last': { S: latest === Infinity ? '~' : `${String(Math.max(0, latest)).padStart(15, '0')}~` },
+      ':first': { S: first },
+      // DynamoDB refuses a range that ends before it begins; no row has this very id.
+      ':last': { S: last < first ? first : last },
     },
     ScanIndexForward: false,
   };
