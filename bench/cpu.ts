@@ -24,8 +24,8 @@ export interface CpuTime {
 const batchSize = 10;
 
 /**
- * Messages until the code is warm. V8 compiles a function well when it has run often, so the first hundreds take three times as
- * much CPU, most of it in compiling; from some 3,000 on it is the code's own.
+ * Messages until the code is warm. V8 compiles a function well when it has run often, so the first hundreds take more than
+ * twice as much CPU; from some 3,000 on it is the code's own.
  */
 export const warmUpMessages = 3_000;
 /** The first messages of a process: what a Lambda environment that was just started has to do. */
