@@ -18,6 +18,7 @@ const statuses = [
   [412, 'A limit of the account would be exceeded.'],
   [413, 'The body is too large.'],
   [429, 'It is too much for now; `Retry-After` says how long to wait.'],
+  [431, 'The path, the query and the headers together are too large.'],
   [500, `The service failed. ${maybe}`],
   [502, `The service failed. ${maybe}`],
   [503, 'The service could not do it now; the sentence says what became of it.'],
@@ -217,6 +218,11 @@ const shared: readonly Shared[] = [
     ],
     headers: retryAfter,
     appliesTo: takesCredentials,
+  },
+  {
+    status: 431,
+    examples: [['head_too_large', 'The request line and headers together exceed 10240 bytes.']],
+    appliesTo: toEach,
   },
   {
     status: 500,
