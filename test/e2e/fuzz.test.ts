@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { managementRoutes, routes, type Route } from '../../lambdas/http/routes.ts';
+import { publishRoutes } from '../../lambdas/http/routeTable.ts';
 import { describedPath } from '../../lambdas/http/openapi/document.ts';
 import { basic, makeAccount, type AccountRecord } from '../support/accounts.ts';
 import {
@@ -26,6 +27,14 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
  * Every operation is sent requests that are made from its description: those that it allows, and those with one odd part.
  * The seeds are fixed, so each run sends the same, but for ids and ports. `npm run test:fuzz` sends many more.
  */
+
+/** What requests to an operation are made from. */
+function targetOf(within: Document, method: string, path: string): Target {
+  const described = describedPath(path);
+  const operation = within.paths[described]?.[method.toLowerCase()];
+  if (operation === undefined) throw new Error(`${method} ${path} is not described.`);
+  return { method, path: described, operation, within, origin: receiver.origin };
+}
 
 const seed = 4_711;
 const allowedOnes = 10;
@@ -56,15 +65,29 @@ interface Sent {
   readonly shown: string;
 }
 
-/** Sends a request with the rights that its operation asks for, and checks that the answer is as described. */
-async function send(within: Document, { method, path, headers, body }: FuzzedRequest): Promise<Sent> {
+/** Where requests are sent to, and what shows who sends them. */
+interface Door {
+  readonly url: string;
+  readonly authorization: string;
+}
+
+/** A door with the rights that all operations of a document ask for. */
+function doorOf(within: Document): Door {
   const { management } = service;
-  const authorization =
-    within === document ? `Bearer ${account.token}` : basic(management.user, management.password);
+  return within === document
+    ? { url: service.url, authorization: `Bearer ${account.token}` }
+    : { url: management.url, authorization: basic(management.user, management.password) };
+}
+
+/** Sends a request, and checks that the answer is as described. */
+async function send(
+  { url, authorization }: Door,
+  { method, path, headers, body }: FuzzedRequest,
+): Promise<Sent> {
   const answer = await call(
     path,
     { method, headers: { ...headers, authorization }, ...(body !== undefined && { body }) },
-    within === document ? service.url : management.url,
+    url,
   );
   const shown =
     `${method} ${path}\n${JSON.stringify({ headers, body })}\n${JSON.stringify(answer.json)}`.slice(0, 3_000);
@@ -84,19 +107,52 @@ describe.runIf(service.target === 'local').each<[api: string, within: Document, 
   ['management', managementDocument, managementRoutes],
 ])('requests made from the description of the %s API', (_api, within, table) => {
   it.each(table.map(({ method, path }) => ({ method, path })))('$method $path', async ({ method, path }) => {
-    const described = describedPath(path);
-    const operation = within.paths[described]?.[method.toLowerCase()];
-    if (operation === undefined) throw new Error(`${method} ${path} is not described.`);
-    const target: Target = { method, path: described, operation, within, origin: receiver.origin };
+    const target = targetOf(within, method, path);
     const known = await makers.knownFor(method, path);
     for (const request of [
       ...fc.sample(spoiledRequests(target, known), { seed, numRuns: spoiledOnes }),
       ...fc.sample(allowedRequests(target, known), { seed, numRuns: allowedOnes }),
     ]) {
-      await send(within, request);
+      await send(doorOf(within), request);
     }
     // What was made before may be gone by now.
-    const { status, shown } = await send(within, plainRequest(target, await makers.knownFor(method, path)));
+    const { status, shown } = await send(
+      doorOf(within),
+      plainRequest(target, await makers.knownFor(method, path)),
+    );
     expect(status, shown).toBeLessThan(300);
   });
+});
+
+const elsewhereEach = 8;
+
+describe.runIf(service.target === 'local')('requests through the publish URL', () => {
+  it.each(publishRoutes.map(({ method, path }) => ({ method, path })))('$method $path', async (route) => {
+    const target = targetOf(document, route.method, route.path);
+    const known = await makers.knownFor(route.method, route.path);
+    const door = { url: service.publishUrl, authorization: `Bearer ${account.token}` };
+    const odd = fc.sample(spoiledRequests(target, known), { seed, numRuns: elsewhereEach });
+    for (const request of odd) await send(door, request);
+    const { status, shown } = await send(door, plainRequest(target, known));
+    expect(status, shown).toBeLessThan(300);
+  });
+});
+
+describe.runIf(service.target === 'local')('requests with the read-only token', () => {
+  it.each(routes.map(({ method, path, access }) => ({ method, path, access })))(
+    '$method $path',
+    async ({ method, path, access }) => {
+      const target = targetOf(document, method, path);
+      const door = { url: service.url, authorization: `Bearer ${account.read_only_token}` };
+      // What is not there is as good: a change is refused before anything is looked for.
+      const odd = fc.sample(spoiledRequests(target, {}), { seed, numRuns: elsewhereEach });
+      for (const request of odd) {
+        const { status, shown } = await send(door, request);
+        if (access === 'write') expect(status, shown).toBeGreaterThanOrEqual(400);
+      }
+      const { status, shown } = await send(door, plainRequest(target, {}));
+      if (access === 'write') expect(status, shown).toBe(403);
+      if (access === 'read') expect(status, shown).not.toBe(403);
+    },
+  );
 });
