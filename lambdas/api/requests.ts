@@ -2,29 +2,9 @@
 import * as z from 'zod/mini';
 import { nameForm, urlForm } from '../domain/bounds.ts';
 import { headersIn, optionalField } from '../domain/json.ts';
-
-export const longestBatch = 1_000;
+import { destination } from './batchItem.ts';
 
 // What a pattern of these says is for the description. The parsers say it in their own words.
-
-const destination = z.string().check(
-  z.meta({
-    description: 'A URL, or the name of a URL group.',
-    pattern: '^([hH][tT][tT][pP][sS]?:.+|[A-Za-z0-9._-]+)$',
-  }),
-);
-
-/** One message of a batch. */
-export const batchItem = z.strictObject({
-  destination,
-  body: optionalField(z.string()),
-  headers: optionalField(
-    headersIn('What a publish takes as headers: `Svc-Retries`, `Content-Type` and so on.'),
-  ),
-  queue: optionalField(
-    z.string().check(z.meta({ description: 'The name of a queue, as for an enqueue.', pattern: nameForm })),
-  ),
-});
 
 /** What changes of a schedule; all else stays as it is. */
 export const scheduleChange = z.strictObject({

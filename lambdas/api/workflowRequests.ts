@@ -1,7 +1,7 @@
 /** The JSON bodies of requests that start runs of workflows; see `requests.ts`. */
 import * as z from 'zod/mini';
 import { urlForm } from '../domain/bounds.ts';
-import { batchItem } from './requests.ts';
+import { batchItem } from './batchItem.ts';
 
 /** One run of a batch that starts runs. */
 export const triggerItem = z.extend(z.omit(batchItem, { queue: true }), {

@@ -5,7 +5,6 @@ import { encodingOf, largestPayload } from '../api/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../api/dialect.ts';
 import type { ErrorCode } from '../errorCodes.ts';
 import { HttpError, notFound } from '../domain/httpError.ts';
-import { isFault } from '../domain/work/fault.ts';
 import type { Caller } from '../services/account/authenticate.ts';
 import { settings } from '../settings.ts';
 import { log } from '../log.ts';
@@ -107,7 +106,7 @@ const failedForNow = (method: string): string =>
  * Both say nothing of the cause.
  */
 const errors: Middleware = {
-  onError: ({ error, event: request, context }) => {
+  onError: async ({ error, event: request, context }) => {
     if (error instanceof HttpError) return refuse(request, error);
     log.error('A request failed', {
       requestId: request.id,
@@ -117,6 +116,8 @@ const errors: Middleware = {
     count('RequestsFailed');
     const code: ErrorCode = 'service_failed';
     const { method } = request;
+    // Few requests come to this, and no cold start should load it.
+    const { isFault } = await import('../domain/work/fault.ts');
     return isFault(error)
       ? resultOf(method, 500, { error: failed(method), code })
       : resultOf(method, 503, { error: failedForNow(method), code });

@@ -23,7 +23,7 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
 import { countFailures } from '../awsFailures.ts';
 import { clientOptions } from '../clientOptions.ts';
-import { TransientError } from '../domain/work/fault.ts';
+import { TransientError } from '../domain/work/transientError.ts';
 import { chunksOf } from '../domain/lists.ts';
 import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';

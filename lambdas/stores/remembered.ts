@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now, secondMs } from '../domain/clock.ts';
-import { TransientError } from '../domain/work/fault.ts';
+import { TransientError } from '../domain/work/transientError.ts';
 import { log } from '../log.ts';
 
 /** Something that a process reads once, and again from time to time. */

@@ -15,7 +15,7 @@ import {
   type WaitTimeoutWork,
   type Work,
 } from '../domain/work/work.ts';
-import { TransientError } from '../domain/work/fault.ts';
+import { TransientError } from '../domain/work/transientError.ts';
 import { settings } from '../settings.ts';
 import { traceAttribute, traceHeader } from '../trace.ts';
 import { sendLater, unschedule } from './scheduler.ts';

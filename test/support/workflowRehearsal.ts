@@ -6,7 +6,7 @@
 import { Client as QstashClient } from '@upstash/qstash';
 import { Client as WorkflowClient } from '@upstash/workflow';
 import type { ServerResponse } from 'node:http';
-import { batchItem } from '../../lambdas/api/requests.ts';
+import { batchItem } from '../../lambdas/api/batchItem.ts';
 import { scoped, type Config } from '../../lambdas/domain/config.ts';
 import type { Header } from '../../lambdas/domain/headers.ts';
 import { HttpError } from '../../lambdas/domain/httpError.ts';

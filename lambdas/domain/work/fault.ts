@@ -2,9 +2,7 @@
  * Outages and faults. Work that meets an outage (of AWS, of the network, or one that an operator has to mend) is done again for
  * as long as the outage lasts. Every other error is a fault of the service itself, and would be raised again each time.
  */
-
-/** Thrown by our own code where work must be done again for a reason that passes, or that an operator has to mend. */
-export class TransientError extends Error {}
+import { TransientError } from './transientError.ts';
 
 /** Statuses of AWS that pass by themselves or that an operator mends. So do all from 500 on. */
 const outageStatuses = new Set([401, 402, 403, 408, 409, 429]);

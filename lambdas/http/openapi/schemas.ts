@@ -3,11 +3,10 @@ import { changedAccountInput, newAccountInput } from '../../api/accountShapes.ts
 import * as answers from '../../api/answers.ts';
 import * as errors from '../../api/errorAnswers.ts';
 import { idBodies } from '../../api/filters.ts';
+import { batchItem, longestBatch } from '../../api/batchItem.ts';
 import {
   addedEndpoints,
-  batchItem,
   groupDefaults,
-  longestBatch,
   queueSettings,
   removedEndpoints,
   scheduleChange,

@@ -1,6 +1,6 @@
 import { isDeleted, isServed, type Account } from '../../domain/account/account.ts';
 import type { AccountChange } from '../../domain/account/accountChange.ts';
-import { TransientError } from '../../domain/work/fault.ts';
+import { TransientError } from '../../domain/work/transientError.ts';
 import { eachOf } from '../../domain/lists.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import { laneKinds } from '../../domain/lane/lane.ts';

@@ -2,7 +2,7 @@ import { limitsOf, type Account } from '../../domain/account/account.ts';
 import { beginningOf } from '../../domain/bytes.ts';
 import type { DestinationResponse, Outcome } from '../../domain/delivery/outcome.ts';
 import type { Attempt, Message } from '../../domain/message/message.ts';
-import { TransientError } from '../../domain/work/fault.ts';
+import { TransientError } from '../../domain/work/transientError.ts';
 import { log, urlForLog } from '../../log.ts';
 import { count } from '../../metrics.ts';
 import type { MetricName } from '../../metricTable.ts';

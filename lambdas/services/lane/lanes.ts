@@ -20,7 +20,7 @@ import {
 import { nextLook } from '../../domain/lane/looks.ts';
 import { isEmpty, spill, type Page } from '../../domain/lane/line.ts';
 import { dayMs } from '../../domain/clock.ts';
-import { TransientError } from '../../domain/work/fault.ts';
+import { TransientError } from '../../domain/work/transientError.ts';
 import { countLargest } from '../../metrics.ts';
 import { recentlyUsed } from '../recentlyUsed.ts';
 

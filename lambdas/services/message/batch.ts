@@ -3,7 +3,7 @@ import type { batchAnswer } from '../../api/errorAnswers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { jsonBytes, largestAnswer } from '../../api/answerSize.ts';
 import { canonicalize } from '../../api/dialect.ts';
-import { batchItem, longestBatch } from '../../api/requests.ts';
+import { batchItem, longestBatch } from '../../api/batchItem.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { refuseWhileDraining } from '../../domain/account/draining.ts';
 import type { Config } from '../../domain/config.ts';

@@ -1,7 +1,7 @@
 import { isServed } from '../../domain/account/account.ts';
 import { minuteMs, now } from '../../domain/clock.ts';
 import { mostFaults, type GiveUpReason } from '../../domain/work/redelivery.ts';
-import { TransientError } from '../../domain/work/fault.ts';
+import { TransientError } from '../../domain/work/transientError.ts';
 import { HttpError } from '../../domain/httpError.ts';
 import { timeOfId } from '../../domain/ids.ts';
 import { formatNotice, schedulerName, type FireNotice } from '../../domain/schedule/schedule.ts';

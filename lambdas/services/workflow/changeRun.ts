@@ -1,7 +1,7 @@
 /** Changes of runs: each is one record behind the last one of the run's journal. */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../domain/clock.ts';
-import { TransientError } from '../../domain/work/fault.ts';
+import { TransientError } from '../../domain/work/transientError.ts';
 import { count } from '../../metrics.ts';
 import { headAfter, type Head, type JournalRecord } from '../../domain/workflow/journal.ts';
 import { appendRecord, loadHead, type RunKey } from '../../stores/workflow/journals.ts';

@@ -5,7 +5,7 @@ import { countFailures } from '../../awsFailures.ts';
 import { clientOptions } from '../../clientOptions.ts';
 import { minuteMs } from '../../domain/clock.ts';
 import type { MasterSecret } from '../../domain/account/credentials.ts';
-import { TransientError } from '../../domain/work/fault.ts';
+import { TransientError } from '../../domain/work/transientError.ts';
 import { parseMasterSecret, parseSecretJson } from '../../domain/account/masterSecret.ts';
 import { givenCredentials } from '../../givenCredentials.ts';
 import { makeLean } from '../../makeLean.ts';

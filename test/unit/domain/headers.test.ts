@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { batchItem, groupDefaults } from '../../../lambdas/api/requests.ts';
+import { batchItem } from '../../../lambdas/api/batchItem.ts';
+import { groupDefaults } from '../../../lambdas/api/requests.ts';
 import {
   joinedHeaders,
   readHeaders,

@@ -9,7 +9,8 @@ import type { AddressInfo } from 'node:net';
 import { inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { TransientError, isFault } from '../../../../lambdas/domain/work/fault.ts';
+import { isFault } from '../../../../lambdas/domain/work/fault.ts';
+import { TransientError } from '../../../../lambdas/domain/work/transientError.ts';
 import { badField } from '../../../../lambdas/domain/httpError.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
 

@@ -173,11 +173,11 @@ describe('waits of one step that come at once', () => {
   });
 });
 
-describe('a thousand who wait for one event', () => {
+describe('hundreds who wait for one event', () => {
   it('are all woken, in the order in which they began to wait', async () => {
     const eventId = newEvent();
     const many = await scene.plan(await scene.start(), 100);
-    const others = 900;
+    const others = sizeOf({ ordinary: 200, thorough: 900 });
     const runs: string[] = [];
     await eachOf(numbers(others), 20, async () => {
       const runId = await scene.start();
@@ -187,16 +187,16 @@ describe('a thousand who wait for one event', () => {
     await eachOf(numbers(100), 1, async (number) => {
       await scene.wait(many, eventId, { stepId: number + 1, concurrent: 100 });
     });
-    expect((await scene.listWaiters(world.account, eventId)).length).toBe(1_000);
+    expect((await scene.listWaiters(world.account, eventId)).length).toBe(100 + others);
     await world.drain();
 
     const order = await scene.rowsOf(eventId);
     const told = await scene.notify(world.account, eventId, event(0));
     expect(told.map(({ workflowRunId }) => workflowRunId)).toEqual(order);
-    expect(order).toHaveLength(1_000);
+    expect(order).toHaveLength(100 + others);
     expect(told.every(({ waiter, error }) => waiter !== undefined && error === '')).toBe(true);
     const ids = told.map(({ messageId }) => messageId);
-    expect(new Set(ids).size).toBe(1_000);
+    expect(new Set(ids).size).toBe(100 + others);
     expect(attemptsIn(await world.drain()).toSorted()).toEqual(ids.toSorted());
     const results = await scene.resultsOf(many);
     expect(results.map(({ stepId }) => stepId)).toEqual(numbers(100).map((number) => number + 1));
