@@ -54,7 +54,7 @@ export const configuration = {
   retries: {
     description:
       'How often a failed delivery is tried again; at most the account’s `max_retries`. Default: 3 on the free plan, 5 on the paid one; for callbacks, the message’s; for runs of workflows, 3.',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
     example: '2',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
   },

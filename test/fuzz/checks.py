@@ -12,9 +12,15 @@ NO_MATTER_OF_A_SCHEMA = [
     r"^parallelism and rate are missing",
     r"has neither url nor name",
     r", which is after toDate, ",
+    r", which max_requests_per_day is, or more",
+    r"^active and state contradict each other",
+    # A setting of the deployment.
+    r"^region is ",
     # Languages of their own.
     r"(Delay|Timeout|delay|timeout) is .*; allowed is a whole number and a unit",
     r"Redact-Fields is ",
+    # Spaces at its ends do not count, and half a character of Unicode is none.
+    r"Flow-Control-Key is ",
     r"^headers\.\S* is not a header of the service",
     r"^(expression|\S*Cron|\S*cron) is ",
     r"Retry-Delay is ",

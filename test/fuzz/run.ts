@@ -13,7 +13,7 @@ import { startCommand, startStage } from '../support/stage.ts';
 const pinned = { name: 'schemathesis', version: '4.32.5' };
 
 /** Requests to each operation, and the seed that all of them follow from. */
-const defaults = ['--max-examples', '50', '--seed', '1'];
+const defaults = ['--max-examples', '10', '--seed', '1'];
 
 /** `checks.py` has this check without what no schema can say. */
 const replaced = 'positive_data_acceptance';

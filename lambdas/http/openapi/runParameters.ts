@@ -141,7 +141,7 @@ export const ofLogs: NamedParameters = {
         description:
           'Runs, each as its id, `@` and its start in Unix milliseconds. Given these, all other filters are ignored. ' +
           several,
-        schema: { type: 'array', items: { type: 'string', pattern: '^.*[^\\s,].*@\\d{1,15}$' } },
+        schema: { type: 'array', items: { type: 'string', pattern: '^[^,]*[^,\\s][^,]*@\\d{1,15}$' } },
         example: [`${runId}@1767225600000`],
       },
       trimBody: {
