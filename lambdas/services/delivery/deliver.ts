@@ -15,6 +15,7 @@ import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
 import { timeOfId } from '../../domain/ids.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import type { Message } from '../../domain/message/message.ts';
+import { TransientError } from '../../domain/work/transientError.ts';
 import { attemptWork, type AttemptWork } from '../../domain/work/work.ts';
 import { log } from '../../log.ts';
 import { count, measure } from '../../metrics.ts';
@@ -46,10 +47,15 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
   }
   const recorded = recordOf(history, work.attempt);
   if (recorded !== undefined) {
-    // Otherwise the worker that recorded it goes on, or the redelivery of its work does.
-    if (isAgain || work.isFollowUp === true) await continueAgain(history, recorded);
+    const continues = isAgain || work.isFollowUp === true;
+    if (continues) await continueAgain(history, recorded);
     else if (isOver(history)) await leaveAsCallback(history.message);
     await declineLanes(work, isOver(history) ? 'over' : 'goesOn');
+    // SQS may have handed out one message twice. The worker that recorded the attempt is about to continue, or has failed to and
+    // counts on the message to come back, which it would not, were it deleted for this one. A later record shows that it continued.
+    if (!continues && recordOf(history, work.attempt + 1) === undefined) {
+      throw new TransientError('The worker that recorded the attempt is not sure to have continued.');
+    }
     return;
   }
   if (work.isFollowUp === true) return;

@@ -85,6 +85,30 @@ describe('two workers with the same attempt', () => {
   });
 });
 
+describe('a message that SQS has handed out twice', () => {
+  it.each([500, 200])(
+    'is given back by the worker that finds the record of a %i: the other may have failed to continue',
+    async (status) => {
+      const inbox = world.receiver.inbox((delivery, response) =>
+        response.writeHead(delivery.headers['svc-retried'] === '0' ? status : 200).end(),
+      );
+      const callbacks = world.receiver.inbox();
+      await world.send(inbox.url, { retries: '1', 'retry-delay': '0', callback: callbacks.url });
+      const { work } = await world.receiveAttempt();
+      world.refuse('SendMessageCommand');
+      await expect(world.deliver(work, false)).rejects.toThrow();
+      world.reset();
+      // Should it end well, SQS would delete the message, and nobody would continue.
+      await expect(world.deliver(work, false)).rejects.toThrow('is not sure to have continued');
+      expect(inbox.deliveries).toHaveLength(1);
+      await world.deliver(work, true);
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(status === 500 ? 2 : 1);
+      expect(idsOf(callbacks.deliveries).size).toBe(inbox.deliveries.length);
+    },
+  );
+});
+
 describe('a publish', () => {
   it.each([
     { call: 1, when: 'before' },
