@@ -199,7 +199,7 @@ async function claimEach(
     }
     const time = now();
     const claim = await claimRetry(account.id, dlqId, {
-      retryId: newId('msg', time),
+      retryId: newId('msg', time, account.shards),
       now: time,
       endedBy: time - retryPatienceMs,
     });

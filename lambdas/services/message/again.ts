@@ -50,7 +50,7 @@ export async function publishAgain(
   checkBodySize(account, body);
   const draft = {
     message: {
-      ...renewed(account, message, overrides, newId('msg', now())),
+      ...renewed(account, message, overrides, newId('msg', now(), account.shards)),
       callerIp: request.callerIp,
     },
     body,

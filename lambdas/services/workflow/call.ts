@@ -37,7 +37,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const key: RunKey = { accountId: account.id, runId: message.runId };
   const start = await factsOf(key, activeHead(await loadHead(key), message));
   const createdAt = now();
-  const messageId = newId('msg', createdAt);
+  const messageId = newId('msg', createdAt, account.shards);
   const call = (head: Head): Message => callOf(account, key, head, start, part, { messageId, createdAt });
 
   const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {

@@ -69,7 +69,7 @@ export async function endRun(account: Account, which: WhichRun, end: RunEnd): Pr
     const { createdAt, startSeq } = found;
     await sendWork({ kind: 'runEnd', ...key, createdAt, startSeq }, time + followUpMs);
   }
-  const record = await endRecord(key, found, end, time);
+  const record = await endRecord(account, key, found, end, time);
   const change = await changeRun(key, async (head): Promise<Decision<undefined>> => {
     if (head === undefined || !isActive(head, run)) return { result: undefined };
     return { record, keptUntil: await keepRun(key, head, time + endedForMs), result: undefined };
@@ -79,10 +79,16 @@ export async function endRun(account: Account, which: WhichRun, end: RunEnd): Pr
   return true;
 }
 
-async function endRecord(key: RunKey, head: Head, end: RunEnd, time: number): Promise<EndRecord> {
+async function endRecord(
+  account: Account,
+  key: RunKey,
+  head: Head,
+  end: RunEnd,
+  time: number,
+): Promise<EndRecord> {
   const { state, response } = end;
   if (response === undefined || response.length === 0) return { kind: 'end', at: time, state };
-  const responseId = newId('msg', time);
+  const responseId = newId('msg', time, account.shards);
   const of = { accountId: key.accountId, messageId: responseId, expiresAt: head.keptUntil };
   return { kind: 'end', at: time, state, responseId, response: await storeEntryBody(of, response, time) };
 }

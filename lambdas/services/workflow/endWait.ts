@@ -53,7 +53,7 @@ export async function resultOf(
   const { step, eventId, settings } = wait;
   const time = now();
   const keptUntil = await keepRun(key, head, neededUntil(account, { ...start.settings, ...settings }, time));
-  const messageId = newId('msg', time);
+  const messageId = newId('msg', time, account.shards);
   const body = waitResult(step, eventId, event);
   const isTimeout = event === undefined;
   const entry: ListedEntry = {

@@ -56,7 +56,7 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
     kind: 'failureFunction',
     at: time,
     state: 'CALLBACK_INPROGRESS',
-    messageId: newId('msg', time),
+    messageId: newId('msg', time, account.shards),
   };
   const { head, record } = await changeRun(keyOf(deadLetter), (current): Decision<undefined> =>
     mayRerun(stateIn(current, deadLetter)) ? { record: note, result: undefined } : { result: undefined },

@@ -33,7 +33,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     kind: 'invoke',
     at: time,
     step: invoker.step,
-    messageId: newId('msg', time),
+    messageId: newId('msg', time, account.shards),
     runId: part.message.runId ?? newId('wfr', time),
     createdAt: time,
     url: part.url,

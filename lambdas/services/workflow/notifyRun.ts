@@ -52,7 +52,7 @@ export async function giveEvent(
   checkEventId(eventId);
   if (!isRunId(runId)) throw noActiveRun(runId);
   const key: RunKey = { accountId: account.id, runId };
-  const messageId = newId('msg', now());
+  const messageId = newId('msg', now(), account.shards);
   const { record, head, result } = await withAdmission(account, 1, (admission) => {
     const decide = deciderOf(account, key, { eventId, messageId, event }, oneMessage(admission));
     return changeRun(key, (current) => decide(activeRun(current, runId)));

@@ -113,7 +113,7 @@ export async function startRun(account: Account, draft: StartDraft): Promise<Sta
   const { runId, payload, start } = draft;
   const key: RunKey = { accountId: account.id, runId };
   const time = draft.fixed?.createdAt ?? now();
-  const messageId = draft.fixed?.messageId ?? newId('msg', time);
+  const messageId = draft.fixed?.messageId ?? newId('msg', time, account.shards);
   const retentionMs = limitsOf(account).max_dlq_retention_time_milis;
   const keptUntil = expiryOf({ ...start.settings, notBefore: draft.notBefore }, retentionMs) + spareMs;
   const body = await storeEntryBody(

@@ -80,7 +80,7 @@ export async function submitSteps(
   );
   const bodiesUntil = Math.max(found.keptUntil, needed + spareMs);
   const entries = await Promise.all(
-    parts.map((part, index) => entryOf(key, start, part, steps[index], bodiesUntil)),
+    parts.map((part, index) => entryOf(account, key, start, part, steps[index], bodiesUntil)),
   );
   checkRecord(entries);
 
@@ -145,6 +145,7 @@ async function recordsOf(
 }
 
 async function entryOf(
+  account: Account,
   key: RunKey,
   start: RunStart,
   { options, url, request }: PreparedPart<SubmissionMessage>,
@@ -152,7 +153,7 @@ async function entryOf(
   keptUntil: number,
 ): Promise<ListedEntry> {
   const createdAt = now();
-  const messageId = newId('msg', createdAt);
+  const messageId = newId('msg', createdAt, account.shards);
   return {
     messageId,
     url,

@@ -48,7 +48,7 @@ export async function tellInvoker(account: Account, invoker: Invoker, end: EndRe
   if (found?.createdAt !== invoker.createdAt) return;
   const start = await factsOf(key, found);
   const time = now();
-  const messageId = newId('msg', time);
+  const messageId = newId('msg', time, account.shards);
   const { step } = invoker;
   const needed = neededUntil(account, start.settings, time);
   const body = invokeResult(step, await endOf(end));

@@ -44,7 +44,7 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
   // Before the request is looked at: what comes too late is told so, whatever it is.
   const start = await factsOf(key, activeHead(await loadHead(key), message));
   const prepared = await prepareWait(account, request);
-  const drafted = draft(eventId, start, prepared);
+  const drafted = draft(account, eventId, start, prepared);
 
   const { head, record } = await withAdmission(account, 1, (admission) => {
     const made = oneMessage(admission);
@@ -66,7 +66,7 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
 }
 
 /** Makes the record of a wait. Its time runs from here, however many write to the run at once. */
-function draft(eventId: string, start: RunStart, prepared: PreparedWait): WaitRecord {
+function draft(account: Account, eventId: string, start: RunStart, prepared: PreparedWait): WaitRecord {
   const { step, url, timeout, timeoutMs, timeoutUrl, timeoutForwarded, options } = prepared;
   const own = ownSettings(new Set(start.features), options);
   const { redaction } = own ?? start.settings;
@@ -75,7 +75,7 @@ function draft(eventId: string, start: RunStart, prepared: PreparedWait): WaitRe
     kind: 'wait',
     at,
     step,
-    messageId: newId('msg', at),
+    messageId: newId('msg', at, account.shards),
     eventId,
     url,
     timeout,
