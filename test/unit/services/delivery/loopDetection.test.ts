@@ -32,8 +32,12 @@ beforeAll(async () => {
     tokens.set(region, (await createAccount(Buffer.from(JSON.stringify({ type: 'paid', region })))).token);
   }
 });
+const dayMs = 24 * 60 * 60_000;
+
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
+  // Tomorrow’s noon: as minutes pass no new day begins, whose counts would be written.
+  vi.setSystemTime(Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2);
   vi.resetModules();
   await forget();
 });
