@@ -11,6 +11,7 @@ NO_MATTER_OF_A_SCHEMA = [
     r"is given without ",
     r"^parallelism and rate are missing",
     r"has neither url nor name",
+    r"^endpoints\.\d+ is there twice",
     r", which is after toDate, ",
     r", which max_requests_per_day is, or more",
     r"^active and state contradict each other",
@@ -33,6 +34,7 @@ NO_MATTER_OF_A_SCHEMA = [
     # The state of what is named.
     r"^can not append to a cancelled workflow",
     r"^The failure function is ",
+    r"^The message .* belongs to the run ",
 ]
 
 SENTENCES = re.compile("|".join(NO_MATTER_OF_A_SCHEMA))

@@ -8,6 +8,13 @@ export interface Link {
   readonly parameters: Readonly<Record<string, Expression>>;
 }
 
+interface About {
+  readonly parameter: string;
+  readonly operations: readonly string[];
+  /** Other parameters that they need. */
+  readonly others?: Link['parameters'];
+}
+
 /** The operations about one thing, which their parameter names. */
 const about = {
   message: { parameter: 'messageId', operations: ['getMessage', 'cancelMessage', 'publishMessageAgain'] },
@@ -44,8 +51,9 @@ const about = {
   account: {
     parameter: 'id',
     operations: ['getAccount', 'updateAccount', 'rotateTokens', 'getAccountStats', 'deleteAccount'],
+    others: { brand: '$request.path.brand' },
   },
-} as const;
+} as const satisfies Readonly<Record<string, About>>;
 
 type Leads = readonly (readonly [to: keyof typeof about, named: Expression])[];
 
@@ -104,8 +112,10 @@ const paged: ReadonlySet<string> = new Set([
 export function linksOf(operationId: string): Readonly<Record<string, Link>> {
   const links: Record<string, Link> = {};
   for (const [to, named] of leads.get(operationId) ?? []) {
-    const { parameter, operations } = about[to];
-    for (const one of operations) links[one] = { operationId: one, parameters: { [parameter]: named } };
+    const { parameter, operations, others }: About = about[to];
+    for (const one of operations) {
+      links[one] = { operationId: one, parameters: { ...others, [parameter]: named } };
+    }
   }
   if (paged.has(operationId)) {
     links[operationId] = { operationId, parameters: { cursor: inBody('/cursor') } };

@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import { accountFields, longestAccountPage } from '../../../api/accountShapes.ts';
 import { account, accountId, accountStats } from '../examples.ts';
 import type { Errors } from '../errors.ts';
@@ -58,7 +59,7 @@ export const accounts: Operations<'accounts'> = {
       after: {
         description:
           'The account of that region behind which the page begins: where the page before left off.',
-        schema: { type: 'string' },
+        schema: { type: 'string', pattern: z.regexes.uuid().source },
         example: accountId,
       },
     },
