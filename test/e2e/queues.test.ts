@@ -122,11 +122,16 @@ describe('a queue', () => {
     for (const { headers } of deliveries) expect(headers['svc-queue-name']).toBe('short-lived');
   });
 
-  it.each(['missing', 'x'.repeat(3_000), 'not$a$name', '%C3%BC'])('named %s is not there', async (name) => {
+  it.each<[name: string, status: number, says: RegExp]>([
+    ['missing', 404, /^There is no queue "missing"/],
+    ['x'.repeat(3_000), 400, /^The name of the queue is "x/],
+    ['not$a$name', 400, /^The name of the queue is "not\$a\$name"; allowed are 1 to 128 letters/],
+    ['%C3%BC', 400, /^The name of the queue is "ü"/],
+  ])('named %s is refused with %i', async (name, status, says) => {
     const answers = [await get(name), await remove(name)];
     for (const action of ['pause', 'resume']) answers.push(await turn(name, action));
     for (const answer of answers) {
-      expect(refusal(answer)).toEqual([404, expect.stringMatching(/^There is no queue "/)]);
+      expect(refusal(answer)).toEqual([status, expect.stringMatching(says)]);
     }
   });
 

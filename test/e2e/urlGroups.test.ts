@@ -336,12 +336,21 @@ describe('a malformed request for a group', () => {
     ['PATCH', '', { headers: {} }],
     ['DELETE', '/endpoints', { endpoints: [{ url: one }] }],
   ])('%s of an unknown group%s is a 404', async (method, path, body) => {
-    for (const name of [groupName(), 'x'.repeat(3_000)]) {
+    const answer = await api(method, `/v2/topics/${groupName()}${path}`, { body });
+    expect([answer.status, errorOf(answer)]).toEqual([404, expect.stringMatching(/^There is no URL group /)]);
+  });
+
+  it.each<[method: string, path: string, body?: unknown]>([
+    ['GET', ''],
+    ['PATCH', '', { headers: {} }],
+    ['DELETE', ''],
+    ['POST', '/endpoints', { endpoints: [{ url: one }] }],
+    ['DELETE', '/endpoints', { endpoints: [{ url: one }] }],
+  ])('%s of what can be no name of a group%s is a 400', async (method, path, body) => {
+    for (const name of ['x'.repeat(129), '%60']) {
       const answer = await api(method, `/v2/topics/${name}${path}`, { body });
-      expect([answer.status, errorOf(answer)]).toEqual([
-        404,
-        expect.stringMatching(/^There is no URL group /),
-      ]);
+      const says = /^The name of the URL group is "[x`.]+"; allowed are 1 to 128 letters/;
+      expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
     }
   });
 
