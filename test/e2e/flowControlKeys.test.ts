@@ -136,15 +136,23 @@ describe('a flow-control key', () => {
     expect(refusal(await api('GET', `/v2/flowControl${query}`))).toEqual([400, says]);
   });
 
-  it.each(['missing', 'x'.repeat(3_000)])('that no message has had is not there: %s', async (key) => {
+  it.each([
+    ['that no message has had is not there', 'missing', 404, /^There is no flow-control key "/],
+    [
+      'that no message can have is refused',
+      'x'.repeat(3_000),
+      400,
+      /^The key is "x+.*; allowed are 1 to 256/,
+    ],
+  ])('%s', async (_title, key, status, says) => {
     const answers = [await get(key)];
     for (const operation of ['pause', 'resume', 'pin?rate=1', 'unpin?rate=true', 'resetRate']) {
       answers.push(await change(key, operation));
     }
     for (const answer of answers) {
-      expect(refusal(answer)).toEqual([404, expect.stringMatching(/^There is no flow-control key "/)]);
+      expect(refusal(answer)).toEqual([status, expect.stringMatching(says)]);
     }
-    expect((await get(key)).status).toBe(404);
+    expect((await get(key)).status).toBe(status);
   });
 
   // The emulator's gateway decodes paths before it looks at them, unlike API Gateway.
