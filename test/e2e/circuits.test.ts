@@ -110,7 +110,7 @@ describe('the circuit of a host that is down', () => {
       (left) => left.length === 0,
     );
     expect(refusalOf(await close(owner)).code).toBe('circuit_not_found');
-    expect(refusalOf(await close(owner, 'a'.repeat(3_000))).code).toBe('circuit_not_found');
+    expect(refusalOf(await close(owner, 'a'.repeat(3_000))).code).toBe('field_invalid');
   });
 
   it('is closed by a probe', async () => {
