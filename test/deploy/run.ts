@@ -106,6 +106,8 @@ async function deployAndTest(
           ...['run', '--project', 'e2e', '--reporter=default', '--reporter=json'],
           // The emulator is one process, and starts one for each request that comes beside others.
           '--maxWorkers=3',
+          // While it starts many, calls of AWS hang until the function is out of time. What fails twice has failed.
+          '--retry=1',
           `--outputFile.json=${resultsIn(scratch)}`,
           ...process.argv.slice(2),
         ],
