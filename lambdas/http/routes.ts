@@ -70,14 +70,18 @@ export function gatewayPath(route: Pick<Route, 'path'>): string {
 export const findRoute = finder(routes);
 export const findManagementRoute = finder(managementRoutes);
 
+/** The paths of the routes that each resource of the gateway answers, by the resource's path. */
+const answered = new Map<string, Set<string>>();
+for (const route of allRoutes) {
+  const path = gatewayPath(route);
+  answered.set(path, (answered.get(path) ?? new Set()).add(route.path));
+}
+
 /**
  * Whether a resource of the gateway answers for several paths. They have different methods, and only the function behind the
  * resource can tell which.
  */
-export function isShared(path: string): boolean {
-  const own = allRoutes.filter((route) => gatewayPath(route) === path).map((route) => route.path);
-  return new Set(own).size > 1;
-}
+export const isShared = (path: string): boolean => (answered.get(path)?.size ?? 0) > 1;
 
 /** A route as the gateway has it. */
 export interface GatewayRoute extends Route {

@@ -2,8 +2,9 @@
 import type { Measure } from './stageMessages.ts';
 
 /**
- * The measures that may be larger in the last third of the measures than in the second, under the same traffic: what waits, and how many
- * connections a burst of calls has opened, is more or less by chance. The first third has what is loaded and filled once.
+ * The factor and the addition by which a figure may be larger in the last third of a run than in the second, under the same
+ * traffic: what waits, and how many connections a burst of calls has opened, is more or less by chance. The first third has
+ * what is loaded and filled once.
  */
 const bounds = {
   heapMb: { factor: 1.3, more: 15, what: 'MB of heap' },

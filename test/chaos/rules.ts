@@ -1,4 +1,4 @@
-/** What must hold in the end: each rule takes what is known, and says what does not hold, a sentence each. */
+/** The rules that must hold in the end: each takes what is known, and says what does not hold, a sentence each. */
 import type { Ledger } from './ledger.ts';
 import { mayBeSuccess, type Answer, type CallbackArrival } from './receivers.ts';
 
@@ -12,7 +12,7 @@ export interface ShownMessage {
 /** All that is known in the end. */
 export interface Evidence {
   readonly ledger: Ledger;
-  /** What the destinations answered to each message's attempts, by its id. */
+  /** The destinations' answers to each message's attempts, by its id. */
   readonly answers: ReadonlyMap<string, readonly Answer[]>;
   readonly callbacks: readonly CallbackArrival[];
   /** All messages that the service shows. */
