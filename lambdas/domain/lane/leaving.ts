@@ -18,7 +18,8 @@ const callbacksIn = ({ leases }: Lane): number =>
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  if (lease === undefined) return lane;
+  // Where its last attempt is recorded, nothing more will be: these callbacks are of one that another worker made, too.
+  if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
   if (callbacksIn(lane) + callbacks.length > mostCallbacks) return lane;
@@ -31,6 +32,21 @@ export function leave(lane: Lane, holder: string): Lane {
   if (lease === undefined || lease.isOver === true) return lane;
   const isKept = (lease.callbacks ?? []).length > 0;
   return withLease(lane, holder, isKept ? { ...lease, isOver: true } : undefined);
+}
+
+/**
+ * Frees the slot of a queue's message that is over, once its callbacks are.
+ *
+ * @param owed the callbacks of its attempts as they are recorded. Others that it is kept for were noted by a worker whose attempt
+ * came to another end, and was recorded second: they are never sent.
+ */
+export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>): Lane {
+  const lease = lane.leases.get(holder);
+  if (lease === undefined) return lane;
+  const kept = lease.callbacks ?? [];
+  const callbacks = kept.filter((callback) => owed.has(callback));
+  if (lease.isOver === true && callbacks.length === kept.length) return lane;
+  return withLease(lane, holder, callbacks.length === 0 ? undefined : { ...lease, callbacks, isOver: true });
 }
 
 /** Why work that was sent for an admission is declined: nobody needs it any more. */

@@ -94,6 +94,8 @@ export interface Attempt {
   readonly recordedAt: number;
   /** Unix milliseconds of the next attempt; with RETRY only. */
   readonly nextDeliveryAt?: number | undefined;
+  /** Whether the ids of its callbacks are derived from what it came to, too. Those of older releases are not. */
+  readonly callbacksByOutcome?: true | undefined;
   readonly response: KeptResponse;
 }
 

@@ -37,11 +37,13 @@ export function callbacksOf({ history, attempt }: Followed): Callbacks {
   if (attempt.state === 'CANCELED') return [];
   // The endpoint that made a call waits for the end of it.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
+  // Of two workers that make the same attempt, the second must not overwrite the callback that the first has recorded.
+  const outcome = attempt.callbacksByOutcome === true ? `/${attempt.state} ${attempt.response.status}` : '';
   const idFor = (kind: string): string =>
     derivedId(
       'msg',
       dueTimeOf(history, attempt.number),
-      `${message.messageId}/${attempt.number}/${kind}`,
+      `${message.messageId}/${attempt.number}/${kind}${outcome}`,
       message.messageId,
     );
   return [

@@ -29,7 +29,7 @@ export type Store = () => Promise<void>;
 export interface Continuation {
   /**
    * Before the record: the messages that need the whole response, each to be stored by itself. They have no work yet, so they
-   * are not delivered, and a repeated attempt overwrites them.
+   * are not delivered. A repeated attempt that comes to the same end overwrites them; one that comes to another makes others.
    */
   readonly store?: (made: MadeAttempt) => readonly Store[];
   /** After the record, and again from the record whenever the attempt's work is redelivered. */

@@ -67,6 +67,8 @@ export async function finishAttempt(
     startedAt,
     recordedAt,
     ...outcome,
+    callbacksByOutcome:
+      message.callback === undefined && message.failureCallback === undefined ? undefined : true,
     response: { status: response.status, error: response.error, headers: response.headers, body: keptBody },
   };
   const messages = messagesToStore({ history, account, attempt, body, response });

@@ -1,10 +1,10 @@
-import { isFinal, type Message } from '../../domain/message/message.ts';
-import { keepFor, leave } from '../../domain/lane/leaving.ts';
+import { isFinal } from '../../domain/message/message.ts';
+import { keepFor, leaveWith } from '../../domain/lane/leaving.ts';
 import { lanes } from '../lane/ourLanes.ts';
 import { queueLane } from '../lane/passage.ts';
 import { leaveAsCallback, queueSlotOf } from '../lane/queueSlot.ts';
 import { callbackIdsOf } from './consequenceIds.ts';
-import type { Continuation } from './continuation.ts';
+import type { Continuation, RecordedAttempt } from './continuation.ts';
 
 /**
  * Lets the next message of a queue start: when a message was delivered or failed, and its callbacks were. A message notes its
@@ -19,14 +19,18 @@ export const leaveQueue: Continuation = {
     const key = queueLane(message.accountId, slot.queueName);
     return [() => lanes.update(key, (lane) => keepFor(lane, slot.entry, callbackIds))];
   },
-  release: async ({ history, attempt }) => {
-    if (!isFinal(attempt)) return;
-    await Promise.all([leaveOwn(history.message), leaveAsCallback(history.message)]);
+  release: async (recorded) => {
+    if (!isFinal(recorded.attempt)) return;
+    await Promise.all([leaveOwn(recorded), leaveAsCallback(recorded.history.message)]);
   },
 };
 
-async function leaveOwn(message: Message): Promise<void> {
+async function leaveOwn({ history, attempt: last }: RecordedAttempt): Promise<void> {
+  const { message, attempts } = history;
   const slot = queueSlotOf(message);
   if (slot === undefined) return;
-  await lanes.update(queueLane(message.accountId, slot.queueName), (lane) => leave(lane, slot.entry));
+  const owed = [...attempts, last].flatMap((attempt) => callbackIdsOf({ history, attempt }));
+  await lanes.update(queueLane(message.accountId, slot.queueName), (lane) =>
+    leaveWith(lane, slot.entry, new Set(owed)),
+  );
 }

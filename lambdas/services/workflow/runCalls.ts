@@ -10,9 +10,9 @@ import type { KnownCall, KnownInvoked } from '../../domain/workflow/log/fromJour
 import type { CallResponse } from '../../domain/workflow/log/runRecord.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
+import { callbackIdsOf } from '../delivery/consequenceIds.ts';
 import { loadRow, type RunKey } from '../../stores/workflow/journals.ts';
 import { loadListedRun } from '../../stores/workflow/runList.ts';
-import { callResultId } from './callResultId.ts';
 import type { RunLook } from './runLook.ts';
 
 /** Tells whether something is still kept: behind that moment its body may be gone, and its row may be left. */
@@ -86,7 +86,7 @@ async function loadCall(
 ): Promise<LoadedCall> {
   const { message, attempts } = history;
   const last = attempts.find((attempt) => isFinal(attempt) && attempt.state !== 'CANCELED');
-  const resultId = last && callResultId(history, last.number);
+  const [resultId] = last === undefined ? [] : callbackIdsOf({ history, attempt: last });
   const own = look.with(message.redaction);
   const response =
     responses.get(stepId) ??

@@ -118,6 +118,7 @@ const attemptRow = z.object({
   attempt: z.number(),
   state: z.enum(attemptStates),
   startedAt: z.number(),
+  callbacksByOutcome: z.optional(z.literal(true)),
   response: z.object({
     status: z.number(),
     error: z.optional(z.string()),

@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callbackOf } from '../../../support/callbacks.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { deathsAt, idsOf, openWorld, type World } from '../../../support/world.ts';
 
 /** Kills a worker at each of its AWS calls; then its work is redelivered, as SQS does it. */
 
 let world: World;
+let loadLane: SceneLambdas['loadLane'];
 beforeAll(async () => {
   world = await openWorld();
+  ({ loadLane } = await importForScenes());
 });
 afterAll(() => world.close());
 beforeEach(() => {
@@ -83,6 +87,62 @@ describe('two workers with the same attempt', () => {
     expect(idsOf(failures.deliveries).size).toBe(1);
     expect(await world.deadLettersOf(messageId)).toBe(1);
   });
+});
+
+const recordOf = async (messageId: string): Promise<void> => {
+  await eventually(
+    () => world.loadMessage({ accountId: world.account.id, messageId }),
+    (history) => history?.attempts.length === 1,
+  );
+};
+
+describe('two workers whose attempts at the same message come to different ends', () => {
+  it.each([
+    { queueName: undefined, recorded: 200, other: 500, retries: '1' },
+    { queueName: undefined, recorded: 500, other: 200, retries: '1' },
+    { queueName: 'twins-delivered', recorded: 200, other: 500, retries: '0' },
+    { queueName: 'twins-failed', recorded: 500, other: 200, retries: '0' },
+    { queueName: 'twins-retried', recorded: 500, other: 200, retries: '1' },
+  ])(
+    'tell what was recorded, $recorded and not $other, in the queue $queueName',
+    async ({ queueName, recorded, other, retries }) => {
+      let answerFirst: (() => void) | undefined;
+      const inbox = world.receiver.inbox((delivery, response, count) => {
+        if (delivery.headers['svc-retried'] !== '0') response.end();
+        // The first answers late, and so its worker records first what the second has not heard of.
+        else if (count === 0) answerFirst = () => response.writeHead(recorded).end();
+        else {
+          answerFirst?.();
+          void recordOf(messageId).then(() => response.writeHead(other).end());
+        }
+      });
+      const callbacks = world.receiver.inbox();
+      const failures = world.receiver.inbox();
+      const config = {
+        callback: callbacks.url,
+        'failure-callback': failures.url,
+        retries,
+        'retry-delay': '0',
+      };
+      const messageId =
+        queueName === undefined
+          ? await world.send(inbox.url, config)
+          : await world.enqueue(queueName, inbox.url, config);
+      const { work } = await world.receiveAttempt();
+      const outcomes = await Promise.allSettled([0, 1].map(() => world.deliver(work, false)));
+      expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+      await world.deliver(work, true);
+      await world.work();
+      const told = callbacks.deliveries.map(callbackOf).find(({ retried }) => retried === 0);
+      expect(told).toMatchObject({ sourceMessageId: messageId, status: recorded });
+      expect(idsOf(callbacks.deliveries).size).toBe(recorded === 500 && retries === '1' ? 2 : 1);
+      expect(failures.deliveries).toHaveLength(recorded === 500 && retries === '0' ? 1 : 0);
+      if (queueName !== undefined) {
+        const lane = await loadLane({ accountId: world.account.id, kind: 'queue', name: queueName });
+        expect(lane?.leases.size).toBe(0);
+      }
+    },
+  );
 });
 
 describe('a message that SQS has handed out twice', () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { openRunLogs, stepsOf } from '../../../support/runLogs.ts';
 import { endpoint, openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
 import { deathsAt, type World } from '../../../support/world.ts';
@@ -83,6 +84,24 @@ describe('a call', () => {
 });
 
 describe('the answer to a call', () => {
+  it('is followed by the log of its run while the endpoint does not take it', async () => {
+    const asked = world.receiver.inbox((_delivery, response) => response.end('x'.repeat(200_000)));
+    const answers = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const runId = 'wfr_answer_log';
+    await scene.start(runId, {
+      facts: {
+        url: endpoint,
+        settings: { maxRetries: 3, retryDelay: '3600000', labels: [], timeoutMs: 30_000 },
+      },
+    });
+    await world.drain();
+    await acts.call(runId, 1, asked.url, { callback: answers.url });
+    await world.work();
+    expect(answers.deliveries).toHaveLength(1);
+    const [, step] = stepsOf(await (await openRunLogs(world)).runOf(runId));
+    expect(step).toMatchObject({ callType: 'fromCallback', state: 'STEP_RETRY', callResponseStatus: 200 });
+  });
+
   it.each(deathsAt(20))(
     'comes to the endpoint though a worker dies $when its AWS call $call',
     async (death) => {

@@ -10,7 +10,7 @@ let scene: RunScene;
 let logs: RunLogs;
 const importLambdas = async () => {
   const [ids, history] = await Promise.all([
-    import('../../../../lambdas/services/workflow/callResultId.ts'),
+    import('../../../../lambdas/services/delivery/consequenceIds.ts'),
     import('../../../../lambdas/stores/message/history.ts'),
   ]);
   return { ...ids, ...history };
@@ -215,6 +215,15 @@ describe('the log of a run', () => {
       method: 'PUT',
       headers: [['x-key', 'k']],
       maxRetries: 0,
+      callback: {
+        url: endpoint,
+        method: 'POST',
+        headers: [],
+        labels: [],
+        maxRetries: 3,
+        timeoutMs: 30_000,
+        delayMs: 0,
+      },
     });
     const asked = {
       callUrl: 'https://third.example/ask',
@@ -235,7 +244,9 @@ describe('the log of a run', () => {
       header: { 'X-Answer': ['yes'] },
       body: Buffer.from('answered').toString('base64'),
     };
-    const resultId = lambdas.callResultId(history, 0);
+    const [attempt] = history.attempts;
+    const [resultId] = attempt === undefined ? [] : lambdas.callbackIdsOf({ history, attempt });
+    if (resultId === undefined) throw new Error('Nobody is told.');
     await scene.message('wfr_call', resultId, 'callResult', JSON.stringify(answer));
     await scene.attempt(resultId, 'RETRY', { nextDeliveryAt: 4_000_000_000_000 });
     const told = {
