@@ -282,6 +282,11 @@ describe('Runs', () => {
     await page.getByRole('button', { name: 'Resume 3 runs' }).click();
     await page.getByText('3 runs resumed.').waitFor();
     await page.getByText('No run matches these filters.').waitFor();
+    // A run that goes on later would fail once more.
+    await eventually(
+      () => app.client.logs({ filter: { label, state: 'RUN_SUCCESS' } }),
+      ({ runs }) => runs.length === 3,
+    );
     expect(flow.ran).toBe(6);
     flow.isMended = false;
     await fail(flow.url, label);
