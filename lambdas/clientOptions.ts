@@ -4,6 +4,7 @@
  * too long, and goes on waiting.
  */
 import type { HttpHandler } from '@smithy/core/protocols';
+import { Sender } from './sender.ts';
 
 interface Patience {
   /** The longest time without a byte of the answer: before its first byte, and then between any two of its body. */
@@ -53,7 +54,14 @@ const sendingOptions = (silenceMs: number, times: number) => ({
   httpsAgent: { maxSockets },
 });
 
-type MakeSender = (options: ReturnType<typeof sendingOptions>) => HttpHandler;
+type SendingOptions = ReturnType<typeof sendingOptions>;
+type MakeSender = (options: SendingOptions) => HttpHandler;
+
+/** What sends the requests on AWS: the SDK's own sender, made of its options, where bodies are large. */
+const usualSender: Record<Calls, (options: SendingOptions) => HttpHandler | SendingOptions> = {
+  quick: (options) => new Sender({ ...options, maxSockets }),
+  bodies: (options) => options,
+};
 
 let makeSender: MakeSender | undefined;
 let signs = true;
@@ -76,5 +84,5 @@ export function clientOptions(calls: Calls) {
   const { tries } = patience[calls];
   const times = timesLonger();
   const options = sendingOptions(times * patience[calls].silenceMs, times);
-  return { maxAttempts: tries, requestHandler: makeSender?.(options) ?? options };
+  return { maxAttempts: tries, requestHandler: (makeSender ?? usualSender[calls])(options) };
 }

@@ -5,23 +5,33 @@
  * What has to hold stays: retries, their pauses and their budget; timeouts; the correction of a clock that is wrong; the classes
  * of errors; and, in requests to SQS, `X-Amzn-Trace-Id`, by which Lambda finds out that functions call each other in a circle.
  */
+import { constructStack } from '@smithy/core/client';
 import { getEndpointFromInstructions, type EndpointResolvedConfig } from '@smithy/core/endpoints';
 import { retryMiddleware, retryMiddlewareOptions, type RetryResolvedConfig } from '@smithy/core/retry';
-import { getSchemaSerdePlugin } from '@smithy/core/schema';
-import { HttpRequest, toEndpointV1 } from '@smithy/core/transport';
+import {
+  deserializerMiddlewareOption,
+  getSchemaSerdePlugin,
+  serializerMiddlewareOption,
+} from '@smithy/core/schema';
+import { getSmithyContext, HttpRequest, HttpResponse, toEndpointV1 } from '@smithy/core/transport';
 import type {
   AwsCredentialIdentityProvider,
   $ClientProtocol,
+  $OperationSchema,
+  DeserializeMiddleware,
   EndpointParameterInstructions,
   EndpointParameters,
   FinalizeHandler,
   FinalizeRequestMiddleware,
+  HandlerExecutionContext,
   HttpAuthScheme,
   MetadataBearer,
   MiddlewareStack,
   Provider,
   RequestSigner,
   SerdeContext,
+  SerializeMiddleware,
+  StaticOperationSchema,
   UrlParser,
 } from '@smithy/types';
 import { isSigned } from './clientOptions.ts';
@@ -158,7 +168,10 @@ async function endpointOf<Params extends EndpointParameters>(config: Config<Para
   return toEndpointV1(await getEndpointFromInstructions({}, supplier, { ...config }));
 }
 
-/** Replaces the two steps that make a request and read its answer: they copy the client's configuration at each call. */
+/**
+ * Replaces the two steps that make a request and read its answer: they copy the client's configuration at each call. An answer that
+ * is no success, or cannot be read, is given to the SDK's own step, which puts what is known of it into the error.
+ */
 function addSerialization<In extends object, Out extends MetadataBearer, Params extends EndpointParameters>(
   steps: MiddlewareStack<In, Out>,
   config: Config<Params>,
@@ -171,7 +184,49 @@ function addSerialization<In extends object, Out extends MetadataBearer, Params 
     endpoint: once(() => endpointOf(config)),
   };
   steps.use(getSchemaSerdePlugin<In, Out>(little));
+  removeSteps(steps, ['serializerMiddleware', 'deserializerMiddleware']);
+  const ofSdk = constructStack<In, Out>();
+  ofSdk.use(getSchemaSerdePlugin<In, Out>(little));
+  const serialize: SerializeMiddleware<In, Out> = (next, context) => {
+    const called = operationIn(context);
+    return async (args) => {
+      const request = await protocol.serializeRequest(called, args.input, little);
+      return next({ ...args, request });
+    };
+  };
+  const deserialize: DeserializeMiddleware<In, Out> = (next, context) => {
+    const called = operationIn(context);
+    return async (args) => {
+      const { response } = await next(args);
+      if (isSuccess(response)) {
+        try {
+          return { response, output: await protocol.deserializeResponse(called, little, response) };
+        } catch {
+          // The SDK's step fails once more, and says how.
+        }
+      }
+      return ofSdk.resolve(async () => ({ response }), context)(args);
+    };
+  };
+  steps.add(serialize, serializerMiddlewareOption);
+  steps.add(deserialize, deserializerMiddlewareOption);
 }
+
+/** The shapes of what a command sends and gets. @throws Error where the SDK describes them in another way */
+function operationIn(context: HandlerExecutionContext): $OperationSchema {
+  const { operationSchema } = getSmithyContext(context);
+  if (!isOperation(operationSchema)) throw new Error('The SDK has no schema of the operation.');
+  const [, namespace, name, traits, input, output] = operationSchema;
+  return { namespace, name, traits, input, output };
+}
+
+const operationKind: StaticOperationSchema[0] = 9;
+
+const isOperation = (schema: unknown): schema is StaticOperationSchema =>
+  Array.isArray(schema) && schema[0] === operationKind;
+
+const isSuccess = (response: unknown): boolean =>
+  HttpResponse.isInstance(response) && response.statusCode < 300;
 
 /**
  * Makes the first try without the SDK's loop of tries, which at each call makes an error with a stack, an id and a header for those that

@@ -79,8 +79,20 @@ export const newAccount = (
 /** The hard daily limit is ten times the soft one, where no hard one is set. */
 const hardOverSoft = 10;
 
+/** By the limits that are set for an account: a request asks for all of them time and again. */
+const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
+  free: new WeakMap(),
+  paid: new WeakMap(),
+};
+
 /** The limits that hold for an account: those set for it, else its plan's. */
 export function limitsOf({ plan, limits: own }: Pick<Account, 'plan' | 'limits'>): Limits {
+  const known = knownLimits[plan].get(own) ?? mergedLimits(plan, own);
+  knownLimits[plan].set(own, known);
+  return known;
+}
+
+function mergedLimits(plan: Plan, own: Account['limits']): Limits {
   const limits = eachLimit((name, limit) => own[name] ?? limit[plan]);
   return {
     ...limits,
