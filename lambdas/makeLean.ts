@@ -205,7 +205,7 @@ function addSerialization<In extends object, Out extends MetadataBearer, Params 
           // The SDK's step fails once more, and says how.
         }
       }
-      return ofSdk.resolve(async () => ({ response }), context)(args);
+      return ofSdk.resolve(() => Promise.resolve({ response }), context)(args);
     };
   };
   steps.add(serialize, serializerMiddlewareOption);

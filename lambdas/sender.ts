@@ -47,8 +47,9 @@ export class Sender implements HttpHandler {
     const { connectionTimeout, socketTimeout } = this.#options;
     return new Promise((resolve, reject) => {
       const sent = this.#open(request, abortSignal);
+      const stopWaiting = (): void => clearTimeout(connecting);
       const fail = (error: Error): void => {
-        clearTimeout(connecting);
+        stopWaiting();
         reject(named(error));
       };
       const giveUp = (message: string): void => {
@@ -60,10 +61,12 @@ export class Sender implements HttpHandler {
         giveUp(`There was no connection to ${request.hostname} in ${connectionTimeout} ms.`);
       }, connectionTimeout);
       sent.once('socket', (socket) => {
-        if (socket.connecting) socket.once('connect', () => clearTimeout(connecting));
-        else clearTimeout(connecting);
+        if (socket.connecting) socket.once('connect', stopWaiting);
+        else stopWaiting();
       });
-      sent.once('timeout', () => giveUp(`${request.hostname} was silent for ${socketTimeout} ms.`));
+      sent.once('timeout', () => {
+        giveUp(`${request.hostname} was silent for ${socketTimeout} ms.`);
+      });
       sent.on('error', fail);
       sent.once('response', (answer) => {
         const chunks: Buffer[] = [];
@@ -71,7 +74,7 @@ export class Sender implements HttpHandler {
         answer.once('error', fail);
         answer.once('end', () => {
           const { statusCode = 0, statusMessage } = answer;
-          const headers = headersOf(answer.headers);
+          const headers = headersIn(answer.rawHeaders);
           const [body] = chunks.length === 1 ? chunks : [Buffer.concat(chunks)];
           resolve({ response: new HttpResponse({ statusCode, reason: statusMessage, headers, body }) });
         });
@@ -110,10 +113,16 @@ export class Sender implements HttpHandler {
   }
 }
 
-function headersOf(received: NodeJS.Dict<string | string[]>): Record<string, string> {
+/** The headers that the SDK reads: ids of the request, the time of the service for its clock, the kind of an error, pauses. */
+const isRead = (name: string): boolean =>
+  name.startsWith('x-amz') || name === 'date' || name === 'content-type' || name === 'retry-after';
+
+/** @param raw names and values in turns */
+function headersIn(raw: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(received)) {
-    if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at]?.toLowerCase() ?? '';
+    if (isRead(name)) headers[name] = raw[at + 1] ?? '';
   }
   return headers;
 }

@@ -11,7 +11,15 @@ interface SignedAs {
 }
 
 /** `20261122T184657Z` */
-const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+function timestamp(time: number): string {
+  const second = Math.floor(time / 1_000);
+  if (last.second !== second) {
+    const text = `${new Date(time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+    last = { second, text };
+  }
+  return last.text;
+}
+let last: { readonly second: number; readonly text: string } = { second: Number.NaN, text: '' };
 
 function pathOf({ path, query = {} }: HttpRequest): string {
   const pairs = Object.entries(query).flatMap(([name, values]) =>
@@ -31,7 +39,7 @@ function bodyOf(body: unknown): string | Buffer | undefined {
 export const signer = ({ credentials, region, service }: SignedAs): RequestSigner => ({
   sign: async (request, options = {}) => {
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials();
-    const date = timestamp(new Date(options.signingDate ?? Date.now()));
+    const date = timestamp(new Date(options.signingDate ?? Date.now()).getTime());
     const { headers } = aws4.sign(
       {
         service,

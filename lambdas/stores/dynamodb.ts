@@ -51,7 +51,7 @@ export function dynamodbIn(region: string): DynamoDBClient {
 }
 
 export type Row = Record<string, unknown>;
-type Key = Record<string, AttributeValue>;
+export type Key = Record<string, AttributeValue>;
 
 /** Makes an item as DynamoDB holds it of plain values. */
 export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });

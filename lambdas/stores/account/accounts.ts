@@ -19,7 +19,7 @@ import { eachLimit, plans } from '../../domain/account/limits.ts';
 import { shardCounts } from '../../domain/ids.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
 import { settings } from '../../settings.ts';
-import { dynamodbIn, toItem, unlessRefused, type Row } from '../dynamodb.ts';
+import { dynamodbIn, toItem, unlessRefused, type Key, type Row } from '../dynamodb.ts';
 
 const circuitSettings = z.object({
   enabled: z.boolean(),
@@ -59,6 +59,25 @@ const accountRow = z.object({
 
 const accountOf = (row: Row): Account => accountRow.parse(row);
 
+/** Accounts as they were last read, by id. */
+const lastRead = new Map<string, { readonly text: string; readonly account: Account }>();
+
+/** Accounts that a process keeps at once. */
+const mostKept = 1_000;
+
+/** Reads an account out of its item. A row is read at each request, and hardly ever is another than the last time. */
+function readItem(id: string, item: Key): Account {
+  const text = JSON.stringify(item);
+  const known = lastRead.get(id);
+  if (known?.text === text) return known.account;
+  const account = accountOf(unmarshall(item));
+  lastRead.delete(id);
+  lastRead.set(id, { text, account });
+  const [oldest] = lastRead.keys();
+  if (lastRead.size > mostKept && oldest !== undefined) lastRead.delete(oldest);
+  return account;
+}
+
 /** Another region may take so long to answer a read: where it is away, there must be time left to answer the request. */
 const patienceMs = 5_000;
 
@@ -85,7 +104,7 @@ export async function loadAccount(
     // A call with options, even with none in them, makes a client put all its steps together anew.
     region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(patienceMs) },
   );
-  return Item && accountOf(unmarshall(Item));
+  return Item && readItem(id, Item);
 }
 
 /** A deleted account is shown for so long; then its row expires. */
