@@ -47,7 +47,9 @@ export class Sender implements HttpHandler {
     const { connectionTimeout, socketTimeout } = this.#options;
     return new Promise((resolve, reject) => {
       const sent = this.#open(request, abortSignal);
-      const stopWaiting = (): void => clearTimeout(connecting);
+      const stopWaiting = (): void => {
+        clearTimeout(connecting);
+      };
       const fail = (error: Error): void => {
         stopWaiting();
         reject(named(error));

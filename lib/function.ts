@@ -49,7 +49,7 @@ export interface SvcFunctionProps extends SharedProps {
 }
 
 /** CPU comes with memory: less makes a cold start and each request slower, more costs more while a delivery waits. */
-const memoryMb = 512;
+export const memoryMb = 512;
 
 /**
  * The level from which on Lambda keeps lines. Lines of metrics have no level, which counts as INFO: they must not be lost where the
