@@ -53,7 +53,7 @@ export type StageOptions = Options &
 const drainMs = 10_000;
 
 /** Enough for the disk, which is waited for meanwhile, and few beside the deliveries in flight. */
-const publishesAtOnce = 8;
+const publishesAtOnce = 12;
 
 /** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, no database */
 export async function startStage(options: StageOptions): Promise<Stage> {
