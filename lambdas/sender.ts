@@ -96,7 +96,7 @@ export class Sender implements HttpHandler {
       port,
       method,
       path: query === '' ? path : `${path}?${query}`,
-      headers: Object.entries(request.headers).flat(),
+      headers: request.headers,
       timeout: this.#options.socketTimeout,
       ...(abortSignal instanceof AbortSignal && { signal: abortSignal }),
     });
