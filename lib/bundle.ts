@@ -94,10 +94,14 @@ export const lambdaBuild = {
 /** The parts whose code is not of lean clients (`lambdas/makeLean.ts`): S3's, and the description, which has no client. */
 const notLean: readonly string[] = ['bucket', 'document'];
 
-/** Leaves out what lean clients never use: the SDK's signer, and the versions of its packages. */
+/** Leaves out what lean clients never use: the SDK's signer and its sender, and the versions of its packages. */
 const leanBuild = {
   ...lambdaBuild,
-  alias: { ...lambdaBuild.alias, '@smithy/signature-v4': join(root, 'lib/bundle/noSigner.ts') },
+  alias: {
+    ...lambdaBuild.alias,
+    '@smithy/node-http-handler': join(root, 'lib/bundle/noNodeHandler.ts'),
+    '@smithy/signature-v4': join(root, 'lib/bundle/noSigner.ts'),
+  },
   loader: { '.json': 'empty' },
 } satisfies BuildOptions;
 
