@@ -18,7 +18,7 @@ export default defineConfig({
           // A thread starts sooner than a process, and one in which the SDK has become fast is good for many files.
           pool: 'threads',
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           setupFiles: ['./test/support/startAfresh.ts'],
           include: ['test/unit/**/*.test.ts'],
           globalSetup: [bundledStage],
@@ -31,9 +31,9 @@ export default defineConfig({
           ...limits,
           name: 'infra',
           include: ['test/infra/**/*.test.ts'],
-          // The CDK takes seconds to import, and a template to synthesize: one process does both once, for all files.
+          // The CDK takes seconds to import, and a template to synthesize: a process does both once, for all its files.
           isolate: false,
-          maxWorkers: 1,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },
@@ -52,11 +52,12 @@ export default defineConfig({
       {
         test: {
           ...limits,
-          // One run with a stage of its own, which is killed; after the others, because it takes all of a small machine.
+          // One run with a stage of its own, which is killed. It is beside `infra`, because both would leave a core idle.
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
           testTimeout: limitForInstallsMs,
-          sequence: { groupOrder: 3 },
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
