@@ -11,8 +11,18 @@ import { invokeResult } from './children/protocol.ts';
 
 const root = join(import.meta.dirname, '..');
 
-/** Translates a child's program into one file, and returns that. */
-export function compileChild(name: 'import' | 'invoke' | 'deliver' | 'api' | 'bullmq'): string {
+type Program = 'import' | 'invoke' | 'deliver' | 'api' | 'bullmq';
+
+const compiled = new Map<Program, string>();
+
+/** Translates a child's program into one file, and returns that. It is written once: a child that starts may be reading it. */
+export function compileChild(name: Program): string {
+  const file = compiled.get(name) ?? compile(name);
+  compiled.set(name, file);
+  return file;
+}
+
+function compile(name: Program): string {
   const outfile = join(root, `.cache/bench/${name}.mjs`);
   buildSync({
     entryPoints: [join(import.meta.dirname, `children/${name}.ts`)],

@@ -71,11 +71,13 @@ async function measureTurns(world: World, own: Side, other: Side): Promise<Measu
       const ofOwn = await ownProcesses.measure(messages);
       return { own: ofOwn, other: await otherProcesses.measure(messages) };
     };
-    first.push(await measure(firstMessages));
-    await measure(warmUpMessages - firstMessages);
-    for (let turn = 0; turn < turns; turn += 1) warm.push(await measure(messagesInTurn));
-    await ownProcesses.end();
-    await otherProcesses.end();
+    try {
+      first.push(await measure(firstMessages));
+      await measure(warmUpMessages - firstMessages);
+      for (let turn = 0; turn < turns; turn += 1) warm.push(await measure(messagesInTurn));
+    } finally {
+      await Promise.all([ownProcesses.end(), otherProcesses.end()]);
+    }
   }
   return { first, warm };
 }

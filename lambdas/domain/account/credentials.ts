@@ -36,8 +36,18 @@ const derive = (masterSecret: string, purpose: string, accountId: string, genera
     .update(JSON.stringify([purpose, accountId, generation]))
     .digest();
 
-const password = (masterSecret: string, account: Account, access: Access): string =>
-  derive(masterSecret, `token-${access}`, account.id, account.tokenGeneration).toString('base64url');
+/** Passwords of accounts as they were read: one is asked for at each request, and follows from nothing else. */
+const knownPasswords = new WeakMap<Account, Map<string, string>>();
+
+function password(masterSecret: string, account: Account, access: Access): string {
+  const known = knownPasswords.get(account) ?? new Map<string, string>();
+  const key = `${access} ${masterSecret}`;
+  const text =
+    known.get(key) ??
+    derive(masterSecret, `token-${access}`, account.id, account.tokenGeneration).toString('base64url');
+  knownPasswords.set(account, known.set(key, text));
+  return text;
+}
 
 /** Makes a token: the base64 of `{"UserID","Password"}`, whose first field is the key of the account's row. */
 export function tokenOf(secret: MasterSecret, account: Account, access: Access): string {
@@ -82,6 +92,12 @@ export const sameText = (one: string, other: string): boolean => {
   return timingSafeEqual(digest(one), digest(other));
 };
 
+/** Compares as {@link sameText} does, with less CPU, a text whose length everybody knows. */
+function isPassword(derived: string, given: string): boolean {
+  const [one, other] = [Buffer.from(derived), Buffer.from(given)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
 const secretsOf = ({ current, previous }: MasterSecret): readonly string[] =>
   previous === undefined ? [current] : [current, previous];
 
@@ -91,7 +107,7 @@ export function verifyToken(secret: MasterSecret, account: Account, given: strin
   if (fixed !== undefined && sameText(fixed, given)) return 'write';
   const accesses: readonly Access[] = ['write', 'read'];
   return accesses.find((access) =>
-    secretsOf(secret).some((one) => sameText(password(one, account, access), given)),
+    secretsOf(secret).some((one) => isPassword(password(one, account, access), given)),
   );
 }
 
