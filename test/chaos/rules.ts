@@ -57,21 +57,24 @@ const ended = new Set(['DELIVERED', 'FAILED', 'CANCELED']);
 /**
  * No message waits for ever, but these three, which end with their rows. A client's message whose publisher was killed before it
  * sent the work, and so before it answered: nobody was told that it is accepted. A callback that was stored for an attempt whose
- * worker was killed before it recorded it: the attempt was made again, and came to something else; `owedCallbacks` looks for those
- * that are missing. And a fire whose worker was killed as the publisher was, and whose schedule was deleted before the fire came again.
+ * worker was killed before it recorded it: the attempt was made again, and came to something else, or was not made again, because
+ * its run was cancelled; `owedCallbacks` looks for those that are missing, and `openRuns` for runs that wait for theirs. And a
+ * fire whose worker was killed as the publisher was, and whose schedule was deleted before the fire came again.
  */
-export const leftMessages: Rule = ({ shown, ledger }) =>
-  shown.flatMap(({ messageId, url, state }) => {
+export const leftMessages: Rule = ({ shown, ledger }) => {
+  const hasCancelledRuns = [...ledger.runs].some((runId) => ledger.cancelAsked.has(runId));
+  return shown.flatMap(({ messageId, url, state }) => {
     if (ended.has(state)) return [];
     const schedule = /\/s\/([\w-]+)$/.exec(url)?.[1];
     const mayBeLeft =
       schedule === undefined
-        ? /\/(m\/\d+|callback|failure)$/.test(url)
+        ? /\/(m\/\d+|callback|failure)$/.test(url) || (hasCancelledRuns && url.endsWith('/flow'))
         : ledger.mayLeaveMessages.has(schedule);
     return mayBeLeft && state === 'CREATED' && !ledger.accepted.has(messageId)
       ? []
       : [`Message ${messageId} to ${url} is ${state} for ever.`];
   });
+};
 
 /** An accepted message is delivered where an attempt succeeded, dead, sent again from the dead letters, or cancelled by a client. */
 export const acceptedMessages: Rule = ({ ledger, answers, shown, deadIds }) => {

@@ -80,6 +80,17 @@ describe('a message that waits for ever', () => {
     expect(left(path)).toEqual([`Message msg_2 to ${urlOf(path)} is CREATED for ever.`]);
   });
 
+  it('is none to a run’s endpoint where a run was cancelled: it may be the answer to a call of that run', () => {
+    const cancelRun = (ledger: Ledger): void => {
+      ledger.runs.add('wfr_1');
+      ledger.cancelAsked.add('wfr_1');
+    };
+    const cancelled: Told = { note: cancelRun, runStates: [['wfr_1', 'RUN_CANCELED']] };
+    expect(left('/flow', cancelled)).toEqual([]);
+    expect(left('/flow', cancelled, 'RETRY')).toHaveLength(1);
+    expect(left('/ask', cancelled)).toHaveLength(1);
+  });
+
   it('is found of a schedule, unless the schedule was deleted under a fire or a run of it was not answered', () => {
     expect(left('/s/schedule-1')).toHaveLength(1);
     expect(left('/s/schedule-1', { note: mayLeave })).toEqual([]);
