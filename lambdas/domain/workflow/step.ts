@@ -32,7 +32,7 @@ export interface PlanStep extends StepIdentity, StepSettings {
 /** The end of a step. */
 export interface ResultStep extends StepIdentity, StepSettings {
   readonly kind: 'result';
-  /** The result as the client wrote it; absent when it is undefined. */
+  /** The result as the client wrote it, as JSON where it is no text; absent when it is undefined. */
   readonly out?: string | undefined;
   /** Whether a wait ended without its event. */
   readonly waitTimeout?: boolean | undefined;
@@ -53,8 +53,8 @@ const identityShape = z.object(identity);
 
 const stepShape = z.object({
   ...identity,
-  // The client throws at anything else here, `null` included.
-  out: z.optional(z.string()),
+  // Clients before 1.0 write the value itself, those since then its JSON text; each reads back only what it has written.
+  out: z.optional(z.unknown()),
   targetStep: optionalField(stepId),
   sleepFor: optionalField(z.union([z.number(), z.string()])),
   sleepUntil: optionalField(z.number()),
@@ -96,8 +96,11 @@ export function parseStep(body: Uint8Array): Step {
   }
   // The client would take it for a second initial payload.
   if (step.stepId === 0) throw refusedSubmission('The step has neither a stepId nor a targetStep.');
-  return { kind: 'result', ...step, out, waitTimeout };
+  return { kind: 'result', ...step, out: textOf(out), waitTimeout };
 }
+
+const textOf = (out: unknown): string | undefined =>
+  out === undefined || typeof out === 'string' ? out : JSON.stringify(out);
 
 /** The identity of a step within the body of a wait or an invoke, where it is a result that is still to come. */
 export const pendingStep = z
