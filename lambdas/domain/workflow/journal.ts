@@ -22,8 +22,10 @@ export interface RunStart {
   readonly prefix: string;
   readonly features: readonly Feature[];
   readonly sdkVersion?: string | undefined;
-  /** It was started without a client, and its endpoint has not yet answered as one. */
+  /** Its endpoint is asked what client it has, and has not yet answered. */
   readonly isUnknownClient: boolean;
+  /** It was started without a client, which only clients from 1.0 on can serve. */
+  readonly isWithoutClient?: true | undefined;
   /** Headers that its start gave for forwarding; names in lower case. */
   readonly forwarded: readonly Header[];
   readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs'>;

@@ -31,8 +31,10 @@ export interface StartMessage extends Common {
    * start.
    */
   readonly isUpgrade: boolean;
-  /** It was sent without a client; the endpoint's answer tells what client it has. */
+  /** Its endpoint is first asked what client it has, and tells so by an upgrade of the run. */
   readonly isUnknownClient: boolean;
+  /** It was sent without a client, which only clients from 1.0 on can serve. */
+  readonly isWithoutClient?: true | undefined;
 }
 
 /** Belongs to a run that has started. */

@@ -62,6 +62,7 @@ const runStart = z.object({
   features: z.array(z.enum(features)),
   sdkVersion: z.optional(z.string()),
   isUnknownClient: z.boolean(),
+  isWithoutClient: z.optional(z.literal(true)),
   forwarded: headerPairs,
   settings: z.object({ ...runSettings, timeoutMs: z.number() }),
   invokeDepth: z.number(),
