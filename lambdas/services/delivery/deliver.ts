@@ -8,7 +8,7 @@
  * twice.
  */
 import { setTimeout } from 'node:timers/promises';
-import { isServed, type Account } from '../../domain/account/account.ts';
+import { isServed, limitsOf, type Account } from '../../domain/account/account.ts';
 import { verdictOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
@@ -166,7 +166,7 @@ async function makeAttempt(
     const recordedAt = now();
     measureAttempt(loaded.history, number, { startedAt, recordedAt, hasWaited: admittedTo !== undefined });
     passage.report(verdictOf(answer, recordedAt));
-    const error = request.errorOf(answer);
+    const error = request.errorOf(answer, limitsOf(loaded.account).max_message_size);
     const response = error === undefined ? answer : { ...answer, error };
     const outcome: Outcome =
       error === undefined

@@ -2,6 +2,7 @@
 import type { DestinationResponse } from '../../domain/delivery/outcome.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { WorkflowPart } from '../../domain/message/workflowPart.ts';
+import { tooLarge } from '../../domain/workflow/callResult.ts';
 import {
   callResultHeaders,
   failureHeaders,
@@ -23,8 +24,13 @@ export interface OpenedDelivery {
   /** With all headers that its run gives it. */
   readonly message: Message;
   readonly body: Uint8Array;
-  /** Finds out from a successful answer that the run cannot go on: its error; undefined when all is well. */
-  readonly errorOf: (response: DestinationResponse) => string | undefined;
+  /**
+   * Finds out from an answer that the run cannot go on with it: the error, after which nothing is retried; undefined when all is
+   * well.
+   *
+   * @param maxBytes the account's largest message
+   */
+  readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
 }
 
 const allIsWell = (): undefined => undefined;
@@ -69,7 +75,13 @@ export async function openDelivery(
     return { message: { ...message, headers }, body, errorOf: allIsWell };
   }
   if (!isOfRun || hasEnded(head.state)) return undefined;
-  if (part.role === 'call') return { message, body, errorOf: allIsWell };
+  if (part.role === 'call') {
+    const errorOf: OpenedDelivery['errorOf'] = (response, maxBytes) =>
+      response.status === 0
+        ? undefined
+        : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
+    return { message, body, errorOf };
+  }
   const start = await factsOf(key, head);
   const headers = callResultHeaders(deliveringRun(key, head, start), message.headers, headerPrefixes);
   return { message: { ...message, headers }, body, errorOf: allIsWell };

@@ -320,7 +320,8 @@ function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succ
       name.toLowerCase(),
       value,
     ]);
-    succeed({ status: incoming.statusCode ?? 0, headers, body: bytes.subarray(0, size) }, isComplete);
+    const isCut = isComplete || size === Number(incoming.headers['content-length']) ? undefined : true;
+    succeed({ status: incoming.statusCode ?? 0, headers, body: bytes.subarray(0, size), isCut }, isComplete);
   };
   const cutShort = (): void => {
     fail(() => closed(true));
