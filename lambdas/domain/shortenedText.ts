@@ -11,6 +11,9 @@ const shortestCut = 128;
 const markOf = (bytes: number, isBeginning: boolean): string =>
   ` … (cut: the whole has ${isBeginning ? 'more than ' : ''}${bytes} bytes)`;
 
+/** The mark of a text within JSON of which only the beginning was there. */
+const endMissing = ' … (cut: the end is missing)';
+
 /** Cuts a text to so many bytes of UTF-8, with the mark. */
 function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
   const mark = markOf(bytes.length, isBeginning);
@@ -92,7 +95,7 @@ function parsedBeginning(text: string, outline: Outline): { readonly value: unkn
   if (around === undefined) return undefined;
   // Of an escape such as `\u00e9` there may be a part.
   const last = endsInString
-    ? `${text.replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1')}${markOf(Buffer.byteLength(text), true)}"`
+    ? `${text.replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1')}${endMissing}"`
     : text;
   const closed = parsed(`${last}${closersOf(around)}`);
   if (closed !== undefined || !partOfField.test(text.slice(complete.end))) return closed;
@@ -105,7 +108,7 @@ function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
     const json = JSON.stringify(value, (_name, one: unknown) => {
       if (typeof one !== 'string' || one.length * 3 <= most) return one;
       const bytes = Buffer.from(one);
-      return bytes.length <= most ? one : cutTo(bytes, most, false);
+      return bytes.length <= most ? one : cutTo(bytes, most, one.endsWith(endMissing));
     });
     if (Buffer.byteLength(json) <= mostBytes) return Buffer.from(json);
   }
