@@ -19,8 +19,6 @@ export interface Block {
 
 export const documents: readonly string[] = [
   'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),

@@ -45,7 +45,6 @@ export interface Program {
 export function writePrograms(folder: string, blocks: readonly Block[]): readonly Program[] {
   return blocks.map(({ at, language, text, before }) => {
     const file = join(folder, `${at.replaceAll(/[^\w.]+/g, '-')}.${language}`);
-    // A name that a block declares for readers only is not used in it.
     writeFileSync(file, `${before}\n${text}\nexport {};\n`);
     return { at, file, isComplete: !/^declare /m.test(before) };
   });
@@ -60,6 +59,9 @@ export function typeErrors(folder: string, programs: readonly Program[]): string
       extends: join(root, 'tsconfig.json'),
       compilerOptions: {
         noEmit: true,
+        lib: ['ES2024', 'DOM'],
+        // Readers write `process.env.SVC_URL`.
+        noPropertyAccessFromIndexSignature: false,
         allowJs: true,
         checkJs: true,
         noUnusedLocals: false,

@@ -16,7 +16,6 @@ export const notRun: Readonly<Record<string, string>> = {
   npx: 'It is `cdk`, which needs an AWS account; what it makes is tested in `test/infra`.',
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
   git: 'It changes the clone.',
-  '.ci/run': 'It runs all tests.',
   sleep: 'What a document waits for is on AWS.',
 };
 
@@ -43,7 +42,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '[[ $status == 2* ]] || { echo "curl $*: status $status" >&2; exit 22; }',
   ),
   aws: bash(`echo '${awsAnswer(password)}'`),
-  npx: bash('[[ $1 == cdk || $1 == vitest ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
+  npx: bash('[[ $1 == cdk ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
   npm: bash(
     'case $1 in',
     '  run) script=$2 ;;',
@@ -121,16 +120,10 @@ export async function runBlocks(blocks: readonly Block[], setting: ShellSetting)
 async function runIn(home: string, blocks: readonly Block[], setting: ShellSetting): Promise<ShellRun> {
   const [folder, tools, record] = [join(home, 'svc-queue'), join(home, 'tools'), join(home, 'requests')];
   await mkdir(join(folder, '.svc'), { recursive: true });
-  await mkdir(join(folder, '.ci'));
   await mkdir(tools);
   await writeFile(record, '');
   const lines = Object.entries(setting.env).map(([name, value]) => `${name}=${value}\n`);
-  // Where the documents keep it: the stage writes the first, and a test of CONTRIBUTING.md's starts one with the second.
-  for (const file of ['.svc/env', '.svc/debug/env']) {
-    await mkdir(join(folder, file, '..'), { recursive: true });
-    await writeFile(join(folder, file), lines.join(''));
-  }
-  await writeFile(join(folder, '.ci/run'), bash('exit 0'), { mode: 0o755 });
+  await writeFile(join(folder, '.svc/env'), lines.join(''));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const { env, packages, port } = setting;
   for (const [name, script] of Object.entries(standIns(env['SVC_MANAGEMENT_PASSWORD'] ?? '', packages))) {
