@@ -80,7 +80,10 @@ function thirdParty(): ThirdParty {
     await new Promise<void>((resolve) => waiting.push(resolve));
     return new Response('late');
   });
-  return { url, answer: () => waiting.forEach((resolve) => resolve()) };
+  const answer = (): void => {
+    for (const resolve of waiting) resolve();
+  };
+  return { url, answer };
 }
 
 /** Starts a run by a request to its endpoint, as a step's call of another workflow does. */

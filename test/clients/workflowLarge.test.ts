@@ -76,7 +76,7 @@ describe('a failure function', () => {
       {
         failureFunction: ({ context, failStatus, failResponse, failStack }) => {
           const tenant = context.headers.get('x-tenant');
-          const { length } = context.requestPayload as string;
+          const { length } = context.requestPayload;
           told.push({ failStatus, failResponse, failStack, payload: length, tenant });
           if (told.length <= refusals) throw new Error('not now');
         },

@@ -35,8 +35,8 @@ beforeAll(async () => {
 afterAll(() => receiver.close());
 
 /** The variables that a reader has, for an account of its own. */
-async function readersEnv() {
-  const account = await makeAccount();
+async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
+  const account = await makeAccount(fields);
   const authorization = { authorization: `Bearer ${account.token}` };
   const keys = z
     .object({ current: z.string(), next: z.string() })
@@ -110,7 +110,7 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
   });
 
   it.concurrent.each(shells)('the commands of $document succeed', async ({ document, own }) => {
-    const { authorization, env } = await readersEnv();
+    const { authorization, env } = await readersEnv({ circuit: { failures: 2 } });
     const ask = async (
       method: string,
       path: string,
@@ -173,9 +173,8 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
     else if (own.some(({ text }) => text.includes('/v2/circuits/localhost:3000'))) {
       const down = other.inbox((_delivery, response) => response.writeHead(500).end());
       const url = down.url.replace('127.0.0.1', 'localhost');
-      const headers = { 'Svc-Circuit': 'on', 'Svc-Retries': '0' };
-      for (let failures = 0; failures < 5; failures += 1)
-        await ask('POST', `/v2/publish/${url}`, '1', headers);
+      // Two failures, more than a second apart.
+      await ask('POST', `/v2/publish/${url}`, '1', { 'Svc-Circuit': 'on', 'Svc-Retry-Delay': '1500' });
       await eventually(
         async () => z.array(z.unknown()).parse(await ask('GET', '/v2/circuits')),
         ({ length }) => length === 1,

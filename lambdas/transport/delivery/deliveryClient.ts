@@ -115,7 +115,7 @@ export function createDeliveryClient(
     } catch (error) {
       return {
         status: 0,
-        error: describe(error).slice(0, longestError),
+        error: describe(error).slice(0, longestError).toWellFormed(),
         headers: [],
         body: new Uint8Array(),
         isRefusal: error instanceof RefusedDestination,
