@@ -5,6 +5,7 @@ import { expiryOf, type CallbackSettings, type Message } from '../../domain/mess
 import { failureBody, failureSource } from '../../domain/workflow/failure.ts';
 import { storeBody } from '../../stores/message/bodies.ts';
 import { putMessage } from '../../stores/message/messages.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 import type { LoadedRun } from './loadRun.ts';
 import { loadEntryBodies } from './runEntries.ts';
 
@@ -58,6 +59,7 @@ export async function storeRequestOf(
     expiresAt: expiryOf({ ...settings, notBefore }, limits.max_dlq_retention_time_milis),
   };
   const body = failureBody(identity, facts, limits.max_message_size);
+  await ensureKeys(message);
   await putMessage(message, await storeBody(message, body, request.createdAt));
   return message;
 }
