@@ -1,6 +1,6 @@
 import { jsonBytes, largestAnswer } from '../api/answerSize.ts';
 import { now, secondMs } from '../domain/clock.ts';
-import { openCursor, sealCursor, type Place } from '../domain/cursor.ts';
+import { openCursor, sealCursor, type Order, type Place } from '../domain/cursor.ts';
 import type { Filter } from '../api/filters.ts';
 import type { Ordered, Range } from '../stores/shards.ts';
 import { masterSecret } from '../stores/account/secrets.ts';
@@ -37,10 +37,14 @@ export const sealed = async (scope: string, place: Place | undefined): Promise<s
 export const placeAt = async (scope: string, cursor: string | undefined): Promise<Place | undefined> =>
   cursor === undefined ? undefined : openCursor((await masterSecret()).current, scope, cursor);
 
+/** Names a list in one order. A cursor holds the order that it was handed out for: with another, it is refused. */
+export const orderedScope = (scope: string, order: Order | undefined): string =>
+  order === 'earliestFirst' ? `${scope}/${order}` : scope;
+
 /** Finds the range of a list from its filter and its cursor. */
 export async function rangeOf(scope: string, filter: Filter): Promise<Range> {
-  const { fromDate, toDate, cursor } = filter;
-  return { fromDate, toDate, behind: await placeAt(scope, cursor) };
+  const { fromDate, toDate, cursor, order } = filter;
+  return { fromDate, toDate, order, behind: await placeAt(scope, cursor) };
 }
 
 /** Makes rows of the ids that a request gives, in their order, from behind the cursor's place on. */
@@ -92,7 +96,7 @@ export const listBudgetMs = 5 * secondMs;
  * Takes a page from a list. A row may have several entries that are wanted, or none. Where few are wanted, it goes on
  * until its time is over, and gives the place where it stopped.
  *
- * @param entriesOf a row's wanted entries, newest first
+ * @param entriesOf a row's wanted entries, in the order of the list
  */
 export async function pageOf<T extends Ordered, E>(
   rows: AsyncIterable<T>,

@@ -396,7 +396,7 @@ describe('a wrong request for the log', () => {
       const answer = await api('GET', `/v2/logs${query({ label, cursor: wrong })}`);
       expect([answer.status, errorOf(answer)]).toEqual([
         400,
-        'cursor is not one that this list handed out; send it back exactly as it was answered.',
+        'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
       ]);
     }
     const elsewhere = await api('GET', `/v2/dlq${query({ label, cursor })}`);

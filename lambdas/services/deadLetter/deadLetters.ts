@@ -16,7 +16,7 @@ import {
 } from '../../stores/deadLetter/deadLetters.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage } from '../../stores/message/history.ts';
-import { isNewer, shardsOf } from '../../stores/shards.ts';
+import { precedes, shardsOf } from '../../stores/shards.ts';
 import {
   countEach,
   idRows,
@@ -24,6 +24,7 @@ import {
   loadedRows,
   merged,
   onEach,
+  orderedScope,
   pageOf,
   rangeOf,
   show,
@@ -75,7 +76,7 @@ const loadedAtOnce = 10;
 /**
  * Begins to read the dead letters of one kind that a filter selects.
  *
- * @returns the rows among which they are, newest first or in the order of the filter's ids; and `selected`, which gives a
+ * @returns the rows among which they are, in the order of the filter, or of its ids; and `selected`, which gives a
  * row's dead letter, or undefined where the filter does not select it
  */
 export async function selection<D extends DeadLetter>(
@@ -84,13 +85,13 @@ export async function selection<D extends DeadLetter>(
   isWanted: (deadLetter: DeadLetter) => deadLetter is D,
 ) {
   const time = now();
-  const scope = `${account.id}/dlq`;
+  const scope = orderedScope(`${account.id}/dlq`, filter.order);
   const range = await rangeOf(scope, filter);
   const rows: AsyncIterable<ListedDeadLetter> =
     filter.ids === undefined
       ? merged(
           shardsOf(account).map((shard) => listStored(shard, range, time)),
-          isNewer,
+          precedes(filter.order),
         )
       : loadedRows(idRows(filter.ids, range.behind), loadedAtOnce, async (row) => ({
           ...row,

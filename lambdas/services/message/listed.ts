@@ -30,7 +30,7 @@ function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncI
   const rows = [...ids]
     .filter((id) => isId('msg', id))
     .map((id): Ordered => ({ id, time: timeOfId(id) }))
-    .filter((row) => isBehind(row, range.behind))
+    .filter((row) => isBehind(row, range))
     .sort(byAge);
   return loadedRows(rows, loadedAtOnce, async (row) => ({
     ...row,

@@ -3,7 +3,7 @@ import { timeOfId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { AttemptOutline } from '../../domain/message/standing.ts';
 import { settings } from '../../settings.ts';
-import { getRows, queryRows } from '../dynamodb.ts';
+import { getRows, queryRows, type Row } from '../dynamodb.ts';
 import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import {
   endedAtOf,
@@ -80,11 +80,12 @@ const standing = [
 ];
 
 /**
- * Lists the messages of one shard, newest first. The rows behind a message come before it in this order, and tell how it
- * stands.
+ * Lists the messages of one shard. The rows behind a message tell how it stands: newest first, they come before it, and else
+ * after it.
  */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
+  const isEarliestFirst = range.order === 'earliestFirst';
   // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
   if (bounds.first > bounds.last) return;
   const rows = queryRows({
@@ -96,44 +97,55 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
       ':first': { S: bounds.first },
       ':last': { S: bounds.last },
     },
-    ScanIndexForward: false,
+    ScanIndexForward: isEarliestFirst,
     Limit: rowsPerRead,
   });
   let recorded = nothingRecorded('');
+  const isWhole = (): boolean =>
+    recorded.own !== undefined && isBehind({ id: recorded.messageId, time: timeOfId(recorded.messageId) }, range);
   for await (const row of rows) {
     const messageId = messageIdOf(row);
     // A message's own row may be gone while rows behind it are left: they say nothing of the next message.
-    if (recorded.messageId !== messageId) recorded = nothingRecorded(messageId);
+    if (recorded.messageId !== messageId) {
+      if (isEarliestFirst && isWhole()) yield listedOf(recorded);
+      recorded = nothingRecorded(messageId);
+    }
     if (isEnd(row)) {
       recorded.end = endOf(row);
       recorded.endedAt = endedAtOf(row);
     } else if (isAttempt(row)) recorded.attempts.push(outlineOf(row));
     else if (!isHeld(row)) {
-      const { end, endedAt, attempts } = recorded;
-      const listed = {
-        message: ownMessageOf(row),
-        end,
-        endedAt,
-        attempts: attempts.reverse(),
-        id: messageId,
-        time: timeOfId(messageId),
-      };
-      if (isBehind(listed, range.behind)) yield listed;
+      recorded.own = row;
+      if (!isEarliestFirst && isWhole()) yield listedOf(recorded);
     }
   }
+  if (isEarliestFirst && isWhole()) yield listedOf(recorded);
 }
 
-/** The facts that the rows behind a message tell, collected until its own row comes. */
+/** A message's own row, and the facts that the rows behind it tell, collected until all have come. */
 interface Recorded {
   readonly messageId: string;
+  own: Row | undefined;
   end: End | undefined;
   endedAt: number | undefined;
-  /** The last one first. */
+  /** In the order in which they came. */
   readonly attempts: AttemptOutline[];
+}
+
+function listedOf({ messageId, own = {}, end, endedAt, attempts }: Recorded): ListedMessage {
+  return {
+    message: ownMessageOf(own),
+    end,
+    endedAt,
+    attempts: attempts.sort((one, other) => one.number - other.number),
+    id: messageId,
+    time: timeOfId(messageId),
+  };
 }
 
 const nothingRecorded = (messageId: string): Recorded => ({
   messageId,
+  own: undefined,
   end: undefined,
   endedAt: undefined,
   attempts: [],

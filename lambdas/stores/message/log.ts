@@ -8,7 +8,7 @@ import { attemptStates, type Attempt } from '../../domain/message/message.ts';
 import type { LoggedEnd } from '../../domain/usage/outcomes.ts';
 import { settings } from '../../settings.ts';
 import { dynamodb, queryRows, type Row } from '../dynamodb.ts';
-import { byAge, inOrder, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
+import { byOrder, inOrder, isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import { endIn, loadMessageRows } from './history.ts';
 import type { LoggedMessage } from './list.ts';
 import {
@@ -46,14 +46,11 @@ async function* logRows(rows: AsyncIterable<Row>): AsyncGenerator<LogRow> {
   for await (const row of rows) yield logRowOf(row);
 }
 
-/** Lists what was recorded of one shard's messages, the latest record first. */
+/** Lists what was recorded of one shard's messages, in the order of the range. */
 export async function* listLog(shard: string, range: Range): AsyncGenerator<LogRow> {
-  const latest = Math.min(
-    range.toDate ?? Number.MAX_SAFE_INTEGER,
-    range.behind?.time ?? Number.MAX_SAFE_INTEGER,
-  );
+  const { first, last } = momentsOf(range);
   // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
-  if ((range.fromDate ?? 0) > latest) return;
+  if (first > last) return;
   const rows = queryRows({
     TableName: settings.messagesTable,
     IndexName: 'log',
@@ -61,18 +58,18 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
     ExpressionAttributeNames: { '#shard': 'shard', '#recordedAt': 'recordedAt' },
     ExpressionAttributeValues: {
       ':shard': { S: shard },
-      ':first': { N: String(range.fromDate ?? 0) },
-      ':last': { N: String(latest) },
+      ':first': { N: String(first) },
+      ':last': { N: String(Math.min(last, Number.MAX_SAFE_INTEGER)) },
     },
-    ScanIndexForward: false,
+    ScanIndexForward: range.order === 'earliestFirst',
     Limit: rowsPerRead,
   });
-  for await (const row of inOrder(logRows(rows))) {
-    if (isBehind(row, range.behind)) yield row;
+  for await (const row of inOrder(logRows(rows), range.order)) {
+    if (isBehind(row, range)) yield row;
   }
 }
 
-/** Lists what was recorded of one message, and the message itself as the oldest. */
+/** Lists what was recorded of one message, and the message itself as the oldest, in the order of the range. */
 export async function* listHistory(
   accountId: string,
   messageId: string,
@@ -83,8 +80,8 @@ export async function* listHistory(
   const message = ownMessageOf(rows.own);
   const logged = { message, end: endIn(rows), id: messageId, time: timeOfId(messageId) };
   const records = rows.following.filter((row) => 'recordedAt' in row).map(logRowOf);
-  for (const row of [...records, logged].sort(byAge)) {
-    if (isBehind(row, range.behind)) yield row;
+  for (const row of [...records, logged].sort(byOrder(range.order))) {
+    if (isBehind(row, range)) yield row;
   }
 }
 
