@@ -212,7 +212,15 @@ export function parseFilter(
     const field = known[list].find((one) => one === name);
     if (field === undefined) {
       const count = most === 'uncounted' ? [] : ['count'];
-      const all = [...names, 'fromDate', 'toDate', ...count, ...(hasOrder ? ['order'] : []), 'cursor', idFilters[list]];
+      const all = [
+        ...names,
+        'fromDate',
+        'toDate',
+        ...count,
+        ...(hasOrder ? ['order'] : []),
+        'cursor',
+        idFilters[list],
+      ];
       throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
@@ -289,6 +297,31 @@ export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readon
   const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
   return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }
+
+/** The fields that rows of messages and of the log have as attributes, with their names there. */
+const attributes: Readonly<Partial<Record<Field, string>>> = {
+  label: 'labels',
+  topicName: 'topicName',
+  queueName: 'queueName',
+  scheduleId: 'scheduleId',
+  callerIp: 'callerIp',
+};
+
+/**
+ * Tells by a few attributes of a row whether its entry may match. Of long lists, few rows do: this is far cheaper than to read
+ * each of them whole.
+ *
+ * @param textsOf the texts of an attribute; undefined where they are not known
+ */
+export const mayMatch = (
+  filter: Filter,
+  textsOf: (attribute: string) => readonly string[] | undefined,
+): boolean =>
+  [...filter.values].every(([field, wanted]) => {
+    const attribute = attributes[field];
+    const texts = attribute === undefined ? undefined : textsOf(attribute);
+    return texts === undefined || texts.some((text) => wanted.has(text));
+  });
 
 /** Tells whether an entry has a wanted value in every field that is filtered by. Dates are checked by the lists themselves. */
 export function matches(filter: Filter, entry: Filterable): boolean {

@@ -29,6 +29,7 @@ import {
   rangeOf,
   show,
 } from '../pages.ts';
+import { limitedScan } from '../usage/scans.ts';
 import { removeDeadLetters } from './size.ts';
 
 export const noSuchDeadLetter = (dlqId: string): Error =>
@@ -89,9 +90,12 @@ export async function selection<D extends DeadLetter>(
   const range = await rangeOf(scope, filter);
   const rows: AsyncIterable<ListedDeadLetter> =
     filter.ids === undefined
-      ? merged(
-          shardsOf(account).map((shard) => listStored(shard, range, time)),
-          precedes(filter.order),
+      ? limitedScan(
+          account.id,
+          merged(
+            shardsOf(account).map((shard) => listStored(shard, range, time)),
+            precedes(filter.order),
+          ),
         )
       : loadedRows(idRows(filter.ids, range.behind), loadedAtOnce, async (row) => ({
           ...row,

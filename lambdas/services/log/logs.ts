@@ -12,12 +12,13 @@ import type { Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { largestAnswer } from '../../api/answerSize.ts';
-import { longestPage, matches, type Filter } from '../../api/filters.ts';
+import { longestPage, matches, mayMatch, type Filter } from '../../api/filters.ts';
 import type { LogState } from '../../domain/log/logStates.ts';
 import { settingsRecord } from '../../api/records.ts';
 import { listMessages, loadMessages, type LoggedMessage } from '../../stores/message/list.ts';
 import { listHistory, listLog, type LogRow } from '../../stores/message/log.ts';
 import { precedes, shardsOf } from '../../stores/shards.ts';
+import { limitedScan } from '../usage/scans.ts';
 import { listBudgetMs, merged, orderedScope, pageOf, rangeOf, show, type Placed } from '../pages.ts';
 
 type Source = LogRow | LoggedMessage;
@@ -39,6 +40,7 @@ interface Found {
 }
 
 function wanted(row: Source, filter: Filter): readonly Found[] {
+  if (!mayMatch(filter, (name) => row.textsOf?.(name))) return [];
   const entries = entriesOf(row);
   const subject: LogSubject = isMessage(row)
     ? { ...row.message, flowControlKey: row.message.flowControl?.key }
@@ -106,7 +108,8 @@ async function listed<E>(
           ...(needed.messages ? [listMessages(shard, range)] : []),
           ...(needed.records ? [listLog(shard, range)] : []),
         ]);
-  const page = await pageOf(merged(sources, precedes(filter.order)), range, limits, (row) => wanted(row, applied));
+  const rows = limitedScan(account.id, merged(sources, precedes(filter.order)));
+  const page = await pageOf(rows, range, limits, (row) => wanted(row, applied));
   const logged = await withMessages(account, page.entries);
   const most = largestAnswer / copies;
   const { records, cursor } = await show(scope, logged, page.next, shown, most);

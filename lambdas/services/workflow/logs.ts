@@ -2,6 +2,7 @@
 import { jsonBytes, largestAnswer } from '../../api/answerSize.ts';
 import type { Answer } from '../../api/answers.ts';
 import type * as answers from '../../api/workflowAnswers.ts';
+import { longestPage } from '../../api/filters.ts';
 import { matchesRun, parseRunsQuery, type RunsQuery } from '../../api/workflowFilters.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
@@ -17,7 +18,8 @@ import {
   runShardsOf,
   type ListedRun,
 } from '../../stores/workflow/runList.ts';
-import { listBudgetMs, merged, orderedScope, placeAt, sealed } from '../pages.ts';
+import { countBudgetMs, merged, orderedScope, placeAt, sealed } from '../pages.ts';
+import { limitedScan, rowsWithoutSlot } from '../usage/scans.ts';
 import { loadRunLog, type ShownRun } from './runLog.ts';
 import { loadRunJournal } from './runJournal.ts';
 
@@ -126,6 +128,9 @@ function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
   );
 }
 
+/** A run that is shown is read with its journal and its messages: a page of runs is as many rows as need no slot. */
+const rowsOfRun = rowsWithoutSlot / longestPage;
+
 /** Bytes of an answer besides its runs: the names of its fields, and a cursor. */
 const frameBytes = 1_000;
 const mostBytes = largestAnswer - frameBytes;
@@ -144,13 +149,14 @@ export async function listRuns(
   const { count, cursor, fromDate, toDate, order, trimBody = Infinity } = read;
   const scope = orderedScope(`${account.id}/workflows/logs`, order);
   const range: Range = { fromDate, toDate, order, behind: await placeAt(scope, cursor) };
-  const until = now() + listBudgetMs;
+  const until = now() + countBudgetMs;
   const runs: ShownRun[] = [];
   let bytes = 0;
   let last: Place | undefined;
   const pageUpTo = async (place: Place | undefined) => ({ cursor: (await sealed(scope, place)) ?? '', runs });
 
-  for await (const candidate of await candidatesOf(account, read, range)) {
+  const candidates = limitedScan(account.id, await candidatesOf(account, read, range), rowsOfRun);
+  for await (const candidate of candidates) {
     if (last !== undefined && (runs.length >= count || now() > until)) return pageUpTo(last);
     if (mayBeWanted(read, candidate)) {
       const journal = await loadRunJournal(candidate, candidate.startSeq);

@@ -3,14 +3,11 @@ import { timeOfId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { AttemptOutline } from '../../domain/message/standing.ts';
 import { settings } from '../../settings.ts';
-import { getRows, queryRows, type Row } from '../dynamodb.ts';
+import { getRows, ListedItem, queryItems, type Row } from '../dynamodb.ts';
 import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import {
   endedAtOf,
   endOf,
-  isAttempt,
-  isEnd,
-  isHeld,
   keyOf,
   listedAttributes,
   messageIdOf,
@@ -25,6 +22,8 @@ import {
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
+  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many: cheaper than all of it. */
+  readonly textsOf?: (name: string) => readonly string[];
 }
 
 /** A message in a list, with what tells how it stands. */
@@ -88,7 +87,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
   const isEarliestFirst = range.order === 'earliestFirst';
   // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
   if (bounds.first > bounds.last) return;
-  const rows = queryRows({
+  const items = queryItems({
     TableName: settings.messagesTable,
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
     ...projectionOf([...listedAttributes(), ...standing]),
@@ -100,53 +99,66 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
     ScanIndexForward: isEarliestFirst,
     Limit: rowsPerRead,
   });
-  let recorded = nothingRecorded('');
-  const isWhole = (): boolean =>
-    recorded.own !== undefined && isBehind({ id: recorded.messageId, time: timeOfId(recorded.messageId) }, range);
-  for await (const row of rows) {
-    const messageId = messageIdOf(row);
+  let recorded = new Recorded('');
+  const isWhole = (): boolean => recorded.own !== undefined && isBehind(recorded, range);
+  for await (const item of items) {
+    const listed = new ListedItem(item);
+    const [id = ''] = listed.textsOf('id');
+    const messageId = id.replace(/~.*$/, '');
     // A message's own row may be gone while rows behind it are left: they say nothing of the next message.
-    if (recorded.messageId !== messageId) {
-      if (isEarliestFirst && isWhole()) yield listedOf(recorded);
-      recorded = nothingRecorded(messageId);
+    if (recorded.id !== messageId) {
+      if (isEarliestFirst && isWhole()) yield recorded;
+      recorded = new Recorded(messageId);
     }
-    if (isEnd(row)) {
-      recorded.end = endOf(row);
-      recorded.endedAt = endedAtOf(row);
-    } else if (isAttempt(row)) recorded.attempts.push(outlineOf(row));
-    else if (!isHeld(row)) {
-      recorded.own = row;
-      if (!isEarliestFirst && isWhole()) yield listedOf(recorded);
-    }
+    recorded.add(listed);
+    if (!isEarliestFirst && isWhole()) yield recorded;
   }
-  if (isEarliestFirst && isWhole()) yield listedOf(recorded);
+  if (isEarliestFirst && isWhole()) yield recorded;
 }
 
-/** A message's own row, and the facts that the rows behind it tell, collected until all have come. */
-interface Recorded {
-  readonly messageId: string;
-  own: Row | undefined;
-  end: End | undefined;
-  endedAt: number | undefined;
-  /** In the order in which they came. */
-  readonly attempts: AttemptOutline[];
+/** A message's own row, and the rows behind it that tell how it stands, collected until all have come. */
+class Recorded implements ListedMessage {
+  readonly id: string;
+  readonly time: number;
+  own: ListedItem | undefined;
+  readonly #attempts: ListedItem[] = [];
+  #ended: Row | undefined;
+  #message: Message | undefined;
+
+  constructor(messageId: string) {
+    this.id = messageId;
+    this.time = messageId === '' ? 0 : timeOfId(messageId);
+  }
+
+  add(item: ListedItem): void {
+    if (item.has('end')) this.#ended = item.only(['end', 'endedAt']);
+    else if (item.has('attempt')) this.#attempts.push(item);
+    else if (!item.has('held')) this.own = item;
+  }
+
+  get message(): Message {
+    this.#message ??= ownMessageOf(this.own?.row ?? {});
+    return this.#message;
+  }
+
+  get end(): End | undefined {
+    return this.#ended && endOf(this.#ended);
+  }
+
+  get endedAt(): number | undefined {
+    return this.#ended && endedAtOf(this.#ended);
+  }
+
+  get attempts(): readonly AttemptOutline[] {
+    return this.#attempts
+      .map((item) => outlineOf(item.only(outlined)))
+      .sort((one, other) => one.number - other.number);
+  }
+
+  textsOf(name: string): readonly string[] {
+    return this.own?.textsOf(name) ?? [];
+  }
 }
 
-function listedOf({ messageId, own = {}, end, endedAt, attempts }: Recorded): ListedMessage {
-  return {
-    message: ownMessageOf(own),
-    end,
-    endedAt,
-    attempts: attempts.sort((one, other) => one.number - other.number),
-    id: messageId,
-    time: timeOfId(messageId),
-  };
-}
-
-const nothingRecorded = (messageId: string): Recorded => ({
-  messageId,
-  own: undefined,
-  end: undefined,
-  endedAt: undefined,
-  attempts: [],
-});
+/** The attributes of an attempt's row that tell how its message stands. */
+const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];

@@ -7,7 +7,7 @@ import type { LogSubject } from '../../domain/log/logSubject.ts';
 import { attemptStates, type Attempt } from '../../domain/message/message.ts';
 import type { LoggedEnd } from '../../domain/usage/outcomes.ts';
 import { settings } from '../../settings.ts';
-import { dynamodb, queryRows, type Row } from '../dynamodb.ts';
+import { dynamodb, ListedItem, queryItems, type Key, type Row } from '../dynamodb.ts';
 import { byOrder, inOrder, isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import { endIn, loadMessageRows } from './history.ts';
 import type { LoggedMessage } from './list.ts';
@@ -27,6 +27,8 @@ export interface LogRow extends Ordered {
   readonly attempt: Attempt | undefined;
   /** The number of an attempt that waits for its host. */
   readonly held: number | undefined;
+  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many. */
+  readonly textsOf?: (name: string) => readonly string[];
 }
 
 const orderedRow = z.object({ id: z.string(), recordedAt: z.number() });
@@ -42,8 +44,38 @@ function logRowOf(row: Row): LogRow {
   };
 }
 
-async function* logRows(rows: AsyncIterable<Row>): AsyncGenerator<LogRow> {
-  for await (const row of rows) yield logRowOf(row);
+/** A row of the log, of which most are passed over. */
+class ListedLogRow implements LogRow {
+  readonly id: string;
+  readonly time: number;
+  readonly #item: ListedItem;
+
+  constructor(item: ListedItem) {
+    const { id, recordedAt } = orderedRow.parse(item.only(['id', 'recordedAt']));
+    this.id = id;
+    this.time = recordedAt;
+    this.#item = item;
+  }
+
+  get subject(): LogSubject {
+    return subjectOf(this.#item.row);
+  }
+
+  get attempt(): Attempt | undefined {
+    return this.#item.has('attempt') ? attemptOf(this.#item.row) : undefined;
+  }
+
+  get held(): number | undefined {
+    return this.#item.has('held') ? heldAttemptOf(this.#item.row) : undefined;
+  }
+
+  textsOf(name: string): readonly string[] {
+    return this.#item.textsOf(name);
+  }
+}
+
+async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
+  for await (const item of items) yield new ListedLogRow(new ListedItem(item));
 }
 
 /** Lists what was recorded of one shard's messages, in the order of the range. */
@@ -51,7 +83,7 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
   const { first, last } = momentsOf(range);
   // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
   if (first > last) return;
-  const rows = queryRows({
+  const rows = queryItems({
     TableName: settings.messagesTable,
     IndexName: 'log',
     KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :first AND :last',
