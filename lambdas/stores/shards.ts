@@ -87,10 +87,7 @@ export const rowsPerRead = 40;
  * Puts rows of the same moment into order, by their ids, as lists show them and cursors rely on. The rows come in the order of
  * their moments, but an index has those of one moment in any order.
  */
-export async function* inOrder<T extends Ordered>(
-  rows: AsyncIterable<T>,
-  order?: Order | undefined,
-): AsyncGenerator<T> {
+export async function* inOrder<T extends Ordered>(rows: AsyncIterable<T>, order?: Order): AsyncGenerator<T> {
   let moment: T[] = [];
   const take = (): T[] => moment.sort(byOrder(order));
   for await (const row of rows) {

@@ -131,7 +131,10 @@ describe('a flow-control key', () => {
     ['?search=', 'search is empty; a parameter that is given must have a value.'],
     ['?search=a&search=b', 'search is given twice; allowed is once.'],
     ['?prefix=a', '"prefix" is not a parameter here; allowed are search, cursor.'],
-    ['?cursor=abc', 'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.'],
+    [
+      '?cursor=abc',
+      'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
+    ],
   ])('is not looked for with %s', async (query, says) => {
     expect(refusal(await api('GET', `/v2/flowControl${query}`))).toEqual([400, says]);
   });

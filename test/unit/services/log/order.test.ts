@@ -29,7 +29,9 @@ interface Page {
 }
 
 /** Reads all pages of a list. */
-async function pagesOf<P extends Page>(read: (cursor: string | undefined) => Promise<P>): Promise<readonly P[]> {
+async function pagesOf<P extends Page>(
+  read: (cursor: string | undefined) => Promise<P>,
+): Promise<readonly P[]> {
   const pages = [await read(undefined)];
   for (let cursor = pages[0]?.cursor; cursor; cursor = pages.at(-1)?.cursor) pages.push(await read(cursor));
   return pages;
@@ -40,14 +42,17 @@ const earliest = 'earliestFirst' as const;
 describe('the log, earliest first,', () => {
   it('has what the latest first has, the other way round, however long its pages are', async () => {
     const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    for (let number = 0; number < 12; number += 1) await world.send(inbox.url, { retries: '0', label: 'order' });
+    for (let number = 0; number < 12; number += 1)
+      await world.send(inbox.url, { retries: '0', label: 'order' });
     await world.work();
     const values = new Map([['label', new Set(['order'])]] as const);
     const read = async (order: typeof earliest | undefined, count: number) => {
       const pages = await pagesOf((cursor) =>
         lambdas.listLogs(world.account, { ...noFilter, values, order, count, cursor }),
       );
-      return pages.flatMap(({ logs }) => logs.map(({ messageId, state, time }) => ({ messageId, state, time })));
+      return pages.flatMap(({ logs }) =>
+        logs.map(({ messageId, state, time }) => ({ messageId, state, time })),
+      );
     };
     const latestFirst = await read(undefined, 1_000);
     // CREATED, ACTIVE, ERROR and FAILED.
@@ -70,7 +75,7 @@ describe('the log, earliest first,', () => {
     expect(cursor).toBeDefined();
     await expect(
       lambdas.listLogs(world.account, { ...noFilter, count: 1, cursor, order: earliest }),
-    ).rejects.toMatchObject({ status: 400, message: expect.stringContaining('in the same order') });
+    ).rejects.toThrow('in the same order');
   });
 });
 
@@ -101,12 +106,15 @@ describe('runs, earliest first,', () => {
 });
 
 describe('an order', () => {
-  it.each(['logs', 'dlq', 'deadRuns'] as const)('that is none is refused by %s, with those that are', (list) => {
-    expect(() => lambdas.parseFilter(list, [['order', 'oldest']])).toThrow(
-      'order is "oldest"; allowed are latestFirst, earliestFirst.',
-    );
-    expect(lambdas.parseFilter(list, [['order', earliest]]).order).toBe(earliest);
-  });
+  it.each(['logs', 'dlq', 'deadRuns'] as const)(
+    'that is none is refused by %s, with those that are',
+    (list) => {
+      expect(() => lambdas.parseFilter(list, [['order', 'oldest']])).toThrow(
+        'order is "oldest"; allowed are latestFirst, earliestFirst.',
+      );
+      expect(lambdas.parseFilter(list, [['order', earliest]]).order).toBe(earliest);
+    },
+  );
 
   it('is no parameter of a list that has but one', () => {
     expect(() => lambdas.parseFilter('listedMessages', [['order', earliest]])).toThrow('not a filter here');
@@ -139,7 +147,9 @@ describe('a page of the log', () => {
 
 describe('an entry for older clients', () => {
   it('has the older names, and the headers of callbacks, redacted as the message is', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500, { 'x-why': 'no' }).end());
+    const inbox = world.receiver.inbox((_delivery, response) =>
+      response.writeHead(500, { 'x-why': 'no' }).end(),
+    );
     const id = await world.send(inbox.url, {
       retries: '0',
       'retry-delay': '1000 * retried',
@@ -162,7 +172,9 @@ describe('an entry for older clients', () => {
       failureCallbackHeaders: { 'X-Two': ['2'] },
     });
     expect(JSON.stringify(events)).not.toContain('"secret"');
-    expect(events.find(({ state }) => state === 'CREATED')).toMatchObject({ callbackHeaders: { 'X-One': ['1'] } });
+    expect(events.find(({ state }) => state === 'CREATED')).toMatchObject({
+      callbackHeaders: { 'X-One': ['1'] },
+    });
     const { logs: plain } = await lambdas.listLogs(world.account, { ...noFilter, ids: [id] });
     expect(plain[0]).not.toHaveProperty('callbackHeaders');
   });

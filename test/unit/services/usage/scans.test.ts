@@ -75,10 +75,8 @@ describe('an account', () => {
   it('has so many long reads at one time; the next is refused until one ends', async () => {
     // All at once, so that they come to the same slots.
     const running = await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
-    await expect(begun()).rejects.toMatchObject({
-      ...refused,
-      message: expect.stringContaining(`${lambdas.scansAtOnce} requests under way`),
-    });
+    await expect(begun()).rejects.toThrow(`${lambdas.scansAtOnce} requests under way`);
+    await expect(begun()).rejects.toMatchObject(refused);
     // Short ones go on, and so do other accounts.
     expect(await readAll(lambdas.rowsWithoutSlot)).toBe(lambdas.rowsWithoutSlot);
     const own = accountId;
@@ -110,8 +108,9 @@ describe('a bulk operation that may not read on', () => {
       many(lambdas.rowsWithoutSlot + 10),
       { count: Infinity, atOnce: 10 },
       () => undefined,
-      async () => {
+      () => {
         done.push(1);
+        return Promise.resolve();
       },
     );
     await expect(operation).rejects.toMatchObject(refused);
@@ -126,8 +125,9 @@ describe('a bulk operation that may not read on', () => {
       many(lambdas.rowsWithoutSlot + 10),
       { count: Infinity, atOnce: 7 },
       ({ time }) => time,
-      async (some) => {
+      (some) => {
         done.push(...some);
+        return Promise.resolve();
       },
     );
     expect(done).toEqual(rowsOf(lambdas.rowsWithoutSlot).map(({ time }) => time));
