@@ -96,6 +96,26 @@ describe('a flow-control key', () => {
     expect(after.rateCount).toBeGreaterThanOrEqual(3);
   });
 
+  it('can be shown, pinned and paused as soon as a message that names it is accepted, long before that is due', async () => {
+    const key = unique('key');
+    const inbox = receiver.inbox();
+    const headers = { ...headersOf(key, 'parallelism=2, rate=5'), 'Svc-Delay': '1h' };
+    messageIdOf(await publish(inbox.url, { headers }));
+    expect(await shown(key)).toMatchObject({ parallelismMax: 2, rateMax: 5, ratePeriod: 1, isPaused: false });
+    await ok(change(key, 'pin?parallelism=1'));
+    await ok(change(key, 'pause'));
+    expect(await shown(key)).toMatchObject({ parallelismMax: 1, isPaused: true, isPinnedParallelism: true });
+  });
+
+  it('begins a new period of its rate by both names of that', async () => {
+    for (const operation of ['resetRate', 'reset']) {
+      const key = await makeKey('rate=5, period=1h');
+      await becomes(key, ({ rateCount }) => rateCount === 1);
+      await ok(change(key, operation));
+      expect(await shown(key)).toMatchObject({ rateCount: 0, rateMax: 5 });
+    }
+  });
+
   it('shows 0 for what is not limited', async () => {
     const parallel = await makeKey('parallelism=4');
     expect(await shown(parallel)).toMatchObject({
