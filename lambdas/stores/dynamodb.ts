@@ -206,45 +206,6 @@ export async function* queryRows(...query: Parameters<typeof queryItems>): Async
   for await (const item of queryItems(...query)) yield unmarshall(item);
 }
 
-/**
- * An item of a long list. Most are looked at for one or two attributes, and passed over: reading all the others would take far
- * longer than DynamoDB does.
- */
-export class ListedItem {
-  readonly #item: Key;
-  #row: Row | undefined;
-
-  constructor(item: Key) {
-    this.#item = item;
-  }
-
-  /** All attributes. */
-  get row(): Row {
-    this.#row ??= unmarshall(this.#item);
-    return this.#row;
-  }
-
-  has(name: string): boolean {
-    return name in this.#item;
-  }
-
-  /** Reads a few attributes. */
-  only(names: readonly string[]): Row {
-    const some: Key = {};
-    for (const name of names) {
-      const value = this.#item[name];
-      if (value !== undefined) some[name] = value;
-    }
-    return unmarshall(some);
-  }
-
-  /** The texts of an attribute that is one, or a list of them. */
-  textsOf(name: string): readonly string[] {
-    const value = this.#item[name];
-    return (value?.L ?? [value]).flatMap((one) => one?.S ?? []);
-  }
-}
-
 /** Reads all rows of a table that a scan finds, one page after the other; those of a partition follow each other. */
 export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
   let from: Key | undefined;

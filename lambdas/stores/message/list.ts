@@ -3,7 +3,8 @@ import { timeOfId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { AttemptOutline } from '../../domain/message/standing.ts';
 import { settings } from '../../settings.ts';
-import { getRows, ListedItem, queryItems, type Row } from '../dynamodb.ts';
+import { getRows, queryItems, type Row } from '../dynamodb.ts';
+import { ListedItem } from '../listedItem.ts';
 import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import {
   endedAtOf,
