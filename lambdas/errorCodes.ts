@@ -296,6 +296,12 @@ export const errorCodes = {
     meaning: 'The account’s `max_bandwidth_per_second` is reached.',
     advice: 'Send it again after the seconds in `Retry-After`.',
   },
+  scan_limit_reached: {
+    statuses: [429],
+    meaning:
+      'The account has as many requests under way that look at thousands of entries as it may at one time.',
+    advice: 'Send it again when another has ended, or narrow it by `fromDate` and `toDate`.',
+  },
   daily_limit_reached: {
     statuses: [429],
     meaning: 'The account’s `max_requests_per_day_hard` is reached.',

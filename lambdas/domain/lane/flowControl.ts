@@ -21,6 +21,9 @@ const longestPeriod = 604_800;
 /** Seconds, where a rate is given without one. */
 export const defaultPeriod = 1;
 
+/** The period of a flow control, or of none that was given: seconds, as every record shows it. */
+export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
+
 /** Characters that SQS refuses in a message, and that JSON does not write in another way; and halves of a character. */
 const unsendable = /[\ufffe\uffff]|\p{Surrogate}/u;
 
@@ -94,5 +97,5 @@ export function parseFlowControl(
   const rate = read('rate', parseCount) ?? read('ratepersecond', parseCount, 'ratePerSecond');
   const period = read('period', parsePeriod);
   if (settings.size > 0 || (parallelism === undefined && rate === undefined)) throw malformed();
-  return { key, parallelism, rate, period: rate === undefined ? period : (period ?? defaultPeriod) };
+  return { key, parallelism, rate, period: rate === undefined ? period : shownPeriod(period) };
 }

@@ -7,6 +7,7 @@ import { forwardedByRun, overlaid } from '../../domain/workflow/forwarding.ts';
 import { settings } from '../../settings.ts';
 import { storeBody } from '../../stores/message/bodies.ts';
 import { putMessage } from '../../stores/message/messages.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 import type { LoadedRun } from './loadRun.ts';
 import { loadEntryBodies } from './runEntries.ts';
 
@@ -62,6 +63,7 @@ export async function storeRequestOf(
     expiresAt: expiryOf({ ...ofCallback, notBefore }, limits.max_dlq_retention_time_milis),
   };
   const body = failureBody(identity, facts, limits.max_message_size);
+  await ensureKeys(message);
   await putMessage(message, await storeBody(message, body, request.createdAt));
   return message;
 }

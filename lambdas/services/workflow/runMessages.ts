@@ -9,6 +9,7 @@ import { storedMessages } from '../../stores/message/list.ts';
 import { putMessages } from '../../stores/message/messages.ts';
 import type { RunKey } from '../../stores/workflow/journals.ts';
 import { sendAll } from '../../transport/work.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 
 /** A run as its messages need it. */
 export interface OpenRun {
@@ -82,6 +83,7 @@ interface StoredMessage {
 export async function sendMessages(messages: readonly StoredMessage[], isAgain: boolean): Promise<void> {
   const stored = isAgain ? await storedMessages(messages.map(({ message }) => message)) : new Set<string>();
   const left = messages.filter(({ message }) => !stored.has(message.messageId));
+  for (const { message } of left) await ensureKeys(message);
   // A worker waits for the row of a message that is new, or whose work is.
   const madeAt = isAgain ? now() : undefined;
   await sendAll(left, ({ message }) => ({

@@ -30,7 +30,7 @@ export const flowControl: Operations<'flowControl'> = {
     tag: 'Flow control',
     summary: 'List the flow-control keys',
     description:
-      'A key is there from the moment when its first message is due. One that nobody has used for 30 days is forgotten, unless it is paused or pinned.',
+      'A key is there from the first message that names it, a delayed one too. One that nobody has used for 30 days is forgotten, unless it is paused or pinned, or a message of it is still to come.',
     variables: {},
     query: {
       search: {
@@ -132,6 +132,11 @@ export const flowControl: Operations<'flowControl'> = {
     summary: 'Begin a new period of a flow-control key',
     description:
       'The deliveries that have started do not count any more: as many as its rate may start at once.',
+  }),
+  'POST /v2/flowControl/{key}/reset': change({
+    id: 'resetFlowControl',
+    summary: 'Begin a new period of a flow-control key, by another name',
+    description: 'As `POST /v2/flowControl/{key}/resetRate`.',
   }),
   'GET /v2/globalParallelism': {
     id: 'getGlobalParallelism',
