@@ -4,7 +4,7 @@ import { passedOn } from '../message/forwarding.ts';
 import { shownHeaders, type Header } from '../headers.ts';
 import { headersIn, optionalField } from '../json.ts';
 import { refusedSubmission } from './refusals.ts';
-import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
+import { parseSubmitted, pendingStep, stepDuration, type StepIdentity } from './step.ts';
 import { parseStepDurationMs } from './time.ts';
 
 /** A step that waits for an event, or for a request to a webhook. */
@@ -23,7 +23,7 @@ export interface Wait {
 export const waitShape = z.object({
   step: pendingStep,
   url: z.string(),
-  timeout: optionalField(z.union([z.number(), z.string()])),
+  timeout: optionalField(stepDuration),
   timeoutUrl: optionalField(z.string()),
   timeoutHeaders: optionalField(headersIn('Headers for the delivery of a time-out.')),
 });
@@ -63,6 +63,12 @@ export function waitResult(step: StepIdentity, eventId: string, event: Uint8Arra
   const end = event === undefined ? { waitTimeout: true } : { out: Buffer.from(event).toString('base64') };
   return json({ stepId, stepName, stepType, ...end, concurrent, waitEventId: eventId });
 }
+
+/** Bytes of the result of a wait whose event has so many. */
+export const waitResultBytes = (step: StepIdentity, eventId: string, eventBytes: number): number =>
+  waitResult(step, eventId, new Uint8Array()).length + base64Bytes(eventBytes);
+
+export const base64Bytes = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
 /** A request to a webhook, as it came. */
 export interface HookRequest {
