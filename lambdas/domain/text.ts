@@ -8,15 +8,15 @@ export const isText = (text: string, longest: number): boolean =>
   text !== '' && text.length <= longest && text.isWellFormed();
 
 /**
- * Finds the first text in a JSON value that has half a character, be it a name or a value.
+ * Finds the first text in a value that has half a character.
  *
- * @returns the path to it, or to the object whose name it is; undefined where there is none
+ * @param value of a known shape, so that it is not nested deeply
+ * @returns the path to it; undefined where there is none
  */
 export function malformedTextIn(value: unknown): readonly string[] | undefined {
   if (typeof value === 'string') return value.isWellFormed() ? undefined : [];
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [name, inner] of Object.entries(value)) {
-    if (!name.isWellFormed()) return [];
     const path = malformedTextIn(inner);
     if (path !== undefined) return [name, ...path];
   }

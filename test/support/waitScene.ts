@@ -50,6 +50,7 @@ const importServices = async () => {
 /** The settings of a wait, besides its event. */
 export interface WaitOptions {
   readonly stepId?: number;
+  readonly stepName?: string;
   readonly stepType?: string;
   readonly concurrent?: number;
   readonly timeout?: number | string;
@@ -185,7 +186,14 @@ export async function openWaitScene(world: World) {
     },
     /** Waits as an endpoint does. */
     wait: (runId: string, eventId: string, options: WaitOptions = {}) => {
-      const { stepId = 1, stepType = 'Wait', concurrent = 1, timeout = '1h', headers = [] } = options;
+      const {
+        stepId = 1,
+        stepName = `wait ${stepId}`,
+        stepType = 'Wait',
+        concurrent = 1,
+        timeout = '1h',
+        headers = [],
+      } = options;
       const all = [...headersOf(runId), ...headers];
       const { message, prefix } = readMessage(all);
       const own = all.flatMap(([name, value]): [string, string[]][] =>
@@ -204,7 +212,7 @@ export async function openWaitScene(world: World) {
             timeout,
             timeoutUrl: options.timeoutUrl ?? options.url ?? endpoint,
             timeoutHeaders: Object.fromEntries([...own, ...Object.entries(options.timeoutHeaders ?? {})]),
-            step: { stepId, stepName: `wait ${stepId}`, stepType, concurrent },
+            step: { stepId, stepName, stepType, concurrent },
           }),
         ),
       });

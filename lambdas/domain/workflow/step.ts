@@ -1,10 +1,10 @@
 /** A step as the workflow client writes it in JSON: the plan of one, or its result. */
 import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../json.ts';
+import { longestStepName, mostEntries } from '../bounds.ts';
 import { secondMs } from '../clock.ts';
 import { HttpError } from '../httpError.ts';
 import { checkEventId } from './events.ts';
-import { mostEntries } from './placing.ts';
 import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
 import { stepTypes, type StepType } from './stepTypes.ts';
 import { allowedDuration, stepDurationMs } from './time.ts';
@@ -47,10 +47,6 @@ export interface ResultStep extends StepIdentity, StepSettings {
 
 export type Step = PlanStep | ResultStep;
 
-/** Characters of a step's name: the names of a parallel group's steps have room in one row of 400 KB. */
-export const longestStepName = 1_024;
-/** The highest number of a step, and the most branches of a group: each is an entry of its run. */
-export const mostSteps = mostEntries;
 /** Unix milliseconds: the last moment that a `Date` can be. */
 const lastMs = 8.64e15;
 
@@ -64,7 +60,7 @@ const wholeNumber = (least: number, most: number) => {
 };
 const allowedName = `allowed are 1 to ${longestStepName} characters`;
 
-const stepId = wholeNumber(0, mostSteps);
+const stepId = wholeNumber(0, mostEntries);
 const identity = {
   stepId,
   stepName: z.string(allowedName).check(
@@ -74,11 +70,11 @@ const identity = {
   ),
   // The initial payload is the first entry, and never a step of its own.
   stepType: z.enum(stepTypes.filter((type) => type !== 'Initial')),
-  concurrent: wholeNumber(1, mostSteps),
+  concurrent: wholeNumber(1, mostEntries),
 };
 
 /** How long a step sleeps or waits; see `stepDurationMs`. */
-export const stepDuration = z.pipe(
+const stepDuration = z.pipe(
   z
     .union([z.number(), z.string()])
     .check(z.refine((value) => stepDurationMs(value) !== undefined, `allowed are ${allowedDuration}`)),

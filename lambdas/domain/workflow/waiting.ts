@@ -4,7 +4,7 @@ import { passedOn } from '../message/forwarding.ts';
 import { shownHeaders, type Header } from '../headers.ts';
 import { headersIn, optionalField } from '../json.ts';
 import { refusedSubmission } from './refusals.ts';
-import { parseSubmitted, pendingStep, stepDuration, type StepIdentity } from './step.ts';
+import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
 import { parseStepDurationMs } from './time.ts';
 
 /** A step that waits for an event, or for a request to a webhook. */
@@ -23,7 +23,7 @@ export interface Wait {
 export const waitShape = z.object({
   step: pendingStep,
   url: z.string(),
-  timeout: optionalField(stepDuration),
+  timeout: optionalField(z.union([z.number(), z.string()])),
   timeoutUrl: optionalField(z.string()),
   timeoutHeaders: optionalField(headersIn('Headers for the delivery of a time-out.')),
 });
@@ -44,7 +44,7 @@ export function parseWait(body: Uint8Array): Wait {
   return {
     step,
     url,
-    timeout: String(timeout),
+    timeout: String(timeout).trim(),
     timeoutMs: parseStepDurationMs('timeout', timeout),
     timeoutUrl: rest.timeoutUrl ?? url,
     timeoutHeaders: (rest.timeoutHeaders ?? []).map(([name, value]) => [name.toLowerCase(), value]),

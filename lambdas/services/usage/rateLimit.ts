@@ -54,7 +54,9 @@ export async function admitHook(account: Account, bytes: number): Promise<Admitt
   const counter = await counterOf(account, time);
   const buckets = take('hooks', counter, bytes, time);
   return {
-    count: () => counter.count({ hooks: 1, bytes }),
+    count: () => {
+      counter.count({ hooks: 1, bytes });
+    },
     giveBack: () => {
       buckets.requests &&= withMore(buckets.requests, 1);
       buckets.bytes &&= withMore(buckets.bytes, bytes);

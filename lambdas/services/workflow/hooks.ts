@@ -74,7 +74,9 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
         checkRoom(head, [{ bodyBytes }]);
         return place.seq;
       },
-      checkKept: (head) => webhook.checkKept(head, callBytes),
+      checkKept: (head) => {
+        webhook.checkKept(head, callBytes);
+      },
     });
   } catch (error) {
     admitted.giveBack();
