@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { Header } from '../headers.ts';
 import { headersIn, optionalField } from '../json.ts';
 import { refusedSubmission } from './refusals.ts';
-import type { Run } from './run.ts';
+import { isRunId, type Run } from './run.ts';
 import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
 
 /** The run that waits, and how it is told of the end. */
@@ -22,7 +22,7 @@ export interface Invoke {
 const invokeShape = z.object({
   body: optionalField(z.string()),
   headers: optionalField(headersIn('Headers for the delivery of the result.')),
-  workflowRunId: z.string().check(z.minLength(1)),
+  workflowRunId: z.string().check(z.refine(isRunId, 'it is no id of a run')),
   workflowRunCreatedAt: z.int(),
   workflowUrl: z.string(),
   step: pendingStep,

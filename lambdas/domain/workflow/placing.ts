@@ -1,4 +1,5 @@
 /** The places of steps in their run: which may come next. */
+import { mostEntries } from '../bounds.ts';
 import type { Head, ListedEntry } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import { hasStep, lastStep } from './stepSet.ts';
@@ -6,8 +7,6 @@ import type { Step, StepIdentity } from './step.ts';
 
 /** Bytes of the bodies in a run's list: a worker has the whole list in its memory, and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
-/** Entries of a run: each delivery shows all before it. */
-const mostEntries = 10_000;
 
 /** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than them. */
 const mostRecordBytes = 360 * 1_024;
@@ -62,7 +61,7 @@ export function checkRoom(
 }
 
 /** Bytes of an entry in its record; its JSON is longer than its attributes. */
-function entryBytes({ body, ...rest }: ListedEntry): number {
+export function entryBytes({ body, ...rest }: ListedEntry): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }
 
