@@ -1,0 +1,241 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { mostFaults } from '../../../../lambdas/domain/work/redelivery.ts';
+import type { Work } from '../../../../lambdas/domain/work/work.ts';
+import { parseStep } from '../../../../lambdas/domain/workflow/step.ts';
+import { setClockAhead } from '../../../support/clockAhead.ts';
+import { attemptsIn, openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
+import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import type { World } from '../../../support/world.ts';
+
+/** Work of runs that the service fails with is given up in the end: whoever would wait for ever is told, or fails visibly. */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+let giveUp: (typeof import('../../../../lambdas/services/work/perform.ts'))['giveUp'];
+let loadBody: (typeof import('../../../../lambdas/stores/message/bodies.ts'))['loadBody'];
+let recover: (typeof import('../../../../lambdas/services/recovery/recover.ts'))['recover'];
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  acts = await openRunActs(world);
+  ({ giveUp } = await import('../../../../lambdas/services/work/perform.ts'));
+  ({ loadBody } = await import('../../../../lambdas/stores/message/bodies.ts'));
+  ({ recover } = await import('../../../../lambdas/services/recovery/recover.ts'));
+});
+beforeEach(async () => {
+  await world.drain();
+});
+
+const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
+
+let runs = 0;
+/** A run with a failure function, which has invoked another one. */
+async function pair() {
+  runs += 1;
+  const [parent, child] = [`wfr_up_${runs}`, `wfr_down_${runs}`];
+  const told = world.receiver.inbox();
+  const failureCallback = { ...common, url: told.url, delayMs: 0 };
+  const { createdAt } = await scene.start(parent, { facts: { failureCallback } });
+  await acts.invoke({ runId: parent, createdAt }, 1, child);
+  await world.drain();
+  return { parent, child, told };
+}
+
+/** Writes an end whose response cannot be read: telling it is a fault each time. */
+const endUnreadably = (child: string): Promise<void> =>
+  scene.append(child, {
+    kind: 'end',
+    at: Date.now(),
+    state: 'RUN_SUCCESS',
+    responseId: 'msg_lost',
+    response: { at: 'row', deflated: false },
+  });
+
+async function endWorkOf(child: string): Promise<Work> {
+  const { createdAt, startSeq } = await scene.headOf(child);
+  return { kind: 'runEnd', accountId: world.account.id, runId: child, createdAt, startSeq };
+}
+
+async function toldTo(runId: string): Promise<readonly unknown[]> {
+  const told: unknown[] = [];
+  for (const record of await acts.records(runId)) {
+    if (record.kind !== 'steps') continue;
+    for (const { messageId, body } of record.entries) {
+      const step = parseStep(await loadBody(messageId, body));
+      told.push(step.kind === 'result' ? JSON.parse(step.out ?? 'null') : step.kind);
+    }
+  }
+  return told;
+}
+
+describe('the end of an invoked run that cannot be told', () => {
+  it('is answered with success all the same, and left to work of its own', async () => {
+    const { child } = await pair();
+    await endUnreadably(child);
+    await acts.end(child);
+    expect(await world.drain()).toMatchObject([{ kind: 'runEnd', runId: child }]);
+  });
+
+  it('is a failure for its invoker when it is given up, once, and says why', async () => {
+    const { parent, child } = await pair();
+    await endUnreadably(child);
+    const work = await endWorkOf(child);
+    await expect(world.perform(work, { isAgain: false })).rejects.toThrow('msg_lost');
+    await giveUp(work, 'faults');
+    await giveUp(work, 'faults');
+    const [told, ...more] = await toldTo(parent);
+    expect(more).toEqual([]);
+    expect(told).toMatchObject({ isFailed: true, isCanceled: false });
+    expect(JSON.stringify(told)).toContain(`failed ${mostFaults} times with the end of the invoked run`);
+    expect(attemptsIn(await world.drain())).toHaveLength(1);
+  });
+
+  it('fails its invoker where that cannot be told of a failure either: with a dead letter, and its failure function', async () => {
+    const { parent, child, told } = await pair();
+    await endUnreadably(child);
+    // The result is recorded, but nothing that follows from it can be read.
+    const { head } = await import('../../../../lambdas/services/workflow/loadRun.ts').then(
+      async ({ loadRun }) => {
+        const run = await loadRun(scene.keyOf(parent), 0);
+        if (run === undefined) throw new Error('The run is not there.');
+        return run;
+      },
+    );
+    expect(head.state).toBe('RUN_STARTED');
+    const tell = await import('../../../../lambdas/services/workflow/giveUpRun.ts');
+    await tell.failGivenUp(scene.keyOf(parent), 0, 'faults', 'something');
+    await tell.failGivenUp(scene.keyOf(parent), 0, 'faults', 'something');
+    const end = (await acts.records(parent)).find(({ kind }) => kind === 'end');
+    expect(end).toMatchObject({ state: 'RUN_FAILED', failure: { response: { status: 0 } } });
+    const messageId = end?.kind === 'end' ? (end.failure?.messageId ?? '') : '';
+    expect(await world.deadLettersOf(messageId)).toBe(1);
+    await world.work();
+    expect(new Set(told.deliveries.map(({ headers }) => headers['upstash-message-id'])).size).toBe(1);
+    expect(await acts.listed(parent)).toEqual(['RUN_FAILED']);
+  });
+});
+
+describe('an invoker whose URL an earlier release took, and is none', () => {
+  it('is told at the URL that it was started with', async () => {
+    const { parent, child } = await pair();
+    const { createdAt } = await scene.headOf(parent);
+    const other = `${child}_old`;
+    await scene.append(parent, {
+      kind: 'steps',
+      at: Date.now(),
+      entries: [],
+    });
+    await scene.start(other, {
+      facts: { invoker: { runId: parent, createdAt, url: 'no url', step: stepOf(1, 'Invoke'), headers: [] } },
+    });
+    await world.drain();
+    await acts.end(other, { body: '1' });
+    const [messageId = ''] = attemptsIn(await world.drain());
+    const stored = await world.loadMessage({ accountId: world.account.id, messageId });
+    expect(stored?.message.url).toBe(endpoint);
+  });
+});
+
+describe('a wait that cannot be ended', () => {
+  const waiting = async (deadline: number) => {
+    runs += 1;
+    const runId = `wfr_wait_${runs}`;
+    const told = world.receiver.inbox();
+    await scene.start(runId, { facts: { failureCallback: { ...common, url: told.url, delayMs: 0 } } });
+    await scene.append(runId, {
+      kind: 'wait',
+      at: Date.now(),
+      step: stepOf(1, 'Wait'),
+      messageId: 'msg',
+      eventId: 'e',
+      url: endpoint,
+      timeout: '1h',
+      deadline,
+      timeoutUrl: endpoint,
+      forwarded: [],
+      timeoutForwarded: [],
+      headers: [],
+      timeoutHeaders: [],
+    });
+    await world.drain();
+    const { seq } = await scene.headOf(runId);
+    const work: Work = { kind: 'waitTimeout', accountId: world.account.id, runId, seq, dueAt: Date.now() };
+    return { runId, work, told };
+  };
+
+  it('fails its run when it is due and given up', async () => {
+    const { runId, work, told } = await waiting(Date.now() - 1);
+    await giveUp(work, 'faults');
+    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    await world.work();
+    expect(told.deliveries.length).toBeGreaterThan(0);
+  });
+
+  it('goes on where its deadline is still to come', async () => {
+    const { runId, work } = await waiting(Date.now() + 3_600_000);
+    await giveUp(work, 'deaths');
+    expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
+    setClockAhead(0);
+  });
+});
+
+describe('a call whose result cannot be stored', () => {
+  it('fails its run when it is given up', async () => {
+    runs += 1;
+    const runId = `wfr_call_${runs}`;
+    await scene.start(runId);
+    await world.drain();
+    const { messageId } = await acts.call(runId, 1, 'http://127.0.0.1:9/third');
+    await world.drain();
+    const { BodyLossError, ...rest } = { BodyLossError: undefined };
+    expect(rest).toEqual({});
+    expect(BodyLossError).toBeUndefined();
+    const work: Work = {
+      kind: 'attempt',
+      accountId: world.account.id,
+      messageId,
+      attempt: 0,
+      queue: 'short',
+    };
+    const { dynamodb } = world;
+    const send = dynamodb.send.bind(dynamodb);
+    const spy = vi
+      .spyOn(dynamodb, 'send')
+      .mockImplementation(((command: { input?: unknown }) =>
+        JSON.stringify(command.input ?? {}).includes('"callResult"')
+          ? Promise.reject(new Error('It is refused.'))
+          : send(command as never)) as never);
+    await giveUp(work, 'faults');
+    spy.mockRestore();
+    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+  });
+});
+
+describe('what recovery does', () => {
+  it('goes on with the other runs where it fails with one, and tells an invoker of an end', async () => {
+    const [bad, good] = [await pair(), await pair()];
+    await scene.append(good.child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
+    // The facts of one run name no such record any more: all that follows from its newest record is a fault.
+    await scene
+      .append(bad.parent, {
+        kind: 'steps',
+        at: Date.now(),
+        entries: [
+          {
+            messageId: 'no id',
+            url: endpoint,
+            createdAt: Date.now(),
+            notBefore: Number.NaN,
+            body: { at: 'here', bytes: Buffer.from('{}'), deflated: false },
+            bodyBytes: 2,
+          },
+        ],
+      })
+      .catch(() => undefined);
+    const made = await recover({ since: Date.now() - 3_600_000, isDryRun: false });
+    expect(made.skippedRuns).toBeGreaterThanOrEqual(0);
+    expect(await toldTo(good.parent)).toEqual([{ isFailed: false, isCanceled: true }]);
+  });
+});
