@@ -65,7 +65,10 @@ export class ByteBudget {
       mine = kept;
       this.#beginNext();
     };
-    return { shrinkTo, release: () => shrinkTo(0) };
+    const release = (): void => {
+      shrinkTo(0);
+    };
+    return { shrinkTo, release };
   }
 
   #beginNext(): void {

@@ -1,4 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type * as performModule from '../../../../lambdas/services/work/perform.ts';
+import type * as bodiesModule from '../../../../lambdas/stores/message/bodies.ts';
+import type * as recoverModule from '../../../../lambdas/services/recovery/recover.ts';
 import { mostFaults } from '../../../../lambdas/domain/work/redelivery.ts';
 import type { Work } from '../../../../lambdas/domain/work/work.ts';
 import { parseStep } from '../../../../lambdas/domain/workflow/step.ts';
@@ -13,9 +16,9 @@ import type { World } from '../../../support/world.ts';
 let world: World;
 let scene: RunScene;
 let acts: RunActs;
-let giveUp: (typeof import('../../../../lambdas/services/work/perform.ts'))['giveUp'];
-let loadBody: (typeof import('../../../../lambdas/stores/message/bodies.ts'))['loadBody'];
-let recover: (typeof import('../../../../lambdas/services/recovery/recover.ts'))['recover'];
+let giveUp: typeof performModule.giveUp;
+let loadBody: typeof bodiesModule.loadBody;
+let recover: typeof recoverModule.recover;
 useWorld(async (opened) => {
   world = opened;
   scene = await openRunScene(world);

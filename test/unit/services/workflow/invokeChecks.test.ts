@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../../../../lambdas/services/message/prepare.ts';
+import type * as publishModule from '../../../../lambdas/services/workflow/publish.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
 import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
@@ -10,7 +11,7 @@ import { requestOf, type World } from '../../../support/world.ts';
 let world: World;
 let scene: RunScene;
 let acts: RunActs;
-let publishRequests: (typeof import('../../../../lambdas/services/workflow/publish.ts'))['publishRequests'];
+let publishRequests: typeof publishModule.publishRequests;
 useWorld(async (opened) => {
   world = opened;
   scene = await openRunScene(world);
