@@ -46,6 +46,14 @@ export function checkPlace(
   throw refusedSubmission(`The step has the stepId ${stepId}; the next step of the run is ${next}.`);
 }
 
+/** Bytes of bodies, as they are kept, that a run still has room for. */
+export const roomIn = ({ bodyBytes }: Pick<Head, 'bodyBytes'>): number =>
+  Math.max(0, mostListBytes - bodyBytes);
+
+/** The sentence that says why a text has no room in a run. */
+export const sayNoRoom = (what: string, bytes: number, head: Pick<Head, 'bodyBytes'>): string =>
+  `${what} has ${bytes} bytes as JSON, but the run has room for ${roomIn(head)}: its steps may have ${mostListBytes} bytes together.`;
+
 /** @throws HttpError 412 where the list would be too long */
 export function checkRoom(
   { bodyBytes, entries }: Pick<Head, 'bodyBytes' | 'entries'>,
