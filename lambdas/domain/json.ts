@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { headerTextForm } from './bounds.ts';
 import type { Header } from './headers.ts';
 import type { CodeOf } from '../errorCodes.ts';
 import { badField, badRequest } from './httpError.ts';
@@ -105,7 +106,7 @@ export const headersIn = (description: string) =>
 
 /** The names and values that Node lets stand in an HTTP request. */
 const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
-const headerText = { type: 'string', pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' };
+const headerText = { type: 'string', pattern: headerTextForm };
 
 const headerValues = z.union([z.string(), z.array(z.string())]);
 

@@ -1,4 +1,4 @@
-import { longestFlowControlKey } from '../bounds.ts';
+import { largestCount, longestFlowControlKey } from '../bounds.ts';
 import { secondMs } from '../clock.ts';
 import { parseDurationMs } from '../duration.ts';
 import { badField, quote } from '../httpError.ts';
@@ -14,8 +14,6 @@ export interface FlowControl {
   readonly period?: number | undefined;
 }
 
-/** Of a parallelism or a rate: far more than one lane can do. */
-const largest = 1_000_000_000;
 /** Seconds: a week. A lane remembers the starts of one period. */
 const longestPeriod = 604_800;
 /** Seconds, where a rate is given without one. */
@@ -38,8 +36,8 @@ const allowed =
  */
 export function parseCount(field: string, text: string): number {
   const count = /^\d{1,12}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= largest) return count;
-  throw badField(`${field} is ${quote(text)}; allowed is a whole number from 1 to ${largest}.`);
+  if (count >= 1 && count <= largestCount) return count;
+  throw badField(`${field} is ${quote(text)}; allowed is a whole number from 1 to ${largestCount}.`);
 }
 
 /**

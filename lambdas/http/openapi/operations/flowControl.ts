@@ -1,3 +1,4 @@
+import { largestCount } from '../../../domain/bounds.ts';
 import { cursorHeaders, goesOn } from '../arrays.ts';
 import { circuit, flowControl as shown } from '../examples.ts';
 import type { Operation, Operations } from '../operation.ts';
@@ -85,12 +86,12 @@ export const flowControl: Operations<'flowControl'> = {
     query: {
       parallelism: {
         description: 'Deliveries that may be in flight at once; at most the account’s `max_parallelism`.',
-        schema: { type: 'integer', minimum: 1 },
+        schema: { type: 'integer', minimum: 1, maximum: largestCount },
         example: 3,
       },
       rate: {
         description: 'Deliveries that may start in one period.',
-        schema: { type: 'integer', minimum: 1 },
+        schema: { type: 'integer', minimum: 1, maximum: largestCount },
         example: 10,
       },
       period: {
