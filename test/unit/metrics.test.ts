@@ -2,6 +2,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { Account } from '../../lambdas/domain/account/account.ts';
+import { heldInbox } from '../support/heldInbox.ts';
 import { metricLines, metricSums, metricValues } from '../support/metrics.ts';
 import { openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
 import { openRunActs, type RunActs } from '../support/runActs.ts';
@@ -132,8 +133,15 @@ describe('messages', () => {
   });
 
   it('that are made twice side by side are delivered once, and measured twice', async () => {
-    const bodies = await workOf(world.receiver.inbox().url, { timeout: '20s' });
-    const sums = await metricLines(() => scene.deliver([...bodies, ...bodies]));
+    const inbox = heldInbox(world.receiver);
+    const bodies = await workOf(inbox.url, { timeout: '20s' });
+    const sums = await metricLines(async () => {
+      const delivered = scene.deliver([...bodies, ...bodies]);
+      // Both are open at the destination before either has its answer.
+      await inbox.received(2);
+      inbox.letGo();
+      return delivered;
+    });
     const values = metricValues(sums);
     expect(values.get('Delivered')).toEqual([1]);
     expect(values.get('DestinationTime')).toHaveLength(2);
