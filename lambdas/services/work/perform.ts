@@ -1,6 +1,6 @@
 import type { GiveUpReason } from '../../domain/work/redelivery.ts';
 import { isDeleted } from '../../domain/account/account.ts';
-import type { RunEndWork, WaitTimeoutWork, Work } from '../../domain/work/work.ts';
+import type { RunEndWork, RunStartWork, WaitTimeoutWork, Work } from '../../domain/work/work.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
@@ -18,11 +18,18 @@ export function perform(work: Work, { isAgain }: { readonly isAgain: boolean }):
       return deliver(work, isAgain);
     case 'pump':
       return pump(work);
+    case 'runStart':
+      return lookAtStartOf(work);
     case 'runEnd':
       return followUpRunEnd(work);
     case 'waitTimeout':
       return lookAtWaitOf(work);
   }
+}
+
+async function lookAtStartOf(work: RunStartWork): Promise<void> {
+  const { lookAtStart } = await import('../workflow/forWorkers.ts');
+  await lookAtStart(work);
 }
 
 async function followUpRunEnd(work: RunEndWork): Promise<void> {
@@ -49,6 +56,9 @@ export function giveUp(work: Work, why: GiveUpReason): Promise<void> {
     case 'pump':
       // A pump is never given up: what is in the line would wait for ever.
       return pump(work);
+    case 'runStart':
+      // Nor is the start of a run: it would be shown as one that goes on, and never would.
+      return lookAtStartOf(work);
     case 'runEnd':
       // Nor is the end of a run: another run waits for it.
       return followUpRunEnd(work);
@@ -65,6 +75,8 @@ export function nameOf(work: Work): string {
       return `${work.messageId}~${work.attempt}`;
     case 'pump':
       return `pump~${work.accountId}~${work.lane}~${work.name}`;
+    case 'runStart':
+      return `runStart~${work.accountId}~${work.messageId}~${work.runId}`;
     case 'runEnd':
       return `runEnd~${work.accountId}~${work.runId}~${work.createdAt}`;
     case 'waitTimeout':

@@ -8,3 +8,4 @@ export { failRun, noteFailureFunction, storeFailureRequest } from './failRun.ts'
 export { followUpEnd } from './endRun.ts';
 export { keepRunFor } from './keepRun.ts';
 export { lookAtWait } from './lookAtWait.ts';
+export { lookAtStart } from './lookAtStart.ts';
