@@ -54,10 +54,21 @@ const delivery = { calls: { QueryCommand: 2, PutItemCommand: 1 }, units: { workf
 describe('a run', () => {
   it('starts with its record, its place in the list and its message', async () => {
     expect(await costOf(() => scene.start('wfr_starts'))).toEqual({
-      calls: { QueryCommand: 1, PutItemCommand: 2, BatchWriteItemCommand: 1, SendMessageBatchCommand: 1 },
+      // The look at the start, and the attempt.
+      calls: { QueryCommand: 1, PutItemCommand: 2, BatchWriteItemCommand: 1, SendMessageBatchCommand: 2 },
       units: { workflows: 2, messages: 1 },
     });
     await world.drain();
+  });
+
+  it('costs one read when its start is looked at, which is done', async () => {
+    const { messageId } = await scene.start('wfr_looked');
+    await world.drain();
+    const look = { kind: 'runStart', accountId: world.account.id, runId: 'wfr_looked', messageId } as const;
+    expect((await costOf(() => world.perform(look, { isAgain: false }))).calls).toEqual({
+      BatchGetItemCommand: 1,
+    });
+    expect(await world.drain()).toEqual([]);
   });
 
   it('ends with a record and its place in the list', async () => {
