@@ -41,7 +41,12 @@ export async function openRunActs(world: World) {
       const message = { kind: 'call', runId, step, ...ofClient } as const;
       return call.submitCall(account, await prepare.preparePart(account, { request, message }));
     },
-    invoke: async (invoker: { runId: string; createdAt: number }, stepId: number, runId: string) => {
+    invoke: async (
+      invoker: { runId: string; createdAt: number },
+      stepId: number,
+      runId: string,
+      url = endpoint,
+    ) => {
       const body = {
         body: '{"invoked":true}',
         headers: { 'Upstash-Forward-X-Step': ['mine'] },
@@ -50,7 +55,7 @@ export async function openRunActs(world: World) {
         workflowUrl: endpoint,
         step: stepOf(stepId, 'Invoke'),
       };
-      const request = requestOf(endpoint, {}, JSON.stringify(body));
+      const request = requestOf(url, {}, JSON.stringify(body));
       const message = {
         kind: 'invoke',
         runId,

@@ -19,16 +19,12 @@ let runs: FailedRuns;
 let fleet: Fleet;
 let services: Awaited<ReturnType<typeof importServices>>;
 async function importServices() {
-  const [{ trigger, triggerBatch }, { publishRequests }, { resumeRun, restartRun }, { fire }, schedules] =
-    await Promise.all([
-      import('../../../../lambdas/services/workflow/trigger.ts'),
-      import('../../../../lambdas/services/workflow/publish.ts'),
-      import('../../../../lambdas/services/workflow/resume.ts'),
-      import('../../../../lambdas/services/schedule/fire.ts'),
-      import('../../../../lambdas/services/schedule/schedules.ts'),
-    ]);
-  const { loadSchedule } = await import('../../../../lambdas/stores/schedule/schedules.ts');
-  return { trigger, triggerBatch, publishRequests, resumeRun, restartRun, fire, loadSchedule, ...schedules };
+  const [{ trigger, triggerBatch }, { publishRequests }, { resumeRun, restartRun }] = await Promise.all([
+    import('../../../../lambdas/services/workflow/trigger.ts'),
+    import('../../../../lambdas/services/workflow/publish.ts'),
+    import('../../../../lambdas/services/workflow/resume.ts'),
+  ]);
+  return { trigger, triggerBatch, publishRequests, resumeRun, restartRun };
 }
 useWorld(async (opened) => {
   world = opened;
@@ -51,7 +47,7 @@ const afterwardsMs = 3 * minuteMs;
 /** An endpoint that answers as the published client does, and submits nothing. */
 const openEndpoint = (): Inbox =>
   world.receiver.inbox((_delivery, response) =>
-    response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),
+    response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1', 'Upstash-Workflow-Sdk': 'v1.3.3' }).end(),
   );
 
 const runIdIn = ({ headers }: Inbox['deliveries'][number]): string | undefined => {
@@ -106,9 +102,11 @@ function diesAt(
   open: () => Promise<Way> | Way,
   { waitsMs = afterwardsMs, every = 1 }: { readonly waitsMs?: number; readonly every?: number } = {},
 ): void {
-  it('makes so many AWS calls', async () => {
+  it('makes so many AWS calls, and two more at most where its process reads or reports usage', async () => {
     const way = await open();
-    expect(await startDying(way, undefined), JSON.stringify(world.operations())).toBe(calls);
+    const made = await startDying(way, undefined);
+    expect(made).toBeGreaterThanOrEqual(calls);
+    expect(made).toBeLessThanOrEqual(calls + 2);
     await fleet.advance(waitsMs);
     expect(await expectStartedOnce(way)).not.toEqual([]);
   });
@@ -200,5 +198,58 @@ describe('a batch of triggers without a client', () => {
       return { inbox, start: () => services.triggerBatch(world.account, request), runIds: () => ids };
     },
     { every: 4 },
+  );
+});
+
+describe('a run that another invokes', () => {
+  diesAt(
+    8,
+    async () => {
+      const inbox = openEndpoint();
+      const [parent, child] = [newRunId(), newRunId()];
+      const { createdAt } = await scene.start(parent, { facts: { url: openEndpoint().url } });
+      await fleet.advance(0);
+      const start = () => acts.invoke({ runId: parent, createdAt }, 1, child, inbox.url);
+      return { inbox, start, runIds: () => [child] };
+    },
+    { every: 2 },
+  );
+});
+
+describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
+  /** The ids of runs that a dead letter may have been gone on from are nobody's to choose: the list tells them. */
+  const open = async () => {
+    let isWell = false;
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(isWell ? 200 : 489).end());
+    const { runId } = await runs.fail(inbox.url, { steps: way === 'resumeRun' ? [{ plans: [1, 2] }] : [] });
+    await fleet.advance(minuteMs);
+    const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', runId]]);
+    if (deadLetter === undefined) throw new Error('The run has not failed.');
+    isWell = true;
+    const seen = inbox.deliveries.length;
+    const { dlqId } = deadLetter;
+    const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
+    return { inbox, seen, dlqId, failed: runId, start: () => services[way](world.account, dlqId, request) };
+  };
+  /** What one run that goes on delivers first: both branches of the group that failed, or the payload. */
+  const first = way === 'resumeRun' ? 2 : 1;
+
+  it.each(deathsAt(10, { ordinary: 1, thorough: 1 }))(
+    'goes on once with what the dead letter chose when its process dies $when AWS call $call, and asks nobody',
+    async (fate) => {
+      const { inbox, seen, dlqId, failed, start } = await open();
+      await startDying({ inbox, start, runIds: () => [] }, fate);
+      await fleet.advance(afterwardsMs);
+      const isLeft = await runs.isThere(dlqId);
+      const delivered = inbox.deliveries.slice(seen).map((delivery) => runIdIn(delivery) ?? '');
+      expect(delivered).toHaveLength(isLeft ? 0 : first);
+      expect(delivered).not.toContain(failed);
+      for (const runId of new Set(delivered)) expect(await acts.listed(runId)).toEqual(['RUN_STARTED']);
+      // What is left can be asked for again.
+      if (isLeft) await start();
+      await fleet.advance(afterwardsMs);
+      expect(inbox.deliveries.slice(seen)).toHaveLength(first);
+      expect(await runs.isThere(dlqId)).toBe(false);
+    },
   );
 });
