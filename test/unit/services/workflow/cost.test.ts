@@ -61,16 +61,6 @@ describe('a run', () => {
     await world.drain();
   });
 
-  it('costs one read when its start is looked at, which is done', async () => {
-    const { messageId } = await scene.start('wfr_looked');
-    await world.drain();
-    const look = { kind: 'runStart', accountId: world.account.id, runId: 'wfr_looked', messageId } as const;
-    expect((await costOf(() => world.perform(look, { isAgain: false }))).calls).toEqual({
-      BatchGetItemCommand: 1,
-    });
-    expect(await world.drain()).toEqual([]);
-  });
-
   it('ends with a record and its place in the list', async () => {
     await scene.start('wfr_ends');
     await scene.submit('wfr_ends', [resultOf(1)]);

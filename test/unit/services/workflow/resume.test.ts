@@ -315,7 +315,7 @@ describe('a process that dies while it resumes', () => {
         ),
     );
 
-  const callsOfOne = 12;
+  const callsOfOne = 13;
   it.each(deathsAt(callsOfOne))(
     '$when its AWS call $call loses neither the run nor its dead letter, and makes one run',
     async (death) => {

@@ -41,6 +41,15 @@ describe('a start', () => {
     });
   });
 
+  it('is read of once when it is looked at, and was finished', async () => {
+    const { messageId } = await scene.start('wfr_looked');
+    await world.drain();
+    world.reset();
+    await acts.lookAtStart('wfr_looked', messageId);
+    expect(world.operations()).toEqual({ BatchGetItemCommand: 1 });
+    expect(await world.drain()).toEqual([]);
+  });
+
   it('of an id that is started twice at once makes one run, and answers its id to both', async () => {
     const both = await Promise.all([scene.start('wfr_race'), scene.start('wfr_race')]);
     expect(new Set(both.map(({ messageId }) => messageId)).size).toBe(1);
