@@ -113,8 +113,12 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
       [management.url, '/v2/svc/users', { authorization: basic }],
       [stage.url, '/console', {}],
     ] as const;
-    for (const [url, path, headers] of doors) {
-      const foreign = [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }];
+    for (const [url, path, given] of doors) {
+      const headers: Readonly<Record<string, string>> = given;
+      const foreign: readonly Readonly<Record<string, string>>[] = [
+        { origin: 'https://evil.example' },
+        { 'sec-fetch-site': 'cross-site' },
+      ];
       for (const more of foreign) {
         const method = path.includes('publish') ? 'POST' : 'GET';
         const refused = await call(path, { method, headers: { ...headers, ...more } }, url);
