@@ -1,4 +1,5 @@
 /** Acts of an endpoint and its clients on runs, besides submitting steps; and readers of what the stores have of a run afterwards. */
+import { vi } from 'vitest';
 import type { JournalRecord } from '../../lambdas/domain/workflow/journal.ts';
 import type { StepIdentity } from '../../lambdas/domain/workflow/step.ts';
 import type { Work } from '../../lambdas/domain/work/work.ts';
@@ -73,6 +74,12 @@ export async function openRunActs(world: World) {
     lookAtStart: async (runId: string, messageId: string): Promise<void> => {
       setClockAhead(60_000);
       await world.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });
+    },
+    /** Takes all work out of the queues, that of the next hour too. */
+    drainAhead: async (): Promise<void> => {
+      setClockAhead(3_600_000);
+      await world.drain();
+      vi.restoreAllMocks();
     },
     /** Removes the bodies of a run from the bucket. */
     loseBodies: async (runId: string): Promise<void> => {

@@ -18,7 +18,7 @@ useWorld(async (opened) => {
   acts = await openRunActs(world);
   ({ loadBody } = await import('../../../../lambdas/stores/message/bodies.ts'));
 });
-beforeEach(() => world.drain());
+beforeEach(() => acts.drainAhead());
 
 let runs = 0;
 /** A run, and the id of another that it may invoke. */

@@ -334,7 +334,7 @@ describe('a process that dies while it resumes', () => {
     },
   );
 
-  const callsOfMany = 20;
+  const callsOfMany = 22;
   it.each(deathsAt(callsOfMany))(
     '$when AWS call $call of many loses none of them, and makes one run of each',
     async (death) => {

@@ -24,7 +24,7 @@ useWorld(async (opened) => {
       ...draft,
     });
 });
-beforeEach(() => world.drain());
+beforeEach(() => acts.drainAhead());
 
 const ended = { kind: 'end', at: 0, state: 'RUN_SUCCESS' } as const;
 
@@ -46,7 +46,8 @@ describe('a start', () => {
     await world.drain();
     world.reset();
     await acts.lookAtStart('wfr_looked', messageId);
-    expect(world.operations()).toEqual({ BatchGetItemCommand: 1 });
+    // The account is read once in ten seconds.
+    expect(world.operations()).toEqual({ GetItemCommand: 1, BatchGetItemCommand: 1 });
     expect(await world.drain()).toEqual([]);
   });
 
