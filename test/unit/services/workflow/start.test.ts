@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StartDraft, Started } from '../../../../lambdas/services/workflow/start.ts';
-import { openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunScene, resultOf, startFacts, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
 import type { World } from '../../../support/world.ts';
@@ -48,7 +48,7 @@ describe('a start', () => {
     await acts.lookAtStart('wfr_looked', messageId);
     // The account is read once in ten seconds.
     expect(world.operations()).toEqual({ GetItemCommand: 1, BatchGetItemCommand: 1 });
-    expect(await world.drain()).toEqual([]);
+    expect(attemptsIn(await world.drain())).toEqual([]);
   });
 
   it('of an id that is started twice at once makes one run, and answers its id to both', async () => {
