@@ -44,9 +44,28 @@ function stopOnSignals(starting: Promise<Stage>): void {
       .then(() => process.exit(0))
       .catch((error: unknown) => fail(error, 1));
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
+  stopWithNpm(stop);
 }
+
+/** A stage whose npm was killed keeps its port for so long (ms), and the time that it takes to stop. */
+const lookForNpmMs = 500;
+
+/**
+ * Ends a stage that npm has started when npm has ended: one that is killed passes no signal on. The stage is npm's child, because
+ * the script in `package.json` replaces the shell (`exec`). A stage that was started otherwise, by systemd or as the first process
+ * of a container, may outlive what started it.
+ */
+function stopWithNpm(stop: () => void): void {
+  if (process.env['npm_lifecycle_event'] !== 'start') return;
+  const npm = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== npm) stop();
+  }, lookForNpmMs).unref();
+}
+
+// A terminal that has closed takes no more lines: that must not end attempts in flight.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const options = readOptions();
 if (options === 'help') {

@@ -120,7 +120,7 @@ export const errorCodes = {
   // What the sender or the deployment may not.
   token_read_only: {
     statuses: [403],
-    meaning: 'The token is the read-only one, and the request changes something.',
+    meaning: 'The token is the read-only one, and the request changes something or shows what is redacted.',
     advice: 'Send the account’s full token.',
   },
   destination_not_allowed: {
@@ -137,6 +137,12 @@ export const errorCodes = {
     statuses: [403],
     meaning: 'The token and the signing keys are those of the development mode of a local stage.',
     advice: 'Start the stage without `--dev`, to rotate them.',
+  },
+  foreign_site: {
+    statuses: [403],
+    meaning:
+      'A local stage with `--dev` was called by a page of another site, or at a name that is not of its machine.',
+    advice: 'Call it from a program on the same machine, at `localhost` or 127.0.0.1.',
   },
   request_blocked: {
     statuses: [403],

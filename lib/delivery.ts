@@ -60,7 +60,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   ...rights.authenticate(),
   rights.knowHosts(),
   rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
-  rights.on('dlq', 'PutItem', 'UpdateItem'),
+  rights.on('dlq', 'GetItem', 'PutItem', 'UpdateItem'),
   rights.queryIndex('dlq', 'present'),
   rights.endRuns(),
   // The end of a wait that an event has ended before its time.

@@ -11,6 +11,11 @@ import { StageError, isSystemError } from './stage/stageError.ts';
 
 export const loopback = '127.0.0.1';
 
+/** Judges requests before they are answered. */
+export type Door = (listener: RequestListener) => RequestListener;
+
+export const openDoor: Door = (listener) => listener;
+
 export interface Listening {
   readonly server: Server;
   readonly port: number;

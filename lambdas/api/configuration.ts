@@ -66,7 +66,7 @@ export const configuration = {
   },
   'retry-delay': {
     description:
-      'Milliseconds before a retry, as arithmetic over `retried` (0 for the first retry): numbers, `+ - * / %`, parentheses, `pow`, `exp`, `sqrt`, `abs`, `floor`, `ceil`, `round`, `min`, `max`. The value is kept between 0 and one day. Default: 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m, 24 h.',
+      'Milliseconds before a retry, as arithmetic over `retried` (0 for the first retry): numbers, `+ - * / %`, parentheses, `pow`, `exp`, `sqrt`, `abs`, `floor`, `ceil`, `round`, `min`, `max`. The value is kept between 0 and one day, and rounded up to whole seconds: `300` waits 1 s. Default: 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m, 24 h.',
     schema: { type: 'string', minLength: 1, maxLength: longestExpression },
     example: 'pow(2, retried) * 1000',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],

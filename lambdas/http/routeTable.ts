@@ -86,7 +86,8 @@ export const schedulesRoutes = [
 
 export const workflowsRoutes = [
   { method: 'GET', path: '/v2/workflows/runs/count', function: 'workflows', access: 'read' },
-  { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'read' },
+  // It shows payloads as they are, redacted ones too: endpoints need them.
+  { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
   { method: 'GET', path: '/v2/workflows/logs', function: 'workflows', access: 'read' },

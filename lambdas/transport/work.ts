@@ -67,6 +67,12 @@ function routeOf(work: Work): Route {
       };
     case 'pump':
       return { queue: 'short', group: `${accountId}:${work.name}`, scheduleName: pumpName(work) };
+    case 'runStart':
+      return {
+        queue: 'short',
+        group: `${accountId}:${work.runId}`,
+        scheduleName: hashedName('start', `${accountId}#${work.messageId}#${work.runId}`),
+      };
     case 'runEnd':
       return {
         queue: 'short',

@@ -1,7 +1,7 @@
 /** A function URL of Lambda for the local stage: every request goes to one function, and nothing is judged before it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerJson, drain, endWithServer, listen, readBody } from '../http.ts';
+import { answerJson, drain, endWithServer, listen, openDoor, readBody, type Door } from '../http.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 
@@ -19,11 +19,14 @@ export interface FunctionUrlOptions {
   /** Resolves when the function is loaded; requests that come before wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
+  /** Put in front of all that is answered. */
+  readonly door?: Door | undefined;
 }
 
 export async function startFunctionUrl(options: FunctionUrlOptions): Promise<FunctionUrl> {
+  const { door = openDoor } = options;
   const { server, ...listening } = await listen(
-    (request, response) => {
+    door((request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);
@@ -33,7 +36,7 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
         if (response.headersSent) response.destroy();
         else answerBadGateway(response);
       });
-    },
+    }),
     options.port,
     // What Lambda takes at most is not documented. It is larger than what the service takes, so that the service answers.
     { maxHeaderSize: 65_536 },

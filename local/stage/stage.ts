@@ -8,6 +8,7 @@ import {
   timers,
   type TimedFunction,
 } from '../../lambdas/resources.ts';
+import { behindDevDoor } from './devDoor.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
@@ -81,8 +82,10 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
+  const door = options.dev ? behindDevDoor : undefined;
   const gateway = await startGateway({
     port: options.port,
+    door,
     routes: gatewayRoutes,
     functions,
     ready: loading.promise,
@@ -94,6 +97,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       ? undefined
       : await startFunctionUrl({
           port: options.publishPort,
+          door,
           called: () => functions.get('publish'),
           ready: loading.promise,
           report,

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { get } from 'node:http';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,12 +22,22 @@ const wellKnownKeys = {
 };
 const bearer = { authorization: `Bearer ${wellKnownToken}` };
 
+/** The status of a request with a Host that `fetch` would not send. */
+const statusWithHost = (url: string, path: string, host: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const request = get(`${url}${path}`, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject);
+  });
+
 const told = z.looseObject({ event: z.string() });
 
 describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true', () => {
   let stage: Stage;
   beforeAll(async () => {
-    stage = await startStage({ args: ['--dev'] });
+    stage = await startStage({ args: ['--dev', '--publish-port', '0'] });
   });
   afterAll(() => stage.remove());
 
@@ -87,6 +98,37 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
       status: 200,
       json: wellKnownKeys,
     });
+  });
+
+  it('is not to be used by pages of other sites, at whichever door', async () => {
+    const { management } = stage;
+    const basic = `Basic ${Buffer.from(`${management.user}:${management.password}`).toString('base64')}`;
+    const doors = [
+      [stage.url, '/v2/publish/http://127.0.0.1:9/', { ...bearer, 'content-type': 'text/plain' }],
+      [
+        stage.publishUrl ?? '',
+        '/v2/publish/http://127.0.0.1:9/',
+        { ...bearer, 'content-type': 'text/plain' },
+      ],
+      [management.url, '/v2/svc/users', { authorization: basic }],
+      [stage.url, '/console', {}],
+    ] as const;
+    for (const [url, path, given] of doors) {
+      const headers: Readonly<Record<string, string>> = given;
+      const foreign: readonly Readonly<Record<string, string>>[] = [
+        { origin: 'https://evil.example' },
+        { 'sec-fetch-site': 'cross-site' },
+      ];
+      for (const more of foreign) {
+        const method = path.includes('publish') ? 'POST' : 'GET';
+        const refused = await call(path, { method, headers: { ...headers, ...more } }, url);
+        expect(refused, `${url}${path}`).toMatchObject({ status: 403, json: { code: 'foreign_site' } });
+      }
+      expect(await statusWithHost(url, path, 'rebound.example')).toBe(403);
+      expect(await statusWithHost(url, path, new URL(url).host)).not.toBe(403);
+    }
+    const own = { ...bearer, origin: stage.url, 'sec-fetch-site': 'same-origin' };
+    expect((await call('/v2/keys', { headers: own }, stage.url)).status).toBe(200);
   });
 
   it('is no account that others are: those have tokens and keys of their own', async () => {

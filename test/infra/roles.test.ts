@@ -52,6 +52,7 @@ const perform = [
   'dynamodb:DeleteItem lanes',
   'dynamodb:BatchWriteItem messages',
   'dynamodb:GetItem messages',
+  'dynamodb:GetItem dlq',
   'dynamodb:PutItem dlq',
   'dynamodb:PutItem messages',
   'dynamodb:Query dlq/index/present',

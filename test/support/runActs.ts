@@ -1,7 +1,9 @@
 /** Acts of an endpoint and its clients on runs, besides submitting steps; and readers of what the stores have of a run afterwards. */
+import { vi } from 'vitest';
 import type { JournalRecord } from '../../lambdas/domain/workflow/journal.ts';
 import type { StepIdentity } from '../../lambdas/domain/workflow/step.ts';
 import type { Work } from '../../lambdas/domain/work/work.ts';
+import { setClockAhead } from './clockAhead.ts';
 import { endpoint } from './runScene.ts';
 import { Death, requestOf, type Fate, type World } from './world.ts';
 
@@ -54,7 +56,7 @@ export async function openRunActs(world: World) {
         workflowUrl: url,
         step: stepOf(stepId, 'Invoke'),
       };
-      const request = requestOf(endpoint, {}, JSON.stringify(body));
+      const request = requestOf(url, {}, JSON.stringify(body));
       const message = {
         kind: 'invoke',
         runId,
@@ -68,6 +70,17 @@ export async function openRunActs(world: World) {
     /** Ends a run as its endpoint does when the function returns, or as a user does. */
     end: (runId: string, { cancel = false, body = '' } = {}): Promise<void> =>
       end.endRunByRequest(account, { runId, cancel, body: Buffer.from(body) }),
+    /** Has the look come that was sent before a start was recorded. The clock is right again when the test has ended. */
+    lookAtStart: async (runId: string, messageId: string): Promise<void> => {
+      setClockAhead(60_000);
+      await world.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });
+    },
+    /** Takes all work out of the queues, that of the next hour too. */
+    drainAhead: async (): Promise<void> => {
+      setClockAhead(3_600_000);
+      await world.drain();
+      vi.restoreAllMocks();
+    },
     /** Removes the bodies of a run from the bucket. */
     loseBodies: async (runId: string): Promise<void> => {
       for await (const { record } of journals.readJournal(keyOf(runId), 0)) {

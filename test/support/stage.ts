@@ -67,7 +67,7 @@ const printed = z.object({
 });
 
 /** The arguments with which Node.js runs the stage as `npm start` does. */
-export const startCommand: readonly string[] = manifest.scripts.start.split(' ').slice(1);
+export const startCommand: readonly string[] = manifest.scripts.start.replace(/^exec node /, '').split(' ');
 
 /**
  * Runs the stage; resolves when it exits or `isReady` says so of its output. It ends with this process, however that ends: a run of

@@ -1,8 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { Account } from '../../lambdas/domain/account/account.ts';
-import { heldInbox } from '../support/heldInbox.ts';
 import { metricLines, metricSums, metricValues } from '../support/metrics.ts';
 import { openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
 import { openRunActs, type RunActs } from '../support/runActs.ts';
@@ -133,15 +133,13 @@ describe('messages', () => {
   });
 
   it('that are made twice side by side are delivered once, and measured twice', async () => {
-    const inbox = heldInbox(world.receiver);
-    const bodies = await workOf(inbox.url, { timeout: '20s' });
-    const sums = await metricLines(async () => {
-      const delivered = scene.deliver([...bodies, ...bodies]);
-      // Both are open at the destination before either has its answer.
-      await inbox.received(2);
-      inbox.letGo();
-      return delivered;
+    // Neither has its answer before both are open at the destination.
+    const open: ServerResponse[] = [];
+    const inbox = world.receiver.inbox((_, response) => {
+      if (open.push(response) === 2) for (const answer of open) answer.writeHead(200).end();
     });
+    const bodies = await workOf(inbox.url, { timeout: '20s' });
+    const sums = await metricLines(() => scene.deliver([...bodies, ...bodies]));
     const values = metricValues(sums);
     expect(values.get('Delivered')).toEqual([1]);
     expect(values.get('DestinationTime')).toHaveLength(2);

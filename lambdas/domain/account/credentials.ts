@@ -114,12 +114,46 @@ export function verifyToken(secret: MasterSecret, account: Account, given: strin
   );
 }
 
+/** Decodings of a path: each proxy on the way may undo one. */
+const mostDecodings = 5;
+
+function fullyDecoded(segment: string): string {
+  let text = segment;
+  for (let times = 0; times < mostDecodings; times += 1) {
+    try {
+      const decoded = decodeURIComponent(text);
+      if (decoded === text) return text;
+      text = decoded;
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
 /**
- * Makes the mark of a delivery that may come back to an API of this deployment. It depends on the beginning of the path,
- * such as `/v2/publish`, which no gateway on the way changes. Undefined for a path that no API has.
+ * Finds the operation of an API in a path, such as `/v2/publish`, however the path is spelled: percent-encoded, with several
+ * slashes, or with segments of dots. Undefined for a path that no API has. Only the operation is read so: what stands behind it,
+ * a destination, is not looked at.
+ */
+function operationIn(path: string): string | undefined {
+  const [raw = ''] = path.split('?', 1);
+  const passed: string[] = [];
+  for (const segment of raw.split('/').flatMap((text) => fullyDecoded(text).split('/'))) {
+    if (segment === '' || segment === '.') continue;
+    if (segment === '..') passed.pop();
+    else if (passed.at(-1) === 'v2') return `/v2/${segment}`;
+    else passed.push(segment);
+  }
+  return undefined;
+}
+
+/**
+ * Makes the mark of a delivery that may come back to an API of this deployment. It depends on the operation that the path names,
+ * which no gateway on the way changes. Undefined for a path that no API has.
  */
 function loopMarkOf(masterSecret: string, path: string): string | undefined {
-  const [, operation] = /^[^?]*?(\/v2\/[^/?]+)/.exec(path) ?? [];
+  const operation = operationIn(path);
   if (operation === undefined) return undefined;
   return createHmac('sha256', masterSecret)
     .update(JSON.stringify(['circle', operation]))

@@ -16,6 +16,13 @@ const workShape = z.union([
     keepsFrom: z.optional(z.number()),
   }),
   z.object({
+    kind: z.literal('runStart'),
+    accountId: name,
+    runId: name,
+    messageId: name,
+    dlqId: z.optional(name),
+  }),
+  z.object({
     kind: z.literal('runEnd'),
     accountId: name,
     runId: name,

@@ -68,6 +68,20 @@ export interface RunEndWork {
 }
 
 /**
+ * A look at a run whose start is about to be written: should the process die that writes it, the look finds the run, and lists
+ * and delivers it.
+ */
+export interface RunStartWork {
+  readonly kind: 'runStart';
+  readonly accountId: string;
+  readonly runId: string;
+  /** The message that delivers what the start begins with. It tells the start from others of the same id. */
+  readonly messageId: string;
+  /** The dead letter of the failed run that this one goes on from, if any. */
+  readonly dlqId?: string | undefined;
+}
+
+/**
  * A look at a wait of a run: at its deadline, to end it without its event; and soon after it was woken, for whoever woke it may
  * have died before the result was sent.
  */
@@ -82,7 +96,7 @@ export interface WaitTimeoutWork {
 }
 
 /** Work for the delivery workers, as SQS and Scheduler carry it. */
-export type Work = AttemptWork | PumpWork | RunEndWork | WaitTimeoutWork;
+export type Work = AttemptWork | PumpWork | RunStartWork | RunEndWork | WaitTimeoutWork;
 
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];

@@ -162,7 +162,7 @@ const shared: readonly Shared[] = [
     examples: [
       [
         'token_read_only',
-        'The token is read-only; this operation changes something and takes the full token.',
+        'The token is read-only; this operation changes something, or shows what is redacted elsewhere, and takes the full token.',
       ],
     ],
     appliesTo: ({ access }) => access === 'write',

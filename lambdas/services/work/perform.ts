@@ -1,6 +1,6 @@
 import type { GiveUpReason } from '../../domain/work/redelivery.ts';
 import { isDeleted, type Account } from '../../domain/account/account.ts';
-import type { RunEndWork, WaitTimeoutWork, Work } from '../../domain/work/work.ts';
+import type { RunEndWork, RunStartWork, WaitTimeoutWork, Work } from '../../domain/work/work.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
@@ -18,6 +18,8 @@ export function perform(work: Work, { isAgain }: { readonly isAgain: boolean }):
       return deliver(work, isAgain);
     case 'pump':
       return pump(work);
+    case 'runStart':
+      return lookAtStartOf(work);
     case 'runEnd':
       return followUpRunEnd(work);
     case 'waitTimeout':
@@ -28,6 +30,16 @@ export function perform(work: Work, { isAgain }: { readonly isAgain: boolean }):
 async function ownerOfRun({ accountId }: RunEndWork): Promise<Account | undefined> {
   const account = await loadAccount(accountId, false);
   return account === undefined || isDeleted(account) ? undefined : account;
+}
+
+async function lookAtStartOf(work: RunStartWork): Promise<void> {
+  const { lookAtStart } = await import('../workflow/forWorkers.ts');
+  await lookAtStart(work);
+}
+
+async function giveUpStartOf(work: RunStartWork, why: GiveUpReason): Promise<void> {
+  const { giveUpStart } = await import('../workflow/forWorkers.ts');
+  await giveUpStart(work, why);
 }
 
 async function followUpRunEnd(work: RunEndWork): Promise<void> {
@@ -66,6 +78,8 @@ export function giveUp(work: Work, why: GiveUpReason): Promise<void> {
     case 'pump':
       // A pump is never given up: what is in the line would wait for ever.
       return pump(work);
+    case 'runStart':
+      return giveUpStartOf(work, why);
     case 'runEnd':
       return giveUpRunEndOf(work, why);
     case 'waitTimeout':
@@ -80,6 +94,8 @@ export function nameOf(work: Work): string {
       return `${work.messageId}~${work.attempt}`;
     case 'pump':
       return `pump~${work.accountId}~${work.lane}~${work.name}`;
+    case 'runStart':
+      return `runStart~${work.accountId}~${work.messageId}~${work.runId}`;
     case 'runEnd':
       return `runEnd~${work.accountId}~${work.runId}~${work.createdAt}`;
     case 'waitTimeout':

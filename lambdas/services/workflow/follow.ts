@@ -44,7 +44,8 @@ export interface Begun {
 const listedAtOnce = 10;
 
 /**
- * Puts runs that have been started into the list, and delivers their first entries.
+ * Puts runs that have been started into the list, and delivers their first entries. The rows of these messages come last: a run
+ * whose rows are there is started.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -56,14 +57,11 @@ export async function followStarts(
   const messages = begun.flatMap(({ key, head, record: { start }, entries }) =>
     entries.map((entry) => listMessage({ key, head, start }, account, entry)),
   );
-  const outcomes = await Promise.allSettled([
+  await sendLists(messages, isAgain, () =>
     eachOf(begun, listedAtOnce, ({ key, head, record: { start } }) =>
       listRun(listedRun(key, head, start), head.keptUntil),
     ),
-    sendLists(messages, isAgain),
-  ]);
-  // Both have ended: nothing goes on behind an answer.
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  );
 }
 
 /** Puts a run that has been started into the list, and delivers its payload, as {@link followStarts} does. */

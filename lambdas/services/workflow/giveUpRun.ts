@@ -7,12 +7,18 @@ import { now } from '../../domain/clock.ts';
 import { derivedId } from '../../domain/ids.ts';
 import { isFault } from '../../domain/work/fault.ts';
 import { mostFaults, type GiveUpReason } from '../../domain/work/redelivery.ts';
-import { attemptWork, type RunEndWork, type WaitTimeoutWork } from '../../domain/work/work.ts';
+import {
+  attemptWork,
+  type RunEndWork,
+  type RunStartWork,
+  type WaitTimeoutWork,
+} from '../../domain/work/work.ts';
 import type { Invoker } from '../../domain/workflow/invoking.ts';
 import { isWaiting } from '../../domain/workflow/events.ts';
 import type { Head, RunStart } from '../../domain/workflow/journal.ts';
 import { hasEnded } from '../../domain/workflow/run.ts';
 import { log } from '../../log.ts';
+import { chosenRun } from '../../stores/deadLetter/deadRuns.ts';
 import { loadMessage } from '../../stores/message/history.ts';
 import { storedMessages } from '../../stores/message/list.ts';
 import { putMessage } from '../../stores/message/messages.ts';
@@ -23,6 +29,7 @@ import { changeRun, type Decision } from './changeRun.ts';
 import { endOfRun } from './endRun.ts';
 import { loadWait } from './endWait.ts';
 import { factsOf } from './facts.ts';
+import { begunWith } from './lookAtStart.ts';
 import { recordOfEnd } from './lookAtWait.ts';
 import { listMessage, emptyBody } from './runMessages.ts';
 import { tellFailure } from './tellInvoker.ts';
@@ -95,6 +102,30 @@ async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown)
     return { record: { kind: 'end', at: now(), state: 'RUN_FAILED' }, result: undefined };
   });
   log.error('A run has ended whose facts cannot be read', { runId: key.runId, ...errorField(unreadable) });
+}
+
+/**
+ * Gives up a look at a start: its run fails where it was not delivered, since it would be shown as one that goes on, and never would.
+ *
+ * @throws when that has to be done again
+ */
+export async function giveUpStart(work: RunStartWork, why: GiveUpReason): Promise<void> {
+  const { accountId, runId } = work;
+  const key: RunKey = { accountId, runId };
+  const head = await loadHead(key);
+  if (head === undefined || hasEnded(head.state) || !(await isUnfinished(work))) return;
+  await failGivenUp(key, head.startSeq, why, 'the start of the run');
+}
+
+/** Tells whether the run that a start made was not delivered, as far as it can be read. */
+async function isUnfinished(work: RunStartWork): Promise<boolean> {
+  try {
+    if (work.dlqId !== undefined) return (await chosenRun(work.accountId, work.dlqId)) === work.runId;
+    return (await storedMessages([work])).size === 0 && (await begunWith(work)) !== undefined;
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    return true;
+  }
 }
 
 /**

@@ -23,7 +23,7 @@ import {
   type WorkflowRequest,
 } from './prepare.ts';
 import { refuseWhenBusy } from './refuseWhenBusy.ts';
-import { startOf, startRun, type StartDraft, type Started } from './start.ts';
+import { startOf, startRuns, type StartDraft, type Started } from './start.ts';
 import { submitSteps, type Submitted } from './submit.ts';
 
 /** The answer to a part of a request. One that started a run tells its id. */
@@ -114,6 +114,9 @@ export async function publishParts(
 const isSubmission = (part: PreparedPart): part is PreparedPart<SubmissionMessage> =>
   part.message.kind === 'submission';
 
+/** A start that no other run waits for. */
+const isFirst = (part: PreparedPart): part is PreparedPart<StartMessage> => part.message.kind === 'start';
+
 async function acceptParts(
   account: Account,
   prepared: readonly PreparedPart[],
@@ -129,8 +132,17 @@ async function acceptParts(
       if (one !== undefined) answers.set(part, submittedAnswer(one));
     }
   }
+  const starts = prepared.filter(isFirst);
+  const started = await startRuns(
+    account,
+    starts.map((part) => draftOf(account, part)),
+  );
+  for (const [index, part] of starts.entries()) {
+    const one = started[index];
+    if (one !== undefined) answers.set(part, startAnswer(one));
+  }
   await eachOf(
-    prepared.filter((part) => !isSubmission(part)),
+    prepared.filter((part) => !isSubmission(part) && !isFirst(part)),
     atOnce,
     async (part) => {
       answers.set(part, await acceptOther(account, part));
@@ -153,12 +165,11 @@ function groupedByRun<T extends PreparedPart<SubmissionMessage>>(
 
 async function acceptOther(account: Account, { message, ...part }: PreparedPart): Promise<WorkflowAnswer> {
   switch (message.kind) {
-    case 'start':
-      return startAnswer(await startRun(account, draftOf(account, { ...part, message })));
     case 'invoke':
       return startAnswer(await submitInvoke(account, { ...part, message }));
     case 'call':
       return submittedAnswer(await submitCall(account, { ...part, message }));
+    case 'start':
     case 'submission':
     case 'callResult':
     case 'failureRequest':

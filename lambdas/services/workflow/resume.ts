@@ -1,7 +1,7 @@
 /**
  * Runs failed runs again, as new runs: resumed with the steps that they have, or restarted from their payload. The new run is
- * stored whole before the dead letter's row chooses it; what follows, its deliveries, can then be made by whoever comes next;
- * and at last the dead letter leaves the queue. So a process that dies loses neither of the two, and makes no second run.
+ * stored whole before the dead letter's row chooses it; what follows, its deliveries, can then be made by whoever comes next,
+ * or by the look at the start that is sent before; and at last the dead letter leaves the queue. So a process that dies loses neither of the two, and makes no second run.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Answer } from '../../api/answers.ts';
@@ -13,11 +13,9 @@ import type { Header } from '../../domain/headers.ts';
 import { HttpError, quote } from '../../domain/httpError.ts';
 import { newId, timeOfId } from '../../domain/ids.ts';
 import { chunksOf, eachOf } from '../../domain/lists.ts';
-import { goingOnFrom, type RerunKind } from '../../domain/workflow/resuming.ts';
-import { hasEnded } from '../../domain/workflow/run.ts';
+import type { RerunKind } from '../../domain/workflow/resuming.ts';
 import { loadDeadLetter, type DeadRun, type ListedDeadLetter } from '../../stores/deadLetter/deadLetters.ts';
 import { chooseRun, claimRun, findRerun } from '../../stores/deadLetter/deadRuns.ts';
-import { loadHead } from '../../stores/workflow/journals.ts';
 import { log } from '../../log.ts';
 import {
   isOfRun,
@@ -30,15 +28,15 @@ import type { RetryRequest } from '../deadLetter/retry.ts';
 import { removeDeadLetters } from '../deadLetter/size.ts';
 import { onEach } from '../pages.ts';
 import { withAdmission, type Admission } from '../usage/admission.ts';
-import { copyRun, readCopy, type RerunPlan, type RunCopy } from './copyRun.ts';
+import { begunBefore, begunOf, rerunPatienceMs } from './begunBefore.ts';
+import { copyRun, type RerunPlan } from './copyRun.ts';
 import { followStarts, type Begun } from './follow.ts';
 import { loadRun } from './loadRun.ts';
 import { rerunPlans } from './rerunPlan.ts';
+import { sendStartLooks } from './startLooks.ts';
 
-/** A process that takes longer for one run counts as dead, and another may claim its dead letter. */
-const patienceMs = 12_000;
 /** A request waits so long for other processes that are at the same; the gateway gives up after 29 s. */
-const waitingMs = 2 * patienceMs;
+const waitingMs = 2 * rerunPatienceMs;
 /** The first pause between two looks at what other processes are at; each is twice as long as the one before. */
 const firstPauseMs = 500;
 
@@ -231,7 +229,7 @@ async function take(
   const { dlqId } = deadLetter;
   const time = now();
   try {
-    const claim = await claimRun(account.id, dlqId, { now: time, endedBy: time - patienceMs });
+    const claim = await claimRun(account.id, dlqId, { now: time, endedBy: time - rerunPatienceMs });
     if (claim.state === 'done') return shown(claim.runId);
     if (claim.state !== 'ours') return claim.state;
     if (claim.runId !== undefined) {
@@ -244,36 +242,17 @@ async function take(
     if (failed === undefined) return 'gone';
     const own = newId('wfr', now());
     const copy = await copyRun(account, failed, own, plan);
+    // From here on it may be the run that the dead letter has chosen.
+    await sendStartLooks([
+      { accountId: account.id, runId: own, messageId: copy.record.entry.messageId, dlqId },
+    ]);
     const runId = await chooseRun(account.id, dlqId, { runId: own, kind: plan.kind });
     if (runId === undefined) return 'gone';
-    const begun = runId === own ? begunWith(account, own, copy) : await begunBefore(account, runId);
+    const begun = runId === own ? begunOf(account, own, copy) : await begunBefore(account, runId);
     return { deadLetter, runId, begun };
   } catch (error) {
     return logFailure(error, [dlqId]);
   }
-}
-
-/** Makes of a copied run what is to be listed and delivered of it. */
-function begunWith(account: Account, runId: string, { record, head, entries }: RunCopy): Begun {
-  // With these settings of the run, steps have none of their own.
-  const settingsHold = record.start.features.includes('WF_TriggerOnConfig');
-  const first = goingOnFrom(entries);
-  return {
-    key: { accountId: account.id, runId },
-    head,
-    record,
-    entries: settingsHold ? first.map((entry) => ({ ...entry, settings: undefined })) : first,
-  };
-}
-
-/** Reads a run that an earlier process made, and may not have listed and delivered. */
-async function begunBefore(account: Account, runId: string): Promise<Begun | undefined> {
-  const key = { accountId: account.id, runId };
-  const [copy, head] = await Promise.all([readCopy(key), loadHead(key)]);
-  if (copy === undefined || head === undefined) throw new Error(`The run ${runId} is not there.`);
-  if (head.startSeq !== copy.head.startSeq) return undefined;
-  const begun = begunWith(account, runId, { ...copy, head });
-  return hasEnded(head.state) ? { ...begun, entries: [] } : begun;
 }
 
 /**

@@ -68,11 +68,16 @@ export const deliverEntries = (
     isAgain,
   );
 
-/** Stores and sends messages that deliver entries, of whatever runs. */
-export const sendLists = (messages: readonly Message[], isAgain: boolean): Promise<void> =>
+/** Stores and sends messages that deliver entries, of whatever runs, as {@link sendMessages} does. */
+export const sendLists = (
+  messages: readonly Message[],
+  isAgain: boolean,
+  beside?: () => Promise<void>,
+): Promise<void> =>
   sendMessages(
     messages.map((message) => ({ message, stored: emptyBody })),
     isAgain,
+    beside,
   );
 
 interface StoredMessage {
@@ -85,17 +90,27 @@ interface StoredMessage {
  * sent, so whoever does this again leaves it alone, and no attempt is made beside one that is in flight.
  *
  * @param isAgain whether this may have been done before, by a process that died while it did
+ * @param beside more that is done before the messages are stored: their rows are there once it is done, too
  * @throws when that has to be done again
  */
-export async function sendMessages(messages: readonly StoredMessage[], isAgain: boolean): Promise<void> {
+export async function sendMessages(
+  messages: readonly StoredMessage[],
+  isAgain: boolean,
+  beside?: () => Promise<void>,
+): Promise<void> {
   const stored = isAgain ? await storedMessages(messages.map(({ message }) => message)) : new Set<string>();
   const left = messages.filter(({ message }) => !stored.has(message.messageId));
   for (const { message } of left) await ensureKeys(message);
   // A worker waits for the row of a message that is new, or whose work is.
   const madeAt = isAgain ? now() : undefined;
-  await sendAll(left, ({ message }) => ({
-    work: { ...attemptWork(message, 0), madeAt },
-    dueAt: message.notBefore,
-  }));
+  const outcomes = await Promise.allSettled([
+    beside?.(),
+    sendAll(left, ({ message }) => ({
+      work: { ...attemptWork(message, 0), madeAt },
+      dueAt: message.notBefore,
+    })),
+  ]);
+  // Both have ended: nothing goes on behind an answer.
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   await putMessages(left);
 }

@@ -2,6 +2,7 @@
 import { limitsOf, type Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
 import { newId } from '../../domain/ids.ts';
+import { eachOf } from '../../domain/lists.ts';
 import { expiryOf } from '../../domain/message/message.ts';
 import type { Invoker } from '../../domain/workflow/invoking.ts';
 import type {
@@ -14,8 +15,7 @@ import type {
 import { endedRun } from '../../domain/workflow/refusals.ts';
 import { defaultRunRetries, hasEnded } from '../../domain/workflow/run.ts';
 import type { StartMessage } from '../../domain/workflow/workflowMessage.ts';
-import { loadRecord, loadRow, readJournal, type RunKey } from '../../stores/workflow/journals.ts';
-import type { JournalRow } from '../../stores/workflow/rows.ts';
+import { readJournal, type RunKey } from '../../stores/workflow/journals.ts';
 import { changeRun, type Decision } from './changeRun.ts';
 import { spareMs } from './keepRun.ts';
 import { storeEntryBody } from './entryBodies.ts';
@@ -23,6 +23,15 @@ import { factsOf } from './facts.ts';
 import { followStart } from './follow.ts';
 import type { PreparedPart } from './prepare.ts';
 import { deliverEntries } from './runMessages.ts';
+import { sendStartLooks } from './startLooks.ts';
+import {
+  entryOfUpgrade,
+  isStartRow,
+  isUpgraded,
+  loadStart,
+  loadUpgrade,
+  type StartRow,
+} from './startRecords.ts';
 
 /** A run that was asked for. */
 export interface Started {
@@ -105,16 +114,51 @@ const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStar
   isUnknownClient: false,
 });
 
+/** Runs that are started at once. */
+const atOnce = 20;
+
 /**
- * Starts a run, unless its id has one that has not ended.
+ * Starts runs, each unless its id has one that has not ended.
  *
- * @throws RunBusy, and whatever AWS fails with: the start has to be sent again then
+ * Whoever finds the run of its id there leaves it alone: the process that wrote the record is about to deliver it, or has died,
+ * and then the look does it that was sent before the record.
+ *
+ * @returns the runs, in the order of the drafts
+ * @throws RunBusy, and whatever AWS fails with: the starts have to be sent again then
  */
+export async function startRuns(
+  account: Account,
+  drafts: readonly StartDraft[],
+): Promise<readonly Started[]> {
+  const named = drafts.map((draft): NamedStart => {
+    const at = draft.fixed?.createdAt ?? now();
+    return { ...draft, at, messageId: draft.fixed?.messageId ?? newId('msg', at, account.shards) };
+  });
+  await sendStartLooks(named.map(({ runId, messageId }) => ({ accountId: account.id, runId, messageId })));
+  const started: Started[] = [];
+  await eachOf(named, atOnce, async (one, index) => {
+    started[index] = await recordStart(account, one);
+  });
+  return started;
+}
+
+/** Starts one run, as {@link startRuns} does. */
 export async function startRun(account: Account, draft: StartDraft): Promise<Started> {
-  const { runId, payload, start } = draft;
+  const [started] = await startRuns(account, [draft]);
+  if (started === undefined) throw new Error(`The run ${draft.runId} was not started.`);
+  return started;
+}
+
+interface NamedStart extends StartDraft {
+  /** The message that delivers what it begins with. */
+  readonly messageId: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+async function recordStart(account: Account, draft: NamedStart): Promise<Started> {
+  const { runId, payload, start, messageId, at: time } = draft;
   const key: RunKey = { accountId: account.id, runId };
-  const time = draft.fixed?.createdAt ?? now();
-  const messageId = draft.fixed?.messageId ?? newId('msg', time, account.shards);
   const retentionMs = limitsOf(account).max_dlq_retention_time_milis;
   const keptUntil = expiryOf({ ...start.settings, notBefore: draft.notBefore }, retentionMs) + spareMs;
   const body = await storeEntryBody(
@@ -156,53 +200,23 @@ export async function startRun(account: Account, draft: StartDraft): Promise<Sta
     return { messageId, runId, createdAt: head.createdAt, isDuplicate: false, isOther: false };
   }
   const first = result.same ?? (await loadStart(key, head.startSeq));
-  const { createdAt } = first.head;
-  const started = { runId, createdAt, isDuplicate: record === undefined, isOther: false };
-  // What it began with was delivered long ago where its id has had another run since.
-  if (first.head.startSeq !== head.startSeq) return { ...started, messageId: first.record.entry.messageId };
-  const upgrade = draft.isUpgrade === true && isUpgraded(head) ? await loadUpgrade(key, head) : undefined;
-  // Whoever wrote the record may have died before it went on.
-  if (upgrade === undefined) await followStart(account, key, { head, record: first.record }, true);
-  else {
-    const run = { key, head, start: upgrade.start };
-    await deliverEntries(run, account, [entryOfUpgrade(first.record.entry, upgrade)], record === undefined);
+  const { entry: initial } = first.record;
+  const started = { runId, createdAt: first.head.createdAt, messageId: initial.messageId, isOther: false };
+  if (record?.kind === 'upgrade') {
+    const run = { key, head, start: record.start };
+    await deliverEntries(run, account, [entryOfUpgrade(initial, record)], false);
+    return { ...started, messageId, isDuplicate: false };
   }
+  // Its id has had another run since.
+  if (first.head.startSeq !== head.startSeq) return { ...started, isDuplicate: true };
+  const upgrade = draft.isUpgrade === true && isUpgraded(head) ? await loadUpgrade(key, head) : undefined;
   const isOther = draft.fixed !== undefined && result.same === undefined;
-  return { ...started, messageId: (upgrade ?? first.record.entry).messageId, isOther };
+  return { ...started, messageId: upgrade?.messageId ?? initial.messageId, isDuplicate: true, isOther };
 }
-
-/** The entry that delivers the payload again, after the endpoint of an unknown client has answered. */
-const entryOfUpgrade = (entry: ListedEntry, { messageId, at }: UpgradeRecord): ListedEntry => ({
-  ...entry,
-  messageId,
-  createdAt: at,
-  notBefore: at,
-});
-
-const isUpgraded = ({ factsSeq, startSeq }: Head): boolean => factsSeq > startSeq;
-
-/** The start of a run, as its journal has it. */
-interface StartRow extends JournalRow {
-  readonly record: StartRecord;
-}
-
-const isStartRow = (row: JournalRow | undefined): row is StartRow => row?.record.kind === 'start';
 
 interface Verdict {
   /** The run that the same start has made before. */
   readonly same?: StartRow | undefined;
-}
-
-async function loadStart(key: RunKey, startSeq: number): Promise<StartRow> {
-  const row = await loadRow(key, startSeq);
-  if (!isStartRow(row)) throw new Error(`The start of the run ${key.runId} is not there.`);
-  return row;
-}
-
-async function loadUpgrade(key: RunKey, { factsSeq }: Head): Promise<UpgradeRecord> {
-  const record = await loadRecord(key, factsSeq);
-  if (record?.kind !== 'upgrade') throw new Error(`The upgrade of the run ${key.runId} is not there.`);
-  return record;
 }
 
 /** Finds the run that the same start has made: the newest of its id, or one before it. */

@@ -34,6 +34,13 @@ export async function findRerun(
   return rerunOf(await getRow(settings.dlqTable, keyOf(accountId, dlqId), true), kind);
 }
 
+/** Reads the run that a dead letter has chosen, while the dead letter is still in the queue. */
+export async function chosenRun(accountId: string, dlqId: string): Promise<string | undefined> {
+  const row = await getRow(settings.dlqTable, keyOf(accountId, dlqId), true);
+  const { retryId, removedAt } = rerunRow.parse(row ?? {});
+  return removedAt === undefined ? retryId : undefined;
+}
+
 /**
  * The result of a claim: the dead letter is `ours` to go on from, and `runId` names the run that an earlier process chose and
  * may not have sent; or another run has gone on from it (`done`); or it is `theirs`, another process is at it; or it is `gone`.

@@ -133,7 +133,7 @@ export const runs: OperationsAt<
     tag,
     summary: 'Get what a run has recorded',
     description:
-      'Only while the run is active. Endpoints ask for it when a delivery comes without its body, because the list is too large to be sent with each of them.',
+      'Only while the run is active. Endpoints ask for it when a delivery comes without its body, because the list is too large to be sent with each of them. It has all payloads as they are, redacted ones too, and so takes the full token.',
     variables: { runId: variables.runId },
     answers: {
       200: { description: 'The whole list, in order.', schema: 'RunEntries', example: runEntries },

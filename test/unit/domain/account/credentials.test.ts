@@ -135,6 +135,22 @@ describe('the mark of a delivery that may be to an API', () => {
     }
   });
 
+  it.each([
+    '/v2/%70ublish/https://example.com',
+    '/%76%32/publish/https://example.com',
+    '/v2%2Fpublish/https://example.com',
+    '/v2/%2570ublish/https://example.com',
+    '//v2//publish/https://example.com',
+    '/v2/./publish/https://example.com',
+    '/other/%2e%2e/v2/publish/y',
+    '/v2/publish/https://example.com/../../../../%zz?to=%zz',
+  ])('is the same for a destination that spells the path %s', (path) => {
+    expect(markOf(secret, path)).toBe(mark);
+    expect(isOwnDelivery(secret, path, mark)).toBe(true);
+    // What arrives may have been decoded on the way.
+    expect(isOwnDelivery(secret, '/v2/publish/https:/example.com', markOf(secret, path))).toBe(true);
+  });
+
   it('is of one operation and one deployment', () => {
     expect(isOwnDelivery(secret, '/v2/batch', mark)).toBe(false);
     expect(isOwnDelivery({ current: young }, '/v2/publish/x', mark)).toBe(false);

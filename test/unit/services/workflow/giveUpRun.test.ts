@@ -97,7 +97,8 @@ describe('the end of an invoked run that cannot be told', () => {
     await endUnreadably(child);
     await acts.end(child);
     setClockAhead(60_000);
-    expect(await world.drain()).toMatchObject([{ kind: 'runEnd', runId: child }]);
+    const works = (await world.drain()).filter(({ kind }) => kind !== 'runStart');
+    expect(works).toMatchObject([{ kind: 'runEnd', runId: child }]);
   });
 
   it('is a failure for its invoker when it is given up, once, and says why', async () => {
@@ -146,6 +147,46 @@ describe('an invoker whose URL an earlier release took, and is none', () => {
     const [messageId = ''] = attemptsIn(await world.drain());
     const stored = await world.loadMessage({ accountId: world.account.id, messageId });
     expect(stored?.message.url).toBe(endpoint);
+  });
+});
+
+describe('a start that cannot be finished', () => {
+  const lookIn = (works: readonly Work[]): readonly Work[] => works.filter(({ kind }) => kind === 'runStart');
+
+  it('fails its run, visibly, where nothing was delivered: at each AWS call of its process', async () => {
+    let failed = 0;
+    for (let call = 1; call <= 8; call += 1) {
+      runs += 1;
+      const runId = `wfr_start_${runs}`;
+      const told = world.receiver.inbox();
+      world.reset({ call, when: 'before' });
+      const facts = { failureCallback: { ...common, url: told.url, delayMs: 0 } };
+      await scene.start(runId, { facts }).catch(() => undefined);
+      world.reset();
+      const isRecorded = (await acts.records(runId)).length > 0;
+      setClockAhead(call * 3_600_000);
+      const works = await world.drain();
+      for (const work of lookIn(works)) await giveUp(work, 'faults');
+      if (!isRecorded) continue;
+      const { state } = await scene.headOf(runId);
+      if (attemptsIn(works).length > 0) continue;
+      expect(state).toBe('RUN_FAILED');
+      await world.work();
+      expect(told.deliveries.length).toBeGreaterThan(0);
+      failed += 1;
+    }
+    expect(failed).toBeGreaterThan(0);
+  });
+
+  it('leaves a run alone that was delivered', async () => {
+    runs += 1;
+    const runId = `wfr_start_${runs}`;
+    await scene.start(runId);
+    setClockAhead(3_600_000);
+    const looks = lookIn(await world.drain());
+    expect(looks).toHaveLength(1);
+    for (const work of looks) await giveUp(work, 'faults');
+    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
   });
 });
 

@@ -18,7 +18,7 @@ useWorld(async (opened) => {
   acts = await openRunActs(world);
   ({ loadBody } = await import('../../../../lambdas/stores/message/bodies.ts'));
 });
-beforeEach(() => world.drain());
+beforeEach(() => acts.drainAhead());
 
 let runs = 0;
 /** A run, and the id of another that it may invoke. */
@@ -56,6 +56,7 @@ describe('an invoke', () => {
       const [first, second] = await acts.twice(death, () => invoke(ids.shift()));
       expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
       if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
+      await acts.lookAtStart(second.runId, second.messageId);
       expect(attemptsIn(await world.drain())).toEqual([second.messageId]);
       const started = await Promise.all([child, `${child}_other`].map(kindsOf));
       expect(started.flat()).toEqual(['start']);

@@ -325,7 +325,7 @@ describe('a process that dies while it resumes', () => {
         ),
     );
 
-  const callsOfOne = 12;
+  const callsOfOne = 13;
   it.each(deathsAt(callsOfOne))(
     '$when its AWS call $call loses neither the run nor its dead letter, and makes one run',
     async (death) => {
@@ -344,7 +344,7 @@ describe('a process that dies while it resumes', () => {
     },
   );
 
-  const callsOfMany = 20;
+  const callsOfMany = 22;
   it.each(deathsAt(callsOfMany))(
     '$when AWS call $call of many loses none of them, and makes one run of each',
     async (death) => {

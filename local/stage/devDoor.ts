@@ -1,0 +1,41 @@
+/**
+ * The door of a stage with `--dev`: its token is known to everybody, so pages of other sites must not use it. A browser says with
+ * each request where its page is from; programs on this machine, such as the published clients, say nothing of that.
+ */
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import type { ErrorCode } from '../../lambdas/errorCodes.ts';
+import { answerJson } from '../http.ts';
+
+/** `localhost`, a name below it, an address of 127.0.0.0/8, or `[::1]`; with or without a port. */
+const loopbackHost = /^(([a-z0-9-]+\.)*localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+
+const allowed =
+  'With --dev, only programs on this machine and the page of the stage itself may use it, at localhost, *.localhost, 127.0.0.0/8 or [::1].';
+
+/** Finds the reason to refuse a request; undefined for one that is let in. */
+export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefined {
+  const { host = '', origin } = headers;
+  const site = headers['sec-fetch-site'];
+  // A name that leads here without being of this machine was made to by the page that uses it.
+  if (!loopbackHost.test(host)) return `The request's Host is ${JSON.stringify(host)}. ${allowed}`;
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
+    return `The request's Origin is ${JSON.stringify(origin)}, which is another site. ${allowed}`;
+  }
+  if (site === 'cross-site') return `The request's Sec-Fetch-Site is "cross-site". ${allowed}`;
+  return undefined;
+}
+
+/** Puts the door in front of what answers requests. */
+export const behindDevDoor =
+  (listener: RequestListener): RequestListener =>
+  (request, response) => {
+    const error = refusalInDevMode(request.headers);
+    if (error === undefined) {
+      listener(request, response);
+      return;
+    }
+    const code: ErrorCode = 'foreign_site';
+    // The body is read, or its client would not read the answer.
+    request.resume();
+    answerJson(response, 403, 'application/json', { error, code });
+  };
