@@ -10,7 +10,8 @@ import * as z from 'zod/mini';
 import { answerJson, close, listen, readBody } from '../http.ts';
 import { operationIn, type HandOver } from './handOver.ts';
 
-export type Service = 'dynamodb' | 'sqs' | 'scheduler' | 's3' | 'secrets';
+export const services = ['dynamodb', 'sqs', 'scheduler', 's3', 'secrets'] as const;
+export type Service = (typeof services)[number];
 
 export interface AwsCall {
   readonly service: Service;
@@ -265,7 +266,8 @@ async function makeHalf(
   const toTables = requestItems.safeParse(input['RequestItems']).data;
   const toQueue = entries.safeParse(input['Entries']).data;
   const isDivided =
-    Object.values(toTables ?? {}).some((list) => list.length > 1) || (toQueue !== undefined && toQueue.length > 1);
+    Object.values(toTables ?? {}).some((list) => list.length > 1) ||
+    (toQueue !== undefined && toQueue.length > 1);
   const [made, left] = !isDivided
     ? []
     : toTables !== undefined
