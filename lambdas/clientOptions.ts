@@ -29,7 +29,7 @@ const patience = {
 const connectionMs = 2_000;
 
 /** The most requests of one client at once. With fewer, bulk operations would wait for sockets until they are given up. */
-const maxSockets = 100;
+export const maxSockets = 100;
 
 export type Calls = keyof typeof patience;
 

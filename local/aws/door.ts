@@ -10,7 +10,8 @@ import * as z from 'zod/mini';
 import { answerJson, close, listen, readBody } from '../http.ts';
 import { operationIn, type HandOver } from './handOver.ts';
 
-export type Service = 'dynamodb' | 'sqs' | 'scheduler' | 's3' | 'secrets';
+export const services = ['dynamodb', 'sqs', 'scheduler', 's3', 'secrets'] as const;
+export type Service = (typeof services)[number];
 
 export interface AwsCall {
   readonly service: Service;
@@ -31,8 +32,8 @@ export type Fault =
   | { readonly kind: 'refuse'; readonly when: When; readonly status: number; readonly code: string }
   /** There is no answer, and the connection stays open. */
   | { readonly kind: 'hang'; readonly when: When }
-  /** The connection is lost. `cut` is called at that moment. */
-  | { readonly kind: 'reset'; readonly when: When; readonly cut?: () => void }
+  /** The connection is lost. `cut` is called at that moment, and says whether it had anything to cut. */
+  | { readonly kind: 'reset'; readonly when: When; readonly cut?: () => boolean }
   /** The call is made later. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** The call is made twice, and the second answer is given: a network, or a client, sent it again. */
@@ -42,8 +43,15 @@ export type Fault =
   /** Of a batch, every second entry is refused, as a service does that has too many requests. */
   | { readonly kind: 'half' };
 
-/** Is asked at each call. */
-export type FaultPlan = (call: AwsCall) => Fault | undefined;
+export interface FaultPlan {
+  /** Is asked at each call. */
+  readonly faultOf: (call: AwsCall) => Fault | undefined;
+  /**
+   * Is told of each fault that has struck. One does not where its caller had gone before, where there was nothing to cut, where what
+   * was to be overtaken has a longer delay anyway, and where a batch has no two entries for the same queue or table.
+   */
+  readonly struck: (call: AwsCall, fault: Fault) => void;
+}
 
 export interface DoorOptions {
   readonly service: Service;
@@ -81,8 +89,14 @@ export async function openDoor({ service, url, handOver, plan, report }: DoorOpt
     const request = await readRequest(incoming);
     const { 'x-amz-target': target, [callerHeader]: caller } = request.headers;
     const operation = target === undefined ? request.method : operationIn(target);
-    const fault = plan({ service, operation, caller });
-    const answer = fault === undefined ? await make(request) : await makeBadly(request, fault, response);
+    const call = { service, operation, caller };
+    const fault = plan.faultOf(call);
+    const answer =
+      fault === undefined
+        ? await make(request)
+        : await makeBadly(request, fault, response, () => {
+            plan.struck(call, fault);
+          });
     if (answer === undefined || response.destroyed) return;
     response.writeHead(answer.status, { ...answer.headers, 'content-length': answer.body.byteLength });
     response.end(answer.body);
@@ -93,28 +107,44 @@ export async function openDoor({ service, url, handOver, plan, report }: DoorOpt
     request: Request,
     fault: Fault,
     response: ServerResponse,
+    struck: () => void,
   ): Promise<Answer | undefined> {
     switch (fault.kind) {
       case 'slow':
         await setTimeout(fault.ms);
+        if (!response.destroyed) struck();
         return make(request);
-      case 'twice':
+      case 'twice': {
         await make(request);
-        return make(request);
-      case 'overtaken':
-        return make(withDelay(request, fault.seconds));
-      case 'half':
-        return makeHalf(request, make);
+        const answer = await make(request);
+        struck();
+        return answer;
+      }
+      case 'overtaken': {
+        const delayed = withDelay(request, fault.seconds);
+        const answer = await make(delayed.request);
+        if (delayed.isLater && answer.status === 200) struck();
+        return answer;
+      }
+      case 'half': {
+        const { answer, isHalf } = await makeHalf(request, make);
+        if (isHalf) struck();
+        return answer;
+      }
       case 'refuse':
       case 'hang':
-      case 'reset':
+      case 'reset': {
         if (fault.when === 'after') await make(request);
-        if (fault.kind === 'refuse') return refusal(service, fault);
+        const isAwaited = !response.destroyed;
         if (fault.kind === 'reset') {
-          fault.cut?.();
+          const isCut = fault.cut?.() ?? isAwaited;
           response.destroy();
+          if (isCut) struck();
+          return undefined;
         }
-        return undefined;
+        if (isAwaited) struck();
+        return fault.kind === 'refuse' ? refusal(service, fault) : undefined;
+      }
     }
   }
 
@@ -197,32 +227,50 @@ const withBody = (request: Request, body: unknown): Request => ({
   body: Buffer.from(JSON.stringify(body)),
 });
 
-/** Delays what is sent to a queue; a message with a longer delay keeps it. */
-function withDelay(request: Request, seconds: number): Request {
+/**
+ * Delays what is sent to a queue; a message with a longer delay keeps it.
+ *
+ * @returns the request, and whether any message in it is later than it was
+ */
+function withDelay(
+  request: Request,
+  seconds: number,
+): { readonly request: Request; readonly isLater: boolean } {
   const input = jsonObject.parse(JSON.parse(request.body.toString()));
-  const delayed = (entry: Readonly<Record<string, unknown>>) => ({
-    ...entry,
-    DelaySeconds: Math.max(seconds, Number(entry['DelaySeconds'] ?? 0)),
-  });
-  return withBody(
-    request,
+  let isLater = false;
+  const delayed = (entry: Readonly<Record<string, unknown>>) => {
+    const own = Number(entry['DelaySeconds'] ?? 0);
+    isLater ||= own < seconds;
+    return { ...entry, DelaySeconds: Math.max(seconds, own) };
+  };
+  const body =
     input['Entries'] === undefined
       ? delayed(input)
-      : { ...input, Entries: entries.parse(input['Entries']).map(delayed) },
-  );
+      : { ...input, Entries: entries.parse(input['Entries']).map(delayed) };
+  return { request: withBody(request, body), isLater };
 }
 
 const requestItems = z.record(z.string(), z.array(z.unknown()));
 const odd = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 1);
 const even = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 0);
 
-/** Makes every second entry of a batch: of a queue's `Entries`, or of a table's `RequestItems`. Other calls are made whole. */
-async function makeHalf(request: Request, make: (request: Request) => Promise<Answer>): Promise<Answer> {
+/**
+ * Makes every second entry of a batch: of a queue's `Entries`, or of a table's `RequestItems`. Other calls, and batches of one
+ * entry, are made whole.
+ */
+async function makeHalf(
+  request: Request,
+  make: (request: Request) => Promise<Answer>,
+): Promise<{ readonly answer: Answer; readonly isHalf: boolean }> {
   const input = jsonObject.safeParse(JSON.parse(request.body.toString())).data ?? {};
   const toTables = requestItems.safeParse(input['RequestItems']).data;
   const toQueue = entries.safeParse(input['Entries']).data;
-  const [made, left] =
-    toTables !== undefined
+  const isDivided =
+    Object.values(toTables ?? {}).some((list) => list.length > 1) ||
+    (toQueue !== undefined && toQueue.length > 1);
+  const [made, left] = !isDivided
+    ? []
+    : toTables !== undefined
       ? [{ ...input, RequestItems: eachOf(toTables, even) }, { UnprocessedItems: eachOf(toTables, odd) }]
       : toQueue !== undefined
         ? [
@@ -238,9 +286,12 @@ async function makeHalf(request: Request, make: (request: Request) => Promise<An
           ]
         : [];
   const answer = await make(made === undefined ? request : withBody(request, made));
-  if (left === undefined || answer.status !== 200) return answer;
+  if (left === undefined || answer.status !== 200) return { answer, isHalf: false };
   const output = jsonObject.parse(JSON.parse(Buffer.from(answer.body).toString()));
-  return { ...answer, body: Buffer.from(JSON.stringify({ ...output, ...left })) };
+  return {
+    answer: { ...answer, body: Buffer.from(JSON.stringify({ ...output, ...left })) },
+    isHalf: true,
+  };
 }
 
 const eachOf = (

@@ -12,6 +12,7 @@ import { startReceivers } from './receivers.ts';
 import { StageHandle } from './stageHandle.ts';
 import type { Measure } from './stageMessages.ts';
 import { prepare, TrafficClient, type Scene } from './traffic.ts';
+import { neverStruck, struckKinds } from './struck.ts';
 import { faultsFound, settle } from './verdict.ts';
 import { startWorkflowApp } from './workflowApp.ts';
 
@@ -83,7 +84,7 @@ async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptio
   const traffic = Promise.all(
     Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(isOver)),
   );
-  const [measures] = await Promise.all([storm(scene, trafficMs, say), traffic]);
+  const [{ measures, jumps }] = await Promise.all([storm(scene, trafficMs, say), traffic]);
   receivers.calm();
   app.calm();
   // The faults of now are counted with the measure.
@@ -92,16 +93,24 @@ async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptio
   await settle(scene, say);
   const found = await faultsFound(scene);
   const last = await stage.measure();
+  const struck = {
+    ofStage: stage.faults,
+    ofDestinations: receivers.counts,
+    ofEndpoint: app.resets(),
+    restarts: stage.kills,
+    jumps,
+  };
   const lines = [
     `seed ${seed}, ${Math.round(trafficMs / 1_000)} s of traffic, ${stage.generation} starts of the stage`,
     `${ledger.accepted.size} messages accepted, ${ledger.runs.size} runs, ${ledger.schedules.size} schedules`,
     `${receivers.callbacks.length} callbacks`,
     `answers: ${shown(ledger.statuses)}`,
     `destinations answered: ${shown(receivers.counts)}`,
-    `faults: ${shown(new Map(Object.entries(stage.faults)))}`,
+    `faults that struck: ${shown(struckKinds(struck))}`,
+    `by service: ${shown(new Map(Object.entries(stage.faults)))}`,
     ...[...measures.filter((_, at) => at % 5 === 0), last].map(told),
   ];
-  return { found: [...found, ...flatness(measures, last)], lines };
+  return { found: [...found, ...neverStruck(struck), ...flatness(measures, last)], lines };
 }
 
 const shown = (counts: ReadonlyMap<string, number>): string =>
@@ -110,9 +119,15 @@ const shown = (counts: ReadonlyMap<string, number>): string =>
     .map(([what, count]) => `${what}: ${count}`)
     .join(', ');
 
-const told = ({ heapMb, rssMb, descriptors, threads, threadHeapMb }: Measure): string =>
-  `heap ${heapMb.toFixed(1)} MB, largest of a function ${threadHeapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ` +
-  `${descriptors} descriptors, ${threads} threads`;
+const told = (measure: Measure): string => {
+  const { heapMb, rssMb, outsideMb, descriptors, connections, threadConnections, threads, threadHeapMb } =
+    measure;
+  return (
+    `heap ${heapMb.toFixed(1)} MB, largest of a function ${threadHeapMb.toFixed(1)} MB, RSS ${rssMb.toFixed(0)} MB, ` +
+    `${outsideMb.toFixed(0)} MB of it in no heap, ${descriptors} descriptors, ${connections} connections to AWS, ` +
+    `the most of a function ${threadConnections}, ${threads} threads`
+  );
+};
 
 const measureEveryMs = 4_000;
 
@@ -120,13 +135,13 @@ const measureEveryMs = 4_000;
  * Kills the stage, and lets its clock jump, at moments that the seed chooses. The kills are in the first half of the traffic: the
  * second half is one process's, whose memory and descriptors are measured.
  *
- * @returns the measures of the last process
+ * @returns the measures of the last process, and how often the clock jumped
  */
 async function storm(
   scene: Scene,
   trafficMs: number,
   say: (line: string) => void,
-): Promise<readonly Measure[]> {
+): Promise<{ readonly measures: readonly Measure[]; readonly jumps: number }> {
   const { seed, stage } = scene;
   const chance = new Chance(seed, 'kills and jumps');
   const kills = Array.from({ length: Math.max(1, Math.round(trafficMs / 100_000)) }, () => ({
@@ -141,12 +156,14 @@ async function storm(
   const passedMs = (): number => performance.now() - startedAt;
   const over = new AbortController();
   const measuring = measureUntil(stage, over.signal);
+  let jumped = 0;
   for (const { at, jumpMs } of [...kills, ...jumps].toSorted((one, other) => one.at - other.at)) {
     await setTimeout(Math.max(0, at - passedMs()));
     const when = `${Math.round(passedMs() / 1_000)} s`;
     if (jumpMs > 0) {
       say(`${when}: the clock jumps by ${jumpMs} ms`);
       await stage.jump(jumpMs);
+      jumped += 1;
     } else {
       say(`${when}: the stage is killed and started again`);
       await stage.kill();
@@ -156,7 +173,7 @@ async function storm(
   }
   await setTimeout(Math.max(0, trafficMs - passedMs()));
   over.abort();
-  return measuring;
+  return { measures: await measuring, jumps: jumped };
 }
 
 async function measureUntil(stage: StageHandle, signal: AbortSignal): Promise<readonly Measure[]> {

@@ -1,5 +1,5 @@
 /** The plan of what goes wrong between the functions and AWS. */
-import type { AwsCall, Fault, FaultPlan, Service } from '../../local/aws/door.ts';
+import { services, type AwsCall, type Fault, type FaultPlan, type Service } from '../../local/aws/door.ts';
 import { streamsOf, type Chance } from './chance.ts';
 
 /** Of so many calls one goes wrong: a message makes about ten. */
@@ -35,7 +35,21 @@ const refusals: Readonly<Record<Service, readonly (readonly [status: number, cod
   ],
 };
 
+/**
+ * Of so many calls that could meet a kind of fault which has not struck yet, one does: so each kind strikes within half a minute,
+ * rare calls such as batches of several entries included.
+ */
+const owedPerCall = 0.08;
+
 const kinds = { refuse: 8, slow: 4, twice: 3, reset: 3, hang: 1, overtaken: 3, half: 3 } as const;
+type Kind = keyof typeof kinds;
+
+/** The kinds of fault that a call may meet. A service that is away refuses all its calls for a while; a process is killed at a call. */
+export const callFaults: readonly (Kind | 'away' | 'kill')[] = [
+  ...(Object.keys(kinds) as Kind[]),
+  'away',
+  'kill',
+];
 
 const sends = new Set(['SendMessage', 'SendMessageBatch']);
 const batches = new Set(['SendMessageBatch', 'BatchWriteItem']);
@@ -45,33 +59,48 @@ export interface FaultsOptions {
   /** Which start of the stage it is: each has another plan. */
   readonly generation: number;
   readonly isStormy: () => boolean;
-  /** Kills the process that made a call. */
-  readonly kill: (caller: string) => void;
-  /** Is told of each fault. */
+  /** Kills the process that made a call; tells whether there was one. */
+  readonly kill: (caller: string) => boolean;
+  /** Is told of each fault that has struck, as in `dynamodb hang`. */
   readonly count: (what: string) => void;
 }
 
 export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOptions): FaultPlan {
   const streams = streamsOf(seed);
   const isAway = outages(streams(`outages ${generation}`));
+  /** Those that have not struck yet in this start of the stage. */
+  const owed = new Set<Kind | 'kill'>([...(Object.keys(kinds) as Kind[]), 'kill']);
+
+  /** What a call is to meet, of the kinds that it can. */
+  function kindOf({ operation, caller }: AwsCall, chance: Chance): Kind | 'kill' | undefined {
+    const suits = (kind: Kind | 'kill'): boolean =>
+      kind === 'kill'
+        ? caller !== undefined
+        : kind === 'overtaken'
+          ? sends.has(operation)
+          : kind !== 'half' || batches.has(operation);
+    const suitable = [...owed].filter(suits);
+    const kind = chance.is(killsPerCall)
+      ? 'kill'
+      : chance.is(faultsPerCall)
+        ? chance.weighted(kinds)
+        : chance.is(owedPerCall) && suitable.length > 0
+          ? chance.of(suitable)
+          : undefined;
+    return kind !== undefined && suits(kind) ? kind : undefined;
+  }
 
   function faultOf(call: AwsCall, chance: Chance): Fault | undefined {
-    const { service, operation, caller } = call;
+    const { service, caller } = call;
     const when = chance.is(0.5) ? 'before' : 'after';
     const [status, code] = chance.of(refusals[service]);
-    if (isAway(service)) return { kind: 'refuse', when: 'before', status: 503, code: 'ServiceUnavailable' };
-    if (chance.is(killsPerCall) && caller !== undefined) {
-      return {
-        kind: 'reset',
-        when,
-        cut: () => {
-          kill(caller);
-        },
-      };
-    }
-    if (!chance.is(faultsPerCall)) return undefined;
-    const kind = chance.weighted(kinds);
+    if (isAway(service)) return away;
+    const kind = kindOf(call, chance);
     switch (kind) {
+      case undefined:
+        return undefined;
+      case 'kill':
+        return { kind: 'reset', when, cut: () => caller !== undefined && kill(caller) };
       case 'refuse':
         // Nothing is made of a call that is throttled. A failure may come after it was made.
         return { kind, when: status === 500 ? when : 'before', status, code };
@@ -80,31 +109,42 @@ export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOpt
         return { kind, when };
       case 'slow':
         return { kind, ms: chance.from(20, 1_500) };
+      case 'overtaken':
+        return { kind, seconds: chance.from(1, 4) };
+      case 'half':
       case 'twice':
         return { kind };
-      case 'overtaken':
-        return sends.has(operation) ? { kind, seconds: chance.from(1, 4) } : undefined;
-      case 'half':
-        return batches.has(operation) ? { kind } : undefined;
     }
   }
 
-  return (call) => {
-    if (!isStormy()) return undefined;
-    const fault = faultOf(call, streams(`${generation} ${call.service} ${call.operation}`));
-    if (fault !== undefined) {
-      const isKill = fault.kind === 'reset' && fault.cut !== undefined;
-      count(`${call.service} ${isKill ? 'kill' : fault.kind}`);
-    }
-    return fault;
+  return {
+    faultOf: (call) =>
+      isStormy() ? faultOf(call, streams(`${generation} ${call.service} ${call.operation}`)) : undefined,
+    struck: ({ service }, fault) => {
+      const kind = nameOf(fault);
+      if (kind !== 'away') owed.delete(kind);
+      count(`${service} ${kind}`);
+    },
   };
 }
 
-/** Every half a minute or so one service is away for some seconds. */
+/** How a service refuses its calls while it is away. */
+const away: Fault = { kind: 'refuse', when: 'before', status: 503, code: 'ServiceUnavailable' };
+
+function nameOf(fault: Fault): Kind | 'away' | 'kill' {
+  if (fault.kind === 'reset' && fault.cut !== undefined) return 'kill';
+  return fault === away ? 'away' : fault.kind;
+}
+
+/** Every half a minute or so one service is away for some seconds; at first, and soon, one that is called all the time. */
 function outages(chance: Chance): (service: Service) => boolean {
-  const services: readonly Service[] = ['dynamodb', 'sqs', 'scheduler', 's3', 'secrets'];
   const startedAt = performance.now();
-  let outage = { from: 0, to: 0, service: chance.of(services) };
+  const first = chance.from(4_000, 8_000);
+  let outage = {
+    from: first,
+    to: first + chance.from(1_000, 4_000),
+    service: chance.of<Service>(['dynamodb', 'sqs']),
+  };
   return (service) => {
     const at = performance.now() - startedAt;
     while (outage.to <= at) {

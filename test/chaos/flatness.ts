@@ -1,4 +1,6 @@
 /** Whether a process keeps what it has used. */
+import { maxSockets } from '../../lambdas/clientOptions.ts';
+import { services } from '../../local/aws/door.ts';
 import type { Measure } from './stageMessages.ts';
 
 /**
@@ -8,15 +10,34 @@ import type { Measure } from './stageMessages.ts';
  */
 const bounds = {
   heapMb: { factor: 1.3, more: 15, what: 'MB of heap' },
+  outsideMb: { factor: 1.3, more: 150, what: 'MB of memory in no heap' },
   descriptors: { factor: 1.5, more: 100, what: 'descriptors' },
 } as const satisfies Partial<Record<keyof Measure, object>>;
 
 /** A function's modules, and what it remembers of accounts and lanes. */
 const mostThreadHeapMb = 90;
 
-/** In the end nothing is under way: sockets of each function's clients are kept, at both of their ends, and there are some files. */
-const mostDescriptorsPerThread = 40;
-const mostOwnDescriptors = 150;
+/**
+ * Connections of a function to AWS. Each of its clients, of which there is one for a service, has up to 100 (`maxSockets`), and
+ * keeps them for as long as the service does, which is an hour here: how many of them a burst of calls has opened is chance. A
+ * function that makes a client for each invocation comes above this.
+ */
+const mostThreadConnections = services.length * maxSockets;
+
+/**
+ * Descriptors besides those of connections to AWS: of a thread its loop's (2 of polling, 2 pipes and 1 of a file), and connections
+ * to destinations, which are kept for ten seconds; of the process up to 100 connections to the database, those of clients to
+ * the gateway, and some files.
+ */
+const mostDescriptorsPerThread = 10;
+const mostOwnDescriptors = 250;
+
+/**
+ * Megabytes in no heap: of a thread its stack, its buffers and what it has compiled (10), of the process its code (75), and what
+ * `malloc` keeps of the storm's bursts for later.
+ */
+const mostOutsidePerThreadMb = 12;
+const mostOwnOutsideMb = 400;
 
 const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
@@ -34,7 +55,7 @@ function growth(measures: readonly Measure[]): readonly string[] {
   const third = Math.floor(measures.length / 3);
   // In half a minute there is nothing to compare.
   if (third < 5) return [];
-  return (['heapMb', 'descriptors'] as const).flatMap((name) => {
+  return (['heapMb', 'outsideMb', 'descriptors'] as const).flatMap((name) => {
     const { factor, more, what } = bounds[name];
     const before = median(measures.slice(third, 2 * third).map((measure) => measure[name]));
     const after = median(measures.slice(-third).map((measure) => measure[name]));
@@ -44,18 +65,21 @@ function growth(measures: readonly Measure[]): readonly string[] {
   });
 }
 
-function remains({ descriptors, threads, threadHeapMb }: Measure): readonly string[] {
-  const found: string[] = [];
-  const most = mostOwnDescriptors + threads * mostDescriptorsPerThread;
-  if (descriptors > most) {
-    found.push(
-      `${descriptors} descriptors are open in the end, with ${threads} functions; at most ${most} may be.`,
-    );
-  }
-  if (threadHeapMb > mostThreadHeapMb) {
-    found.push(
-      `A function keeps ${threadHeapMb.toFixed(1)} MB in the end; at most ${mostThreadHeapMb} MB may be.`,
-    );
-  }
-  return found;
+function remains(last: Measure): readonly string[] {
+  const { threads } = last;
+  const most = {
+    descriptors: mostOwnDescriptors + threads * mostDescriptorsPerThread,
+    outsideMb: mostOwnOutsideMb + threads * mostOutsidePerThreadMb,
+    threadConnections: mostThreadConnections,
+    threadHeapMb: mostThreadHeapMb,
+  };
+  const words: Readonly<Record<keyof typeof most, string>> = {
+    descriptors: `descriptors besides connections to AWS are open, with ${threads} functions`,
+    outsideMb: `MB of memory are in no heap, with ${threads} functions`,
+    threadConnections: 'connections to AWS are one function’s',
+    threadHeapMb: 'MB of heap are one function’s',
+  };
+  return (['descriptors', 'outsideMb', 'threadConnections', 'threadHeapMb'] as const)
+    .filter((name) => last[name] > most[name])
+    .map((name) => `In the end ${last[name].toFixed(0)} ${words[name]}; at most ${most[name]} may be.`);
 }

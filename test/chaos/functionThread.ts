@@ -2,6 +2,7 @@
  * A function in a thread of its own, which can be ended at any moment, in the middle of a line. It has its own modules and its own
  * clock, and reaches the stand-ins by HTTP only, through their doors.
  */
+import { Agent } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HttpRequest } from '@smithy/core/protocols';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
@@ -24,8 +25,17 @@ const given = z
   })
   .parse(workerData);
 
-/** Says with each call whose it is. */
+/** The agents of all clients. */
+const agents: Agent[] = [];
+
+/** Says with each call whose it is. Its connections are counted. */
 class CallerHandler extends NodeHttpHandler {
+  constructor({ httpAgent, ...options }: Parameters<Parameters<typeof sendWith>[0]>[0]) {
+    const agent = new Agent({ keepAlive: true, ...httpAgent });
+    super({ ...options, httpAgent: agent });
+    agents.push(agent);
+  }
+
   override handle(request: HttpRequest, options?: HttpHandlerOptions): ReturnType<NodeHttpHandler['handle']> {
     request.headers[callerHeader] = given.id;
     return super.handle(request, options);
@@ -47,7 +57,14 @@ port.on('message', (message: unknown) => {
   const told = toThread.parse(message);
   if (told.kind === 'measure') {
     globalThis.gc?.();
-    tell({ kind: 'measured', heapMb: process.memoryUsage().heapUsed / 2 ** 20 });
+    const { heapUsed, heapTotal } = process.memoryUsage();
+    const sockets = agents.flatMap((agent) => [agent.sockets, agent.freeSockets].flatMap(Object.values));
+    const measure = {
+      heapMb: heapUsed / 2 ** 20,
+      heapTotalMb: heapTotal / 2 ** 20,
+      connections: sockets.flat().length,
+    };
+    tell({ kind: 'measured', measure });
     return;
   }
   const { number, event } = told;

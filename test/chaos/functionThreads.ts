@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { FunctionName } from '../../local/lambda/handlers.ts';
 import type { FunctionOptions, LambdaFunction } from '../../local/lambda/lambda.ts';
 import type { Chance } from './chance.ts';
-import { fromThread, type ToThread } from './threadMessages.ts';
+import { fromThread, type ThreadMeasure, type ToThread } from './threadMessages.ts';
 
 /** So many processes a function has at most; the others have one. AWS gives each invocation its own, which is more than a test machine has. */
 const mostThreads: Partial<Record<FunctionName, number>> = { deliver: 3, deliverAlone: 2, publish: 2 };
@@ -22,7 +22,7 @@ interface Thread {
   readonly open: Map<number, Invocation>;
   /** It has answered before: one that still starts would hold up a measure. */
   isReady: boolean;
-  onMeasured?: (heapMb: number) => void;
+  onMeasured?: (measure: ThreadMeasure | undefined) => void;
 }
 
 const tell = ({ worker }: Thread, message: ToThread): void => {
@@ -40,6 +40,7 @@ export class FunctionThreads {
   readonly #threads = new Map<FunctionName, Thread[]>();
   /** Probability that an invocation by a queue is made twice, as SQS may deliver twice. */
   readonly #twice: () => number;
+  readonly #count: (what: string) => void;
   #numbers = 0;
 
   constructor(options: {
@@ -49,11 +50,14 @@ export class FunctionThreads {
     readonly aheadMs: BigInt64Array;
     readonly chance: (name: string) => Chance;
     readonly twice: () => number;
+    /** Is told of each fault that has struck. */
+    readonly count: (what: string) => void;
   }) {
     this.#file = options.file;
     this.#aheadMs = options.aheadMs;
     this.#chance = options.chance;
     this.#twice = options.twice;
+    this.#count = options.count;
   }
 
   load = (name: FunctionName, options: FunctionOptions): Promise<LambdaFunction> =>
@@ -64,6 +68,7 @@ export class FunctionThreads {
         if (isByQueue && this.#chance(`twice ${name}`).is(this.#twice())) {
           // The answer to one of the two is lost.
           this.#invoke(name, options, event).catch(() => undefined);
+          this.#count('function: invoked twice');
         }
         return this.#invoke(name, options, event);
       },
@@ -73,34 +78,39 @@ export class FunctionThreads {
     return [...this.#threads.values()].flat().length;
   }
 
-  /** The largest heap of a thread, in MB, after a collection of garbage. */
-  async largestHeapMb(): Promise<number> {
+  /** Measures each thread after a collection of its garbage; those that still start, or die meanwhile, are left out. */
+  async measures(): Promise<readonly ThreadMeasure[]> {
     const ready = [...this.#threads.values()].flat().filter(({ isReady }) => isReady);
-    const heaps = ready.map(
+    const measures = ready.map(
       (thread) =>
-        new Promise<number>((resolve) => {
+        new Promise<ThreadMeasure | undefined>((resolve) => {
           thread.onMeasured = resolve;
           tell(thread, { kind: 'measure' });
         }),
     );
-    return Math.max(0, ...(await Promise.all(heaps)));
+    return (await Promise.all(measures)).filter((one) => one !== undefined);
   }
 
-  kill(id: string): void {
+  /** @returns whether there was such a thread */
+  kill(id: string): boolean {
     for (const [name, threads] of this.#threads) {
-      for (const thread of threads) if (thread.id === id) this.#end(name, thread);
+      const thread = threads.find((one) => one.id === id);
+      if (thread === undefined) continue;
+      this.#end(name, thread);
+      return true;
     }
+    return false;
   }
 
-  /** Kills one of those that have work. */
-  killAny(): string | undefined {
+  /** Kills one of those that have work, if any has. */
+  killAny(): void {
     const busy = [...this.#threads].flatMap(([name, threads]) =>
       threads.filter(({ open }) => open.size > 0).map((thread) => ({ name, thread })),
     );
-    if (busy.length === 0) return undefined;
+    if (busy.length === 0) return;
     const { name, thread } = this.#chance('killed').of(busy);
     this.#end(name, thread);
-    return name;
+    this.#count('function: killed');
   }
 
   #invoke(name: FunctionName, options: FunctionOptions, event: unknown): Promise<unknown> {
@@ -138,7 +148,7 @@ export class FunctionThreads {
       const told = fromThread.parse(message);
       thread.isReady = true;
       if (told.kind === 'measured') {
-        thread.onMeasured?.(told.heapMb);
+        thread.onMeasured?.(told.measure);
         return;
       }
       const invocation = thread.open.get(told.number);
@@ -171,7 +181,6 @@ export class FunctionThreads {
     for (const { reject } of thread.open.values())
       reject(new ProcessDied('The process of the function died.'));
     thread.open.clear();
-    // It keeps nothing.
-    thread.onMeasured?.(0);
+    thread.onMeasured?.(undefined);
   }
 }

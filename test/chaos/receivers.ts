@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { close, listen, readBody } from '../../local/http.ts';
 import { Chance } from './chance.ts';
 
-const misbehaviours = {
+const weights = {
   error: 5,
   tooMany: 1,
   hang: 1,
@@ -17,7 +17,9 @@ const misbehaviours = {
   tooLong: 1,
   noHttp: 1,
 } as const;
-type Misbehaviour = keyof typeof misbehaviours;
+type Misbehaviour = keyof typeof weights;
+/** What a destination may do that is wrong, or slow. */
+export const misbehaviours: readonly Answer[] = [...(Object.keys(weights) as Misbehaviour[]), 'slow'];
 
 /** Answers that begin as a success. The service may count what follows as one or not. */
 const maybeSuccess: ReadonlySet<Answer> = new Set<Answer>(['endless', 'tooShort', 'tooLong', 'resetInBody']);
@@ -81,7 +83,7 @@ export async function startReceivers(seed: number): Promise<Receivers> {
     const fails = before < course.failures;
     if (isCalm) return fails && course.failures === Infinity ? 'error' : 'ok';
     if (!fails) return course.chance.is(0.1) ? 'slow' : 'ok';
-    return course.chance.weighted(misbehaviours);
+    return course.chance.weighted(weights);
   }
 
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -97,7 +99,8 @@ export async function startReceivers(seed: number): Promise<Receivers> {
     answers.set(messageId, got);
     const answer = number === 0 ? 'ok' : answerOf(messageId, number, got.length);
     got.push(answer);
-    counts.set(answer, (counts.get(answer) ?? 0) + 1);
+    // A worker that has gone meets no answer.
+    if (!response.destroyed) counts.set(answer, (counts.get(answer) ?? 0) + 1);
     misbehave[answer](response);
   }
 

@@ -23,6 +23,8 @@ export class StageHandle {
   /** The jumps so far. The clock goes on from there after a restart. */
   #aheadMs = 0;
   generation = 0;
+  /** How often it was killed while it ran. */
+  kills = 0;
   #up = pending();
   /** Faults of earlier starts and of this one, by what they are. */
   readonly #faults = new Map<number, Readonly<Record<string, number>>>();
@@ -75,7 +77,8 @@ export class StageHandle {
       aheadMs: this.#aheadMs,
     };
     const child = fork(stageFile, [JSON.stringify(init)], {
-      execArgv: ['--expose-gc', '--max-semi-space-size=64'],
+      // No larger young space than Node's own: each function's thread would have one, as large as that of `npm start` for all.
+      execArgv: ['--expose-gc'],
       env: {
         ...process.env,
         // Little more than on AWS: a call that hangs is to be given up.
@@ -141,7 +144,7 @@ export class StageHandle {
     this.#up = pending();
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, 'exit');
-    child.kill('SIGKILL');
+    if (child.kill('SIGKILL')) this.kills += 1;
     await exited;
   }
 

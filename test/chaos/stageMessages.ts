@@ -15,7 +15,14 @@ export interface StageInit {
 const measure = z.object({
   heapMb: z.number(),
   rssMb: z.number(),
+  /** Of `rssMb`, what is in no heap of this process or a thread: code, stacks, buffers, and what `malloc` keeps. */
+  outsideMb: z.number(),
+  /** Those of connections to AWS not counted. */
   descriptors: z.number(),
+  /** Of all functions to AWS. Each has two descriptors: both of its ends are in this process. */
+  connections: z.number(),
+  /** The most that one function has. */
+  threadConnections: z.number(),
   threads: z.number(),
   /** The largest heap of a function's thread. */
   threadHeapMb: z.number(),

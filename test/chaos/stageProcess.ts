@@ -46,6 +46,7 @@ const threads = new FunctionThreads({
   aheadMs,
   chance: (what) => streams(`${init.generation} ${what}`),
   twice: () => (isStormy ? 0.02 : 0),
+  count,
 });
 
 const options = parseOptions(['--port', String(init.port), '--data-dir', init.dataDirectory], {
@@ -66,9 +67,7 @@ const stage = await startStage({
   faults: faultPlan({
     ...init,
     isStormy: () => isStormy,
-    kill: (caller) => {
-      threads.kill(caller);
-    },
+    kill: (caller) => threads.kill(caller),
     count,
   }),
 });
@@ -78,19 +77,25 @@ async function killFunctions(): Promise<void> {
   const chance = new Chance(init.seed, `kills ${init.generation}`);
   for (;;) {
     await setTimeout(chance.from(1_000, 6_000));
-    if (isStormy && threads.killAny() !== undefined) count('function kill');
+    if (isStormy) threads.killAny();
   }
 }
 
 async function measure(): Promise<Measure> {
+  const ofThreads = await threads.measures();
   globalThis.gc?.();
-  const { heapUsed, rss } = process.memoryUsage();
+  const { heapUsed, heapTotal, rss } = process.memoryUsage();
+  const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+  const connections = sum(ofThreads.map((one) => one.connections));
   return {
     heapMb: heapUsed / 2 ** 20,
     rssMb: rss / 2 ** 20,
-    descriptors: readdirSync('/proc/self/fd').length,
+    outsideMb: (rss - heapTotal) / 2 ** 20 - sum(ofThreads.map((one) => one.heapTotalMb)),
+    descriptors: readdirSync('/proc/self/fd').length - 2 * connections,
+    connections,
+    threadConnections: Math.max(0, ...ofThreads.map((one) => one.connections)),
     threads: threads.size,
-    threadHeapMb: await threads.largestHeapMb(),
+    threadHeapMb: Math.max(0, ...ofThreads.map((one) => one.heapMb)),
   };
 }
 

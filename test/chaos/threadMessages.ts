@@ -7,6 +7,16 @@ export const toThread = z.discriminatedUnion('kind', [
 ]);
 export type ToThread = z.infer<typeof toThread>;
 
+const threadMeasure = z.object({
+  /** What is in use of its heap. */
+  heapMb: z.number(),
+  /** What its heap takes of the process's memory: more than is in use. */
+  heapTotalMb: z.number(),
+  /** Its connections to AWS, idle ones included. */
+  connections: z.number(),
+});
+export type ThreadMeasure = z.infer<typeof threadMeasure>;
+
 export const fromThread = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('answered'),
@@ -14,6 +24,6 @@ export const fromThread = z.discriminatedUnion('kind', [
     result: z.optional(z.unknown()),
     error: z.optional(z.string()),
   }),
-  z.object({ kind: z.literal('measured'), heapMb: z.number() }),
+  z.object({ kind: z.literal('measured'), measure: threadMeasure }),
 ]);
 export type FromThread = z.infer<typeof fromThread>;

@@ -10,12 +10,25 @@ const deadLetterPage = z.object({
   messages: z.array(z.looseObject({ messageId: z.string(), url: z.string() })),
   cursor: z.optional(z.string()),
 });
-const counted = z.object({ count: z.number() });
+const counted = z.object({ count: z.number(), cursor: z.optional(z.string()) });
 const scheduleList = z.array(z.looseObject({ scheduleId: z.string() }));
 const queueList = z.array(z.looseObject({ name: z.string(), lag: z.number() }));
 const keyList = z.array(
   z.looseObject({ flowControlKey: z.string(), waitListSize: z.number(), parallelismCount: z.number() }),
 );
+
+/** Adds up the counts of all pages: a count that takes too long, be it that the clock jumped meanwhile, goes on with a cursor. */
+async function countAll(scene: Scene, path: string): Promise<number> {
+  let sum = 0;
+  let cursor: string | undefined;
+  do {
+    const query: string = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
+    const page = counted.parse(await get(scene, `${path}${query}`));
+    sum += page.count;
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return sum;
+}
 
 const get = async (scene: Scene, path: string): Promise<unknown> => {
   const answer = await askUntilDone(scene, 'verdict', path, { method: 'GET' });
@@ -65,8 +78,8 @@ export async function settle(scene: Scene, say: (line: string) => void): Promise
   let unchanged = 0;
   for (let round = 1; round <= 60 && unchanged < roundsUnchanged; round += 1) {
     await stage.advance(round < 10 ? 30_000 : 900_000);
-    const { count: waiting } = counted.parse(await get(scene, '/v2/messages/count'));
-    const { count: runs } = counted.parse(await get(scene, '/v2/workflows/runs/count'));
+    const waiting = await countAll(scene, '/v2/messages/count');
+    const runs = await countAll(scene, '/v2/workflows/runs/count');
     say(`settling: ${waiting} messages wait, ${runs} runs go on`);
     const now = `${waiting} ${runs}`;
     unchanged = now === before && (round >= 10 || now === '0 0') ? unchanged + (now === '0 0' ? 4 : 1) : 0;

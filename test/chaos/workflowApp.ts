@@ -10,6 +10,8 @@ import type { StageHandle } from './stageHandle.ts';
 export interface WorkflowApp {
   readonly client: Client;
   readonly url: string;
+  /** Requests whose connection was lost. */
+  readonly resets: () => number;
   readonly calm: () => void;
   readonly close: () => Promise<void>;
 }
@@ -45,6 +47,10 @@ export async function startWorkflowApp(
   const client = new Client({ ...common });
   const chance = new Chance(seed, 'workflow endpoint');
   let isCalm = false;
+  let requests = 0;
+  let resets = 0;
+  // A short run has few requests: one of the first is lost in any case.
+  const lostFirst = chance.from(3, 9);
   const { handler } = serve<{ number: number }>(
     async (context) => {
       const { number } = context.requestPayload;
@@ -75,7 +81,9 @@ export async function startWorkflowApp(
   const { server, url: origin } = await listen((incoming, outgoing) => {
     void (async () => {
       const request = await requestOf(incoming, origin);
-      if (!isCalm && chance.is(0.04)) {
+      requests += 1;
+      if (!isCalm && (chance.is(0.04) || requests === lostFirst)) {
+        if (!outgoing.destroyed) resets += 1;
         outgoing.socket?.resetAndDestroy();
         return;
       }
@@ -90,6 +98,7 @@ export async function startWorkflowApp(
   return {
     client,
     url: `${origin}/flow`,
+    resets: () => resets,
     calm: () => {
       isCalm = true;
     },

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import type { AwsCall, Fault, Service } from '../../../local/aws/door.ts';
 import { Chance } from '../../chaos/chance.ts';
-import { faultPlan } from '../../chaos/faults.ts';
+import { callFaults, faultPlan } from '../../chaos/faults.ts';
 import { flatness } from '../../chaos/flatness.ts';
-import { isDoomed } from '../../chaos/receivers.ts';
+import { isDoomed, misbehaviours } from '../../chaos/receivers.ts';
 import type { Measure } from '../../chaos/stageMessages.ts';
+import { neverStruck, struckKinds } from '../../chaos/struck.ts';
 
 const calls = (count: number): readonly AwsCall[] =>
   Array.from({ length: count }, (_, at) => ({
@@ -13,9 +14,16 @@ const calls = (count: number): readonly AwsCall[] =>
     caller: 'deliver 1',
   }));
 
+const planOf = (seed: number, generation = 1, isStormy = true, count: (what: string) => void = () => {}) =>
+  faultPlan({ seed, generation, isStormy: () => isStormy, kill: () => true, count });
+
 function faultsOf(seed: number, generation = 1, isStormy = true): readonly (Fault['kind'] | undefined)[] {
-  const plan = faultPlan({ seed, generation, isStormy: () => isStormy, kill: () => {}, count: () => {} });
-  return calls(30_000).map((call) => plan(call)?.kind);
+  const plan = planOf(seed, generation, isStormy);
+  return calls(30_000).map((call) => {
+    const fault = plan.faultOf(call);
+    if (fault !== undefined) plan.struck(call, fault);
+    return fault?.kind;
+  });
 }
 
 it('has the same faults at the same calls with the same seed, and others with another', () => {
@@ -29,6 +37,46 @@ it('has every kind of fault, at few calls, and none in calm', () => {
   expect(new Set(kinds)).toEqual(new Set(['refuse', 'slow', 'twice', 'reset', 'hang', 'overtaken', 'half']));
   expect(kinds.length).toBeLessThan(1_500);
   expect(faultsOf(7, 1, false).filter((kind) => kind !== undefined)).toEqual([]);
+});
+
+it('owes each kind until it has struck, and says by which service and kind it did', () => {
+  const planned = (isTold: boolean) => {
+    const counts = new Map<string, number>();
+    const plan = planOf(7, 1, true, (what) => counts.set(what, (counts.get(what) ?? 0) + 1));
+    // Each kind suits one of these; the first strikes of all come within few calls.
+    const faults = calls(2_000).flatMap((call) => {
+      const fault = plan.faultOf(call);
+      if (fault !== undefined && isTold) plan.struck(call, fault);
+      return fault ?? [];
+    });
+    return { faults, counts };
+  };
+  const { faults, counts } = planned(true);
+  const kinds = new Set([...counts.keys()].map((what) => what.split(' ')[1]));
+  expect(kinds).toEqual(new Set(callFaults.filter((kind) => kind !== 'away')));
+  expect([...counts.values()].reduce((sum, one) => sum + one, 0)).toBe(faults.length);
+  expect(planned(false).faults.length).toBeGreaterThan(2 * faults.length);
+});
+
+it('finds a kind of fault that never struck', () => {
+  const all = {
+    ofStage: Object.fromEntries([
+      ...callFaults.map((kind) => [`sqs ${kind}`, 1]),
+      ['function: killed', 2],
+      ['function: invoked twice', 3],
+    ]),
+    ofDestinations: new Map(misbehaviours.map((kind) => [kind, 1])),
+    ofEndpoint: 1,
+    restarts: 1,
+    jumps: 1,
+  };
+  expect(neverStruck(all)).toEqual([]);
+  expect(neverStruck({ ...all, ofStage: { ...all.ofStage, 'sqs half': 0 } })).toEqual([
+    'No fault of the kind "call: half" has struck.',
+  ]);
+  expect(
+    neverStruck({ ofStage: {}, ofDestinations: new Map(), ofEndpoint: 0, restarts: 0, jumps: 0 }),
+  ).toHaveLength(struckKinds(all).size);
 });
 
 it('decides each thing by itself: what was asked of other streams before changes nothing', () => {
@@ -47,6 +95,9 @@ const measure = (heapMb: number, descriptors: number): Measure => ({
   heapMb,
   descriptors,
   rssMb: 500,
+  outsideMb: 200,
+  connections: 300,
+  threadConnections: 60,
   threads: 10,
   threadHeapMb: 20,
 });
@@ -78,4 +129,6 @@ it('finds a heap and descriptors that grow under the same traffic, and nothing i
 it('finds what is left in the end', () => {
   expect(flatness([], measure(30, 5_000))).toHaveLength(1);
   expect(flatness([], { ...measure(30, 100), threadHeapMb: 400 })).toHaveLength(1);
+  expect(flatness([], { ...measure(30, 100), outsideMb: 2_000 })).toHaveLength(1);
+  expect(flatness([], { ...measure(30, 100), threadConnections: 501 })).toHaveLength(1);
 });

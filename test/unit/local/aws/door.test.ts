@@ -19,6 +19,7 @@ let door: Door;
 let client: SQSClient;
 let faults: Fault[] = [];
 let seen: AwsCall[] = [];
+let struck: Fault[] = [];
 
 const fail = (error: unknown): never => {
   throw error;
@@ -35,9 +36,14 @@ beforeAll(async () => {
   const { url, handOver } = sqs;
   door = await openDoor({
     ...{ service: 'sqs', url, handOver, report: fail },
-    plan: (call) => {
-      seen.push(call);
-      return faults.shift();
+    plan: {
+      faultOf: (call) => {
+        seen.push(call);
+        return faults.shift();
+      },
+      struck: (_call, fault) => {
+        struck.push(fault);
+      },
     },
   });
   client = new SQSClient({
@@ -56,6 +62,7 @@ afterAll(async () => {
 beforeEach(() => {
   faults = [];
   seen = [];
+  struck = [];
   sqs.queues.purge('q');
 });
 
@@ -89,8 +96,9 @@ test('a refusal has its code and its status, and is given before or after the ca
 
 test('a connection is lost before the call is made or after, and whoever wants to know is told', async () => {
   let cuts = 0;
-  const cut = (): void => {
+  const cut = (): boolean => {
     cuts += 1;
+    return true;
   };
   await expect(send({ kind: 'reset', when: 'before', cut })).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect([inQueue(), cuts]).toEqual([0, 1]);
@@ -134,4 +142,60 @@ test('of a batch every second entry fails', async () => {
   expect(Successful.map(({ Id }) => Id)).toEqual(['a', 'c']);
   expect(Failed.map(({ Id }) => Id)).toEqual(['b']);
   expect(inQueue()).toBe(2);
+  expect(struck.map(({ kind }) => kind)).toEqual(['half']);
+});
+
+test('a fault is told of when it has struck, with its call', async () => {
+  const slow = { kind: 'slow', ms: 1 } as const;
+  await send(slow);
+  await send({ kind: 'twice' });
+  await expect(
+    send({ kind: 'refuse', when: 'before', status: 500, code: 'InternalFailure' }),
+  ).rejects.toThrow();
+  await expect(send({ kind: 'reset', when: 'after' })).rejects.toThrow();
+  await send({ kind: 'overtaken', seconds: 1 });
+  expect(struck.map(({ kind }) => kind)).toEqual(['slow', 'twice', 'refuse', 'reset', 'overtaken']);
+  expect(struck[0]).toBe(slow);
+  await send();
+  expect(struck).toHaveLength(5);
+});
+
+test.each<[what: string, act: () => Promise<unknown>]>([
+  [
+    'a process that is gone already',
+    () => send({ kind: 'reset', when: 'before', cut: () => false }).catch(() => {}),
+  ],
+  [
+    'the delay of a message that is longer than the fault’s',
+    () => {
+      faults = [{ kind: 'overtaken', seconds: 4 }];
+      return client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'later', DelaySeconds: 9 }));
+    },
+  ],
+  [
+    'half of a batch of one',
+    () => {
+      faults = [{ kind: 'half' }];
+      return client.send(new SendMessageBatchCommand({ QueueUrl, Entries: [{ Id: 'a', MessageBody: 'a' }] }));
+    },
+  ],
+])('a fault that meets nothing has not struck: %s', async (_what, act) => {
+  await act();
+  expect(seen).toHaveLength(1);
+  expect(faults).toEqual([]);
+  expect(struck).toEqual([]);
+});
+
+test('a delay whose caller has gone meanwhile has not struck', async () => {
+  const gone = new AbortController();
+  faults = [{ kind: 'slow', ms: 300 }];
+  const slow = client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'work' }), {
+    abortSignal: gone.signal,
+  });
+  const ended = expect(slow).rejects.toMatchObject({ name: 'AbortError' });
+  await expect.poll(() => seen.length).toBe(1);
+  gone.abort();
+  await ended;
+  await expect.poll(inQueue).toBe(1);
+  expect(struck).toEqual([]);
 });
