@@ -61,8 +61,13 @@ const rowOf = (name: string, score: Score): readonly string[] => [
 
 /** Makes the table of files, the lowest score last, where it is seen. */
 export function scoreTable(report: Report): string {
-  const scores = Object.entries(report.files).map(([name, { mutants }]) => ({ name, score: scoreOf(mutants) }));
-  const sorted = scores.toSorted((one, other) => (percentOf(other.score) ?? 100) - (percentOf(one.score) ?? 100));
+  const scores = Object.entries(report.files).map(([name, { mutants }]) => ({
+    name,
+    score: scoreOf(mutants),
+  }));
+  const sorted = scores.toSorted(
+    (one, other) => (percentOf(other.score) ?? 100) - (percentOf(one.score) ?? 100),
+  );
   return formatTable(
     ['file', 'killed', 'survived', 'no coverage', '%'],
     [...sorted.map(({ name, score }) => rowOf(name, score)), rowOf('all', totalOf(report))],
@@ -89,6 +94,8 @@ function cut(source: string, { location: { start, end } }: Mutant): string {
   const lines = source.split('\n').slice(start.line - 1, end.line);
   const last = lines.length - 1;
   return lines
-    .map((line, index) => line.slice(index === 0 ? start.column - 1 : 0, index === last ? end.column - 1 : undefined))
+    .map((line, index) =>
+      line.slice(index === 0 ? start.column - 1 : 0, index === last ? end.column - 1 : undefined),
+    )
     .join('\n');
 }

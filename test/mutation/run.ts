@@ -85,7 +85,8 @@ async function main(): Promise<number> {
     return 1;
   }
   const isHeld = percent >= options.floor;
-  if (!isHeld) console.log(`Tests kill ${percent.toFixed(1)} % of all mutants; the floor is ${options.floor} %.`);
+  if (!isHeld)
+    console.log(`Tests kill ${percent.toFixed(1)} % of all mutants; the floor is ${options.floor} %.`);
   return isHeld ? 0 : 1;
 }
 

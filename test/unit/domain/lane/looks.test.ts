@@ -80,7 +80,12 @@ describe('the row of a deleted queue', () => {
   });
 
   it('is looked at soon while messages are to be cancelled, also where the queue was made again', () => {
-    const lane: Lane = { ...laneWith({ parallelism: 1 }), kind: 'queue', deletedLines: [line], updatedAt: 1_000 };
+    const lane: Lane = {
+      ...laneWith({ parallelism: 1 }),
+      kind: 'queue',
+      deletedLines: [line],
+      updatedAt: 1_000,
+    };
     const at = 1_000_000;
     expect(nextLook({ ...lane, isDeleted: true }, at)).toBe(at + 100);
     expect(nextLook(lane, at)).toBe(at + 100);
