@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import type * as z from 'zod/mini';
 import { bundle } from '../lib/bundle.ts';
-import { memoryMb } from '../lib/function.ts';
+import { functionMemoryMb } from '../lambdas/resources.ts';
 import { invokeResult } from './children/protocol.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -54,12 +54,12 @@ const asDeployed = {
 };
 
 /**
- * The options that Lambda's runtime starts Node with, for functions of {@link memoryMb}: a tenth of the memory for young objects, in two
+ * The options that Lambda's runtime starts Node with, for functions of {@link functionMemoryMb}: a tenth of the memory for young objects, in two
  * halves. With Node's own 16 MB its garbage collector would run more often than there.
  */
 const asOnLambda = [
-  `--max-semi-space-size=${Math.floor(memoryMb / 20)}`,
-  `--max-old-space-size=${memoryMb - Math.floor(memoryMb / 10)}`,
+  `--max-semi-space-size=${Math.floor(functionMemoryMb / 20)}`,
+  `--max-old-space-size=${functionMemoryMb - Math.floor(functionMemoryMb / 10)}`,
 ];
 
 type Variables = Readonly<Record<string, string>>;

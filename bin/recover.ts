@@ -21,5 +21,9 @@ await runCommand(async () => {
       `looks at lanes ${made.pumps}, schedules ${made.schedules}, deadlines of waits ${made.waits}. ` +
       `Attempts that stay in their lines: ${made.waiting}.`,
   );
+  if (made.skippedRuns > 0) {
+    console.error(`Runs that could not be recovered: ${made.skippedRuns}; the errors above name them.`);
+    return 1;
+  }
   return 0;
 }, console.error);

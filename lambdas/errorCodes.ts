@@ -198,7 +198,7 @@ export const errorCodes = {
   },
   webhook_not_found: {
     statuses: [404],
-    meaning: 'No run waits for calls at this address.',
+    meaning: 'No active run has such a webhook.',
     advice: 'Stop calling it.',
   },
   account_not_found: {
@@ -295,6 +295,17 @@ export const errorCodes = {
     statuses: [429],
     meaning: 'The account’s `max_bandwidth_per_second` is reached.',
     advice: 'Send it again after the seconds in `Retry-After`.',
+  },
+  scan_limit_reached: {
+    statuses: [429],
+    meaning:
+      'The account has as many requests under way that look at thousands of entries as it may at one time.',
+    advice: 'Send it again when another has ended, or narrow it by `fromDate` and `toDate`.',
+  },
+  webhook_full: {
+    statuses: [429],
+    meaning: 'The run keeps as many calls of the webhook as it may until it waits for them.',
+    advice: 'Call it again later.',
   },
   daily_limit_reached: {
     statuses: [429],

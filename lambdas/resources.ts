@@ -132,6 +132,15 @@ export const longTimeoutMs = 840_000;
 /** The timeout of a function behind an API. API Gateway gives up after 29 s, so the function ends before. */
 export const apiFunctionTimeoutSeconds = 28;
 
+/** MB of a function's memory. CPU comes with it: less makes a cold start and each request slower, more costs more while a delivery waits. */
+export const functionMemoryMb = 512;
+
+/**
+ * Bytes that a process holds at once for deliveries of long lists and for large results, a quarter of its memory. Node.js and the
+ * code take 100 MB; ten ordinary messages of 4 MiB with answers as large take up to 240 MB.
+ */
+export const largeWorkBytes = (functionMemoryMb / 4) * 1_024 * 1_024;
+
 interface QueueShape {
   /** The handler of the function that the queue invokes. */
   readonly handler: string | undefined;

@@ -16,6 +16,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
+import { functionMemoryMb } from '../lambdas/resources.ts';
 import type { Environment } from '../lambdas/settings.ts';
 import type { FunctionEnvironment } from './environment.ts';
 import { connectToVpc, type FunctionNetwork } from './network.ts';
@@ -48,9 +49,6 @@ export interface SvcFunctionProps extends SharedProps {
   readonly reservedConcurrency?: number | undefined;
 }
 
-/** CPU comes with memory: less makes a cold start and each request slower, more costs more while a delivery waits. */
-export const memoryMb = 512;
-
 /**
  * The level from which on Lambda keeps lines. Lines of metrics have no level, which counts as INFO: they must not be lost where the
  * functions log less.
@@ -77,7 +75,7 @@ export class SvcFunction extends LambdaFunction {
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: memoryMb,
+      memorySize: functionMemoryMb,
       timeout: props.timeout,
       ...(props.reservedConcurrency !== undefined && {
         reservedConcurrentExecutions: props.reservedConcurrency,

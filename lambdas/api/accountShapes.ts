@@ -9,7 +9,12 @@ const longestText = 320;
 const mostDollars = 1_000_000_000;
 
 const text = (description: string) =>
-  z.string().check(z.minLength(1), z.maxLength(longestText), z.describe(description));
+  z.string().check(
+    z.minLength(1),
+    z.maxLength(longestText),
+    z.refine((value) => value.isWellFormed()),
+    z.describe(description),
+  );
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
 
@@ -43,10 +48,12 @@ export const accountFields = {
 } as const;
 export type AccountField = keyof typeof accountFields;
 
+const allowedText = `a text of 1 to ${longestText} characters, none of them half of one`;
+
 /** The values that may be set, in words. `region` is not here: it depends on the deployment. */
 export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, string>> = {
-  customer_id: `a text of 1 to ${longestText} characters`,
-  created_by: `a text of 1 to ${longestText} characters`,
+  customer_id: allowedText,
+  created_by: allowedText,
   type: 'free or paid',
   active: 'true or false',
   state: 'active or passive',

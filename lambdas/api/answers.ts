@@ -65,7 +65,7 @@ export const settings = z.object({
   parallelism: z.optional(whole('Deliveries in flight at once.')),
   rate: z.optional(whole('Deliveries that may start in one period.')),
   ratePerSecond: z.optional(whole('`rate`, for older clients.')),
-  period: z.optional(whole('Seconds.')),
+  period: z.optional(whole('Seconds; with every flow-control key, 1 where none is given.')),
   circuit: z.optional(circuitSwitch),
   callback: z.optional(text('Without `user:password`.')),
   failureCallback: z.optional(text('Without `user:password`.')),
@@ -172,9 +172,17 @@ export const logEntry = z.object({
   nextDeliveryTime: z.optional(time('With `RETRY` and `ERROR`: when the next attempt is made.')),
 });
 export const logPage = z.object({ cursor, logs: z.array(logEntry) });
+export const event = z.object({
+  ...logEntry.shape,
+  retryDelayExpr: z.optional(text('`retryDelayExpression`, for older clients.')),
+  responseHeader: z.optional(headerLists('`responseHeaders`, for older clients.')),
+  callbackHeaders: z.optional(headerLists('What the callback URL gets.')),
+  failureCallbackHeaders: z.optional(headerLists('What the failure callback URL gets.')),
+});
 export const eventPage = z.object({
-  ...logPage.shape,
-  events: z.array(logEntry).check(z.describe('`logs`, for older clients.')),
+  cursor,
+  logs: z.array(event),
+  events: z.array(event).check(z.describe('`logs`, for older clients.')),
 });
 
 export const urlGroup = z.object({
@@ -208,7 +216,7 @@ export const flowControl = z.object({
   ),
   rateMax: whole('Deliveries that may start in one period; 0 where that is not limited.'),
   rateCount: whole('Deliveries that started within the last period.'),
-  ratePeriod: whole('Seconds; 0 where there is no rate.'),
+  ratePeriod: whole('Seconds; 1 where none is given.'),
   ratePeriodStart: whole(
     'When the first of the deliveries started that `rateCount` counts, in Unix seconds; 0 where it counts none.',
   ),

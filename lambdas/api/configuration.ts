@@ -3,10 +3,16 @@
  * from this table.
  */
 import {
+  durationForm,
+  headerTextForm,
+  labelsForm,
   longestDeduplicationId,
   longestExpression,
   longestFlowControlKey,
+  longestLabel,
+  mostLabels,
   nameForm,
+  positiveDurationForm,
 } from '../domain/bounds.ts';
 import { methods } from '../domain/delivery/method.ts';
 
@@ -47,14 +53,14 @@ export const configuration = {
   timeout: {
     description:
       'How long the destination may take to answer: whole numbers with the units `s`, `m` and `h`. Default, and most: the account’s `timeout`.',
-    schema: { type: 'string', pattern: '^(\\d{1,12}[smh])+$' },
+    schema: { type: 'string', pattern: positiveDurationForm('smh') },
     example: '10s',
     scopes: ['message', 'callback', 'retry'],
   },
   retries: {
     description:
       'How often a failed delivery is tried again; at most the account’s `max_retries`. Default: 3 on the free plan, 5 on the paid one; for callbacks, the message’s; for runs of workflows, 3.',
-    schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
+    schema: { type: 'integer', minimum: 0 },
     example: '2',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
   },
@@ -68,7 +74,7 @@ export const configuration = {
   delay: {
     description:
       'How long the delivery waits: whole numbers with the units `s`, `m`, `h` and `d`; at most the account’s `max_delay`.',
-    schema: { type: 'string', pattern: '^(\\d{1,12}[smhd])+$' },
+    schema: { type: 'string', pattern: durationForm('smhd') },
     example: '1m30s',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
   },
@@ -81,7 +87,7 @@ export const configuration = {
   'forward-*': {
     description:
       'A header for the destination, named by what stands in the place of `*`: `Svc-Forward-X-Tenant: acme` arrives as `X-Tenant: acme`.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: headerTextForm },
     example: 'acme',
     scopes: ['message', 'callback', 'trigger'],
   },
@@ -105,8 +111,8 @@ export const configuration = {
     scopes: ['message', 'retry', 'trigger', 'resume'],
   },
   label: {
-    description: 'Labels, separated by commas, by which messages, logs and dead letters can be found.',
-    schema: { type: 'string', minLength: 1 },
+    description: `Labels, separated by commas, by which messages, logs and dead letters can be found: up to ${mostLabels}, of up to ${longestLabel} characters each.`,
+    schema: { type: 'string', pattern: labelsForm },
     example: 'nightly,invoices',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
   },
@@ -141,7 +147,7 @@ export const configuration = {
   'deduplication-id': {
     description:
       'A message with the same id within 10 minutes is answered with 202 and the first one’s id, and is not sent.',
-    schema: { type: 'string', minLength: 1, maxLength: longestDeduplicationId },
+    schema: { type: 'string', pattern: '\\S', minLength: 1, maxLength: longestDeduplicationId },
     example: 'order-4711',
     scopes: ['message'],
   },

@@ -1,4 +1,5 @@
 /** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
+import { orders, type Order } from '../domain/cursor.ts';
 import type { Header } from '../domain/headers.ts';
 import * as z from 'zod/mini';
 import { badField, badRequest, quote } from '../domain/httpError.ts';
@@ -119,6 +120,8 @@ export interface Filter {
   readonly toDate: number | undefined;
   readonly count: number | undefined;
   readonly cursor: string | undefined;
+  /** Undefined for the latest first, and where a list has no other. */
+  readonly order: Order | undefined;
   /** The values that each field may have. */
   readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
 }
@@ -131,8 +134,12 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
   dlq: longestPage,
   // Of a bulk operation; a page of the list is not longer than others.
   deadRuns: 10_000,
-  logs: longestPage,
+  // As the published clients promise.
+  logs: 1_000,
 };
+
+/** The lists that can be read in either order. */
+export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'deadRuns', 'logs']);
 export const mostIds = 1_000;
 /** Unix milliseconds, of 15 digits: tens of thousands of years, so whoever means all may write nines. */
 export const latestDateMs = 999_999_999_999_999;
@@ -186,6 +193,7 @@ export function parseFilter(
     return text === undefined ? undefined : wholeOf(name, text, least, most);
   };
 
+  const hasOrder = orderedLists.has(list) && most !== 'uncounted';
   const ids = take(idFilters[list]);
   if (ids !== undefined && ids.length > mostIds) {
     throw badRequest('too_many_items', `${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
@@ -194,6 +202,7 @@ export function parseFilter(
     ids,
     count: most === 'uncounted' ? undefined : whole('count', 1, most),
     cursor: single('cursor'),
+    order: hasOrder ? orderOf(single('order')) : undefined,
     fromDate: whole('fromDate', 0, latestDateMs),
     toDate: whole('toDate', 0, latestDateMs),
   };
@@ -203,7 +212,15 @@ export function parseFilter(
     const field = known[list].find((one) => one === name);
     if (field === undefined) {
       const count = most === 'uncounted' ? [] : ['count'];
-      const all = [...names, 'fromDate', 'toDate', ...count, 'cursor', idFilters[list]];
+      const all = [
+        ...names,
+        'fromDate',
+        'toDate',
+        ...count,
+        ...(hasOrder ? ['order'] : []),
+        'cursor',
+        idFilters[list],
+      ];
       throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
     }
     if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
@@ -229,6 +246,14 @@ function wholeOf(name: string, text: string, least: number, most: number): numbe
   const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
   throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+}
+
+/** @throws HttpError 400 */
+export function orderOf(text: string | undefined): Order | undefined {
+  if (text === undefined) return undefined;
+  const order = orders.find((known) => known === text);
+  if (order === undefined) throw badField(`order is ${quote(text)}; allowed are ${orders.join(', ')}.`);
+  return order;
 }
 
 function statesOf(list: List, text: string): readonly string[] {
@@ -272,6 +297,31 @@ export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readon
   const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
   return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
 }
+
+/** The fields that rows of messages and of the log have as attributes, with their names there. */
+const attributes: Readonly<Partial<Record<Field, string>>> = {
+  label: 'labels',
+  topicName: 'topicName',
+  queueName: 'queueName',
+  scheduleId: 'scheduleId',
+  callerIp: 'callerIp',
+};
+
+/**
+ * Tells by a few attributes of a row whether its entry may match. Of long lists, few rows do: this is far cheaper than to read
+ * each of them whole.
+ *
+ * @param textsOf the texts of an attribute; undefined where they are not known
+ */
+export const mayMatch = (
+  filter: Filter,
+  textsOf: (attribute: string) => readonly string[] | undefined,
+): boolean =>
+  [...filter.values].every(([field, wanted]) => {
+    const attribute = attributes[field];
+    const texts = attribute === undefined ? undefined : textsOf(attribute);
+    return texts === undefined || texts.some((text) => wanted.has(text));
+  });
 
 /** Tells whether an entry has a wanted value in every field that is filtered by. Dates are checked by the lists themselves. */
 export function matches(filter: Filter, entry: Filterable): boolean {

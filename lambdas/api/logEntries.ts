@@ -3,9 +3,10 @@ import type * as answers from './answers.ts';
 import type { Answer } from './answers.ts';
 import type { LogState } from '../domain/log/logStates.ts';
 import type { Filterable } from './filters.ts';
-import { shownHeaders } from '../domain/headers.ts';
+import { shownHeaders, type HeaderLists } from '../domain/headers.ts';
 import { logSubjectOf, type LogSubject } from '../domain/log/logSubject.ts';
-import type { Attempt, Message } from '../domain/message/message.ts';
+import type { Attempt, CallbackSettings, Message } from '../domain/message/message.ts';
+import { noRedaction, redactHeaders } from '../domain/message/redaction.ts';
 import { settingsRecord } from './records.ts';
 
 export type LogEntry = Answer<typeof answers.logEntry>;
@@ -65,6 +66,33 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
     ...failed,
   ];
 }
+
+type Event = Answer<typeof answers.event>;
+
+/** The headers of a callback; those that its message redacts are redacted here too. */
+function callbackHeaders(
+  callback: CallbackSettings | undefined,
+  { redaction = noRedaction }: Message,
+): HeaderLists | undefined {
+  if (callback === undefined) return undefined;
+  const own = callback.redaction?.headers ?? [];
+  const headers =
+    own === 'all' || redaction.headers === 'all' ? ('all' as const) : [...own, ...redaction.headers];
+  return shownHeaders(redactHeaders(callback.headers, { body: false, headers }));
+}
+
+/**
+ * Makes an entry as older clients read it.
+ *
+ * @param message the entry's, where its row is still kept
+ */
+export const eventOf = (logged: LogEntry, message: Message | undefined): Event => ({
+  ...logged,
+  retryDelayExpr: logged.retryDelayExpression,
+  responseHeader: logged.responseHeaders,
+  callbackHeaders: message && callbackHeaders(message.callback, message),
+  failureCallbackHeaders: message && callbackHeaders(message.failureCallback, message),
+});
 
 /** The fields of a message that filters look at. */
 export const filterable = (message: Message): Filterable => logSubjectOf(message);

@@ -10,7 +10,7 @@ import type { CanonicalRequest } from './dialect.ts';
 import type { Deduplication } from '../domain/message/deduplication.ts';
 import { ConfigReader } from './dialect.ts';
 import { parseUrl, refuseUnsafe, type DestinationRules } from '../domain/delivery/destination.ts';
-import { formatDuration, parseDurationMs } from '../domain/duration.ts';
+import { parseDurationMs } from '../domain/duration.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from '../domain/message/forwarding.ts';
 import { parseFlowControl } from '../domain/lane/flowControl.ts';
 import { badField, overLimit, quote } from '../domain/httpError.ts';
@@ -49,13 +49,13 @@ function parseSwitch(field: string, value: string): boolean {
 
 function parseRetries(maxRetries: number): (field: string, value: string) => number {
   return (field, value) => {
-    if (!/^\d{1,9}$/.test(value)) {
+    if (!/^\d+$/.test(value)) {
       throw badField(`${field} is ${quote(value)}; allowed is a whole number from 0 to ${maxRetries}.`);
     }
     if (Number(value) > maxRetries) {
       throw overLimit(
         'retries_over_limit',
-        `${field} is ${value}, but the account's limit max_retries is ${maxRetries}.`,
+        `${field} is ${Number(value)}, but the account's limit max_retries is ${maxRetries}.`,
       );
     }
     return Number(value);
@@ -70,30 +70,35 @@ function parseTimeoutMs(limitMs: number): (field: string, value: string) => numb
   };
 }
 
-function checkDelay(field: string, delayMs: number, account: Account): void {
+/** @param value as it was written: a delay may be too long to be written in another way */
+function checkDelay(field: string, value: string, delayMs: number, account: Account): void {
   const limitSeconds = limitsOf(account).max_delay;
   if (delayMs > limitSeconds * secondMs) {
     throw overLimit(
       'delay_over_limit',
-      `${field} asks for a delay of ${formatDuration(delayMs)}, but the account's limit max_delay is ${limitSeconds} seconds.`,
+      `${field} is ${quote(value)}, but the account's limit max_delay is ${limitSeconds} seconds from now.`,
     );
   }
 }
 
 function parseNotBefore(now: number, account: Account): (field: string, value: string) => number {
   return (field, value) => {
-    if (!/^\d{1,11}$/.test(value)) {
+    if (!/^\d+$/.test(value)) {
       throw badField(`${field} is ${quote(value)}; allowed is a Unix time in whole seconds.`);
     }
     const notBefore = Number(value) * secondMs;
-    checkDelay(field, notBefore - now, account);
+    checkDelay(field, value, notBefore - now, account);
     return Math.max(notBefore, now);
   };
 }
 
+/** Characters of Unicode, as JSON Schema counts them. */
+const charactersIn = (text: string): number => Array.from(text).length;
+
 function parseLabels(field: string, value: string): readonly string[] {
   const labels = value.split(',').map((label) => label.trim());
-  if (labels.some((label) => label === '' || label.length > longestLabel) || labels.length > mostLabels) {
+  const isLabel = (label: string): boolean => label !== '' && charactersIn(label) <= longestLabel;
+  if (!labels.every(isLabel) || labels.length > mostLabels) {
     throw badField(
       `${field} is ${quote(value)}; allowed are up to ${mostLabels} labels of 1 to ${longestLabel} characters, separated by commas.`,
     );
@@ -104,7 +109,7 @@ function parseLabels(field: string, value: string): readonly string[] {
 function parseDeduplication(reader: ConfigReader): Deduplication | undefined {
   const id = reader.single('deduplication-id');
   if (id !== undefined) {
-    if (id === '' || id.length > longestDeduplicationId) {
+    if (id === '' || charactersIn(id) > longestDeduplicationId) {
       throw badField(
         `${reader.field('deduplication-id')} is ${quote(id)}; allowed are 1 to ${longestDeduplicationId} characters.`,
       );
@@ -151,7 +156,7 @@ function parseDelayMs(reader: ConfigReader, account: Account): number {
   return (
     reader.read('delay', (field, value) => {
       const delayMs = parseDurationMs(field, value);
-      checkDelay(field, delayMs, account);
+      checkDelay(field, value, delayMs, account);
       return delayMs;
     }) ?? 0
   );

@@ -4,6 +4,7 @@ import type { Answer } from './answers.ts';
 import type { ShownAs } from './answerSize.ts';
 import { secondMs } from '../domain/clock.ts';
 import { shownHeaders } from '../domain/headers.ts';
+import { shownPeriod } from '../domain/lane/flowControl.ts';
 import type { DeliverySettings, KeptResponse, Message } from '../domain/message/message.ts';
 import { noRedaction, redacted, redactHeaders, type Redaction } from '../domain/message/redaction.ts';
 import { standingOf, type Course } from '../domain/message/standing.ts';
@@ -54,7 +55,7 @@ export function settingsRecord(
     parallelism: flowControl?.parallelism,
     rate: flowControl?.rate,
     ratePerSecond: flowControl?.rate,
-    period: flowControl?.period,
+    period: flowControl && shownPeriod(flowControl.period),
     circuit: shownSwitch(message.circuit),
     callback: callback && shownUrl(callback.url),
     failureCallback: failureCallback && shownUrl(failureCallback.url),

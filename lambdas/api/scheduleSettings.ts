@@ -6,6 +6,7 @@
 import * as z from 'zod/mini';
 import { secondMs } from '../domain/clock.ts';
 import { methods } from '../domain/delivery/method.ts';
+import { shownPeriod } from '../domain/lane/flowControl.ts';
 import type { Answer } from './answers.ts';
 import type * as answers from './answers.ts';
 import type { PublishOptions } from './publishOptions.ts';
@@ -67,4 +68,10 @@ const stored: z.ZodMiniType<ScheduleSettings> = z.object({
 export const formatScheduleSettings = (settings: ScheduleSettings): string => JSON.stringify(settings);
 
 /** @throws when the text is none that {@link formatScheduleSettings} made */
-export const parseScheduleSettings = (text: string): ScheduleSettings => stored.parse(JSON.parse(text));
+export function parseScheduleSettings(text: string): ScheduleSettings {
+  const settings = stored.parse(JSON.parse(text));
+  // Schedules of before were kept without the period that none stands for.
+  return settings.flowControlKey === undefined
+    ? settings
+    : { ...settings, period: shownPeriod(settings.period) };
+}

@@ -1,12 +1,13 @@
 /** Filters of lists of runs. Several filters are ANDed; the values of one filter are ORed. */
 import * as z from 'zod/mini';
 import { shownUrl } from '../domain/delivery/urlCredentials.ts';
+import type { Order } from '../domain/cursor.ts';
 import type { Header } from '../domain/headers.ts';
 import { badField, badRequest, quote } from '../domain/httpError.ts';
 import { optionalField, parseShape } from '../domain/json.ts';
 import { stepStates, type StepState } from '../domain/workflow/log/stepStates.ts';
 import { runStates, type RunIdentity, type RunState } from '../domain/workflow/run.ts';
-import { checkPeriod, latestDateMs, longestPage, mostIds } from './filters.ts';
+import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';
 
 /** The fields of a run that filters can look at. */
 export interface FilterableRun {
@@ -139,6 +140,7 @@ function found<T extends string>(name: string, text: string, allowed: readonly T
 export interface RunsQuery extends RunFilter {
   readonly count: number;
   readonly cursor: string | undefined;
+  readonly order: Order | undefined;
   /** When set, all other filters are ignored. */
   readonly runs: readonly RunIdentity[] | undefined;
   readonly runId: string | undefined;
@@ -157,6 +159,7 @@ const states = [...runStates, ...stepStates] as const;
 const ofLog = [
   'count',
   'cursor',
+  'order',
   'workflowRunId',
   'workflowCreatedAt',
   'workflowRuns',
@@ -200,6 +203,7 @@ export function parseRunsQuery(query: readonly Header[]): RunsQuery {
   const read: RunsQuery = {
     count: given.whole('count', 1, longestPage) ?? longestPage,
     cursor: given.single('cursor'),
+    order: orderOf(given.single('order')),
     runs: runsIn(given),
     runId: given.single('workflowRunId'),
     createdAt: given.whole('workflowCreatedAt', 0, latestDateMs),
@@ -211,9 +215,9 @@ export function parseRunsQuery(query: readonly Header[]): RunsQuery {
   };
   given.end(ofLog);
   if (read.runs === undefined) return read;
-  const { count, cursor, runs, trimBody } = read;
+  const { count, cursor, order, runs, trimBody } = read;
   const others = { runId: undefined, createdAt: undefined, states: undefined, messageIds: undefined };
-  return { ...everyRun, ...others, count, cursor, runs, trimBody };
+  return { ...everyRun, ...others, count, cursor, order, runs, trimBody };
 }
 
 /** A request to cancel many runs. */

@@ -1,8 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { badRequest } from './httpError.ts';
 
+/** The order of a list: by time, and at one time by id. */
+export const orders = ['latestFirst', 'earliestFirst'] as const;
+export type Order = (typeof orders)[number];
+
 /**
- * A place in a list, newest first: behind the row with this time and id. A client gets it sealed, as a cursor, and so
+ * A place in a list: behind the row with this time and id. A client gets it sealed, as a cursor, and so
  * cannot make one up.
  */
 export interface Place {
@@ -42,7 +46,7 @@ export function openCursor(key: string, scope: string, cursor: string): Place {
   ) {
     throw badRequest(
       'cursor_invalid',
-      'cursor is not one that this list handed out; send it back exactly as it was answered.',
+      'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
     );
   }
   return { time: Number(time), id, shown: shown === undefined || shown === '' ? undefined : Number(shown) };

@@ -38,7 +38,7 @@ export const overLimit = (code: CodeOf<412>, message: string): HttpError => new 
 /** Characters, so that an error stays a readable sentence. */
 const longestQuote = 60;
 const cut = (text: string, most: number): string =>
-  text.length > most ? `${text.slice(0, most - 3)}...` : text;
+  text.length > most ? `${text.slice(0, most - 3).toWellFormed()}...` : text;
 
 /** Quotes a text in an error: shortened, and on one line. */
 export const quote = (value: string): string => JSON.stringify(cut(value, longestQuote));

@@ -1,7 +1,9 @@
 import * as z from 'zod/mini';
+import { headerTextForm } from './bounds.ts';
 import type { Header } from './headers.ts';
 import type { CodeOf } from '../errorCodes.ts';
-import { badRequest } from './httpError.ts';
+import { badField, badRequest } from './httpError.ts';
+import { malformedTextIn } from './text.ts';
 
 /**
  * Reads JSON that a client sent.
@@ -21,11 +23,15 @@ export function parseJson(field: string, bytes: Uint8Array): unknown {
  * Reads JSON of a shape.
  *
  * @param allowed what the shape is, in words
- * @throws HttpError 400 that names the first field that is wrong
+ * @throws HttpError 400 that names the first field that is wrong, also one whose text no store would take
  */
 export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMiniType<T>, allowed: string): T {
   const read = shape.safeParse(parseJson(field, bytes));
-  if (read.success) return read.data;
+  if (read.success) {
+    const path = malformedTextIn(read.data);
+    if (path === undefined) return read.data;
+    throw badField(`${path.join('.')} has half of a character; allowed is text of Unicode.`);
+  }
   throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${allowed}.`);
 }
 
@@ -89,14 +95,18 @@ export const headersIn = (description: string) =>
       return Object.entries(value).flatMap(([name, given]) => {
         const values = headerValues.safeParse(given);
         if (!values.success) return refuse([name], 'it is neither a text nor a list of texts');
-        return [values.data].flat().map((one): Header => [name, one]);
+        const texts = [values.data].flat();
+        if (![name, ...texts].every((text) => text.isWellFormed())) {
+          return refuse([name], 'it has half of a character');
+        }
+        return texts.map((one): Header => [name, one]);
       });
     }),
   );
 
 /** The names and values that Node lets stand in an HTTP request. */
 const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
-const headerText = { type: 'string', pattern: '^[\\t\\x20-\\x7e\\x80-\\xff]*$' };
+const headerText = { type: 'string', pattern: headerTextForm };
 
 const headerValues = z.union([z.string(), z.array(z.string())]);
 

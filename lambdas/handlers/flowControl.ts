@@ -1,4 +1,4 @@
-import { ok } from '../http/handler.ts';
+import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
@@ -15,6 +15,11 @@ import {
   resumeFlowControl,
   unpinFlowControl,
 } from '../services/lane/flowControl.ts';
+
+const resetRate = async (call: AuthenticatedCall) => {
+  await resetFlowControlRate(call.caller.account, variable(call, 'key'));
+  return ok({});
+};
 
 export const handler = api<'flowControl'>(flowControlRoutes, {
   'GET /v2/flowControl': async (call) => {
@@ -41,10 +46,8 @@ export const handler = api<'flowControl'>(flowControlRoutes, {
     await unpinFlowControl(call.caller.account, variable(call, 'key'), pins);
     return ok({});
   },
-  'POST /v2/flowControl/{key}/resetRate': async (call) => {
-    await resetFlowControlRate(call.caller.account, variable(call, 'key'));
-    return ok({});
-  },
+  'POST /v2/flowControl/{key}/resetRate': resetRate,
+  'POST /v2/flowControl/{key}/reset': resetRate,
   'GET /v2/globalParallelism': async (call) => ok(await getGlobalParallelism(call.caller.account)),
   'GET /v2/circuits': async (call) => {
     const { cursor } = readQuery(call, ['cursor']);

@@ -1,17 +1,13 @@
 import { parseFilter } from '../api/filters.ts';
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { logsRoutes } from '../http/routeTable.ts';
-import { listLogs } from '../services/log/logs.ts';
-
-const logs = ({ canonical, caller }: AuthenticatedCall, copies: number): ReturnType<typeof listLogs> =>
-  listLogs(caller.account, parseFilter('logs', canonical.otherQuery), copies);
+import { listEvents, listLogs } from '../services/log/logs.ts';
 
 export const handler = api<'logs'>(logsRoutes, {
-  'GET /v2/logs': async (call) => ok(await logs(call, 1)),
-  // Older clients know the log by this name, and read its entries from the field `events`.
-  'GET /v2/events': async (call) => {
-    const page = await logs(call, 2);
-    return ok({ ...page, events: page.logs });
-  },
+  'GET /v2/logs': async ({ canonical, caller }) =>
+    ok(await listLogs(caller.account, parseFilter('logs', canonical.otherQuery))),
+  // Older clients know the log by this name.
+  'GET /v2/events': async ({ canonical, caller }) =>
+    ok(await listEvents(caller.account, parseFilter('logs', canonical.otherQuery))),
 });

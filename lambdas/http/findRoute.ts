@@ -5,14 +5,40 @@ export const segmentsOf = (path: string): readonly string[] => path.slice(1).spl
 export const isVariable = (segment: string): boolean => segment.startsWith('{');
 export const isGreedy = (segment: string): boolean => segment.endsWith('+}');
 
-/** Makes a regular expression of a path: a variable matches one segment, a greedy one the rest. */
-const patternOf = (path: string): RegExp =>
-  new RegExp(
-    `^${segmentsOf(path)
-      .map((segment) => (isGreedy(segment) ? '/.+' : isVariable(segment) ? '/[^/]+' : `/${segment}`))
-      .join('')}/?$`,
-    's',
-  );
+/** The two ways in which a path is matched. */
+interface Patterns {
+  /** As it is described, be it with a slash at its end. */
+  readonly exact: RegExp;
+  /** With several slashes where one is meant. The rest of a path, a destination, is taken byte for byte here too. */
+  readonly lenient: RegExp;
+}
+
+/** Makes regular expressions of a path: a variable matches one segment, a greedy one the rest. */
+function patternsOf(path: string): Patterns {
+  const make = (slash: string, end: string): RegExp => {
+    const parts = segmentsOf(path).map((segment) => {
+      const name = segment.replace(/[{}+]/g, '');
+      if (isGreedy(segment)) return `/(?<${name}>.+)`;
+      return isVariable(segment) ? `${slash}(?<${name}>[^/]+)` : `${slash}${segment}`;
+    });
+    return new RegExp(`^${parts.join('')}${end}$`, 's');
+  };
+  return { exact: make('/', '/?'), lenient: make('/+', '/*') };
+}
+
+const known = new Map<string, Patterns>();
+
+/**
+ * Reads the variables of a route's path out of the path of a request: the rest of it byte for byte, others as they were sent.
+ *
+ * @returns by name; none where the path is not that route's
+ */
+export function variablesIn(routePath: string, rawPath: string): Readonly<Record<string, string>> {
+  const patterns = known.get(routePath) ?? patternsOf(routePath);
+  known.set(routePath, patterns);
+  const path = rawPath.slice(ownPathAt(rawPath));
+  return (patterns.exact.exec(path) ?? patterns.lenient.exec(path))?.groups ?? {};
+}
 
 /** Orders the more specific route first: fixed segments before variables, and variables before greedy ones. */
 const bySpecificity = (one: Route, other: Route): number => rankOf(one) - rankOf(other);
@@ -31,18 +57,32 @@ export function ownPathAt(rawPath: string): number {
   return Math.max(0, api === -1 ? rawPath.search(/\/console(\/|$)/) : api);
 }
 
+/** The part of a raw path before the API's own, without slashes at its end. */
+export const basePathOf = (rawPath: string): string =>
+  rawPath.slice(0, ownPathAt(rawPath)).replace(/\/+$/, '');
+
 /** @returns the most specific route of the request's method, and all that its path matches */
 export type FindRoute = (
   method: string,
   rawPath: string,
 ) => { readonly route: Route | undefined; readonly matching: readonly Route[] };
 
-/** Makes the function that finds a request's route by its raw path. */
+/**
+ * Makes the function that finds a request's route by its raw path. The path as it stands counts first: of
+ * `/v2/schedules/https://pause`, all behind `schedules/` is a destination. Then slashes too many are passed over, as API
+ * Gateway does to find the resource.
+ */
 export function finder(table: readonly Route[]): FindRoute {
-  const patterns = [...table].sort(bySpecificity).map((route) => ({ route, pattern: patternOf(route.path) }));
+  const all = [...table].sort(bySpecificity).map((route) => ({ route, ...patternsOf(route.path) }));
   return (method, rawPath) => {
     const path = rawPath.slice(ownPathAt(rawPath));
-    const matching = patterns.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
-    return { route: matching.find((route) => route.method === method), matching };
+    const exact = all.filter((one) => one.exact.test(path)).map(({ route }) => route);
+    const found = exact.find((route) => route.method === method);
+    if (found !== undefined) return { route: found, matching: exact };
+    const matching = all.filter((one) => one.lenient.test(path)).map(({ route }) => route);
+    return {
+      route: matching.find((route) => route.method === method),
+      matching: [...new Set([...exact, ...matching])],
+    };
   };
 }

@@ -10,7 +10,7 @@ import { isGatewayHeader } from '../domain/message/forwarding.ts';
 import { settings } from '../settings.ts';
 import { log } from '../log.ts';
 import { withMetrics } from '../metrics.ts';
-import { ownPathAt, type FindRoute } from './findRoute.ts';
+import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
 import type { ApiRequest } from './request.ts';
 import type { Answer, Result } from './result.ts';
@@ -51,7 +51,7 @@ export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest 
     id: requestContext.requestId,
     method: requestContext.http.method,
     rawPath,
-    basePath: rawPath.slice(0, ownPathAt(rawPath)),
+    basePath: basePathOf(rawPath),
     query: readQueryString(rawQueryString),
     headers: readHeaders(event),
     body: Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8'),

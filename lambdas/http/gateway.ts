@@ -1,7 +1,7 @@
 /** API Gateway: the only file that knows its events. */
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Header } from '../domain/headers.ts';
-import { ownPathAt } from './findRoute.ts';
+import { basePathOf } from './findRoute.ts';
 import { withMetrics } from '../metrics.ts';
 import type { ApiRequest } from './request.ts';
 import type { Answer, Result } from './result.ts';
@@ -16,7 +16,7 @@ export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
     id: requestContext.requestId,
     method: event.httpMethod,
     rawPath: event.path,
-    basePath: requestContext.path.slice(0, ownPathAt(requestContext.path)),
+    basePath: basePathOf(requestContext.path),
     query: pairs(event.multiValueQueryStringParameters),
     headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
     body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),

@@ -1,7 +1,7 @@
 import type { Header } from '../domain/headers.ts';
 import { badRequest, quote } from '../domain/httpError.ts';
 import { parseName } from '../domain/names.ts';
-import { ownPathAt } from './findRoute.ts';
+import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';
 
 /** A request as the handlers see it, whichever way it came: `gateway.ts` and `functionUrl.ts` make it of their events. */
@@ -47,14 +47,12 @@ const decoded = (raw: string): string => {
  * @throws Error when the route has no such variable
  */
 export function variable({ request, route }: Routed, name: string): string {
-  const path = request.rawPath.slice(ownPathAt(request.rawPath));
-  const segments = path.split('/');
-  const places = route.path.split('/');
-  const rest = places.indexOf(`{${name}+}`);
-  if (rest !== -1) return segments.slice(rest).join('/');
-  const place = places.indexOf(`{${name}}`);
-  if (place === -1) throw new Error(`The path ${route.path} has no variable ${name}.`);
-  return decoded(segments[place] ?? '');
+  const isRest = route.path.includes(`{${name}+}`);
+  if (!isRest && !route.path.includes(`{${name}}`)) {
+    throw new Error(`The path ${route.path} has no variable ${name}.`);
+  }
+  const value = variablesIn(route.path, request.rawPath)[name] ?? '';
+  return isRest ? value : decoded(value);
 }
 
 /**

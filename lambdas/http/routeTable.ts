@@ -53,6 +53,8 @@ export const flowControlRoutes = [
   { method: 'POST', path: '/v2/flowControl/{key}/pin', function: 'flowControl', access: 'write' },
   { method: 'POST', path: '/v2/flowControl/{key}/unpin', function: 'flowControl', access: 'write' },
   { method: 'POST', path: '/v2/flowControl/{key}/resetRate', function: 'flowControl', access: 'write' },
+  // Another name of it, which published clients use.
+  { method: 'POST', path: '/v2/flowControl/{key}/reset', function: 'flowControl', access: 'write' },
   { method: 'GET', path: '/v2/globalParallelism', function: 'flowControl', access: 'read' },
   { method: 'GET', path: '/v2/circuits', function: 'flowControl', access: 'read' },
   { method: 'POST', path: '/v2/circuits/{host}/close', function: 'flowControl', access: 'write' },

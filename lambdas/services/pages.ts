@@ -1,9 +1,10 @@
 import { jsonBytes, largestAnswer } from '../api/answerSize.ts';
 import { now, secondMs } from '../domain/clock.ts';
-import { openCursor, sealCursor, type Place } from '../domain/cursor.ts';
+import { openCursor, sealCursor, type Order, type Place } from '../domain/cursor.ts';
 import type { Filter } from '../api/filters.ts';
 import type { Ordered, Range } from '../stores/shards.ts';
 import { masterSecret } from '../stores/account/secrets.ts';
+import { isScanRefusal } from './usage/scans.ts';
 
 /**
  * Merges sources that have the same order into one. Each source is read ahead by one row; the first rows are read at once.
@@ -37,10 +38,14 @@ export const sealed = async (scope: string, place: Place | undefined): Promise<s
 export const placeAt = async (scope: string, cursor: string | undefined): Promise<Place | undefined> =>
   cursor === undefined ? undefined : openCursor((await masterSecret()).current, scope, cursor);
 
+/** Names a list in one order. A cursor holds the order that it was handed out for: with another, it is refused. */
+export const orderedScope = (scope: string, order: Order | undefined): string =>
+  order === 'earliestFirst' ? `${scope}/${order}` : scope;
+
 /** Finds the range of a list from its filter and its cursor. */
 export async function rangeOf(scope: string, filter: Filter): Promise<Range> {
-  const { fromDate, toDate, cursor } = filter;
-  return { fromDate, toDate, behind: await placeAt(scope, cursor) };
+  const { fromDate, toDate, cursor, order } = filter;
+  return { fromDate, toDate, order, behind: await placeAt(scope, cursor) };
 }
 
 /** Makes rows of the ids that a request gives, in their order, from behind the cursor's place on. */
@@ -85,14 +90,19 @@ async function* byName<E>(
   for await (const entry of entries) yield { entry, place: { time: 0, id: nameOf(entry) } };
 }
 
-/** A list is searched for so long where few entries match. */
-export const listBudgetMs = 5 * secondMs;
+/** A list is searched for so long where few entries match: its first page is answered within a second or so. */
+export const listBudgetMs = secondMs;
+/** Rows that a page looks at whatever the time: what finds its entries among them is not cut short on a busy machine. */
+export const leastLooked = 300;
+
+/** A count goes on for so long, and so does a page of runs, each of which is read with its journal. */
+export const countBudgetMs = 5 * secondMs;
 
 /**
  * Takes a page from a list. A row may have several entries that are wanted, or none. Where few are wanted, it goes on
  * until its time is over, and gives the place where it stopped.
  *
- * @param entriesOf a row's wanted entries, newest first
+ * @param entriesOf a row's wanted entries, in the order of the list
  */
 export async function pageOf<T extends Ordered, E>(
   rows: AsyncIterable<T>,
@@ -103,9 +113,11 @@ export async function pageOf<T extends Ordered, E>(
   const until = now() + limits.budgetMs;
   const entries: Placed<E>[] = [];
   let last: Place | undefined;
+  let looked = 0;
   for await (const row of rows) {
-    if (last !== undefined && (entries.length >= limits.count || now() > until))
-      return { entries, next: last };
+    const isOver = now() > until && looked >= leastLooked;
+    if (last !== undefined && (entries.length >= limits.count || isOver)) return { entries, next: last };
+    looked += 1;
     const { time, id } = row;
     const own = entriesOf(row);
     const { behind } = range;
@@ -217,16 +229,25 @@ export async function onEach<T extends Ordered, E>(
   let some: E[] = [];
   let left = limits.count;
   let last: Place | undefined;
-  for await (const row of rows) {
-    if (some.length === Math.min(limits.atOnce, left) || now() > until) {
-      if (some.length > 0) await work(some);
-      left -= some.length;
-      some = [];
-      if (last !== undefined && (left <= 0 || now() > until)) return sealed(scope, last);
+  let isBegun = false;
+  try {
+    for await (const row of rows) {
+      if (some.length === Math.min(limits.atOnce, left) || now() > until) {
+        if (some.length > 0) await work(some);
+        isBegun ||= some.length > 0;
+        left -= some.length;
+        some = [];
+        if (last !== undefined && (left <= 0 || now() > until)) return await sealed(scope, last);
+      }
+      const entry = entryOf(row);
+      if (entry !== undefined) some.push(entry);
+      last = { time: row.time, id: row.id };
     }
-    const entry = entryOf(row);
-    if (entry !== undefined) some.push(entry);
-    last = { time: row.time, id: row.id };
+  } catch (error) {
+    // What is done stays done: where others read too much by then, the answer says where it stopped.
+    if (!isScanRefusal(error) || !(isBegun || some.length > 0)) throw error;
+    if (some.length > 0) await work(some);
+    return sealed(scope, last);
   }
   if (some.length > 0) await work(some);
   return undefined;
@@ -246,7 +267,7 @@ export async function countEach<T extends Ordered, E>(
   entryOf: (row: T) => E | undefined,
   note: (entry: E) => void = () => undefined,
 ): Promise<{ readonly count: number; readonly cursor: string | undefined }> {
-  const until = now() + listBudgetMs;
+  const until = now() + countBudgetMs;
   let count = 0;
   let last: Place | undefined;
   for await (const row of rows) {

@@ -170,26 +170,40 @@ export async function deleteRow(table: string, key: object): Promise<void> {
 const mostRowsPerRead = 640;
 
 /**
- * Reads the rows that a query finds, one page after the other, until the reader stops asking. A `Limit` is the number of rows
- * of the first read; each further one is twice as large, because who reads on finds little of what it looks for.
+ * Reads the items that a query finds, page by page, until the reader stops asking. A `Limit` is the number of rows of the first
+ * read; each further one is twice as large, because who reads on finds little of what it looks for. From the second on, such a
+ * query reads the next page while the one before is looked at: so several partitions that are merged are read side by side.
  *
  * @param until Unix milliseconds after which no further page is read, for a query whose pages may all be empty
  */
-export async function* queryRows(
+export async function* queryItems(
   input: QueryCommandInput,
   client = dynamodb,
   until = Infinity,
-): AsyncGenerator<Row> {
-  let from: Key | undefined;
+): AsyncGenerator<Key> {
   let limit = input.Limit;
-  do {
-    const page: QueryCommandOutput = await client.send(
-      new QueryCommand({ ...input, Limit: limit, ExclusiveStartKey: from }),
-    );
-    for (const item of page.Items ?? []) yield unmarshall(item);
-    from = page.LastEvaluatedKey;
+  const read = (from: Key | undefined): Promise<QueryCommandOutput> => {
+    const page = client.send(new QueryCommand({ ...input, Limit: limit, ExclusiveStartKey: from }));
     limit &&= Math.min(2 * limit, mostRowsPerRead);
-  } while (from !== undefined && Date.now() <= until);
+    return page;
+  };
+  let next: Promise<QueryCommandOutput> | undefined = read(undefined);
+  for (let pages = 1; next !== undefined; pages += 1) {
+    const page: QueryCommandOutput = await next;
+    const from = page.LastEvaluatedKey;
+    const goesOn = from !== undefined && Date.now() <= until;
+    const ahead: Promise<QueryCommandOutput> | undefined =
+      goesOn && limit !== undefined && pages > 1 ? read(from) : undefined;
+    // A page that fails is told to who asks for its rows. Where nobody does any more, it was not needed.
+    ahead?.catch(() => undefined);
+    yield* page.Items ?? [];
+    next = ahead ?? (goesOn && Date.now() <= until ? read(from) : undefined);
+  }
+}
+
+/** Reads the rows that a query finds, as {@link queryItems} does. */
+export async function* queryRows(...query: Parameters<typeof queryItems>): AsyncGenerator<Row> {
+  for await (const item of queryItems(...query)) yield unmarshall(item);
 }
 
 /** Reads all rows of a table that a scan finds, one page after the other; those of a partition follow each other. */

@@ -1,5 +1,5 @@
 import { encodeTime } from 'ulid';
-import type { Place } from '../domain/cursor.ts';
+import type { Order, Place } from '../domain/cursor.ts';
 import type { Account } from '../domain/account/account.ts';
 import { idPattern } from '../domain/idPattern.ts';
 import type { IdKind } from '../domain/ids.ts';
@@ -21,8 +21,10 @@ const idPatterns: Readonly<Record<IdKind, RegExp>> = {
 /** Tells whether a text is an id of a kind. No other text is looked up: it may be the key of another row, or no key at all. */
 export const isId = (kind: IdKind, text: string): boolean => idPatterns[kind].test(text);
 
-/** The part of a list to read, newest first: between two moments, and from behind a place. */
+/** The part of a list to read: between two moments, and from behind a place. */
 export interface Range {
+  /** The order in which it is read; undefined for the latest first. */
+  readonly order?: Order | undefined;
   /** Unix milliseconds, inclusive. */
   readonly fromDate?: number | undefined;
   /** Unix milliseconds, inclusive. */
@@ -44,11 +46,28 @@ export const isNewer = (one: Ordered, other: Ordered): boolean =>
 /** Compares rows for sorting them as lists show them. */
 export const byAge = (one: Ordered, other: Ordered): number => (isNewer(one, other) ? -1 : 1);
 
-/** Tells whether a row comes behind a place, or is the row in the middle of whose entries the place is. */
-export function isBehind({ time, id }: Ordered, place: Place | undefined): boolean {
-  if (place === undefined || time < place.time) return true;
-  if (time > place.time) return false;
-  return id < place.id || (id === place.id && place.shown !== undefined);
+/** Makes the function that tells which of two rows comes first in an order. */
+export const precedes = (order: Order | undefined): ((one: Ordered, other: Ordered) => boolean) =>
+  order === 'earliestFirst' ? (one, other) => isNewer(other, one) : isNewer;
+
+/** Makes the function that sorts rows in an order. */
+export const byOrder = (order: Order | undefined): ((one: Ordered, other: Ordered) => number) =>
+  order === 'earliestFirst' ? (one, other) => byAge(other, one) : byAge;
+
+/** Tells whether a row comes behind a range's place, or is the row in the middle of whose entries the place is. */
+export function isBehind(row: Ordered, { behind, order }: Pick<Range, 'behind' | 'order'>): boolean {
+  if (behind === undefined) return true;
+  if (row.time === behind.time && row.id === behind.id) return behind.shown !== undefined;
+  return precedes(order)(behind, row);
+}
+
+/** The moments, in Unix milliseconds, between which the rows of a range are; the last may be before the first. */
+export function momentsOf({ fromDate = 0, toDate = Infinity, behind, order }: Range) {
+  const isEarliestFirst = order === 'earliestFirst';
+  return {
+    first: Math.max(fromDate, isEarliestFirst ? (behind?.time ?? 0) : 0),
+    last: Math.min(toDate, isEarliestFirst ? Infinity : (behind?.time ?? Infinity)),
+  };
 }
 
 /** Unix milliseconds of the latest time that a ULID holds: 48 bits. */
@@ -57,23 +76,20 @@ const bounded = (time: number): number => Math.min(Math.max(0, time), lastTime);
 
 /** Makes the bounds of the ids in a range; `~` sorts behind every character of an id. */
 export function idBounds(kind: IdKind, range: Range): { readonly first: string; readonly last: string } {
-  const latest = Math.min(range.toDate ?? lastTime, range.behind?.time ?? lastTime);
-  return {
-    first: `${kind}_${encodeTime(bounded(range.fromDate ?? 0))}`,
-    last: `${kind}_${encodeTime(bounded(latest))}~`,
-  };
+  const { first, last } = momentsOf(range);
+  return { first: `${kind}_${encodeTime(bounded(first))}`, last: `${kind}_${encodeTime(bounded(last))}~` };
 }
 
 /** Rows that a shard is asked for first: few enough that eight shards do not read much more than a page. */
 export const rowsPerRead = 40;
 
 /**
- * Puts rows of the same moment into order, with the larger id first, as lists show them and cursors rely on. The rows come
- * latest first, but an index has those of one moment in any order.
+ * Puts rows of the same moment into order, by their ids, as lists show them and cursors rely on. The rows come in the order of
+ * their moments, but an index has those of one moment in any order.
  */
-export async function* inOrder<T extends Ordered>(rows: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* inOrder<T extends Ordered>(rows: AsyncIterable<T>, order?: Order): AsyncGenerator<T> {
   let moment: T[] = [];
-  const take = (): T[] => moment.sort(byAge);
+  const take = (): T[] => moment.sort(byOrder(order));
   for await (const row of rows) {
     if (moment[0] !== undefined && moment[0].time !== row.time) {
       yield* take();

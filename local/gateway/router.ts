@@ -29,7 +29,8 @@ export function createRouter(routes: readonly GatewayRoute[]): Router {
     .sort((a, b) => bySpecificity(a.segments, b.segments));
 
   return (method, path) => {
-    const texts = path.slice(1).split('/');
+    // AWS passes over slashes at the end of a path, and takes several in a row for one; the function gets the path as it is.
+    const texts = path.split('/').filter((text) => text !== '');
     for (const resource of resources) {
       const pathParameters = match(resource.segments, texts);
       if (pathParameters === undefined) continue;
@@ -67,14 +68,13 @@ function bySpecificity(a: readonly Segment[], b: readonly Segment[]): number {
 }
 
 /**
- * @param texts what stands between the slashes of the path
+ * @param texts what stands between the slashes of the path; none is empty
  * @returns the decoded parameters; undefined when the path does not match
  */
 function match(segments: readonly Segment[], texts: readonly string[]): Record<string, string> | undefined {
   const parameters: Record<string, string> = {};
   for (const [index, { kind, name }] of segments.entries()) {
-    // AWS makes one slash of several in a captured rest.
-    const text = kind === 'rest' ? texts.slice(index).join('/').replace(/\/+/g, '/') : texts[index];
+    const text = kind === 'rest' ? texts.slice(index).join('/') : texts[index];
     if (text === undefined || text === '') return undefined;
     if (kind === 'literal' && text !== name) return undefined;
     if (kind !== 'literal') parameters[name] = decodedOrAsIs(text);

@@ -245,7 +245,10 @@ describe('a change of an account', () => {
       { enterprise: { enabled: 1 } },
       'enterprise is {"enabled":1}; allowed is {"enabled": true or false}, or null.',
     ],
-    [{ customer_id: '' }, 'customer_id is ""; allowed is a text of 1 to 320 characters.'],
+    [{ customer_id: '' }, 'customer_id is ""; allowed is a text of 1 to 320 characters'],
+    [{ customer_id: 'a\ud83d' }, 'customer_id is "a\\ud83d"; allowed is a text of 1 to 320 characters'],
+    [{ created_by: '\ude00' }, 'created_by is "\\ude00"; allowed is a text of 1 to 320 characters'],
+    [{ region: '\ud83d' }, 'region is "\\ud83d"; allowed is eu-central-1 or us-east-1.'],
     [
       { max_requests_per_day: 100, max_requests_per_day_hard: 99 },
       'max_requests_per_day_hard is 99; allowed is 100',

@@ -34,6 +34,29 @@ describe('a destination', () => {
     await inbox.received(1);
   });
 
+  // Emulators of AWS do otherwise with a path that has slashes too many.
+  it.runIf(service.target === 'local')(
+    'arrives unchanged where the operation before it has slashes too many',
+    async () => {
+      const inbox = receiver.inbox();
+      const headers = { authorization: `Bearer ${service.token}` };
+      const queue = unique('slashes');
+      for (const operation of ['/v2//publish', '//v2/publish', `/v2//enqueue//${queue}`]) {
+        const { status } = await send(service.url, { path: `${operation}/${inbox.url}/a//b/?q=1`, headers });
+        expect([operation, status]).toEqual([operation, 200]);
+      }
+      const own = new URL(inbox.url).pathname;
+      const targets = (await inbox.received(3)).map(({ target }) => target);
+      expect(new Set(targets)).toEqual(new Set([`${own}/a//b/?q=1`]));
+      for (const path of ['/v2/queues/', `/v2//queues//${queue}/`, '/v2/dlq/', '//v2/logs']) {
+        expect([path, (await send(service.url, { method: 'GET', path, headers })).status]).toEqual([
+          path,
+          200,
+        ]);
+      }
+    },
+  );
+
   it('that is percent-encoded as a whole is decoded once', async () => {
     const inbox = receiver.inbox();
     const tail = '/a%2Fb?x=1&y=%26&svc-retries=9';

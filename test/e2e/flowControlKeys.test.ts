@@ -96,13 +96,33 @@ describe('a flow-control key', () => {
     expect(after.rateCount).toBeGreaterThanOrEqual(3);
   });
 
+  it('can be shown, pinned and paused as soon as a message that names it is accepted, long before that is due', async () => {
+    const key = unique('key');
+    const inbox = receiver.inbox();
+    const headers = { ...headersOf(key, 'parallelism=2, rate=5'), 'Svc-Delay': '1h' };
+    messageIdOf(await publish(inbox.url, { headers }));
+    expect(await shown(key)).toMatchObject({ parallelismMax: 2, rateMax: 5, ratePeriod: 1, isPaused: false });
+    await ok(change(key, 'pin?parallelism=1'));
+    await ok(change(key, 'pause'));
+    expect(await shown(key)).toMatchObject({ parallelismMax: 1, isPaused: true, isPinnedParallelism: true });
+  });
+
+  it('begins a new period of its rate by both names of that', async () => {
+    for (const operation of ['resetRate', 'reset']) {
+      const key = await makeKey('rate=5, period=1h');
+      await becomes(key, ({ rateCount }) => rateCount === 1);
+      await ok(change(key, operation));
+      expect(await shown(key)).toMatchObject({ rateCount: 0, rateMax: 5 });
+    }
+  });
+
   it('shows 0 for what is not limited', async () => {
     const parallel = await makeKey('parallelism=4');
     expect(await shown(parallel)).toMatchObject({
       parallelismMax: 4,
       rateMax: 0,
       rateCount: 0,
-      ratePeriod: 0,
+      ratePeriod: 1,
       ratePeriodStart: 0,
     });
     expect(await shown(await makeKey('rate=4'))).toMatchObject({
@@ -131,7 +151,10 @@ describe('a flow-control key', () => {
     ['?search=', 'search is empty; a parameter that is given must have a value.'],
     ['?search=a&search=b', 'search is given twice; allowed is once.'],
     ['?prefix=a', '"prefix" is not a parameter here; allowed are search, cursor.'],
-    ['?cursor=abc', 'cursor is not one that this list handed out; send it back exactly as it was answered.'],
+    [
+      '?cursor=abc',
+      'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
+    ],
   ])('is not looked for with %s', async (query, says) => {
     expect(refusal(await api('GET', `/v2/flowControl${query}`))).toEqual([400, says]);
   });

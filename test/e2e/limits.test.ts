@@ -45,7 +45,7 @@ describe('a single message', () => {
       'max_delay',
       60,
       { 'Svc-Delay': '61s' },
-      "Svc-Delay asks for a delay of 1m1s, but the account's limit max_delay is 60 seconds.",
+      `Svc-Delay is "61s", but the account's limit max_delay is 60 seconds from now.`,
     ],
     [
       'max_parallelism',

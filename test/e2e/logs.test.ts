@@ -366,7 +366,7 @@ describe('a wrong request for the log', () => {
   it.each<[text: string, says: RegExp]>([
     [
       'labels=x',
-      /^"labels" is not a filter here; known are topicName, .*, messageId, state, fromDate, toDate, count, cursor, messageIds\.$/,
+      /^"labels" is not a filter here; known are topicName, .*, messageId, state, fromDate, toDate, count, order, cursor, messageIds\.$/,
     ],
     ['responseStatus=500', /^"responseStatus" is not a filter here/],
     ['state=DONE', /^state is "DONE"; allowed are CREATED, HELD, ACTIVE, RETRY, ERROR, .*IN_PROGRESS/],
@@ -375,7 +375,8 @@ describe('a wrong request for the log', () => {
     ['state=', /^state is empty; a filter that is given must have a value\.$/],
     ['url=', /^url is empty/],
     ['cursor=', /^cursor is empty/],
-    ['count=1000', /^count is "1000"; allowed is a whole number from 1 to 100\.$/],
+    ['count=1001', /^count is "1001"; allowed is a whole number from 1 to 1000\.$/],
+    ['order=oldest', /^order is "oldest"; allowed are latestFirst, earliestFirst\.$/],
     ['count=1&count=2', /^count is given 2 times/],
     ['toDate=-1', /^toDate is "-1"/],
   ])('with %s is refused', async (text, says) => {
@@ -396,7 +397,7 @@ describe('a wrong request for the log', () => {
       const answer = await api('GET', `/v2/logs${query({ label, cursor: wrong })}`);
       expect([answer.status, errorOf(answer)]).toEqual([
         400,
-        'cursor is not one that this list handed out; send it back exactly as it was answered.',
+        'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
       ]);
     }
     const elsewhere = await api('GET', `/v2/dlq${query({ label, cursor })}`);

@@ -145,6 +145,7 @@ describe('the API’s description', () => {
     await ask('POST', `/v2/flowControl/${key}/pin?parallelism=3&rate=10&period=1m`);
     await ask('POST', `/v2/flowControl/${key}/unpin?parallelism=true&rate=true`);
     await ask('POST', `/v2/flowControl/${key}/resetRate`);
+    await ask('POST', `/v2/flowControl/${key}/reset`);
     await ask('GET', '/v2/globalParallelism');
     await askCircuits();
 
@@ -251,9 +252,9 @@ describe('the description’s refusals', () => {
     [404, 'POST', `/v2/messages/${messageId}/publish`],
     [412, 'POST', `/v2/messages/${messageId}/publish`, { headers: six }],
     [400, 'DELETE', '/v2/messages?label='],
-    [400, 'GET', '/v2/logs?count=500'],
+    [400, 'GET', '/v2/logs?count=5000'],
     [400, 'GET', `/v2/logs?cursor=${none}`],
-    [400, 'GET', '/v2/events?count=500'],
+    [400, 'GET', '/v2/events?count=5000'],
     [404, 'GET', '/v2/topics/orders'],
     [400, 'PATCH', '/v2/topics/orders', { body: { headers: { 'x-tenant': 'acme' } } }],
     [403, 'PATCH', '/v2/topics/orders', { body: { headers: { 'Svc-Callback': inside } } }],
@@ -288,6 +289,7 @@ describe('the description’s refusals', () => {
     [400, 'POST', '/v2/flowControl/unknown/unpin?rate=yes'],
     [404, 'POST', '/v2/flowControl/unknown/unpin?rate=true'],
     [404, 'POST', '/v2/flowControl/unknown/resetRate'],
+    [404, 'POST', '/v2/flowControl/unknown/reset'],
     [400, 'PATCH', '/v2/schedules/nightly-report', { body: { headers: { 'Svc-Schedule-Id': 'other' } } }],
     [404, 'PATCH', '/v2/schedules/nightly-report', { body: {} }],
     [404, 'POST', '/v2/schedules/nightly-report/run'],

@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 
 /** The steps of a run, in the order in which they were recorded: results by their number, plans of a group by theirs. */
 export type RecordedStep =
-  | { readonly result: number; readonly out?: string }
+  | { readonly result: number; readonly out?: string; readonly stepName?: string }
   | { readonly plans: readonly number[] };
 
 export interface Failing {
@@ -130,7 +130,8 @@ export async function failedRunsIn(world: World) {
       if ('result' in step) {
         const { out: _out, ...facts } = stepOf(step.result, '');
         const body = resultBody(step.result, step.out);
-        last = [await entryOf(body, { kind: 'result', ...facts }, keptUntil)];
+        const { stepName = facts.stepName } = step;
+        last = [await entryOf(body, { kind: 'result', ...facts, stepName }, keptUntil)];
       } else {
         const concurrent = step.plans.length;
         last = await Promise.all(

@@ -7,5 +7,6 @@ export const noFilter: Filter = {
   toDate: undefined,
   count: undefined,
   cursor: undefined,
+  order: undefined,
   values: new Map(),
 };

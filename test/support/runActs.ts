@@ -40,13 +40,18 @@ export async function openRunActs(world: World) {
       const message = { kind: 'call', runId, step, ...ofClient } as const;
       return call.submitCall(account, await prepare.preparePart(account, { request, message }));
     },
-    invoke: async (invoker: { runId: string; createdAt: number }, stepId: number, runId: string) => {
+    invoke: async (
+      invoker: { runId: string; createdAt: number },
+      stepId: number,
+      runId: string,
+      url = endpoint,
+    ) => {
       const body = {
         body: '{"invoked":true}',
         headers: { 'Upstash-Forward-X-Step': ['mine'] },
         workflowRunId: invoker.runId,
         workflowRunCreatedAt: invoker.createdAt,
-        workflowUrl: endpoint,
+        workflowUrl: url,
         step: stepOf(stepId, 'Invoke'),
       };
       const request = requestOf(endpoint, {}, JSON.stringify(body));

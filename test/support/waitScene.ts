@@ -1,4 +1,5 @@
 /** Runs that wait for events, over the real stores in one process: what their endpoints submit, and what becomes of it. */
+import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { canonicalize } from '../../lambdas/api/dialect.ts';
 import type { Account } from '../../lambdas/domain/account/account.ts';
@@ -49,6 +50,7 @@ const importServices = async () => {
 /** The settings of a wait, besides its event. */
 export interface WaitOptions {
   readonly stepId?: number;
+  readonly stepName?: string;
   readonly stepType?: string;
   readonly concurrent?: number;
   readonly timeout?: number | string;
@@ -80,6 +82,9 @@ export interface Result {
   readonly event: string | undefined;
   readonly isTimeout: boolean;
 }
+
+/** Makes the id of a webhook, as the published client does. */
+export const newWebhookId = (): string => `evt_${randomBytes(12).toString('base64url').slice(0, 15)}`;
 
 function readMessage(headers: readonly Header[]) {
   const canonical = canonicalize(headers, [], prefixes);
@@ -146,8 +151,8 @@ export async function openWaitScene(world: World) {
       });
       return runId;
     },
-    /** Plans a group of branches that wait, from step 1 on; returns the run's id. */
-    plan: async (runId: string, count: number): Promise<string> => {
+    /** Plans a group of branches that wait, from a step on; returns the run's id. */
+    plan: async (runId: string, count: number, first = 1): Promise<string> => {
       const message = readMessage(headersOf(runId)).message;
       const parts = await Promise.all(
         Array.from({ length: count }, (_, index) =>
@@ -158,10 +163,10 @@ export async function openWaitScene(world: World) {
               {},
               JSON.stringify({
                 stepId: 0,
-                stepName: `wait ${index + 1}`,
+                stepName: `wait ${index + first}`,
                 stepType: 'Wait',
                 concurrent: count,
-                targetStep: index + 1,
+                targetStep: index + first,
               }),
             ),
           }),
@@ -170,9 +175,25 @@ export async function openWaitScene(world: World) {
       await services.submitSteps(account, message, parts);
       return runId;
     },
+    /** Creates a webhook as an endpoint does; returns its id. */
+    createWebhook: async (runId: string, stepId = 1, eventId = newWebhookId()): Promise<string> => {
+      const { message } = readMessage(headersOf(runId));
+      const out = JSON.stringify({ webhookUrl: `https://api.example.com/${eventId}`, eventId });
+      const step = { stepId, stepName: 'make', stepType: 'CreateWebhook', out, concurrent: 1 };
+      const part = { message, request: requestOf(endpoint, {}, JSON.stringify(step)) };
+      await services.submitSteps(account, message, [await services.preparePart(account, part)]);
+      return eventId;
+    },
     /** Waits as an endpoint does. */
     wait: (runId: string, eventId: string, options: WaitOptions = {}) => {
-      const { stepId = 1, stepType = 'Wait', concurrent = 1, timeout = '1h', headers = [] } = options;
+      const {
+        stepId = 1,
+        stepName = `wait ${stepId}`,
+        stepType = 'Wait',
+        concurrent = 1,
+        timeout = '1h',
+        headers = [],
+      } = options;
       const all = [...headersOf(runId), ...headers];
       const { message, prefix } = readMessage(all);
       const own = all.flatMap(([name, value]): [string, string[]][] =>
@@ -191,7 +212,7 @@ export async function openWaitScene(world: World) {
             timeout,
             timeoutUrl: options.timeoutUrl ?? options.url ?? endpoint,
             timeoutHeaders: Object.fromEntries([...own, ...Object.entries(options.timeoutHeaders ?? {})]),
-            step: { stepId, stepName: `wait ${stepId}`, stepType, concurrent },
+            step: { stepId, stepName, stepType, concurrent },
           }),
         ),
       });

@@ -61,8 +61,11 @@ export interface TokenParts {
   readonly password: string;
 }
 
+/** Characters of an account's id in a token or a webhook's URL; no account has a longer one. */
+export const longestAccountId = 100;
+
 const tokenShape = z.object({
-  UserID: z.string().check(z.minLength(1), z.maxLength(100)),
+  UserID: z.string().check(z.minLength(1), z.maxLength(longestAccountId)),
   Password: z.string(),
 });
 

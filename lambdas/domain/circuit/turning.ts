@@ -47,7 +47,10 @@ export function afterVerdict(
     case 'down':
       break;
   }
-  const last = { lastStatus: verdict.status, lastError: verdict.error?.slice(0, longestError) };
+  const last = {
+    lastStatus: verdict.status,
+    lastError: verdict.error?.slice(0, longestError).toWellFormed(),
+  };
   if (isOpen(circuit)) {
     // Those that were in flight when it was opened tell nothing new.
     if (!wasHeld) return circuit;

@@ -113,6 +113,16 @@ export function targetOf(url: string): Target {
   };
 }
 
+/** Tells whether a URL is one that {@link parseUrl} returns. What earlier releases have stored may be none. */
+export function isDeliverable(url: string): boolean {
+  try {
+    parseUrl('', url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * `user:password`, percent-decoded; undefined where a URL has neither.
  *

@@ -11,6 +11,8 @@ export interface DestinationResponse {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
+  /** The body is a beginning: the rest was not read. */
+  readonly isCut?: true | undefined;
   /** The service refused the destination, and made no request. */
   readonly isRefusal?: boolean | undefined;
 }

@@ -8,6 +8,12 @@ import { quote } from '../httpError.ts';
 /** A URL without its credentials, as it is shown and compared. */
 export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');
 
+/** A text with all URLs in it cut to what may be logged: without user, password, query and fragment, which may be secret. */
+export const withoutSecrets = (text: string): string =>
+  text.includes('://')
+    ? text.replace(/([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#\\\s"'<>]*@)?([^?#\s"'<>]*)(?:[?#][^\s"'<>]*)?/gi, '$1$2')
+    : text;
+
 /** Quotes a URL in an error, or a text that should have been one. */
 export const quoteUrl = (text: string): string => quote(shownUrl(text));
 

@@ -1,4 +1,4 @@
-import { longestFlowControlKey } from '../bounds.ts';
+import { largestCount, longestFlowControlKey } from '../bounds.ts';
 import { secondMs } from '../clock.ts';
 import { parseDurationMs } from '../duration.ts';
 import { badField, quote } from '../httpError.ts';
@@ -14,12 +14,13 @@ export interface FlowControl {
   readonly period?: number | undefined;
 }
 
-/** Of a parallelism or a rate: far more than one lane can do. */
-const largest = 1_000_000_000;
 /** Seconds: a week. A lane remembers the starts of one period. */
 const longestPeriod = 604_800;
 /** Seconds, where a rate is given without one. */
 export const defaultPeriod = 1;
+
+/** The period of a flow control, or of none that was given: seconds, as every record shows it. */
+export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
 
 /** Characters that SQS refuses in a message, and that JSON does not write in another way; and halves of a character. */
 const unsendable = /[\ufffe\uffff]|\p{Surrogate}/u;
@@ -35,8 +36,8 @@ const allowed =
  */
 export function parseCount(field: string, text: string): number {
   const count = /^\d{1,12}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= largest) return count;
-  throw badField(`${field} is ${quote(text)}; allowed is a whole number from 1 to ${largest}.`);
+  if (count >= 1 && count <= largestCount) return count;
+  throw badField(`${field} is ${quote(text)}; allowed is a whole number from 1 to ${largestCount}.`);
 }
 
 /**
@@ -94,5 +95,5 @@ export function parseFlowControl(
   const rate = read('rate', parseCount) ?? read('ratepersecond', parseCount, 'ratePerSecond');
   const period = read('period', parsePeriod);
   if (settings.size > 0 || (parallelism === undefined && rate === undefined)) throw malformed();
-  return { key, parallelism, rate, period: rate === undefined ? period : (period ?? defaultPeriod) };
+  return { key, parallelism, rate, period: rate === undefined ? period : shownPeriod(period) };
 }

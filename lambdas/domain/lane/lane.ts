@@ -8,7 +8,8 @@
  * meanwhile.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
-import { clockMarginMs } from '../clock.ts';
+import { clockMarginMs, dayMs, secondMs } from '../clock.ts';
+import type { FlowControl } from './flowControl.ts';
 import { type Line, emptyLine, isEmpty, lengthOf } from './line.ts';
 import { type Starts, freeStarts, recentStarts } from './rate.ts';
 
@@ -91,6 +92,8 @@ export interface Lane extends LaneKey, Limits {
   readonly pumpAt: number;
   /** Unix milliseconds at which somebody sees to it that the messages in the line do not expire, in the past where nobody does. */
   readonly keepAt: number;
+  /** A flow-control key that nobody uses is not forgotten before, Unix milliseconds; 0 where no message is delayed for so long. */
+  readonly keptUntil: number;
   /** A queue that was deleted: it is there while its messages are being cancelled, and for some minutes (`looks.ts`). */
   readonly isDeleted: boolean;
   /** Those of a queue whose messages are not all cancelled yet. */
@@ -117,6 +120,7 @@ export const newLane = (key: LaneKey, now: number, limits: Limits = {}): Lane =>
   cancelled: 0,
   pumpAt: 0,
   keepAt: 0,
+  keptUntil: 0,
   isDeleted: false,
   deletedLines: [],
   createdAt: now,
@@ -222,6 +226,20 @@ export function leaseTo(
     result: granted,
   };
 }
+
+/** The limits of a lane, as a message names them for its key. */
+export const limitsOfKey = ({ parallelism, rate, period }: Omit<FlowControl, 'key'>): Limits => ({
+  parallelism,
+  rate,
+  periodMs: period && period * secondMs,
+});
+
+/** A key is kept for messages of the far future in steps of this length, so that not each of them writes its lane. */
+const keptInStepsMs = 30 * dayMs;
+
+/** Keeps a key that nobody uses at least until a moment, Unix milliseconds. */
+export const keptLonger = (lane: Lane, until: number): Lane =>
+  lane.keptUntil >= until ? lane : { ...lane, keptUntil: Math.ceil(until / keptInStepsMs) * keptInStepsMs };
 
 const isSame = (one: Limits, other: Limits): boolean =>
   one.parallelism === other.parallelism && one.rate === other.rate && one.periodMs === other.periodMs;

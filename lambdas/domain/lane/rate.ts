@@ -1,5 +1,8 @@
 /** The rate of a lane: so many starts within any span of its period. */
 
+import { secondMs } from '../clock.ts';
+import { defaultPeriod } from './flowControl.ts';
+
 /** Starts of one moment, Unix milliseconds. */
 export interface Starts {
   readonly at: number;
@@ -17,7 +20,8 @@ interface Rated {
 /** Moments of starts that a row keeps. More of them become fewer by counting the older as if they were later. */
 const mostStarts = 24;
 
-export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number => periodMs ?? 1_000;
+export const periodOf = ({ periodMs }: Pick<Rated, 'periodMs'>): number =>
+  periodMs ?? defaultPeriod * secondMs;
 
 /** The starts that still count. */
 export const recentStarts = (lane: Rated, now: number): readonly Starts[] =>

@@ -1,3 +1,4 @@
+import { headerTextForm } from '../bounds.ts';
 import type { Header } from '../headers.ts';
 import { readToken } from '../account/credentials.ts';
 import { badField, quote } from '../httpError.ts';
@@ -28,6 +29,7 @@ const gatewayHeaders = /^(x-forwarded-|x-amzn-|x-amz-cf-|via$|forwarded$|cloudfr
 export const isGatewayHeader = (name: string): boolean => gatewayHeaders.test(name);
 
 const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const sendable = new RegExp(headerTextForm);
 
 /**
  * Checks the headers that are to be forwarded by name.
@@ -44,8 +46,7 @@ export function checkForwarded(
     if (ownHeaders.has(name)) {
       throw badField(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
     }
-    // RFC 9110, 5.5, says what a field value may hold. The HTTP client sends it as Latin-1.
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    if (!sendable.test(value)) {
       throw badField(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
     }
   }

@@ -6,8 +6,10 @@ import { secondMs } from '../clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
 import { minus, noUsage, plus, type Usage } from './usage.ts';
 
-/** Reports of requests to the API in a second of full traffic: from them a process learns its share of the requests. */
+/** Reports of requests in a second of full traffic: from them a process learns its share of the requests. */
 const callReportsPerSecond = 10;
+/** The requests that are limited in a second, each kind apart: those with a token, and calls of webhooks. */
+export type LimitedRequests = 'calls' | 'hooks';
 /** News of what other processes use is too old after this, and a limit may have been reached. */
 export const newsMs = 5 * secondMs;
 /** The rate of an account's messages is measured over this time at least, so that one large request is no high rate. */
@@ -19,7 +21,7 @@ export interface CountedLimits {
   readonly hardPerDay: number;
   /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
-  /** Requests to the API. */
+  /** Requests of each kind. */
   readonly callsPerSecond: number;
 }
 
@@ -46,8 +48,8 @@ export class ProcessCount {
   #sinceReport = noUsage;
   /** This process's part of the account's messages, 0 to 1, between its last two reports. */
   #messageShare = 1;
-  /** The same of its requests to the API. */
-  #callShare = 1;
+  /** The same of its requests, by their kind. */
+  #requestShares: Readonly<Record<LimitedRequests, number>> = { calls: 1, hooks: 1 };
   /** Unix milliseconds of this process's last report. */
   #reportedAt = 0;
   /** Unix milliseconds at which the table last told the row of the day. */
@@ -69,9 +71,9 @@ export class ProcessCount {
     return this.#earlierMessages + this.#reported.messages + this.#unreported.messages;
   }
 
-  /** This process's part of the account's requests to the API, 0 to 1. An old one says nothing of now: it counts as 1. */
-  callShareAt(time: number): number {
-    return time - this.#reportedAt < newsMs ? this.#callShare : 1;
+  /** This process's part of the account's requests of a kind, 0 to 1. An old one says nothing of now: it counts as 1. */
+  shareAt(kind: LimitedRequests, time: number): number {
+    return time - this.#reportedAt < newsMs ? this.#requestShares[kind] : 1;
   }
 
   hasNewsAt(time: number): boolean {
@@ -98,8 +100,9 @@ export class ProcessCount {
 
   /** Tells whether a step is full. */
   isReportDue(limits: CountedLimits, time: number): boolean {
-    const { requests, messages, calls } = this.#unreported;
-    if (calls * callReportsPerSecond >= Math.max(callReportsPerSecond, limits.callsPerSecond)) return true;
+    const { requests, messages, calls, hooks } = this.#unreported;
+    const mostUnreported = Math.max(callReportsPerSecond, limits.callsPerSecond) / callReportsPerSecond;
+    if (calls >= mostUnreported || hooks >= mostUnreported) return true;
     const step = this.#step(limits, time);
     const full = step - aheadOf(step, this.#phase);
     // Too much is reported where messages were given back, or where the step has become shorter.
@@ -132,7 +135,9 @@ export class ProcessCount {
     const byOthers = minus(minus(row, before), added);
     this.#messageShare = shareOf(counted.messages, byOthers.messages) ?? this.#messageShare;
     const isRecent = time - this.#reportedAt < newsMs;
-    this.#callShare = (isRecent ? shareOf(counted.calls, byOthers.calls) : undefined) ?? 1;
+    const requestShare = (kind: LimitedRequests): number =>
+      (isRecent ? shareOf(counted[kind], byOthers[kind]) : undefined) ?? 1;
+    this.#requestShares = { calls: requestShare('calls'), hooks: requestShare('hooks') };
     this.#reportedAt = time;
   }
 

@@ -1,21 +1,67 @@
 /** The answer of a third party, as the endpoint is told of it. */
-import { callbackBody, type CallbackFacts } from '../delivery/callback.ts';
+import { bytesWithResponse, callbackBody, type CallbackFacts } from '../delivery/callback.ts';
 import type { DestinationResponse } from '../delivery/outcome.ts';
 
 const isSuccess = ({ status }: DestinationResponse): boolean => status >= 200 && status < 300;
 
-/** Where there was no answer, its reason is the body: the client knows no other place for it. */
+/** Where there was no answer, or none that a result can hold, the reason is the body: the client knows no other place for it. */
 const told = (response: DestinationResponse): DestinationResponse =>
-  response.status === 0 ? { ...response, headers: [], body: Buffer.from(response.error ?? '') } : response;
+  response.error === undefined
+    ? response
+    : { status: 0, error: response.error, headers: [], body: Buffer.from(response.error) };
+
+/** The facts as they are told, with the retries that the client has to see. */
+function toldFacts(facts: CallbackFacts): CallbackFacts {
+  const { message, retried } = facts;
+  const response = told(facts.response);
+  const maxRetries = isSuccess(response) ? message.maxRetries : retried;
+  return { ...facts, message: { ...message, maxRetries }, response };
+}
 
 /**
  * Makes the body that brings the last answer to a call, whatever it was. The client takes a failure before the last retry for
  * one that is not the end, and waits for another; so a call that stopped early names the retries that it made as its most.
  *
- * @param maxBytes the answer is cut where all would be larger
+ * @param facts whose answer is not {@link tooLarge}
+ * @param maxBytes the call's own body, which the client does not read, is cut where all would be larger
  */
-export function callResultBody(facts: CallbackFacts, maxBytes: number): Uint8Array {
-  const { message, response, retried } = facts;
-  const maxRetries = isSuccess(response) ? message.maxRetries : retried;
-  return callbackBody({ ...facts, message: { ...message, maxRetries }, response: told(response) }, maxBytes);
+export const callResultBody = (facts: CallbackFacts, maxBytes: number): Uint8Array =>
+  callbackBody(toldFacts(facts), maxBytes, 'body');
+
+/**
+ * Bytes that each byte of an answer has in the step that the client submits: it reads the answer as Latin-1, writes it into JSON,
+ * and that into JSON once more.
+ */
+const bytesInStep = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const twice = JSON.stringify(JSON.stringify(String.fromCharCode(byte)));
+  return Buffer.byteLength(twice) - Buffer.byteLength(JSON.stringify(JSON.stringify('')));
+});
+
+const largestInStep = Math.max(...bytesInStep);
+
+/** Bytes of the rest of that step: names, numbers, and quotes. Its name and the answer's headers are counted beside them. */
+const bytesAround = 512;
+
+/** Counts the bytes of the step that the client makes of an answer. */
+function stepBytes({ headers, body }: DestinationResponse, most: number): number {
+  const around = bytesAround + 4 * Buffer.byteLength(JSON.stringify(headers));
+  if (around + body.length * largestInStep <= most) return around + body.length * largestInStep;
+  let bytes = around;
+  for (const byte of body) bytes += bytesInStep[byte] ?? largestInStep;
+  return bytes;
+}
+
+/**
+ * Finds out that an answer does not fit into the result of its step. A part of it would be taken for the whole, so there is none,
+ * and the call has failed.
+ *
+ * @param maxBytes the largest message
+ * @returns the call's error; undefined where the answer fits
+ */
+export function tooLarge(facts: CallbackFacts, maxBytes: number): string | undefined {
+  const { body, isCut } = facts.response;
+  const bytes = Math.max(bytesWithResponse(facts), stepBytes(facts.response, maxBytes));
+  if (isCut === undefined && bytes <= maxBytes) return undefined;
+  const size = isCut === undefined ? `${body.length} bytes` : `${body.length} bytes or more`;
+  return `The answer has ${size}, and the result of its step would have ${bytes} with it; allowed are ${maxBytes} (max_message_size).`;
 }

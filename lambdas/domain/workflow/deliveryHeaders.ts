@@ -19,7 +19,7 @@ export interface DeliveringRun extends Run {
   readonly forwarded: readonly Header[];
   /** The client's version of the protocol as the start named it. */
   readonly sdkVersion: string | undefined;
-  /** Whether it was started without a client, and its endpoint has not yet answered as one. */
+  /** Whether its endpoint is asked what client it has, and has not yet answered. */
   readonly isUnknownClient: boolean;
 }
 

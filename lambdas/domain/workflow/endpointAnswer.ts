@@ -14,16 +14,22 @@ const tooOld = 'trigger rest api is only usable with sdk versions after v1.0.0 m
  * @returns the run's error, after which nothing is retried; undefined when all is well, or the attempt failed anyway
  */
 export function wrongDestination(
-  run: { readonly prefix: string; readonly features: Features; readonly isUnknownClient: boolean },
+  run: {
+    readonly prefix: string;
+    readonly features: Features;
+    readonly isUnknownClient: boolean;
+    readonly isWithoutClient?: true | undefined;
+  },
   response: Pick<DestinationResponse, 'status' | 'headers'>,
 ): string | undefined {
-  if (!run.isUnknownClient && !run.features.has('WF_DetectTrigger')) return undefined;
+  const isWithoutClient = run.isUnknownClient || run.isWithoutClient === true;
+  if (!isWithoutClient && !run.features.has('WF_DetectTrigger')) return undefined;
   if (response.status < 200 || response.status >= 300) return undefined;
   const says = (name: string): boolean =>
     valuesOf(response.headers, headerName(run.prefix, name).toLowerCase()).length > 0;
   if (!says('workflow-sdk-version')) return notAWorkflow;
   // Only clients from 1.0 on know what a run without a client is, and only they tell their own version.
-  return run.isUnknownClient && !says('workflow-sdk') ? tooOld : undefined;
+  return isWithoutClient && !says('workflow-sdk') ? tooOld : undefined;
 }
 
 /** The name of the step whose function threw, as the endpoint tells it. */

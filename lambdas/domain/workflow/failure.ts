@@ -20,8 +20,8 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
 }
 
 /**
- * Makes the body of a failure request: that of a callback, with the run. The response is cut where all would be larger than
- * `maxBytes`; the source never is, because the failure function reads it as the run's input.
+ * Makes the body of a failure request: that of a callback, with the run. The response is shortened where all would be larger than
+ * `maxBytes`, and stays what the failure function can parse; the source never is, because it is read as the run's input.
  *
  * @param facts of the failed delivery; its `body` is the source
  */

@@ -2,8 +2,9 @@
 import * as z from 'zod/mini';
 import type { Header } from '../headers.ts';
 import { headersIn, optionalField } from '../json.ts';
+import { jsonTextBytes } from '../jsonSize.ts';
 import { refusedSubmission } from './refusals.ts';
-import type { Run } from './run.ts';
+import { isRunId, type Run } from './run.ts';
 import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
 
 /** The run that waits, and how it is told of the end. */
@@ -22,7 +23,7 @@ export interface Invoke {
 const invokeShape = z.object({
   body: optionalField(z.string()),
   headers: optionalField(headersIn('Headers for the delivery of the result.')),
-  workflowRunId: z.string().check(z.minLength(1)),
+  workflowRunId: z.string().check(z.refine(isRunId, 'it is no id of a run')),
   workflowRunCreatedAt: z.int(),
   workflowUrl: z.string(),
   step: pendingStep,
@@ -54,15 +55,34 @@ export function parseInvoke(body: Uint8Array): Invoke {
 export type InvokeEnd =
   /** @param response what the function returned, as JSON text; undefined when it returned nothing */
   | { readonly state: 'RUN_SUCCESS'; readonly response: string | undefined }
-  | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' };
+  | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' }
+  /** Its own end cannot be told. @param reason a sentence, which the invoker gets in the place of what the function returned */
+  | { readonly state: 'RUN_FAILED'; readonly reason: string };
+
+const bodyOf = (end: InvokeEnd): string | undefined => {
+  if (end.state === 'RUN_SUCCESS') return end.response;
+  return 'reason' in end ? JSON.stringify(end.reason) : undefined;
+};
 
 /** Makes the result of an invoke. The client reads what the function returned as JSON within a text. */
 export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
   const { stepId, stepName, stepType, concurrent } = step;
   const out = JSON.stringify({
-    body: end.state === 'RUN_SUCCESS' ? end.response : undefined,
+    body: bodyOf(end),
     isFailed: end.state === 'RUN_FAILED',
     isCanceled: end.state === 'RUN_CANCELED',
   });
   return Buffer.from(JSON.stringify({ stepId, stepName, stepType, out, concurrent }));
+}
+
+/** Texts stand in the JSON of `out`, which is a text in the JSON of the step. */
+const levels = 2;
+
+/** Counts the bytes of {@link invokeResult}, without making it. */
+export function invokeResultBytes(step: StepIdentity, end: InvokeEnd): number {
+  const body = bodyOf(end);
+  if (body === undefined) return invokeResult(step, end).length;
+  const frame = invokeResult(step, { state: 'RUN_SUCCESS', response: '' }).length - jsonTextBytes('', levels);
+  // The flag of a failure is `true`, which is one character less than `false`.
+  return frame + jsonTextBytes(body, levels) - (end.state === 'RUN_FAILED' ? 1 : 0);
 }

@@ -22,8 +22,10 @@ export interface RunStart {
   readonly prefix: string;
   readonly features: readonly Feature[];
   readonly sdkVersion?: string | undefined;
-  /** It was started without a client, and its endpoint has not yet answered as one. */
+  /** Its endpoint is asked what client it has, and has not yet answered. */
   readonly isUnknownClient: boolean;
+  /** It was started without a client, which only clients from 1.0 on can serve. */
+  readonly isWithoutClient?: true | undefined;
   /** Headers that its start gave for forwarding; names in lower case. */
   readonly forwarded: readonly Header[];
   readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs'>;
@@ -128,6 +130,8 @@ export interface EventRecord extends Timed {
   readonly eventId: string;
   readonly messageId: string;
   readonly body: StoredBody;
+  /** Of a webhook's call: the bytes that it comes to in the run's list. Absent for a notification. */
+  readonly callBytes?: number | undefined;
 }
 /** The run has ended. */
 export interface EndRecord extends Timed {
@@ -202,14 +206,23 @@ export interface Head {
   readonly entries: number;
   readonly bodyBytes: number;
   readonly steps: StepSets;
-  /** Waits that have not ended, with their steps; and events that nobody has waited for yet. */
+  /** Waits that have not ended, with their steps. */
   readonly waits: readonly (Marked & { readonly stepId: number })[];
-  readonly events: readonly Marked[];
+  /** Events that nobody has waited for yet; see {@link EventRecord}. */
+  readonly events: readonly (Marked & { readonly callBytes?: number | undefined })[];
+  /**
+   * The digests of the webhooks that the run has created, the newest last. Absent for a run that was started by an earlier
+   * version, which did not note them.
+   */
+  readonly webhooks?: readonly string[] | undefined;
   /** Unix milliseconds until which all records of the run are kept. */
   readonly keptUntil: number;
   /** Of a run that failed and whose failure is told. */
   readonly failureState?: FailureFunctionState | undefined;
 }
+
+/** Webhooks that a run knows, the newest: each of its records names them, with 17 bytes of the 400 KB that a record may have. */
+const mostWebhooks = 1_000;
 
 /** A short name for an event's id, which may have 256 characters. */
 export const eventDigest = (eventId: string): string =>
@@ -226,6 +239,7 @@ const firstHead = (before: Head | undefined, record: StartRecord, keptUntil: num
   steps: {},
   waits: [],
   events: [],
+  webhooks: [],
   keptUntil,
 });
 
@@ -233,11 +247,14 @@ function withEntries(head: Head, entries: readonly ListedEntry[]): Head {
   let { steps } = head;
   let bodyBytes = head.bodyBytes;
   const ended = new Set<number>();
+  const created: string[] = [];
   for (const entry of entries) {
     bodyBytes += entry.bodyBytes;
     if (entry.step === undefined) continue;
     steps = withStep(steps, entry.step.kind, entry.step.stepId);
-    if (entry.step.kind === 'result') ended.add(entry.step.stepId);
+    if (entry.step.kind !== 'result') continue;
+    ended.add(entry.step.stepId);
+    if (entry.step.webhookId !== undefined) created.push(eventDigest(entry.step.webhookId));
   }
   return {
     ...head,
@@ -245,6 +262,7 @@ function withEntries(head: Head, entries: readonly ListedEntry[]): Head {
     bodyBytes,
     steps,
     waits: head.waits.filter(({ stepId }) => !ended.has(stepId)),
+    webhooks: head.webhooks && [...head.webhooks, ...created].slice(-mostWebhooks),
   };
 }
 
@@ -280,7 +298,8 @@ export function headAfter(before: Head | undefined, record: JournalRecord, keptU
       return { ...head, steps: withStep(head.steps, 'wait', stepId), waits: [...head.waits, wait] };
     }
     case 'event': {
-      const event = { digest: eventDigest(record.eventId), seq: head.seq };
+      const { eventId, callBytes } = record;
+      const event = { digest: eventDigest(eventId), seq: head.seq, callBytes };
       return { ...head, events: [...head.events, event] };
     }
     case 'end':
@@ -290,6 +309,7 @@ export function headAfter(before: Head | undefined, record: JournalRecord, keptU
         endSeq: head.seq,
         waits: [],
         events: [],
+        webhooks: [],
         failureState: record.failure?.requestId === undefined ? undefined : 'CALLBACK_INPROGRESS',
       };
   }

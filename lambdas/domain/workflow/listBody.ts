@@ -28,27 +28,48 @@ export function listBytes(entries: readonly Sized[]): number {
 /** Bytes that are encoded at a time: a multiple of three, so that padding comes at the end only. */
 const sliceBytes = 48 * 1_024;
 
-/**
- * Writes the list. Each body is encoded in slices, straight into the result: beside it there is no second copy of a large one.
- */
-export function listBody(entries: readonly Entry[]): Buffer {
-  const list = Buffer.allocUnsafe(listBytes(entries));
-  let end = list.write('[');
-  for (const [index, entry] of entries.entries()) {
+/** Writes a list, one entry after the other: each body is encoded in slices, straight into the result. */
+export class ListWriter {
+  readonly #list: Buffer;
+  #end: number;
+  #isFirst = true;
+
+  /** @param entries all of the list, in order */
+  constructor(entries: readonly Sized[]) {
+    this.#list = Buffer.allocUnsafe(listBytes(entries));
+    this.#end = this.#list.write('[');
+  }
+
+  add(entry: Entry): void {
     const [before, after] = frameOf(entry);
     const body = Buffer.from(entry.body.buffer, entry.body.byteOffset, entry.body.length);
-    end += list.write(index === 0 ? before : `,${before}`, end);
+    this.#write(this.#isFirst ? before : `,${before}`);
+    this.#isFirst = false;
     for (let start = 0; start < body.length; start += sliceBytes) {
-      end += list.write(
-        body.toString('base64', start, Math.min(start + sliceBytes, body.length)),
-        end,
-        'latin1',
-      );
+      this.#write(body.toString('base64', start, Math.min(start + sliceBytes, body.length)));
     }
-    end += list.write(after, end);
+    this.#write(after);
   }
-  list.write(']', end);
-  return list;
+
+  /** Ends the list. @throws where its bodies have other sizes than was said */
+  end(): Buffer {
+    this.#write(']');
+    if (this.#end !== this.#list.length)
+      throw new Error('The bodies of a list have other sizes than their records.');
+    return this.#list;
+  }
+
+  /** @param text of ASCII */
+  #write(text: string): void {
+    this.#end += this.#list.write(text, this.#end, 'latin1');
+  }
+}
+
+/** Writes the list of entries whose bodies are all in memory. */
+export function listBody(entries: readonly Entry[]): Buffer {
+  const list = new ListWriter(entries);
+  for (const entry of entries) list.add(entry);
+  return list.end();
 }
 
 /** From here on the client is to read the list itself, in bytes of JSON. */

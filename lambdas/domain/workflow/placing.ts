@@ -1,4 +1,5 @@
 /** The places of steps in their run: which may come next. */
+import { mostEntries } from '../bounds.ts';
 import type { Head, ListedEntry } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import { hasStep, lastStep } from './stepSet.ts';
@@ -6,8 +7,6 @@ import type { Step, StepIdentity } from './step.ts';
 
 /** Bytes of the bodies in a run's list: a worker has the whole list in its memory, and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
-/** Entries of a run: each delivery shows all before it. */
-const mostEntries = 10_000;
 
 /** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than them. */
 const mostRecordBytes = 360 * 1_024;
@@ -47,6 +46,14 @@ export function checkPlace(
   throw refusedSubmission(`The step has the stepId ${stepId}; the next step of the run is ${next}.`);
 }
 
+/** Bytes of bodies, as they are kept, that a run still has room for. */
+export const roomIn = ({ bodyBytes }: Pick<Head, 'bodyBytes'>): number =>
+  Math.max(0, mostListBytes - bodyBytes);
+
+/** The sentence that says why a text has no room in a run. */
+export const sayNoRoom = (what: string, bytes: number, head: Pick<Head, 'bodyBytes'>): string =>
+  `${what} has ${bytes} bytes as JSON, but the run has room for ${roomIn(head)}: its steps may have ${mostListBytes} bytes together.`;
+
 /** @throws HttpError 412 where the list would be too long */
 export function checkRoom(
   { bodyBytes, entries }: Pick<Head, 'bodyBytes' | 'entries'>,
@@ -62,7 +69,7 @@ export function checkRoom(
 }
 
 /** Bytes of an entry in its record; its JSON is longer than its attributes. */
-function entryBytes({ body, ...rest }: ListedEntry): number {
+export function entryBytes({ body, ...rest }: ListedEntry): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }
 

@@ -1,9 +1,14 @@
 /** A step as the workflow client writes it in JSON: the plan of one, or its result. */
 import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../json.ts';
+import { longestStepName, mostEntries } from '../bounds.ts';
+import { secondMs } from '../clock.ts';
 import { HttpError } from '../httpError.ts';
+import { checkEventId } from './events.ts';
 import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
 import { stepTypes, type StepType } from './stepTypes.ts';
+import { allowedDuration, stepDurationMs } from './time.ts';
+import { createdWebhook } from './webhooks.ts';
 
 /** The facts that name a step. */
 export interface StepIdentity {
@@ -32,34 +37,67 @@ export interface PlanStep extends StepIdentity, StepSettings {
 /** The end of a step. */
 export interface ResultStep extends StepIdentity, StepSettings {
   readonly kind: 'result';
-  /** The result as the client wrote it; absent when it is undefined. */
+  /** The result as the client wrote it, as JSON where it is no text; absent when it is undefined. */
   readonly out?: string | undefined;
   /** Whether a wait ended without its event. */
   readonly waitTimeout?: boolean | undefined;
+  /** The id of the webhook that the step created. */
+  readonly webhookId?: string | undefined;
 }
 
 export type Step = PlanStep | ResultStep;
 
-const stepId = z.int().check(z.minimum(0));
+/** Unix milliseconds: the last moment that a `Date` can be. */
+const lastMs = 8.64e15;
+
+/** DynamoDB takes no number beyond 1e126, nor one as small as 1e-131; so times are kept in whole milliseconds. */
+const inWholeMs = (seconds: number): number => Math.ceil(seconds * secondMs) / secondMs;
+
+/** Whole numbers, as the error's text calls them. */
+const wholeNumber = (least: number, most: number) => {
+  const error = `allowed is a whole number from ${least} to ${most}`;
+  return z.int(error).check(z.minimum(least, error), z.maximum(most, error));
+};
+const allowedName = `allowed are 1 to ${longestStepName} characters`;
+
+const stepId = wholeNumber(0, mostEntries);
 const identity = {
   stepId,
-  stepName: z.string().check(z.minLength(1)),
+  stepName: z.string(allowedName).check(
+    z.minLength(1, allowedName),
+    z.maxLength(longestStepName, allowedName),
+    z.refine((text) => text.isWellFormed(), 'it has half of a character'),
+  ),
   // The initial payload is the first entry, and never a step of its own.
   stepType: z.enum(stepTypes.filter((type) => type !== 'Initial')),
-  concurrent: z.int().check(z.minimum(1)),
+  concurrent: wholeNumber(1, mostEntries),
 };
+
+/** How long a step sleeps or waits; see `stepDurationMs`. */
+const stepDuration = z.pipe(
+  z
+    .union([z.number(), z.string()])
+    .check(z.refine((value) => stepDurationMs(value) !== undefined, `allowed are ${allowedDuration}`)),
+  z.transform((value) => (typeof value === 'number' ? inWholeMs(value) : value.trim())),
+);
+
+const allowedMoment = `allowed are Unix seconds from 0 to ${lastMs / secondMs}`;
+const moment = z.pipe(
+  z.number(allowedMoment).check(z.minimum(0, allowedMoment), z.maximum(lastMs / secondMs, allowedMoment)),
+  z.transform(inWholeMs),
+);
 
 const identityShape = z.object(identity);
 
 const stepShape = z.object({
   ...identity,
-  // The client throws at anything else here, `null` included.
-  out: z.optional(z.string()),
+  // Clients before 1.0 write the value itself, those since then its JSON text; each reads back only what it has written.
+  out: z.optional(z.unknown()),
   targetStep: optionalField(stepId),
-  sleepFor: optionalField(z.union([z.number(), z.string()])),
-  sleepUntil: optionalField(z.number()),
+  sleepFor: optionalField(stepDuration),
+  sleepUntil: optionalField(moment),
   waitEventId: optionalField(z.string()),
-  timeout: optionalField(z.union([z.number(), z.string()])),
+  timeout: optionalField(stepDuration),
   waitTimeout: optionalField(z.boolean()),
 });
 
@@ -88,6 +126,7 @@ export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodM
  */
 export function parseStep(body: Uint8Array): Step {
   const { targetStep = 0, out, waitTimeout, ...step } = parseSubmitted('The step', body, stepShape);
+  if (step.waitEventId !== undefined) checkEventId(step.waitEventId);
   if (targetStep > 0) {
     if (step.stepId !== 0) {
       throw refusedSubmission(`The step has both stepId ${step.stepId} and targetStep ${targetStep}.`);
@@ -96,8 +135,12 @@ export function parseStep(body: Uint8Array): Step {
   }
   // The client would take it for a second initial payload.
   if (step.stepId === 0) throw refusedSubmission('The step has neither a stepId nor a targetStep.');
-  return { kind: 'result', ...step, out, waitTimeout };
+  const webhookId = step.stepType === 'CreateWebhook' ? createdWebhook(out) : undefined;
+  return { kind: 'result', ...step, out: textOf(out), waitTimeout, webhookId };
 }
+
+const textOf = (out: unknown): string | undefined =>
+  out === undefined || typeof out === 'string' ? out : JSON.stringify(out);
 
 /** The identity of a step within the body of a wait or an invoke, where it is a result that is still to come. */
 export const pendingStep = z

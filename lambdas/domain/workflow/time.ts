@@ -49,6 +49,9 @@ export function stepDurationMs(value: number | string): number | undefined {
   return ms !== undefined && ms >= 0 && ms <= longestMs ? ms : undefined;
 }
 
+/** Durations of steps, as errors call them. */
+export const allowedDuration = 'seconds, or a number and a unit (s, m, h, d, w, mo, y), as in "10m"';
+
 /**
  * Reads how long a step sleeps or waits, as {@link stepDurationMs} does.
  *
@@ -58,7 +61,5 @@ export function stepDurationMs(value: number | string): number | undefined {
 export function parseStepDurationMs(field: string, value: number | string): number {
   const ms = stepDurationMs(value);
   if (ms !== undefined) return ms;
-  throw refusedSubmission(
-    `${field} is ${quote(String(value))}; allowed are seconds, or a number and a unit (s, m, h, d, w, mo, y), as in "10m".`,
-  );
+  throw refusedSubmission(`${field} is ${quote(String(value))}; allowed are ${allowedDuration}.`);
 }

@@ -44,7 +44,7 @@ export function parseWait(body: Uint8Array): Wait {
   return {
     step,
     url,
-    timeout: String(timeout),
+    timeout: String(timeout).trim(),
     timeoutMs: parseStepDurationMs('timeout', timeout),
     timeoutUrl: rest.timeoutUrl ?? url,
     timeoutHeaders: (rest.timeoutHeaders ?? []).map(([name, value]) => [name.toLowerCase(), value]),
@@ -63,6 +63,12 @@ export function waitResult(step: StepIdentity, eventId: string, event: Uint8Arra
   const end = event === undefined ? { waitTimeout: true } : { out: Buffer.from(event).toString('base64') };
   return json({ stepId, stepName, stepType, ...end, concurrent, waitEventId: eventId });
 }
+
+/** Bytes of the result of a wait whose event has so many. */
+export const waitResultBytes = (step: StepIdentity, eventId: string, eventBytes: number): number =>
+  waitResult(step, eventId, new Uint8Array()).length + base64Bytes(eventBytes);
+
+export const base64Bytes = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
 /** A request to a webhook, as it came. */
 export interface HookRequest {

@@ -1,4 +1,5 @@
 /** Reads from the headers of a message which part of a workflow it is. */
+import { longestStepName, mostEntries } from '../bounds.ts';
 import { scoped, type Config } from '../config.ts';
 import { headerName } from '../headers.ts';
 import { badField, quote, type HttpError } from '../httpError.ts';
@@ -31,8 +32,10 @@ export interface StartMessage extends Common {
    * start.
    */
   readonly isUpgrade: boolean;
-  /** It was sent without a client; the endpoint's answer tells what client it has. */
+  /** Its endpoint is first asked what client it has, and tells so by an upgrade of the run. */
   readonly isUnknownClient: boolean;
+  /** It was sent without a client, which only clients from 1.0 on can serve. */
+  readonly isWithoutClient?: true | undefined;
 }
 
 /** Belongs to a run that has started. */
@@ -108,13 +111,24 @@ class Reader {
     return this.oneOf(name, ['true', 'false']) === 'true';
   }
 
-  integer(name: string, least: number): number | undefined {
+  integer(name: string, least: number, most?: number): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
-    if (!/^\d{1,15}$/.test(text) || Number(text) < least) {
-      throw this.refuse(`${this.field(name)} is ${quote(text)}; allowed is a whole number from ${least} on.`);
+    if (!/^\d{1,15}$/.test(text) || Number(text) < least || Number(text) > (most ?? Infinity)) {
+      const end = most === undefined ? 'on' : `to ${most}`;
+      throw this.refuse(
+        `${this.field(name)} is ${quote(text)}; allowed is a whole number from ${least} ${end}.`,
+      );
     }
     return Number(text);
+  }
+
+  stepName(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || text.length <= longestStepName) return text;
+    throw this.refuse(
+      `${this.field(name)} has ${text.length} characters; allowed are 1 to ${longestStepName}.`,
+    );
   }
 
   runId(): string | undefined {
@@ -166,10 +180,10 @@ function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIde
   for (const name of ['workflow-callback', 'workflow-contenttype'])
     required(name, (full) => reader.text(full));
   return {
-    stepId: required('workflow-stepid', (full) => reader.integer(full, 1)),
-    stepName: required('workflow-stepname', (full) => reader.text(full)),
+    stepId: required('workflow-stepid', (full) => reader.integer(full, 1, mostEntries)),
+    stepName: required('workflow-stepname', (full) => reader.stepName(full)),
     stepType: required('workflow-steptype', (full) => reader.oneOf(full, stepTypes)),
-    concurrent: required('workflow-concurrent', (full) => reader.integer(full, 1)),
+    concurrent: required('workflow-concurrent', (full) => reader.integer(full, 1, mostEntries)),
   };
 }
 

@@ -15,7 +15,7 @@ export const goesOn: Pick<Operation, 'query' | 'errors'> = {
     400: [
       [
         'cursor_invalid',
-        'cursor is not one that this list handed out; send it back exactly as it was answered.',
+        'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
       ],
     ],
   },

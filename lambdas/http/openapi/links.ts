@@ -102,10 +102,13 @@ const leads: ReadonlyMap<string, Leads> = new Map([
   ['listAccounts', [['account', inBody('/0/id')]]],
 ]);
 
-/** Lists whose answer has the cursor of the next page. */
+/**
+ * Lists whose last page has no cursor, and whose others have that of the next. The last page of runs has an empty one, which leads
+ * nowhere, and a link cannot say so.
+ */
 const paged: ReadonlySet<string> = new Set([
   ...['listMessages', 'listLogs', 'listEvents', 'listDeadLetters', 'listRunDeadLetters'],
-  ...['listRuns', 'listRunsAsEvents'],
+  'listRunsAsEvents',
 ]);
 
 /** Collects the links of an operation's answers, by the operation that each leads to. */

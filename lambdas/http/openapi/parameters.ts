@@ -1,4 +1,5 @@
 /** The parameters of operations: configuration, filters and paging, from the tables that their parsers use. */
+import { orders } from '../../domain/cursor.ts';
 import { callbackScopes, type CallbackScope } from '../../domain/config.ts';
 import { headerName } from '../../domain/headers.ts';
 import {
@@ -16,6 +17,7 @@ import {
   latestDateMs,
   longestPage,
   mostAtOnce,
+  orderedLists,
   logStateFilters,
   messageStateFilters,
   mostIds,
@@ -269,9 +271,18 @@ function filterParameter(name: string, { description, schema, example }: FilterV
   };
 }
 
+/** The names of the parameter `count`: the lists of one name have the same limit. */
+const countNames: Readonly<Record<List, string>> = {
+  messages: 'bulk.count',
+  listedMessages: 'page.count',
+  dlq: 'page.count',
+  deadRuns: 'bulk.dlqCount',
+  logs: 'page.logCount',
+};
+
 /** The number of entries that a list shows, or that a bulk operation takes. */
 export const countParameter = (list: List): NamedParameters => ({
-  [list === 'messages' ? 'bulk.count' : mostAtOnce[list] === longestPage ? 'page.count' : 'bulk.dlqCount']: {
+  [countNames[list]]: {
     name: 'count',
     in: 'query',
     description:
@@ -282,6 +293,18 @@ export const countParameter = (list: List): NamedParameters => ({
     example: 20,
   },
 });
+
+/** The order of a list of logs or dead letters. */
+export const orderParameter: NamedParameters = {
+  'page.order': {
+    name: 'order',
+    in: 'query',
+    description:
+      'Which entries come first. Default: `latestFirst`. A cursor goes on in the order that it was handed out for.',
+    schema: { type: 'string', enum: orders },
+    example: 'earliestFirst',
+  },
+};
 
 /** The parameters for the beginning and the end of any list. */
 export const pagingOf = (list: List): NamedParameters => ({
@@ -300,6 +323,7 @@ export const pagingOf = (list: List): NamedParameters => ({
     example: 1_767_311_999_999,
   },
   ...countParameter(list),
+  ...(orderedLists.has(list) && orderParameter),
   'page.cursor': {
     name: 'cursor',
     in: 'query',
@@ -312,9 +336,11 @@ export const pagingOf = (list: List): NamedParameters => ({
 export const counting =
   'It goes on for five seconds and then answers with what it has counted, and with a cursor: the numbers of all answers are added up.';
 
-/** Leaves the parameter `count` out, for an operation that counts all that match. */
+/** Leaves the parameters `count` and `order` out, for an operation that counts all that match. */
 export const uncounted = (parameters: NamedParameters): NamedParameters =>
-  Object.fromEntries(Object.entries(parameters).filter(([, { name }]) => name !== 'count'));
+  Object.fromEntries(
+    Object.entries(parameters).filter(([, { name }]) => name !== 'count' && name !== 'order'),
+  );
 
 /** Makes the parameters of the filters of a list or a bulk operation. */
 export function filterParameters(list: List): NamedParameters {

@@ -9,6 +9,7 @@ import { longestRunId, runStates } from '../../domain/workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import {
   countParameter,
+  orderParameter,
   dateSchema,
   pagingOf,
   several,
@@ -94,13 +95,14 @@ export const ofDeadLetters: NamedParameters = {
     'callerIp',
     'flowControlKey',
   ]),
-  ...pagingOf('logs'),
+  ...pagingOf('dlq'),
 };
 
 /** Of bulk operations on dead letters. */
 export const ofManyDeadLetters: NamedParameters = {
   ...uncounted(ofDeadLetters),
   ...countParameter('deadRuns'),
+  ...orderParameter,
   ...own(
     {
       dlqIds: {
@@ -157,7 +159,8 @@ export const ofLogs: NamedParameters = {
     },
     'runs',
   ),
-  ...pagingOf('logs'),
+  // A run takes more room than an entry: a page has as many as one of dead letters.
+  ...pagingOf('dlq'),
 };
 
 const { 'page.fromDate': fromDate, 'page.toDate': toDate, 'page.cursor': cursor } = pagingOf('logs');

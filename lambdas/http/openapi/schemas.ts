@@ -36,6 +36,7 @@ const shapes = {
   Counted: answers.counted,
   LogEntry: answers.logEntry,
   LogPage: answers.logPage,
+  Event: answers.event,
   EventPage: answers.eventPage,
   UrlGroup: answers.urlGroup,
   UrlGroups: answers.urlGroups,

@@ -26,7 +26,7 @@ export async function getStats(id: string): Promise<Answer<typeof answers.accoun
     days: days.map(weekday),
     daily_requests: daily(({ requests }) => requests),
     daily_messages: daily(({ messages }) => messages),
-    daily_calls: daily(({ calls }) => calls),
+    daily_calls: daily(({ calls, hooks }) => calls + hooks),
     daily_bandwidths: daily(({ bytes }) => bytes),
     daily_billings: daily(({ messages }) => dollarsFor(messages)),
     total_monthly_requests: monthly(({ requests }) => requests),

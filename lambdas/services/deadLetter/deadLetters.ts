@@ -16,7 +16,7 @@ import {
 } from '../../stores/deadLetter/deadLetters.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage } from '../../stores/message/history.ts';
-import { isNewer, shardsOf } from '../../stores/shards.ts';
+import { precedes, shardsOf } from '../../stores/shards.ts';
 import {
   countEach,
   idRows,
@@ -24,10 +24,12 @@ import {
   loadedRows,
   merged,
   onEach,
+  orderedScope,
   pageOf,
   rangeOf,
   show,
 } from '../pages.ts';
+import { limitedScan } from '../usage/scans.ts';
 import { removeDeadLetters } from './size.ts';
 
 export const noSuchDeadLetter = (dlqId: string): Error =>
@@ -75,7 +77,7 @@ const loadedAtOnce = 10;
 /**
  * Begins to read the dead letters of one kind that a filter selects.
  *
- * @returns the rows among which they are, newest first or in the order of the filter's ids; and `selected`, which gives a
+ * @returns the rows among which they are, in the order of the filter, or of its ids; and `selected`, which gives a
  * row's dead letter, or undefined where the filter does not select it
  */
 export async function selection<D extends DeadLetter>(
@@ -84,13 +86,16 @@ export async function selection<D extends DeadLetter>(
   isWanted: (deadLetter: DeadLetter) => deadLetter is D,
 ) {
   const time = now();
-  const scope = `${account.id}/dlq`;
+  const scope = orderedScope(`${account.id}/dlq`, filter.order);
   const range = await rangeOf(scope, filter);
   const rows: AsyncIterable<ListedDeadLetter> =
     filter.ids === undefined
-      ? merged(
-          shardsOf(account).map((shard) => listStored(shard, range, time)),
-          isNewer,
+      ? limitedScan(
+          account.id,
+          merged(
+            shardsOf(account).map((shard) => listStored(shard, range, time)),
+            precedes(filter.order),
+          ),
         )
       : loadedRows(idRows(filter.ids, range.behind), loadedAtOnce, async (row) => ({
           ...row,

@@ -7,6 +7,7 @@ import { callResultBody } from '../../domain/workflow/callResult.ts';
 import { storeBody } from '../../stores/message/bodies.ts';
 import { putMessage } from '../../stores/message/messages.ts';
 import { sendWork } from '../../transport/work.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 import { queueSlotOf } from '../lane/queueSlot.ts';
 import { callbacksOf, dlqIdOf } from './consequenceIds.ts';
 import type { Continuation, MadeAttempt, RecordedAttempt } from './continuation.ts';
@@ -46,6 +47,7 @@ async function storeCallback({ settings, messageId, dlqId }: Callback, made: Mad
   const facts = { message, body: made.body, response: made.response, retried: number, dlqId };
   const bodyOf = message.workflow?.role === 'call' ? callResultBody : callbackBody;
   const body = bodyOf(facts, limits.max_message_size);
+  await ensureKeys(callbackMessage);
   await putMessage(callbackMessage, await storeBody(callbackMessage, body, recordedAt));
 }
 

@@ -8,7 +8,7 @@
  * twice.
  */
 import { setTimeout } from 'node:timers/promises';
-import { isServed, type Account } from '../../domain/account/account.ts';
+import { isServed, limitsOf, type Account } from '../../domain/account/account.ts';
 import { verdictOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { outcomeOf, type Outcome } from '../../domain/delivery/outcome.ts';
@@ -86,35 +86,48 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
     await leaveEndedLanes(history.message, work, isAgain);
     return;
   }
-  const passage = await passLanes(history, account, work, isAgain);
-  if (passage === 'overdue') {
-    const { failOverdue } = await import('./failOverdue.ts');
-    await failOverdue(ready, work.attempt);
-  } else if (passage !== undefined) await makeAttempt(ready, work, passage);
+  if (ready === 'later') {
+    await sendWork(
+      { ...work, ...attemptWork(history.message, work.attempt), looks: undefined },
+      now() + secondMs,
+    );
+    return;
+  }
+  try {
+    const passage = await passLanes(history, account, work, isAgain);
+    if (passage === 'overdue') {
+      const { failOverdue } = await import('./failOverdue.ts');
+      await failOverdue(ready, work.attempt);
+    } else if (passage !== undefined) await makeAttempt(ready, work, passage);
+  } finally {
+    ready.request.release();
+  }
 }
 
 /** Does what follows the end of a message's run: whoever ended it may have died before it did, and this is the last that looks. */
 async function followUpRun({ workflow }: Message, account: Account): Promise<void> {
   if (workflow === undefined) return;
-  const { followUpEnd } = await import('../workflow/forWorkers.ts');
-  await followUpEnd(account, workflow);
+  const { followUpEnd, followEndOrLeave } = await import('../workflow/forWorkers.ts');
+  await followUpEnd(account, workflow, followEndOrLeave);
 }
+
+const nothing = (): undefined => undefined;
 
 /** A message with the request that delivers it. */
 interface ReadyMessage extends LoadedMessage {
   readonly request: OpenedDelivery;
 }
 
-/** @returns undefined for a message of a run that has ended */
-async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage | undefined> {
+/** @returns undefined for a message of a run that has ended; `later` where there is no memory for its body now */
+async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage | 'later' | undefined> {
   const { message } = loaded.history;
   if (message.workflow === undefined) {
-    return { ...loaded, request: { message, body: loaded.body, errorOf: () => undefined } };
+    return { ...loaded, request: { message, body: loaded.body, errorOf: nothing, release: nothing } };
   }
   // Few messages are of runs, and what they need is loaded when the first comes.
   const { openDelivery } = await import('../workflow/forWorkers.ts');
   const request = await openDelivery(message, message.workflow, loaded.body);
-  return request && { ...loaded, request };
+  return typeof request === 'object' ? { ...loaded, request } : request;
 }
 
 const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptWork): boolean =>
@@ -163,10 +176,11 @@ async function makeAttempt(
   const startedAt = now();
   try {
     const answer = await callDestination(request.message, number, loaded.account, request.body);
+    request.release();
     const recordedAt = now();
     measureAttempt(loaded.history, number, { startedAt, recordedAt, hasWaited: admittedTo !== undefined });
     passage.report(verdictOf(answer, recordedAt));
-    const error = request.errorOf(answer);
+    const error = request.errorOf(answer, limitsOf(loaded.account).max_message_size);
     const response = error === undefined ? answer : { ...answer, error };
     const outcome: Outcome =
       error === undefined

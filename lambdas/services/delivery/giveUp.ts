@@ -8,6 +8,7 @@ import { log } from '../../log.ts';
 import { count } from '../../metrics.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../stores/message/history.ts';
+import { callbackIdsOf } from './consequenceIds.ts';
 import { continueAgain } from './continuations.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { recordOf } from './history.ts';
@@ -26,16 +27,24 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
  * Ends a message that kills its worker, or that the service itself fails with: it fails, visibly, in the dead letter queue. The
  * reason may be its body, a callback, or what follows from a recorded attempt; each is done without where it fails again.
  *
+ * @param error what is said of it
  * @throws when this has to be done again
  */
-export async function giveUpAttempt(work: AttemptWork, why: GiveUpReason): Promise<void> {
+export async function giveUpAttempt(
+  work: AttemptWork,
+  why: GiveUpReason,
+  error = errors[why],
+): Promise<void> {
   const history = await loadMessage(work);
   if (history === undefined) {
     await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);
     return;
   }
   const number = await attemptToFail(history, work.attempt);
-  if (number === undefined) return;
+  if (number === undefined) {
+    await failWithoutResult(history.message, why);
+    return;
+  }
   if (history.end !== undefined) {
     await leaveEndedLanes(history.message, work, true);
     return;
@@ -49,7 +58,7 @@ export async function giveUpAttempt(work: AttemptWork, why: GiveUpReason): Promi
   }
   const body = await bodyForCallbacks(history);
   const time = now();
-  const response = { status: 0, error: errors[why], headers: [], body: new Uint8Array() };
+  const response = { status: 0, error, headers: [], body: new Uint8Array() };
   const result = {
     number,
     startedAt: time,
@@ -61,8 +70,28 @@ export async function giveUpAttempt(work: AttemptWork, why: GiveUpReason): Promi
     storeMessage: (store) => unlessFault(message, store),
     release: () => leaveLanesAgain(message, number, account),
   });
+  await failWithoutResult(message, why);
   count('GivenUp');
   await declineLanes(work, 'over');
+}
+
+/** Fails the run of a call whose result could not be stored: its endpoint would wait for it for ever. */
+async function failWithoutResult(message: Message, why: GiveUpReason): Promise<void> {
+  const { workflow, accountId } = message;
+  if (workflow?.role !== 'call') return;
+  const history = await loadMessage(message);
+  const attempt = history?.attempts.at(-1);
+  if (history === undefined || attempt === undefined) return;
+  for (const messageId of callbackIdsOf({ history, attempt })) {
+    if ((await loadMessage({ accountId, messageId })) !== undefined) continue;
+    const { failGivenUp } = await import('../workflow/forWorkers.ts');
+    await failGivenUp(
+      { accountId, runId: workflow.runId },
+      workflow.startSeq,
+      why,
+      `the call ${message.messageId}`,
+    );
+  }
 }
 
 /** @returns undefined where nothing is left to fail: the attempt is recorded, and all that follows from it is done */

@@ -6,6 +6,7 @@ import { circuitHostOf } from '../../domain/circuit/verdict.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import { leaseMarginMs } from '../../domain/lane/entry.ts';
 import { endLease } from '../../domain/lane/cancelling.ts';
+import { limitsOfKey } from '../../domain/lane/lane.ts';
 import { leave, type DeclineReason } from '../../domain/lane/leaving.ts';
 import type { Message } from '../../domain/message/message.ts';
 import { attemptWork, type AttemptWork } from '../../domain/work/work.ts';
@@ -66,9 +67,7 @@ function dueAttemptOf(
     flowControl: flowControl && {
       key: flowControl.key,
       madeAt: createdAt,
-      parallelism: flowControl.parallelism,
-      rate: flowControl.rate,
-      periodMs: flowControl.period && flowControl.period * secondMs,
+      ...limitsOfKey(flowControl),
     },
     circuit: circuitOf(history, account, work),
     accountLimits: { parallelism: limitsOf(account).max_global_parallelism, version: account.version },

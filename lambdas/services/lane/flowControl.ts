@@ -1,4 +1,4 @@
-/** Flow-control keys as their account sees and changes them. A key is there from the first attempt that it holds on. */
+/** Flow-control keys as their account sees and changes them. A key is there from the first message that names it: see `ensureKeys.ts`. */
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { limitsOf, type Account } from '../../domain/account/account.ts';
@@ -30,7 +30,7 @@ function flowControlRecord(lane: Lane, time: number): Shown {
     parallelismCount: slotsInUse(lane, time),
     rateMax: lane.rate ?? 0,
     rateCount: starts.reduce((sum, { count }) => sum + count, 0),
-    ratePeriod: lane.rate === undefined ? 0 : toSeconds(periodOf(lane)),
+    ratePeriod: toSeconds(periodOf(lane)),
     ratePeriodStart: oldest === undefined ? 0 : toSeconds(oldest.at),
     isPaused: lane.isPaused,
     isPinnedParallelism: lane.isPinnedParallelism,

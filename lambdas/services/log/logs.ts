@@ -2,21 +2,24 @@ import {
   attemptEntries,
   cancelledEntries,
   createdEntry,
+  eventOf,
   heldEntry,
   type LogEntry,
 } from '../../api/logEntries.ts';
+import type { Message } from '../../domain/message/message.ts';
 import type { LogSubject } from '../../domain/log/logSubject.ts';
 import type { Account } from '../../domain/account/account.ts';
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
 import { largestAnswer } from '../../api/answerSize.ts';
-import { longestPage, matches, type Filter } from '../../api/filters.ts';
+import { longestPage, matches, mayMatch, type Filter } from '../../api/filters.ts';
 import type { LogState } from '../../domain/log/logStates.ts';
 import { settingsRecord } from '../../api/records.ts';
 import { listMessages, loadMessages, type LoggedMessage } from '../../stores/message/list.ts';
 import { listHistory, listLog, type LogRow } from '../../stores/message/log.ts';
-import { isNewer, shardsOf } from '../../stores/shards.ts';
-import { listBudgetMs, merged, pageOf, rangeOf, show } from '../pages.ts';
+import { precedes, shardsOf } from '../../stores/shards.ts';
+import { limitedScan } from '../usage/scans.ts';
+import { listBudgetMs, merged, orderedScope, pageOf, rangeOf, show, type Placed } from '../pages.ts';
 
 type Source = LogRow | LoggedMessage;
 
@@ -30,13 +33,24 @@ function entriesOf(row: Source): readonly LogEntry[] {
     : attemptEntries(row.subject, row.attempt);
 }
 
-function wanted(row: Source, filter: Filter): readonly LogEntry[] {
+/** An entry, and its message where its own row made it. */
+interface Found {
+  readonly entry: LogEntry;
+  readonly message: Message | undefined;
+}
+
+function wanted(row: Source, filter: Filter): readonly Found[] {
+  if (!mayMatch(filter, (name) => row.textsOf?.(name))) return [];
+  const entries = entriesOf(row);
   const subject: LogSubject = isMessage(row)
     ? { ...row.message, flowControlKey: row.message.flowControl?.key }
     : row.subject;
-  return entriesOf(row).filter(({ state, time }) => {
+  const message = isMessage(row) ? row.message : undefined;
+  return (filter.order === 'earliestFirst' ? entries.toReversed() : entries).flatMap((entry) => {
     const { fromDate = 0, toDate = Infinity } = filter;
-    return time >= fromDate && time <= toDate && matches(filter, { ...subject, state });
+    const { state, time } = entry;
+    const isWanted = time >= fromDate && time <= toDate && matches(filter, { ...subject, state });
+    return isWanted ? [{ entry, message }] : [];
   });
 }
 
@@ -48,18 +62,36 @@ function sourcesFor(filter: Filter): { readonly messages: boolean; readonly reco
   return { messages: states.has(created), records: [...states].some((state) => state !== created) };
 }
 
-/**
- * Makes a page of the log, newest first. The entries of an attempt, ACTIVE and its outcome, are recorded together when it
- * ends, and stand together.
- *
- * @param copies how often the answer repeats each entry
- */
-export async function listLogs(
+/** An entry of the log, with its message where the log has read that. */
+type Logged = readonly [entry: LogEntry, message: Message | undefined];
+
+/** Makes a page of the log. @throws HttpError 400 for a cursor that it did not hand out in this order */
+export const listLogs = (account: Account, filter: Filter): Promise<Answer<typeof answers.logPage>> =>
+  listed(account, filter, ([entry]) => entry, 1);
+
+/** Makes the same page for older clients: they read the entries from the field `events`, and by other names. */
+export async function listEvents(
   account: Account,
   filter: Filter,
-  copies = 1,
-): Promise<Answer<typeof answers.logPage>> {
-  const scope = `${account.id}/logs`;
+): Promise<Answer<typeof answers.eventPage>> {
+  const { cursor, logs } = await listed(account, filter, ([entry, message]) => eventOf(entry, message), 2);
+  return { cursor, logs, events: logs };
+}
+
+/**
+ * Makes a page of the log, in the filter's order. The entries of an attempt, ACTIVE and its outcome, are recorded together when it
+ * ends, and stand together.
+ *
+ * @param shown makes the record of an entry
+ * @param copies how often the answer repeats each entry
+ */
+async function listed<E>(
+  account: Account,
+  filter: Filter,
+  shown: (logged: Logged) => E,
+  copies: number,
+): Promise<{ readonly cursor: string | undefined; readonly logs: readonly E[] }> {
+  const scope = orderedScope(`${account.id}/logs`, filter.order);
   // Where ids are given, no other filter counts.
   const applied: Filter = filter.ids
     ? { ...filter, fromDate: undefined, toDate: undefined, values: new Map() }
@@ -76,29 +108,27 @@ export async function listLogs(
           ...(needed.messages ? [listMessages(shard, range)] : []),
           ...(needed.records ? [listLog(shard, range)] : []),
         ]);
-  const page = await pageOf(merged(sources, isNewer), range, limits, (row) => wanted(row, applied));
-  const withSettings = await settingsOf(
-    account,
-    page.entries.map(({ entry }) => entry),
-  );
+  const rows = limitedScan(account.id, merged(sources, precedes(filter.order)));
+  const page = await pageOf(rows, range, limits, (row) => wanted(row, applied));
+  const logged = await withMessages(account, page.entries);
   const most = largestAnswer / copies;
-  const { records, cursor } = await show(scope, page.entries, page.next, withSettings, most);
+  const { records, cursor } = await show(scope, logged, page.next, shown, most);
   return { logs: records, cursor };
 }
 
 /**
- * Makes the function that adds their messages' settings to entries. The rows of attempts do not repeat the settings: they
- * are written twice, once for the index, and are billed by size. So the settings of a page are read from the messages' own
- * rows, with one call.
+ * Adds their messages' settings to entries. The rows of attempts do not repeat the settings: they are written twice, once for
+ * the index, and are billed by size. So the settings of a page are read from the messages' own rows, a hundred with one call.
  */
-async function settingsOf(
+async function withMessages(
   account: Account,
-  entries: readonly LogEntry[],
-): Promise<(entry: LogEntry) => LogEntry> {
-  const without = entries.filter(({ maxRetries }) => maxRetries === undefined);
-  const messages = await loadMessages(account.id, [...new Set(without.map(({ messageId }) => messageId))]);
-  return (entry) => {
-    const message = messages.get(entry.messageId);
-    return message === undefined ? entry : { ...entry, ...settingsRecord(message) };
-  };
+  found: readonly Placed<Found>[],
+): Promise<readonly Placed<Logged>[]> {
+  const without = found.flatMap(({ entry: { entry, message } }) => (message ? [] : [entry.messageId]));
+  const messages = await loadMessages(account.id, [...new Set(without)]);
+  return found.map(({ entry: { entry, message }, place }) => {
+    if (message !== undefined) return { entry: [entry, message], place };
+    const loaded = messages.get(entry.messageId);
+    return { entry: [loaded ? { ...entry, ...settingsRecord(loaded) } : entry, loaded], place };
+  });
 }

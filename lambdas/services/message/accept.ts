@@ -5,6 +5,7 @@ import { storeBody, type StoredBody } from '../../stores/message/bodies.ts';
 import { endMessage, putMessage, putMessages } from '../../stores/message/messages.ts';
 import { log } from '../../log.ts';
 import { count } from '../../metrics.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
 import { attemptWork } from '../../domain/work/work.ts';
 import { sendEach, sendWork } from '../../transport/work.ts';
@@ -18,7 +19,7 @@ export interface Draft {
 /**
  * Accepts a message. When this returns true, its row and its first attempt are stored, and it will be delivered or end in
  * the dead letter queue. Both are written side by side; a worker that has the attempt and finds no row looks again. Only a
- * message of a queue is written before it joins the queue's line.
+ * message of a queue is written before it joins the queue's line; and a flow-control key that is new is made before all.
  *
  * @returns false when one of them could not be stored. Nothing half-done is left: a worker drops an attempt without a row,
  * and a row without an attempt is ended here.
@@ -27,6 +28,7 @@ export interface Draft {
 export async function accept({ message, body }: Draft): Promise<boolean> {
   let stored: StoredBody;
   try {
+    await ensureKeys(message);
     stored = await storeBody(message, body, now());
   } catch (error) {
     logRejection(message, error);
@@ -75,7 +77,7 @@ const atOnce = 20;
 const rowsTogether = 25;
 
 /**
- * Accepts many messages with few calls: their rows first, 25 at a time, then their first attempts, 10 at a time.
+ * Accepts many messages with few calls: flow-control keys that are new and bodies, then their rows, 25 at a time, then their first attempts, 10 at a time.
  *
  * @returns the messages that were not accepted, each with the reason. The caller takes them back, or accepts them again
  * under the same ids, because a write that failed may have been made all the same.
@@ -85,6 +87,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   const withBodies: { readonly message: Message; readonly stored: StoredBody }[] = [];
   await eachOf(drafts, atOnce, async ({ message, body }) => {
     try {
+      await ensureKeys(message);
       withBodies.push({ message, stored: await storeBody(message, body, now()) });
     } catch (error) {
       failures.set(message, error);

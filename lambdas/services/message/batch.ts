@@ -6,7 +6,6 @@ import { canonicalize } from '../../api/dialect.ts';
 import { batchItem, longestBatch } from '../../api/batchItem.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { refuseWhileDraining } from '../../domain/account/draining.ts';
-import type { Config } from '../../domain/config.ts';
 import { readHeaders, type Header } from '../../domain/headers.ts';
 import { badRequest, HttpError } from '../../domain/httpError.ts';
 import { codeOf, parseJson, problemOf } from '../../domain/json.ts';
@@ -117,17 +116,20 @@ async function readOrRefuse(
     const read = readItems(request);
     refused = read.find((item) => item instanceof HttpError);
     if (refused === undefined) return read;
-    if (!configsIn(request).some((config) => isOfWorkflow({ config }))) return read;
+    if (!messagesIn(request).some(isOfWorkflow)) return read;
   } catch (error) {
     refused = orThrow(error);
   }
-  throw await refuseWorkflow(account, configsIn(request), refused);
+  throw await refuseWorkflow(account, messagesIn(request), refused);
 }
 
-const itemWithHeaders = z.object({ headers: z.record(z.string(), z.unknown()) });
+const itemWithHeaders = z.object({
+  headers: z.record(z.string(), z.unknown()),
+  body: z.optional(z.unknown()),
+});
 
-/** The configurations of all items that have one, whatever else is wrong with them. */
-function configsIn({ body }: BatchRequest): readonly Config[] {
+/** The configurations and bodies of all items that have headers, whatever else is wrong with them. */
+function messagesIn({ body }: BatchRequest): readonly Pick<PublishRequest, 'config' | 'body'>[] {
   const items = parseJson('The body', body);
   if (!Array.isArray(items)) return [];
   return items.flatMap((item: unknown) => {
@@ -136,7 +138,8 @@ function configsIn({ body }: BatchRequest): readonly Config[] {
     const headers = Object.entries(read.data.headers).flatMap(([name, value]): Header[] =>
       typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
     );
-    return [canonicalize(headers, [], settings.headerPrefixes).config];
+    const { config } = canonicalize(headers, [], settings.headerPrefixes);
+    return [{ config, body: Buffer.from(typeof read.data.body === 'string' ? read.data.body : '') }];
   });
 }
 

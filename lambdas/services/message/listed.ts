@@ -1,15 +1,17 @@
 import type * as answers from '../../api/answers.ts';
 import type { Answer } from '../../api/answers.ts';
-import { longestPage, matches, type Filter } from '../../api/filters.ts';
+import { longestPage, matches, mayMatch, type Filter } from '../../api/filters.ts';
 import { filterable } from '../../api/logEntries.ts';
 import { messageRecord, standingRecord } from '../../api/records.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { timeOfId } from '../../domain/ids.ts';
+import { isOver } from '../../domain/message/isOver.ts';
 import { waitingStates } from '../../domain/message/messageStates.ts';
 import { standingOf } from '../../domain/message/standing.ts';
 import { loadMessage } from '../../stores/message/history.ts';
 import { listMessages as listStored, type ListedMessage } from '../../stores/message/list.ts';
 import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } from '../../stores/shards.ts';
+import { limitedScan } from '../usage/scans.ts';
 import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../pages.ts';
 
 /** A row of the list; one whose id is that of no message has none. */
@@ -30,7 +32,7 @@ function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncI
   const rows = [...ids]
     .filter((id) => isId('msg', id))
     .map((id): Ordered => ({ id, time: timeOfId(id) }))
-    .filter((row) => isBehind(row, range.behind))
+    .filter((row) => isBehind(row, range))
     .sort(byAge);
   return loadedRows(rows, loadedAtOnce, async (row) => ({
     ...row,
@@ -51,21 +53,23 @@ export async function listMessages(
   const range = await rangeOf(scope, filter);
   const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };
   const ids = filter.ids ?? filter.values.get('messageId');
-  const rows = ids === undefined ? stored(account, range) : ofIds(account, new Set(ids), range);
+  const rows =
+    ids === undefined ? limitedScan(account.id, stored(account, range)) : ofIds(account, new Set(ids), range);
 
-  const isWanted = (listed: NonNullable<Listed['listed']>): boolean => {
+  const isWanted = (listed: NonNullable<Listed['listed']>, time: number): boolean => {
     if (listed.end === 'REJECTED') return false;
     // Where ids are given, no other filter counts.
     if (filter.ids !== undefined) return true;
     const { fromDate = 0, toDate = Infinity } = filter;
-    const time = timeOfId(listed.message.messageId);
     if (time < fromDate || time > toDate) return false;
+    if (!mayMatch(filter, (name) => listed.textsOf?.(name))) return false;
+    if (!filter.values.has('state') && isOver(listed)) return false;
     const { state } = standingOf(listed);
     if (!filter.values.has('state') && !waitingStates.some((one) => one === state)) return false;
     return matches(filter, { ...filterable(listed.message), state });
   };
-  const page = await pageOf(rows, range, limits, ({ listed }) =>
-    listed !== undefined && isWanted(listed) ? [listed] : [],
+  const page = await pageOf(rows, range, limits, ({ listed, time }) =>
+    listed !== undefined && isWanted(listed, time) ? [listed] : [],
   );
   const { records, cursor } = await show(scope, page.entries, page.next, (listed) => ({
     ...messageRecord(listed.message),

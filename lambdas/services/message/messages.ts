@@ -21,6 +21,7 @@ import { isFarFrom, withdrawFar } from '../../transport/work.ts';
 import { callbackIdsOf, dlqIdOf } from '../delivery/consequenceIds.ts';
 import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
 import { countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../pages.ts';
+import { limitedScan } from '../usage/scans.ts';
 import { loadAccepted, loadKeptBody } from './kept.ts';
 
 const noSuchMessage = (messageId: string): Error =>
@@ -135,7 +136,7 @@ async function selection(account: Account, filter: Filter) {
   const range = await rangeOf(scope, filter);
   const rows: AsyncIterable<Candidate> =
     filter.ids === undefined
-      ? listed(account, range)
+      ? limitedScan(account.id, listed(account, range))
       : loadedRows(idRows(filter.ids, range.behind), bulkAtOnce, async (row) => ({
           ...row,
           found: await loadMessage({ accountId: account.id, messageId: row.id }),

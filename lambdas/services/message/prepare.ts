@@ -128,18 +128,20 @@ export async function prepare(
 /**
  * Makes the URL of a destination, with the request's own query parameters.
  *
+ * @param field the field's name in the error's text
  * @throws HttpError 400 or 403
  */
 export function urlOf(
   endpoint: Pick<Endpoint, 'url'>,
   query: readonly Header[],
   rules: DestinationRules,
+  field = 'The destination',
 ): string {
-  const url = parseUrl('The destination', withQuery(endpoint.url, query));
+  const url = parseUrl(field, withQuery(endpoint.url, query));
   if (url.length > longestUrl) {
-    throw badDestination(`The destination has ${url.length} characters; allowed are ${longestUrl}.`);
+    throw badDestination(`${field} has ${url.length} characters; allowed are ${longestUrl}.`);
   }
-  refuseUnsafe('The destination', url, rules);
+  refuseUnsafe(field, url, rules);
   return url;
 }
 

@@ -1,6 +1,5 @@
 /** Requests of workflow clients among those to publish. Few are, and the code for them is loaded when the first comes. */
 import type { Account } from '../../domain/account/account.ts';
-import type { Config } from '../../domain/config.ts';
 import type { HttpError } from '../../domain/httpError.ts';
 import type { WorkflowAnswer } from '../workflow/publish.ts';
 import type { PublishRequest } from './prepare.ts';
@@ -26,9 +25,9 @@ export async function publishWorkflow(
 /** The refusal of a request in which some messages are of workflows, as `refusalOfRequest` makes it. */
 export async function refuseWorkflow(
   account: Account,
-  configs: readonly Config[],
+  messages: readonly Pick<PublishRequest, 'config' | 'body'>[],
   error: HttpError,
 ): Promise<HttpError> {
   const { refusalOfRequest } = await import('../workflow/forPublish.ts');
-  return refusalOfRequest(account, configs, error);
+  return refusalOfRequest(account, messages, error);
 }

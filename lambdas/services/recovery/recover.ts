@@ -7,8 +7,13 @@ import { now } from '../../domain/clock.ts';
 import type { Lane } from '../../domain/lane/lane.ts';
 import { isOver } from '../../domain/message/isOver.ts';
 import { parseCron } from '../../domain/schedule/cron.ts';
+import { isFault } from '../../domain/work/fault.ts';
 import { attemptWork, type PumpWork } from '../../domain/work/work.ts';
 import { isWaiting } from '../../domain/workflow/events.ts';
+import type { Head, InvokeRecord } from '../../domain/workflow/journal.ts';
+import { hasEnded } from '../../domain/workflow/run.ts';
+import { hasStep } from '../../domain/workflow/stepSet.ts';
+import { log } from '../../log.ts';
 import { allLanes } from '../../stores/lane/lanes.ts';
 import type { MessageHistory } from '../../stores/message/history.ts';
 import { unfinishedMessages } from '../../stores/message/unfinished.ts';
@@ -21,6 +26,7 @@ import { sendAll, type DueWork } from '../../transport/work.ts';
 import { dueTimeOf } from '../delivery/history.ts';
 import { ownerOf } from '../delivery/owner.ts';
 import { startFiring } from '../schedule/firing.ts';
+import { followEndOrLeave, followUpEnd } from '../workflow/endRun.ts';
 import { sendTimeout, waiterOf } from '../workflow/endWait.ts';
 import { factsOf } from '../workflow/facts.ts';
 import { followStart, followSteps } from '../workflow/follow.ts';
@@ -49,6 +55,8 @@ export interface Recovered {
   readonly schedules: number;
   /** Deadlines of waits of runs. */
   readonly waits: number;
+  /** Runs whose records the service fails with: the log names each. */
+  readonly skippedRuns: number;
 }
 
 /** Work that is sent at once. */
@@ -80,8 +88,7 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   // Behind the attempts: whoever is admitted by them has its place already.
   await send(pumps);
   const schedules = await startSchedules(isDryRun);
-  const waits = await recoverRuns(since, isDryRun);
-  return { ...counted, pumps: pumps.length, schedules, waits };
+  return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
 }
 
 async function listOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
@@ -136,30 +143,66 @@ async function startSchedules(isDryRun: boolean): Promise<number> {
   return count;
 }
 
-/** @returns how many waits were given their deadlines */
-async function recoverRuns(since: number, isDryRun: boolean): Promise<number> {
-  let count = 0;
+/** Does for each run what its records ask for. A run that the service fails with is skipped, and holds up none of the others. */
+async function recoverRuns(
+  since: number,
+  isDryRun: boolean,
+): Promise<Pick<Recovered, 'waits' | 'skippedRuns'>> {
+  let waits = 0;
+  let skippedRuns = 0;
   for await (const { accountId, runId, startSeq } of allActiveRuns()) {
-    const key: RunKey = { accountId, runId };
-    const head = await loadHead(key);
-    // The list may lack the end of a run, and the next run of its id.
-    if (head?.startSeq !== startSeq) continue;
-    const rows = await listOf(readJournal(key, startSeq));
-    for (const {
-      record,
-      head: { seq },
-    } of rows) {
-      if (record.kind !== 'wait' || !isWaiting(head, seq)) continue;
-      count += 1;
-      if (isDryRun) continue;
-      await putWaiter(waiterOf(key, seq, record), head.keptUntil);
-      await sendTimeout(key, seq, record);
+    try {
+      waits += await recoverRun({ accountId, runId }, startSeq, since, isDryRun);
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      skippedRuns += 1;
+      log.error('A run could not be recovered, and is skipped', {
+        accountId,
+        runId,
+        error: error instanceof Error ? error : String(error),
+      });
     }
-    const newest = rows.at(-1);
-    if (newest === undefined || newest.record.at < since || isDryRun) continue;
-    await followNewest(key, newest);
   }
-  return count;
+  return { waits, skippedRuns };
+}
+
+/** @returns how many waits were given their deadlines */
+async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
+  const head = await loadHead(key);
+  // The list may lack the end of a run, and the next run of its id.
+  if (head?.startSeq !== startSeq) return 0;
+  const rows = await listOf(readJournal(key, startSeq));
+  let waits = 0;
+  for (const {
+    record,
+    head: { seq },
+  } of rows) {
+    if (record.kind !== 'wait' || !isWaiting(head, seq)) continue;
+    waits += 1;
+    if (isDryRun) continue;
+    await putWaiter(waiterOf(key, seq, record), head.keptUntil);
+    await sendTimeout(key, seq, record);
+  }
+  if (isDryRun) return waits;
+  for (const { record } of rows) if (record.kind === 'invoke') await tellAgain(key, head, record);
+  const newest = rows.at(-1);
+  if (newest !== undefined && newest.record.at >= since) await followNewest(key, newest);
+  return waits;
+}
+
+/** Tells a run of the end of one that it invoked, where that has ended and the run does not know. */
+async function tellAgain({ accountId }: RunKey, head: Head, invoke: InvokeRecord): Promise<void> {
+  const { stepId } = invoke.step;
+  if (hasEnded(head.state) || hasStep(head.steps, 'result', stepId)) return;
+  const { runId, messageId } = invoke;
+  const account = await ownerOf({ accountId, messageId });
+  if (account === undefined) return;
+  for await (const { record, head: started } of readJournal({ accountId, runId }, 0)) {
+    // Its id may have had runs before, and since.
+    if (record.kind !== 'start' || record.entry.messageId !== messageId) continue;
+    await followUpEnd(account, { runId, startSeq: started.seq }, followEndOrLeave);
+    return;
+  }
 }
 
 /** Does what follows the last record of a run: whoever wrote it may not have come so far before the moment that was restored. */
@@ -167,6 +210,7 @@ async function followNewest(key: RunKey, { record, head }: JournalRow): Promise<
   const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
   if (account === undefined) return;
   if (record.kind === 'start') await followStart(account, key, { head, record }, true);
+  if (record.kind === 'end') await followEndOrLeave(account, key, head, record);
   if (record.kind === 'steps')
     await followSteps(account, { key, head, start: await factsOf(key, head) }, record, true);
 }

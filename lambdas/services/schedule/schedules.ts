@@ -30,6 +30,7 @@ import {
   type StoredSchedule,
 } from '../../stores/schedule/schedules.ts';
 import { destinationRules } from '../delivery/destinations.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { prepare, withQuery, type PublishRequest } from '../message/prepare.ts';
 import { retryOnConflict } from '../retryOnConflict.ts';
@@ -154,10 +155,12 @@ function save(
     const cron = readCron(reader);
     const queueName = reader.read('queue-name', parseName);
     // A request that could not be published is not scheduled either.
-    await prepare(account, { ...request, queueName });
+    const { drafts } = await prepare(account, { ...request, queueName });
     const view = await settingsOf(account, { ...request, queueName });
     if (before === undefined) await checkRoom(account);
     await ensureQueue(account, queueName);
+    // All messages of a fire name the same keys.
+    for (const { message } of drafts.slice(0, 1)) await ensureKeys(message);
     const saveId = newId('scd', now());
     const kept = { accountId: account.id, messageId: saveId, expiresAt: Infinity };
     const unstored: Schedule = {

@@ -8,9 +8,9 @@ export interface Allowance {
   readonly softPerDay: number;
   /** Messages a day above which no more are accepted. */
   readonly hardPerDay: number;
-  /** Requests to the API. */
+  /** Requests with a token; and as many calls of webhooks. */
   readonly callsPerSecond: number;
-  /** Of the bodies of requests. */
+  /** Bytes of the bodies of requests with a token; and as many of calls of webhooks. */
   readonly bytesPerSecond: number;
   /** Dollars a month; 0 for no limit. */
   readonly budget: number;

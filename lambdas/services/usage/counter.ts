@@ -6,7 +6,7 @@
 import type { Account } from '../../domain/account/account.ts';
 import { dayOf, hourOf, now } from '../../domain/clock.ts';
 import { headerName } from '../../domain/headers.ts';
-import { ProcessCount } from '../../domain/usage/processCount.ts';
+import { ProcessCount, type LimitedRequests } from '../../domain/usage/processCount.ts';
 import { noUsage, type Usage } from '../../domain/usage/usage.ts';
 import { log } from '../../log.ts';
 import { count, countOf } from '../../metrics.ts';
@@ -37,9 +37,9 @@ export class UsageCounter {
     return this.#count.monthlyMessages;
   }
 
-  /** This process's part of the account's requests to the API, 0 to 1. */
-  callShareAt(time: number): number {
-    return this.#count.callShareAt(time);
+  /** This process's part of the account's requests of a kind, 0 to 1. */
+  shareAt(kind: LimitedRequests, time: number): number {
+    return this.#count.shareAt(kind, time);
   }
 
   count(usage: Partial<Usage>): void {
@@ -98,7 +98,7 @@ export class UsageCounter {
     }
     if (!isExported) return;
     countOf(accountId, 'Messages', counted.messages);
-    countOf(accountId, 'Requests', counted.calls);
+    countOf(accountId, 'Requests', counted.calls + counted.hooks);
   }
 }
 

@@ -66,7 +66,7 @@ function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): Sho
   return {
     requests: shownCount(used?.requests),
     messages,
-    calls: shownCount(used?.calls),
+    calls: shownCount(used && used.calls + used.hooks),
     bytes: shownCount(used?.bytes),
     accepted: messages,
     ...(days.get(day) ?? noOutcomes),

@@ -1,42 +1,89 @@
-/** The limits of an account's requests to the API, and of their bytes, in a second. */
+/**
+ * The limits of an account's requests in a second, and of their bytes. Requests with a token and calls of webhooks, which need
+ * none, are held to the same limits, each kind by itself: whoever sends too many of one kind has none of the other refused.
+ */
 import type { Account } from '../../domain/account/account.ts';
 import { now, secondMs } from '../../domain/clock.ts';
 import type { CodeOf } from '../../errorCodes.ts';
 import { HttpError } from '../../domain/httpError.ts';
 import { count } from '../../metrics.ts';
+import type { LimitedRequests } from '../../domain/usage/processCount.ts';
 import { takeTokens, type Taken, type TokenBucket } from '../../domain/usage/tokenBucket.ts';
 import { counterOf, type UsageCounter } from './counter.ts';
 
 interface Buckets {
-  calls?: TokenBucket;
+  requests?: TokenBucket;
   bytes?: TokenBucket;
 }
 
 /** A counter lives for as long as this process has requests of its account, and so do its buckets. */
-const bucketsOf = new WeakMap<UsageCounter, Buckets>();
+const bucketsOf: Readonly<Record<LimitedRequests, WeakMap<UsageCounter, Buckets>>> = {
+  calls: new WeakMap(),
+  hooks: new WeakMap(),
+};
 
 /**
- * Counts a request to the API, of whatever kind. Each process holds the account to the process's share of its requests.
+ * Counts a request with a token, of whatever kind. Each process holds the account to the process's share of its requests.
  *
  * @param bytes of its body
- * @throws HttpError 429 when there are too many within a second, or too many bytes
+ * @throws HttpError 429 when there are too many within a second, or too many bytes; nothing is counted then
  */
 export async function admitCall(account: Account, bytes: number): Promise<void> {
   const time = now();
   const counter = await counterOf(account, time);
-  const { callsPerSecond, bytesPerSecond } = counter.allowance;
-  const share = counter.callShareAt(time);
-  const buckets = bucketsOf.get(counter) ?? {};
-  bucketsOf.set(counter, buckets);
+  take('calls', counter, bytes, time);
+  counter.count({ calls: 1, bytes });
+}
 
-  const call = takeTokens(buckets.calls, 1, callsPerSecond * share, 1, time);
-  buckets.calls = call.bucket;
-  if (!call.isTaken) {
+/** A call of a webhook that may go on. */
+export interface AdmittedHook {
+  /** Counts it among the account's requests: it was accepted. */
+  readonly count: () => void;
+  /** Leaves room for another in its place: it was refused after all. */
+  readonly giveBack: () => void;
+}
+
+/**
+ * Admits a call of a webhook, as {@link admitCall} does a request with a token, and counts it later.
+ *
+ * @param bytes of its body
+ * @throws HttpError 429 when there are too many within a second, or too many bytes
+ */
+export async function admitHook(account: Account, bytes: number): Promise<AdmittedHook> {
+  const time = now();
+  const counter = await counterOf(account, time);
+  const buckets = take('hooks', counter, bytes, time);
+  return {
+    count: () => {
+      counter.count({ hooks: 1, bytes });
+    },
+    giveBack: () => {
+      buckets.requests &&= withMore(buckets.requests, 1);
+      buckets.bytes &&= withMore(buckets.bytes, bytes);
+    },
+  };
+}
+
+const withMore = (bucket: TokenBucket, tokens: number): TokenBucket => ({
+  ...bucket,
+  level: bucket.level + tokens,
+});
+
+/** Takes a request and its bytes out of the buckets, or nothing. @throws HttpError 429 */
+function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time: number): Buckets {
+  const { callsPerSecond, bytesPerSecond } = counter.allowance;
+  const share = counter.shareAt(kind, time);
+  const buckets = bucketsOf[kind].get(counter) ?? {};
+  bucketsOf[kind].set(counter, buckets);
+  const subject = kind === 'calls' ? 'this request' : 'this call of a webhook';
+
+  const request = takeTokens(buckets.requests, 1, callsPerSecond * share, 1, time);
+  if (!request.isTaken) {
     throw tooMany(
       'rate_limit_reached',
-      `The account's limit max_requests_per_second is ${callsPerSecond}, and this request is one too many; send it again a moment later.`,
+      `The account's limit max_requests_per_second is ${callsPerSecond}, and ${subject} is one too many; send it again a moment later.`,
       callsPerSecond,
-      call,
+      request,
       time,
     );
   }
@@ -44,18 +91,19 @@ export async function admitCall(account: Account, bytes: number): Promise<void> 
     const perSecond = bytesPerSecond * share;
     // A body may be larger than a second's worth, so it is taken when there is anything left, and the rest is a debt.
     const body = takeTokens(buckets.bytes, bytes, perSecond, Math.min(1, perSecond), time);
-    buckets.bytes = body.bucket;
     if (!body.isTaken) {
       throw tooMany(
         'bandwidth_limit_reached',
-        `The account's limit max_bandwidth_per_second is ${bytesPerSecond} bytes, and the ${bytes} bytes of this request are too many; send it again a moment later.`,
+        `The account's limit max_bandwidth_per_second is ${bytesPerSecond} bytes, and the ${bytes} bytes of ${subject} are too many; send it again a moment later.`,
         bytesPerSecond,
         body,
         time,
       );
     }
+    buckets.bytes = body.bucket;
   }
-  counter.count({ calls: 1, bytes });
+  buckets.requests = request.bucket;
+  return buckets;
 }
 
 const tooMany = (

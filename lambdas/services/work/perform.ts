@@ -1,5 +1,5 @@
 import type { GiveUpReason } from '../../domain/work/redelivery.ts';
-import { isDeleted } from '../../domain/account/account.ts';
+import { isDeleted, type Account } from '../../domain/account/account.ts';
 import type { RunEndWork, WaitTimeoutWork, Work } from '../../domain/work/work.ts';
 import { loadAccount } from '../../stores/account/accounts.ts';
 import { deliver } from '../delivery/deliver.ts';
@@ -25,16 +25,33 @@ export function perform(work: Work, { isAgain }: { readonly isAgain: boolean }):
   }
 }
 
+async function ownerOfRun({ accountId }: RunEndWork): Promise<Account | undefined> {
+  const account = await loadAccount(accountId, false);
+  return account === undefined || isDeleted(account) ? undefined : account;
+}
+
 async function followUpRunEnd(work: RunEndWork): Promise<void> {
-  const account = await loadAccount(work.accountId, false);
-  if (account === undefined || isDeleted(account)) return;
+  const account = await ownerOfRun(work);
+  if (account === undefined) return;
   const { followUpEnd } = await import('../workflow/forWorkers.ts');
   await followUpEnd(account, work);
+}
+
+async function giveUpRunEndOf(work: RunEndWork, why: GiveUpReason): Promise<void> {
+  const account = await ownerOfRun(work);
+  if (account === undefined) return;
+  const { giveUpRunEnd } = await import('../workflow/forWorkers.ts');
+  await giveUpRunEnd(account, work, why);
 }
 
 async function lookAtWaitOf(work: WaitTimeoutWork): Promise<void> {
   const { lookAtWait } = await import('../workflow/forWorkers.ts');
   await lookAtWait(work);
+}
+
+async function giveUpWaitOf(work: WaitTimeoutWork, why: GiveUpReason): Promise<void> {
+  const { giveUpWait } = await import('../workflow/forWorkers.ts');
+  await giveUpWait(work, why);
 }
 
 /**
@@ -50,11 +67,9 @@ export function giveUp(work: Work, why: GiveUpReason): Promise<void> {
       // A pump is never given up: what is in the line would wait for ever.
       return pump(work);
     case 'runEnd':
-      // Nor is the end of a run: another run waits for it.
-      return followUpRunEnd(work);
+      return giveUpRunEndOf(work, why);
     case 'waitTimeout':
-      // Nor is this: the run would wait for ever.
-      return lookAtWaitOf(work);
+      return giveUpWaitOf(work, why);
   }
 }
 

@@ -37,14 +37,16 @@ const longestPauseMs = secondMs;
 /**
  * Changes a run: `decide` is called with what is true of it, and again where another process was faster.
  *
+ * @param known what was true of the run when it was read a moment ago; it is read where this is not given
  * @throws RunBusy when others were faster for 10 s; nothing is changed then
  */
 export async function changeRun<T>(
   key: RunKey,
   decide: (head: Head | undefined) => Decision<T> | Promise<Decision<T>>,
+  known?: Head,
 ): Promise<Change<T>> {
   const until = now() + patienceMs;
-  let head = await loadHead(key);
+  let head = known ?? (await loadHead(key));
   for (let tries = 0; ; tries += 1) {
     const { record, keptUntil, result } = await decide(head);
     if (record === undefined) return { result, head, record };

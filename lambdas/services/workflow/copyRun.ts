@@ -15,6 +15,7 @@ import {
   type StartRecord,
   type StepsRecord,
 } from '../../domain/workflow/journal.ts';
+import { entryBytes } from '../../domain/workflow/placing.ts';
 import { loadBody } from '../../stores/message/bodies.ts';
 import { putRecords, readJournal, type RunKey } from '../../stores/workflow/journals.ts';
 import type { JournalRow } from '../../stores/workflow/rows.ts';
@@ -30,16 +31,8 @@ export interface RerunPlan {
   readonly notBefore: number;
 }
 
-/** Bytes of one record: DynamoDB takes rows of 400 KB, names and numbers of attributes included. */
+/** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than them. */
 const largestRecord = 300 * 1_024;
-/** Bytes of an entry's row besides its body and its headers: attribute names, ids, the step. */
-const entryFrame = 1_024;
-
-const bytesOf = ({ url, body, forwarded = [] }: ListedEntry): number =>
-  entryFrame +
-  Buffer.byteLength(url) +
-  (body.at === 'here' ? body.bytes.length : 0) +
-  forwarded.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value) + 8, 0);
 
 /** Entries whose bodies are copied at once: each may be in memory twice. */
 const copiedAtOnce = 10;
@@ -93,7 +86,7 @@ export async function copyRun(
   const first: JournalRow = { record, head: headAfter(undefined, record, keptUntil) };
   const rows: JournalRow[] = [];
   let head: Head = first.head;
-  for (const some of weighedChunksOf(steps, largestRecord, bytesOf)) {
+  for (const some of weighedChunksOf(steps, largestRecord, entryBytes)) {
     const copy: StepsRecord = { kind: 'steps', at: createdAt, entries: some, isCopy: true };
     head = headAfter(head, copy, keptUntil);
     rows.push({ record: copy, head });

@@ -7,6 +7,7 @@ import { hasEnded, isRunId, type RunState } from '../../domain/workflow/run.ts';
 import { isNewer, type Ordered, type Range } from '../../stores/shards.ts';
 import { loadHead } from '../../stores/workflow/journals.ts';
 import { listRuns, runShardsOf } from '../../stores/workflow/runList.ts';
+import { limitedScan } from '../usage/scans.ts';
 import { countEach, idRows, loadedRows, merged, placeAt } from '../pages.ts';
 
 /** Runs that are loaded at once where their ids are given. */
@@ -37,7 +38,7 @@ export async function countRuns(account: Account, query: readonly Header[]): Pro
   const range: Range = { fromDate, toDate, behind: await placeAt(scope, cursor) };
   const rows: AsyncIterable<Candidate> =
     runIds === undefined
-      ? listed(account, read, range)
+      ? limitedScan(account.id, listed(account, read, range))
       : loadedRows(idRows(runIds.filter(isRunId), range.behind), loadedAtOnce, async (row) => ({
           ...row,
           state: (await loadHead({ accountId: account.id, runId: row.id }))?.state,

@@ -2,12 +2,14 @@
 import { checkBodySize } from '../../domain/message/bodySize.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { dayMs, now, secondMs } from '../../domain/clock.ts';
+import { isFault } from '../../domain/work/fault.ts';
 import { notFound, quote } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
 import { logRetentionMs } from '../../domain/message/message.ts';
 import type { RunEndWork } from '../../domain/work/work.ts';
 import type { EndRecord, Head, JournalRecord } from '../../domain/workflow/journal.ts';
 import { endingOf, hasEnded } from '../../domain/workflow/run.ts';
+import { log } from '../../log.ts';
 import { loadHead, loadRecord, type RunKey } from '../../stores/workflow/journals.ts';
 import { listEnd } from '../../stores/workflow/runList.ts';
 import { sendWork } from '../../transport/work.ts';
@@ -65,19 +67,19 @@ export async function endRun(account: Account, which: WhichRun, end: RunEnd): Pr
   const run = { ...which, createdAt: found.createdAt };
   const start = await factsOf(key, found);
   const time = now();
-  if (start.invoker !== undefined) {
-    const { createdAt, startSeq } = found;
-    await sendWork({ kind: 'runEnd', ...key, createdAt, startSeq }, time + followUpMs);
-  }
+  if (start.invoker !== undefined) await sendFollowUp(key, found);
   const record = await endRecord(account, key, found, end, time);
   const change = await changeRun(key, async (head): Promise<Decision<undefined>> => {
     if (head === undefined || !isActive(head, run)) return { result: undefined };
     return { record, keptUntil: await keepRun(key, head, time + endedForMs), result: undefined };
   });
   if (change.record === undefined || change.head === undefined) return false;
-  await followEnd(account, key, change.head, record);
+  await followEndOrLeave(account, key, change.head, record);
   return true;
 }
+
+const sendFollowUp = (key: RunKey, { createdAt, startSeq }: Head): Promise<void> =>
+  sendWork({ kind: 'runEnd', ...key, createdAt, startSeq }, now() + followUpMs);
 
 async function endRecord(
   account: Account,
@@ -100,6 +102,28 @@ export async function followEnd(account: Account, key: RunKey, head: Head, recor
     listEnd(listedRun(key, head, start), head.keptUntil),
     start.invoker && tellInvoker(account, start.invoker, record),
   ]);
+}
+
+/**
+ * Does what follows from an end, as {@link followEnd} does. What the service itself fails with is left to work of its own, which
+ * is given up in the end: neither the request that ended the run nor a delivery has to come again for it.
+ */
+export async function followEndOrLeave(
+  account: Account,
+  key: RunKey,
+  head: Head,
+  record: EndRecord,
+): Promise<void> {
+  try {
+    await followEnd(account, key, head, record);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    log.error('What follows the end of a run is left to work of its own', {
+      runId: key.runId,
+      error: error instanceof Error ? error : String(error),
+    });
+    await sendFollowUp(key, head);
+  }
 }
 
 const isEnd = (record: JournalRecord | undefined): record is EndRecord => record?.kind === 'end';
@@ -144,16 +168,20 @@ export async function endRunByRequest(
   }
   if (!isIt) return;
   // Whoever ended it may have died before it went on.
-  await followEndAgain(account, key, head.startSeq);
+  await followUpEnd(account, { ...which, startSeq: head.startSeq }, followEndOrLeave);
 }
 
-async function followEndAgain(account: Account, key: RunKey, startSeq: number): Promise<void> {
-  const end = await endOfRun(key, startSeq);
-  if (end !== undefined) await followEnd(account, key, end.head, end.record);
-}
-
-/** Follows up the end of a run whose process may have died; does nothing where the end was never written. */
-export const followUpEnd = (
+/**
+ * Follows up the end of a run whose process may have died; does nothing where the end was never written.
+ *
+ * @param follow what is done about what the service itself fails with
+ */
+export async function followUpEnd(
   account: Account,
   { runId, startSeq }: Pick<RunEndWork, 'runId' | 'startSeq'>,
-): Promise<void> => followEndAgain(account, { accountId: account.id, runId }, startSeq);
+  follow: typeof followEnd = followEnd,
+): Promise<void> {
+  const key: RunKey = { accountId: account.id, runId };
+  const end = await endOfRun(key, startSeq);
+  if (end !== undefined) await follow(account, key, end.head, end.record);
+}

@@ -25,7 +25,7 @@ import { bury } from '../delivery/bury.ts';
 import { dueTimeOf } from '../delivery/history.ts';
 import { countFollowing } from '../usage/counter.ts';
 import { changeRun, type Decision } from './changeRun.ts';
-import { endOfRun, followEnd } from './endRun.ts';
+import { endOfRun, followEndOrLeave } from './endRun.ts';
 import { factsOf } from './facts.ts';
 import { storeRequestOf } from './failureRequest.ts';
 import { keepRun } from './keepRun.ts';
@@ -94,7 +94,7 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   if (failure?.messageId === messageId) await tellFailure(recorded, part, found.head, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
   // Also where another has ended the run: it may have died before it went on.
-  await followEnd(account, key, found.head, found.record);
+  await followEndOrLeave(account, key, found.head, found.record);
 }
 
 /** Finds the message that tells of a failure. A delivery that the service itself failed with may have gone without. */

@@ -3,8 +3,11 @@ import { limitsOf, type Account } from '../../domain/account/account.ts';
 import type { DestinationResponse } from '../../domain/delivery/outcome.ts';
 import { expiryOf, type CallbackSettings, type Message } from '../../domain/message/message.ts';
 import { failureBody, failureSource } from '../../domain/workflow/failure.ts';
+import { forwardedByRun, overlaid } from '../../domain/workflow/forwarding.ts';
+import { settings } from '../../settings.ts';
 import { storeBody } from '../../stores/message/bodies.ts';
 import { putMessage } from '../../stores/message/messages.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 import type { LoadedRun } from './loadRun.ts';
 import { loadEntryBodies } from './runEntries.ts';
 
@@ -32,14 +35,16 @@ export async function storeRequestOf(
   const { start, key, head, entries } = run;
   if (start.failureCallback === undefined) return undefined;
   const limits = limitsOf(account);
-  const { delayMs, ...settings }: CallbackSettings = start.failureCallback;
+  const { delayMs, ...ofCallback }: CallbackSettings = start.failureCallback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
-  const facts = { ...failed, body: failureSource(source, features) };
+  // What its deliveries had: clients before 1.0 read the user's headers from here.
+  const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
+  const facts = { ...failed, message: { ...failed.message, headers }, body: failureSource(source, features) };
   const identity = { runId: key.runId, createdAt: head.createdAt, url: start.url };
   const notBefore = request.createdAt + delayMs;
   const message: Message = {
-    ...settings,
+    ...ofCallback,
     // Its body has the run's payload and headers: where those are redacted, it is.
     redaction: start.settings.redaction && { ...start.settings.redaction, body: true },
     labels: start.settings.labels,
@@ -55,9 +60,10 @@ export async function storeRequestOf(
       startSeq: head.startSeq,
       dlqId: failed.dlqId,
     },
-    expiresAt: expiryOf({ ...settings, notBefore }, limits.max_dlq_retention_time_milis),
+    expiresAt: expiryOf({ ...ofCallback, notBefore }, limits.max_dlq_retention_time_milis),
   };
   const body = failureBody(identity, facts, limits.max_message_size);
+  await ensureKeys(message);
   await putMessage(message, await storeBody(message, body, request.createdAt));
   return message;
 }

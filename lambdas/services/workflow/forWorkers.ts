@@ -5,6 +5,7 @@
  */
 export { openDelivery } from './openDelivery.ts';
 export { failRun, noteFailureFunction, storeFailureRequest } from './failRun.ts';
-export { followUpEnd } from './endRun.ts';
+export { followEndOrLeave, followUpEnd } from './endRun.ts';
+export { failGivenUp, giveUpRunEnd, giveUpWait } from './giveUpRun.ts';
 export { keepRunFor } from './keepRun.ts';
 export { lookAtWait } from './lookAtWait.ts';

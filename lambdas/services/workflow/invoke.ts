@@ -4,7 +4,6 @@ import { now } from '../../domain/clock.ts';
 import { quote } from '../../domain/httpError.ts';
 import { newId } from '../../domain/ids.ts';
 import { latestEndOf } from '../../domain/message/message.ts';
-import { parseInvoke } from '../../domain/workflow/invoking.ts';
 import type { Head, InvokeRecord, JournalRecord } from '../../domain/workflow/journal.ts';
 import { checkPlace } from '../../domain/workflow/placing.ts';
 import { refusedSubmission } from '../../domain/workflow/refusals.ts';
@@ -26,7 +25,8 @@ import { activeHead } from './submit.ts';
  * @throws HttpError 400 where the invoker has ended or is not known, 412 for what can never be accepted
  */
 export async function submitInvoke(account: Account, part: PreparedPart<StartMessage>): Promise<Started> {
-  const { payload, invoker } = parseInvoke(part.request.body);
+  if (part.invoke === undefined) throw new Error('The body of an invoke was not read.');
+  const { payload, invoker } = part.invoke;
   const key: RunKey = { accountId: account.id, runId: invoker.runId };
   const time = now();
   const begun: InvokeRecord = {

@@ -1,7 +1,8 @@
-/** The log of runs, newest first. */
+/** The log of runs. */
 import { jsonBytes, largestAnswer } from '../../api/answerSize.ts';
 import type { Answer } from '../../api/answers.ts';
 import type * as answers from '../../api/workflowAnswers.ts';
+import { longestPage } from '../../api/filters.ts';
 import { matchesRun, parseRunsQuery, type RunsQuery } from '../../api/workflowFilters.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
@@ -9,7 +10,7 @@ import type { Place } from '../../domain/cursor.ts';
 import type { Header } from '../../domain/headers.ts';
 import { hasEnded, isRunId, type RunIdentity } from '../../domain/workflow/run.ts';
 import { loadMessages } from '../../stores/message/list.ts';
-import { byAge, isBehind, isId, isNewer, type Ordered, type Range } from '../../stores/shards.ts';
+import { byAge, byOrder, isBehind, isId, precedes, type Ordered, type Range } from '../../stores/shards.ts';
 import { loadHead, loadRow, type RunKey } from '../../stores/workflow/journals.ts';
 import {
   listRuns as listStored,
@@ -17,7 +18,8 @@ import {
   runShardsOf,
   type ListedRun,
 } from '../../stores/workflow/runList.ts';
-import { listBudgetMs, merged, placeAt, sealed } from '../pages.ts';
+import { countBudgetMs, merged, orderedScope, placeAt, sealed } from '../pages.ts';
+import { limitedScan, rowsWithoutSlot } from '../usage/scans.ts';
 import { loadRunLog, type ShownRun } from './runLog.ts';
 import { loadRunJournal } from './runJournal.ts';
 
@@ -25,7 +27,7 @@ import { loadRunJournal } from './runJournal.ts';
 type Candidate = ListedRun & Ordered;
 
 /** Finds the runs of one id, newest first. Each ends where the next begins, so they are found without reading what is between. */
-async function* runsOfId(key: RunKey, behind: Place | undefined): AsyncGenerator<Candidate> {
+async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   let head = isRunId(key.runId) ? await loadHead(key) : undefined;
   while (head !== undefined) {
     const { startSeq, createdAt, state } = head;
@@ -35,9 +37,20 @@ async function* runsOfId(key: RunKey, behind: Place | undefined): AsyncGenerator
     const { labels, flowControl } = settings;
     const ordered = { time: createdAt, id: key.runId };
     const facts = { url, labels, callerIp, flowControlKey: flowControl?.key };
-    if (isBehind(ordered, behind)) yield { ...key, createdAt, startSeq, state, ...facts, ...ordered };
+    yield { ...key, createdAt, startSeq, state, ...facts, ...ordered };
     head = startSeq === 0 ? undefined : (await loadRow(key, startSeq - 1))?.head;
   }
+}
+
+/** Finds the runs of one id in a range, in its order. */
+async function* runsOfId(key: RunKey, range: Range): AsyncGenerator<Candidate> {
+  const newestFirst: Candidate[] = [];
+  for await (const run of newestOfId(key)) {
+    if (!isBehind(run, range)) continue;
+    if (range.order === 'earliestFirst') newestFirst.push(run);
+    else yield run;
+  }
+  yield* newestFirst.reverse();
 }
 
 /** Reads the runs that a request names, in its order. */
@@ -82,15 +95,15 @@ async function candidatesOf(
   range: Range,
 ): Promise<AsyncIterable<Candidate> | Iterable<Candidate>> {
   const accountId = account.id;
-  const { behind } = range;
+  const { behind, order } = range;
   if (runs !== undefined) return runsByName(accountId, runs, behind);
-  if (runId !== undefined) return runsOfId({ accountId, runId }, behind);
+  if (runId !== undefined) return runsOfId({ accountId, runId }, range);
   const ids = messageIds && [...messageIds].filter((id) => isId('msg', id));
   const found = ids && (await runsOfMessages(accountId, ids));
-  if (found !== undefined) return found.filter((run) => isBehind(run, behind));
+  if (found !== undefined) return found.toSorted(byOrder(order)).filter((run) => isBehind(run, range));
   return merged(
     runShardsOf(accountId).map((shard) => listStored(shard, range)),
-    isNewer,
+    precedes(order),
   );
 }
 
@@ -115,6 +128,9 @@ function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
   );
 }
 
+/** A run that is shown is read with its journal and its messages: a page of runs is as many rows as need no slot. */
+const rowsOfRun = rowsWithoutSlot / longestPage;
+
 /** Bytes of an answer besides its runs: the names of its fields, and a cursor. */
 const frameBytes = 1_000;
 const mostBytes = largestAnswer - frameBytes;
@@ -130,16 +146,17 @@ export async function listRuns(
   query: readonly Header[],
 ): Promise<Answer<typeof answers.runPage>> {
   const read = parseRunsQuery(query);
-  const { count, cursor, fromDate, toDate, trimBody = Infinity } = read;
-  const scope = `${account.id}/workflows/logs`;
-  const range: Range = { fromDate, toDate, behind: await placeAt(scope, cursor) };
-  const until = now() + listBudgetMs;
+  const { count, cursor, fromDate, toDate, order, trimBody = Infinity } = read;
+  const scope = orderedScope(`${account.id}/workflows/logs`, order);
+  const range: Range = { fromDate, toDate, order, behind: await placeAt(scope, cursor) };
+  const until = now() + countBudgetMs;
   const runs: ShownRun[] = [];
   let bytes = 0;
   let last: Place | undefined;
   const pageUpTo = async (place: Place | undefined) => ({ cursor: (await sealed(scope, place)) ?? '', runs });
 
-  for await (const candidate of await candidatesOf(account, read, range)) {
+  const candidates = limitedScan(account.id, await candidatesOf(account, read, range), rowsOfRun);
+  for await (const candidate of candidates) {
     if (last !== undefined && (runs.length >= count || now() > until)) return pageUpTo(last);
     if (mayBeWanted(read, candidate)) {
       const journal = await loadRunJournal(candidate, candidate.startSeq);

@@ -2,6 +2,7 @@
 import type { DestinationResponse } from '../../domain/delivery/outcome.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { WorkflowPart } from '../../domain/message/workflowPart.ts';
+import { tooLarge } from '../../domain/workflow/callResult.ts';
 import {
   callResultHeaders,
   failureHeaders,
@@ -10,22 +11,32 @@ import {
 } from '../../domain/workflow/deliveryHeaders.ts';
 import { wrongDestination } from '../../domain/workflow/endpointAnswer.ts';
 import type { Head, ListedEntry, RunStart } from '../../domain/workflow/journal.ts';
-import { isLazy, listBody, listBytes } from '../../domain/workflow/listBody.ts';
+import { isLazy, ListWriter, listBytes } from '../../domain/workflow/listBody.ts';
 import { hasEnded } from '../../domain/workflow/run.ts';
 import { settings } from '../../settings.ts';
 import { loadHead, type RunKey } from '../../stores/workflow/journals.ts';
 import { factsOf } from './facts.ts';
 import { loadRun, type LoadedRun } from './loadRun.ts';
-import { fitsIntoAnswer, loadEntryBodies, sizeOf } from './runEntries.ts';
+import { memory, patienceMs } from '../work/memory.ts';
+import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from './runEntries.ts';
 
 /** A message that is ready to be sent. */
 export interface OpenedDelivery {
   /** With all headers that its run gives it. */
   readonly message: Message;
   readonly body: Uint8Array;
-  /** Finds out from a successful answer that the run cannot go on: its error; undefined when all is well. */
-  readonly errorOf: (response: DestinationResponse) => string | undefined;
+  /**
+   * Finds out from an answer that the run cannot go on with it: the error, after which nothing is retried; undefined when all is
+   * well.
+   *
+   * @param maxBytes the account's largest message
+   */
+  readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
+  /** Gives back the memory that the body takes. To be called when it has been sent; again without harm. */
+  readonly release: () => void;
 }
+
+const holdsNothing = (): undefined => undefined;
 
 const allIsWell = (): undefined => undefined;
 
@@ -49,13 +60,14 @@ const deliveringRun = (
  * Makes a message of a run ready to be sent.
  *
  * @param body the message's own
- * @returns undefined where the run has ended, and the message is to be dropped
+ * @returns undefined where the run has ended, and the message is to be dropped; `later` where others hold the memory that its
+ * body takes
  */
 export async function openDelivery(
   message: Message,
   part: WorkflowPart,
   body: Uint8Array,
-): Promise<OpenedDelivery | undefined> {
+): Promise<OpenedDelivery | 'later' | undefined> {
   const key = { accountId: message.accountId, runId: part.runId };
   if (part.role === 'list') return openList(message, key, part);
   const head = await loadHead(key);
@@ -66,13 +78,19 @@ export async function openDelivery(
     const start = isOfRun ? await factsOf(key, head) : run?.start;
     if (start === undefined) return undefined;
     const headers = failureHeaders(deliveringRun(key, part, start), message.headers, headerPrefixes);
-    return { message: { ...message, headers }, body, errorOf: allIsWell };
+    return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
   }
   if (!isOfRun || hasEnded(head.state)) return undefined;
-  if (part.role === 'call') return { message, body, errorOf: allIsWell };
+  if (part.role === 'call') {
+    const errorOf: OpenedDelivery['errorOf'] = (response, maxBytes) =>
+      response.status === 0
+        ? undefined
+        : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
+    return { message, body, errorOf, release: holdsNothing };
+  }
   const start = await factsOf(key, head);
   const headers = callResultHeaders(deliveringRun(key, head, start), message.headers, headerPrefixes);
-  return { message: { ...message, headers }, body, errorOf: allIsWell };
+  return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
 }
 
 /** The entries that a delivery shows: all before the one it delivers, and that one. */
@@ -87,7 +105,7 @@ async function openList(
   message: Message,
   key: RunKey,
   { startSeq }: WorkflowPart,
-): Promise<OpenedDelivery | undefined> {
+): Promise<OpenedDelivery | 'later' | undefined> {
   const run = await loadRun(key, startSeq);
   if (run === undefined || hasEnded(run.head.state)) return undefined;
   const entries = entriesFor(run, message.messageId);
@@ -101,10 +119,24 @@ async function openList(
     isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && fitsIntoAnswer(run.entries);
   const own = delivered.forwarded ?? [];
   const headers = listHeaders(deliveringRun(key, head, start), own, headerPrefixes);
-  return {
+  const opened = {
     message: { ...message, headers },
-    body: isEmpty ? new Uint8Array() : listBody(await loadEntryBodies(entries)),
     errorOf:
-      entries.length > 1 ? allIsWell : (response) => wrongDestination({ ...start, features }, response),
+      entries.length > 1
+        ? allIsWell
+        : (response: DestinationResponse) => wrongDestination({ ...start, features }, response),
   };
+  if (isEmpty) return { ...opened, body: new Uint8Array(), release: holdsNothing };
+  const hold = await memory.acquire(bytes + bytesWhileLoading(entries), patienceMs);
+  if (hold === undefined) return 'later';
+  try {
+    const list = new ListWriter(entries.map(sizeOf));
+    for await (const entry of entriesWithBodies(entries)) list.add(entry);
+    const body = list.end();
+    hold.shrinkTo(body.length);
+    return { ...opened, body, release: hold.release };
+  } catch (error) {
+    hold.release();
+    throw error;
+  }
 }

@@ -1,11 +1,13 @@
 /** Reads a request of a workflow client: its settings, its destination and its body. Nothing is stored here. */
+import { canonicalize } from '../../api/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../api/publishOptions.ts';
 import type { Account } from '../../domain/account/account.ts';
-import type { Config } from '../../domain/config.ts';
 import { now } from '../../domain/clock.ts';
-import { parseDestination } from '../../domain/delivery/destination.ts';
+import { parseDestination, type DestinationRules } from '../../domain/delivery/destination.ts';
+import { readHeaders, type Header } from '../../domain/headers.ts';
 import { badRequest, HttpError } from '../../domain/httpError.ts';
 import { checkBodySize } from '../../domain/message/bodySize.ts';
+import { parseInvoke, type Invoke } from '../../domain/workflow/invoking.ts';
 import { ordinaryConfig } from '../../domain/workflow/ordinaryConfig.ts';
 import { asSubmissionRefusal, endedRun, refusedSubmission } from '../../domain/workflow/refusals.ts';
 import { hasEnded } from '../../domain/workflow/run.ts';
@@ -25,6 +27,8 @@ export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> exten
   /** Settings as of an ordinary message. */
   readonly options: PublishOptions;
   readonly url: string;
+  /** Of an invoke: what its body says. */
+  readonly invoke?: Invoke | undefined;
 }
 
 export const isStart = (message: WorkflowMessage): message is StartMessage =>
@@ -42,7 +46,7 @@ export async function preparePart<M extends WorkflowMessage>(
   try {
     return await read(account, part);
   } catch (error) {
-    throw error instanceof HttpError ? await refusalOf(account, part.message, error) : error;
+    throw error instanceof HttpError ? await refusalOf(account, part, error) : error;
   }
 }
 
@@ -77,7 +81,34 @@ async function read<M extends WorkflowMessage>(
     now(),
   );
   const url = urlOf(destination, request.otherQuery, rules);
-  return { request, message, options, url };
+  const invoke = message.kind === 'invoke' ? readInvoke(account, request, rules) : undefined;
+  return { request, message, options, url, invoke };
+}
+
+/** Reads what an invoke says of its invoker, which is told of the end: so nothing there may be wrong. */
+function readInvoke(account: Account, { body, prefix }: PublishRequest, rules: DestinationRules): Invoke {
+  const { payload, invoker } = parseInvoke(body);
+  const headers = readHeaders('headers', invoker.headers);
+  optionsOfHeaders(account, prefix, headers, rules);
+  const url = urlOf({ url: invoker.url }, [], rules, 'workflowUrl');
+  return { payload, invoker: { ...invoker, url, headers } };
+}
+
+/**
+ * Reads headers that stand in a submission's body, and are those of a publish.
+ *
+ * @throws HttpError as a publish does
+ */
+export function optionsOfHeaders(
+  account: Account,
+  prefix: string,
+  headers: readonly Header[],
+  rules: DestinationRules,
+): PublishOptions {
+  const { headerPrefixes } = settings;
+  const { config } = canonicalize(headers, [], headerPrefixes);
+  const ordinary = ordinaryConfig(config, false, headerPrefixes);
+  return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
 }
 
 /**
@@ -86,14 +117,27 @@ async function read<M extends WorkflowMessage>(
  */
 export async function refusalOf(
   account: Account,
-  message: WorkflowMessage,
+  { message, request }: WorkflowRequest,
   error: HttpError,
 ): Promise<HttpError> {
+  if (message.kind === 'invoke') return refusalOfInvoke(account, request.body, error);
   return isStart(message) ? error : refusalFor(account, message, error);
 }
 
+/** Chooses the status of the refusal of an invoke, which is a submission of the run that waits for its end. */
+async function refusalOfInvoke(account: Account, body: Uint8Array, error: HttpError): Promise<HttpError> {
+  let invoke: Invoke;
+  try {
+    invoke = parseInvoke(body);
+  } catch {
+    // Whose step it is cannot be read either. Only endpoints send such, and 400 would let the run wait for ever.
+    return asSubmissionRefusal(error);
+  }
+  return refusalFor(account, invoke.invoker, error);
+}
+
 /** Chooses the status of a refusal for a submission to a run, as {@link refusalOf} does. */
-async function refusalFor(
+export async function refusalFor(
   account: Account,
   { runId, createdAt }: { readonly runId: string; readonly createdAt?: number | undefined },
   error: HttpError,
@@ -107,16 +151,18 @@ async function refusalFor(
 /**
  * Chooses the status of the refusal of a whole request, of which not all could be read: that of its first submission to a run.
  *
- * @param configs of its messages, as far as they could be read
+ * @param messages of the request, as far as they could be read
  */
 export async function refusalOfRequest(
   account: Account,
-  configs: readonly Config[],
+  messages: readonly Pick<PublishRequest, 'config' | 'body'>[],
   error: HttpError,
 ): Promise<HttpError> {
-  for (const config of configs) {
+  for (const { config, body } of messages) {
     const [isStarting] = config.get('workflow-init') ?? [];
+    const [isInvoke] = config.get('workflow-invoke') ?? [];
     const [runId] = config.get('workflow-runid') ?? [];
+    if (isInvoke?.toLowerCase() === 'true') return refusalOfInvoke(account, body, error);
     if (isStarting?.toLowerCase() === 'false' && runId !== undefined && runId !== '') {
       return refusalFor(account, { runId }, error);
     }

@@ -1,21 +1,18 @@
 /** Reads a request to wait for an event. Nothing is stored here. */
 import { checkBodySize } from '../../domain/message/bodySize.ts';
-import { canonicalize } from '../../api/dialect.ts';
-import { parsePublishOptions, type PublishOptions } from '../../api/publishOptions.ts';
+import type { PublishOptions } from '../../api/publishOptions.ts';
 import { limitsOf, type Account } from '../../domain/account/account.ts';
-import { now, secondMs } from '../../domain/clock.ts';
+import { secondMs } from '../../domain/clock.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { readHeaders, type Header } from '../../domain/headers.ts';
 import { HttpError, overLimit } from '../../domain/httpError.ts';
 import { passedOn } from '../../domain/message/forwarding.ts';
 import { checkEventId } from '../../domain/workflow/events.ts';
-import { ordinaryConfig } from '../../domain/workflow/ordinaryConfig.ts';
 import { parseWait, type Wait } from '../../domain/workflow/waiting.ts';
 import type { SubmissionMessage } from '../../domain/workflow/workflowMessage.ts';
-import { settings } from '../../settings.ts';
 import { destinationRules } from '../delivery/destinations.ts';
 import { urlOf } from '../message/prepare.ts';
-import { refusalOf } from './prepare.ts';
+import { optionsOfHeaders, refusalFor } from './prepare.ts';
 
 /** A request to wait for an event. */
 export interface WaitRequest {
@@ -47,7 +44,7 @@ export async function prepareWait(account: Account, request: WaitRequest): Promi
   try {
     return await read(account, request);
   } catch (error) {
-    throw error instanceof HttpError ? await refusalOf(account, request.message, error) : error;
+    throw error instanceof HttpError ? await refusalFor(account, request.message, error) : error;
   }
 }
 
@@ -64,16 +61,13 @@ async function read(account: Account, request: WaitRequest): Promise<PreparedWai
     );
   }
   const rules = await destinationRules(request.host);
-  const optionsOf = (headers: readonly Header[]): PublishOptions => {
-    const { config } = canonicalize(headers, [], settings.headerPrefixes);
-    const ordinary = ordinaryConfig(config, false, settings.headerPrefixes);
-    return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
-  };
+  const optionsOf = (headers: readonly Header[]): PublishOptions =>
+    optionsOfHeaders(account, prefix, headers, rules);
   const timeoutHeaders = readHeaders('timeoutHeaders', wait.timeoutHeaders);
   return {
     ...wait,
-    url: urlOf({ url: wait.url }, [], rules),
-    timeoutUrl: urlOf({ url: wait.timeoutUrl }, [], rules),
+    url: urlOf({ url: wait.url }, [], rules, 'url'),
+    timeoutUrl: urlOf({ url: wait.timeoutUrl }, [], rules, 'timeoutUrl'),
     // A token of the service is nothing to show.
     timeoutHeaders: passedOn(timeoutHeaders),
     headers: passedOn(request.headers),

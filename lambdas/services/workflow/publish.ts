@@ -75,8 +75,7 @@ async function readParts(
     });
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
-    const configs = requests.map(({ config }) => config);
-    throw await refusalOfRequest(account, configs, error);
+    throw await refusalOfRequest(account, requests, error);
   }
 }
 
@@ -105,7 +104,7 @@ export async function publishParts(
   return withAdmission(account, prepared.length, async (admission) => {
     const refusal = admission.admit(prepared.length);
     const [first] = prepared;
-    if (refusal !== undefined && first !== undefined) throw await refusalOf(account, first.message, refusal);
+    if (refusal !== undefined && first !== undefined) throw await refusalOf(account, first, refusal);
     const answers = await refuseWhenBusy(() => acceptParts(account, prepared));
     admission.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
     return answers;

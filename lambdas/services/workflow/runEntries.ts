@@ -4,7 +4,7 @@ import type { Answer } from '../../api/answers.ts';
 import type * as answers from '../../api/workflowAnswers.ts';
 import type { Account } from '../../domain/account/account.ts';
 import { HttpError, notFound, quote } from '../../domain/httpError.ts';
-import { chunksOf } from '../../domain/lists.ts';
+import { chunksOf, weighedChunksOf } from '../../domain/lists.ts';
 import type { Entry } from '../../domain/workflow/entry.ts';
 import type { ListedEntry } from '../../domain/workflow/journal.ts';
 import { listBytes } from '../../domain/workflow/listBody.ts';
@@ -13,19 +13,39 @@ import { loadBody } from '../../stores/message/bodies.ts';
 import { loadHead, type RunKey } from '../../stores/workflow/journals.ts';
 import { loadRun } from './loadRun.ts';
 
-/** Bodies that are read at once. */
+/** Bodies that are read at once, and bytes of them: a larger one is read alone. */
 const bodiesAtOnce = 20;
+const bytesAtOnce = 8 * 1_024 * 1_024;
+/** The client of S3 has an answer in pieces, and then as a whole. */
+const copiesWhileRead = 2;
 
-/** Reads the bodies of entries. The result is in the order of the list, as `listBody` takes it. */
-export async function loadEntryBodies(entries: readonly ListedEntry[]): Promise<readonly Entry[]> {
-  const loaded: Entry[] = [];
-  for (const some of chunksOf(entries, bodiesAtOnce)) {
+const readTogether = (entries: readonly ListedEntry[]): readonly (readonly ListedEntry[])[] =>
+  chunksOf(entries, bodiesAtOnce).flatMap((some) =>
+    weighedChunksOf(some, bytesAtOnce, ({ bodyBytes }) => bodyBytes),
+  );
+
+/** Counts the bytes that {@link entriesWithBodies} holds at most, where each entry is let go at once. */
+export const bytesWhileLoading = (entries: readonly ListedEntry[]): number =>
+  readTogether(entries).reduce(
+    (most, some) => Math.max(most, copiesWhileRead * some.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)),
+    0,
+  );
+
+/** Reads the bodies of entries, a few at a time, in the order of the list. */
+export async function* entriesWithBodies(entries: readonly ListedEntry[]): AsyncGenerator<Entry> {
+  for (const some of readTogether(entries)) {
     const all = some.map(async (entry) => ({
       ...sizeOf(entry),
       body: await loadBody(entry.messageId, entry.body),
     }));
-    loaded.push(...(await Promise.all(all)));
+    yield* await Promise.all(all);
   }
+}
+
+/** Reads the bodies of entries. The result is in the order of the list, as `listBody` takes it. */
+export async function loadEntryBodies(entries: readonly ListedEntry[]): Promise<readonly Entry[]> {
+  const loaded: Entry[] = [];
+  for await (const entry of entriesWithBodies(entries)) loaded.push(entry);
   return loaded;
 }
 

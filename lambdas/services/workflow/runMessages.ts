@@ -1,6 +1,7 @@
 /** The messages that deliver a run's entries. They have no body of their own: it is made of the journal as they are delivered. */
 import { limitsOf, type Account } from '../../domain/account/account.ts';
 import { now } from '../../domain/clock.ts';
+import { isDeliverable } from '../../domain/delivery/destination.ts';
 import { expiryOf, type Message } from '../../domain/message/message.ts';
 import { attemptWork } from '../../domain/work/work.ts';
 import type { Head, ListedEntry, RunStart } from '../../domain/workflow/journal.ts';
@@ -9,6 +10,7 @@ import { storedMessages } from '../../stores/message/list.ts';
 import { putMessages } from '../../stores/message/messages.ts';
 import type { RunKey } from '../../stores/workflow/journals.ts';
 import { sendAll } from '../../transport/work.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
 
 /** A run as its messages need it. */
 export interface OpenRun {
@@ -17,17 +19,23 @@ export interface OpenRun {
   readonly start: RunStart;
 }
 
-const empty: StoredBody = { at: 'here', bytes: new Uint8Array(), deflated: false };
+/** The body of a message that delivers the list: it is made as it is delivered. */
+export const emptyBody: StoredBody = { at: 'here', bytes: new Uint8Array(), deflated: false };
 
 /** Makes the message that delivers the list up to an entry. */
-export function listMessage({ key, head, start }: OpenRun, account: Account, entry: ListedEntry): Message {
+export function listMessage(
+  { key, head, start }: OpenRun,
+  account: Account,
+  entry: Pick<ListedEntry, 'messageId' | 'url' | 'createdAt' | 'notBefore' | 'settings'>,
+): Message {
   const { accountId, runId } = key;
   const { createdAt, startSeq } = head;
   const settings = { ...start.settings, ...entry.settings };
   const { messageId, notBefore } = entry;
   return {
     ...settings,
-    url: entry.url,
+    // Earlier releases took an invoke whose URL is none: its result goes to the URL that the run was started with.
+    url: isDeliverable(entry.url) ? entry.url : start.url,
     method: 'POST',
     // They are made as it is delivered, as its body is.
     headers: [],
@@ -63,7 +71,7 @@ export const deliverEntries = (
 /** Stores and sends messages that deliver entries, of whatever runs. */
 export const sendLists = (messages: readonly Message[], isAgain: boolean): Promise<void> =>
   sendMessages(
-    messages.map((message) => ({ message, stored: empty })),
+    messages.map((message) => ({ message, stored: emptyBody })),
     isAgain,
   );
 
@@ -82,6 +90,7 @@ interface StoredMessage {
 export async function sendMessages(messages: readonly StoredMessage[], isAgain: boolean): Promise<void> {
   const stored = isAgain ? await storedMessages(messages.map(({ message }) => message)) : new Set<string>();
   const left = messages.filter(({ message }) => !stored.has(message.messageId));
+  for (const { message } of left) await ensureKeys(message);
   // A worker waits for the row of a message that is new, or whose work is.
   const madeAt = isAgain ? now() : undefined;
   await sendAll(left, ({ message }) => ({

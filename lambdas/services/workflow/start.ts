@@ -66,6 +66,7 @@ export function startOf(
     features: [...message.features],
     sdkVersion: message.sdkVersion,
     isUnknownClient: message.isUnknownClient,
+    isWithoutClient: message.isWithoutClient,
     forwarded: headers,
     settings: {
       maxRetries: hasRetries ? maxRetries : defaultRunRetries(limitsOf(account).max_retries),

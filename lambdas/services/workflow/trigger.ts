@@ -1,4 +1,7 @@
-/** Starts runs for those who have no workflow client: they name the endpoint, and its client is found out from its answer. */
+/**
+ * Starts runs for those who have no workflow client: they name the endpoint, which is taken to have a client from 1.0 on. Its
+ * answer tells whether that is so.
+ */
 import type { Account } from '../../domain/account/account.ts';
 import { scoped, type Config } from '../../domain/config.ts';
 import { parseDestination } from '../../domain/delivery/destination.ts';
@@ -37,6 +40,9 @@ function withFailureCallback(config: Config, url: string): Config {
 /** Headers of a trigger say what is wanted of the run; what a client says of itself has no place in it. */
 const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
 
+/** With this header, `true`, the endpoint is asked for its client before the run begins: one delivery more. */
+const asksForClient = 'workflow-unknown-sdk';
+
 /** @throws HttpError 400 */
 function readTrigger(request: PublishRequest): WorkflowRequest {
   const { headerPrefixes } = settings;
@@ -52,7 +58,8 @@ function readTrigger(request: PublishRequest): WorkflowRequest {
   if (message?.kind !== 'start') throw badRequest('workflow_request_invalid', 'The request starts no run.');
   // Every client that can be triggered so has all of these.
   const able = new Set(features.filter((feature) => feature !== 'WF_NoDelete'));
-  return { request: asked, message: { ...message, features: able, isUnknownClient: true } };
+  const isUnknownClient = request.config.get(asksForClient)?.[0]?.toLowerCase() === 'true';
+  return { request: asked, message: { ...message, features: able, isUnknownClient, isWithoutClient: true } };
 }
 
 function answerOf({ workflowRunId, workflowCreatedAt, deduplicated }: WorkflowAnswer): Triggered {

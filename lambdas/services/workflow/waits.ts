@@ -113,7 +113,7 @@ async function decide(
     return { result: undefined };
   }
   checkPlace(head, step);
-  const stored = oldestEvent(head, eventId);
+  const stored = oldestEvent(head, eventId, step.stepType);
   if (stored === undefined) {
     message.drop();
     checkRoomForWait(head);

@@ -167,7 +167,7 @@ export interface ListedDeadLetter extends Ordered {
   readonly deadLetter: DeadLetter | undefined;
 }
 
-/** Reads one shard's dead letters, newest first. */
+/** Reads one shard's dead letters, in the order of the range. */
 export async function* listDeadLetters(
   shard: string,
   range: Range,
@@ -181,13 +181,13 @@ export async function* listDeadLetters(
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
     ExpressionAttributeNames: { '#shard': 'shard', '#id': 'id' },
     ExpressionAttributeValues: { ':shard': { S: shard }, ':first': { S: first }, ':last': { S: last } },
-    ScanIndexForward: false,
+    ScanIndexForward: range.order === 'earliestFirst',
     Limit: rowsPerRead,
   });
   for await (const row of rows) {
     const { id } = placeRow.parse(row);
     const ordered = { deadLetter: deadLetterOf(row, now), id, time: timeOfId(id) };
-    if (isBehind(ordered, range.behind)) yield ordered;
+    if (isBehind(ordered, range)) yield ordered;
   }
 }
 

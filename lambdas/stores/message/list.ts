@@ -3,14 +3,12 @@ import { timeOfId } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { AttemptOutline } from '../../domain/message/standing.ts';
 import { settings } from '../../settings.ts';
-import { getRows, queryRows } from '../dynamodb.ts';
+import { getRows, queryItems, type Row } from '../dynamodb.ts';
+import { ListedItem } from '../listedItem.ts';
 import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import {
   endedAtOf,
   endOf,
-  isAttempt,
-  isEnd,
-  isHeld,
   keyOf,
   listedAttributes,
   messageIdOf,
@@ -25,6 +23,8 @@ import {
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
+  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many: cheaper than all of it. */
+  readonly textsOf?: (name: string) => readonly string[];
 }
 
 /** A message in a list, with what tells how it stands. */
@@ -80,14 +80,15 @@ const standing = [
 ];
 
 /**
- * Lists the messages of one shard, newest first. The rows behind a message come before it in this order, and tell how it
- * stands.
+ * Lists the messages of one shard. The rows behind a message tell how it stands: newest first, they come before it, and else
+ * after it.
  */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
+  const isEarliestFirst = range.order === 'earliestFirst';
   // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
   if (bounds.first > bounds.last) return;
-  const rows = queryRows({
+  const items = queryItems({
     TableName: settings.messagesTable,
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
     ...projectionOf([...listedAttributes(), ...standing]),
@@ -96,45 +97,69 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
       ':first': { S: bounds.first },
       ':last': { S: bounds.last },
     },
-    ScanIndexForward: false,
+    ScanIndexForward: isEarliestFirst,
     Limit: rowsPerRead,
   });
-  let recorded = nothingRecorded('');
-  for await (const row of rows) {
-    const messageId = messageIdOf(row);
+  let recorded = new Recorded('');
+  const isWhole = (): boolean => recorded.own !== undefined && isBehind(recorded, range);
+  for await (const item of items) {
+    const listed = new ListedItem(item);
+    const [id = ''] = listed.textsOf('id');
+    const messageId = id.replace(/~.*$/, '');
     // A message's own row may be gone while rows behind it are left: they say nothing of the next message.
-    if (recorded.messageId !== messageId) recorded = nothingRecorded(messageId);
-    if (isEnd(row)) {
-      recorded.end = endOf(row);
-      recorded.endedAt = endedAtOf(row);
-    } else if (isAttempt(row)) recorded.attempts.push(outlineOf(row));
-    else if (!isHeld(row)) {
-      const { end, endedAt, attempts } = recorded;
-      const listed = {
-        message: ownMessageOf(row),
-        end,
-        endedAt,
-        attempts: attempts.reverse(),
-        id: messageId,
-        time: timeOfId(messageId),
-      };
-      if (isBehind(listed, range.behind)) yield listed;
+    if (recorded.id !== messageId) {
+      if (isEarliestFirst && isWhole()) yield recorded;
+      recorded = new Recorded(messageId);
     }
+    recorded.add(listed);
+    if (!isEarliestFirst && isWhole()) yield recorded;
+  }
+  if (isEarliestFirst && isWhole()) yield recorded;
+}
+
+/** A message's own row, and the rows behind it that tell how it stands, collected until all have come. */
+class Recorded implements ListedMessage {
+  readonly id: string;
+  readonly time: number;
+  own: ListedItem | undefined;
+  readonly #attempts: ListedItem[] = [];
+  #ended: Row | undefined;
+  #message: Message | undefined;
+
+  constructor(messageId: string) {
+    this.id = messageId;
+    this.time = messageId === '' ? 0 : timeOfId(messageId);
+  }
+
+  add(item: ListedItem): void {
+    if (item.has('end')) this.#ended = item.only(['end', 'endedAt']);
+    else if (item.has('attempt')) this.#attempts.push(item);
+    else if (!item.has('held')) this.own = item;
+  }
+
+  get message(): Message {
+    this.#message ??= ownMessageOf(this.own?.row ?? {});
+    return this.#message;
+  }
+
+  get end(): End | undefined {
+    return this.#ended && endOf(this.#ended);
+  }
+
+  get endedAt(): number | undefined {
+    return this.#ended && endedAtOf(this.#ended);
+  }
+
+  get attempts(): readonly AttemptOutline[] {
+    return this.#attempts
+      .map((item) => outlineOf(item.only(outlined)))
+      .sort((one, other) => one.number - other.number);
+  }
+
+  textsOf(name: string): readonly string[] {
+    return this.own?.textsOf(name) ?? [];
   }
 }
 
-/** The facts that the rows behind a message tell, collected until its own row comes. */
-interface Recorded {
-  readonly messageId: string;
-  end: End | undefined;
-  endedAt: number | undefined;
-  /** The last one first. */
-  readonly attempts: AttemptOutline[];
-}
-
-const nothingRecorded = (messageId: string): Recorded => ({
-  messageId,
-  end: undefined,
-  endedAt: undefined,
-  attempts: [],
-});
+/** The attributes of an attempt's row that tell how its message stands. */
+const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];

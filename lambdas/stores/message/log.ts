@@ -7,8 +7,9 @@ import type { LogSubject } from '../../domain/log/logSubject.ts';
 import { attemptStates, type Attempt } from '../../domain/message/message.ts';
 import type { LoggedEnd } from '../../domain/usage/outcomes.ts';
 import { settings } from '../../settings.ts';
-import { dynamodb, queryRows, type Row } from '../dynamodb.ts';
-import { byAge, inOrder, isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
+import { dynamodb, queryItems, type Key, type Row } from '../dynamodb.ts';
+import { ListedItem } from '../listedItem.ts';
+import { byOrder, inOrder, isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import { endIn, loadMessageRows } from './history.ts';
 import type { LoggedMessage } from './list.ts';
 import {
@@ -27,6 +28,8 @@ export interface LogRow extends Ordered {
   readonly attempt: Attempt | undefined;
   /** The number of an attempt that waits for its host. */
   readonly held: number | undefined;
+  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many. */
+  readonly textsOf?: (name: string) => readonly string[];
 }
 
 const orderedRow = z.object({ id: z.string(), recordedAt: z.number() });
@@ -42,37 +45,64 @@ function logRowOf(row: Row): LogRow {
   };
 }
 
-async function* logRows(rows: AsyncIterable<Row>): AsyncGenerator<LogRow> {
-  for await (const row of rows) yield logRowOf(row);
+/** A row of the log, of which most are passed over. */
+class ListedLogRow implements LogRow {
+  readonly id: string;
+  readonly time: number;
+  readonly #item: ListedItem;
+
+  constructor(item: ListedItem) {
+    const { id, recordedAt } = orderedRow.parse(item.only(['id', 'recordedAt']));
+    this.id = id;
+    this.time = recordedAt;
+    this.#item = item;
+  }
+
+  get subject(): LogSubject {
+    return subjectOf(this.#item.row);
+  }
+
+  get attempt(): Attempt | undefined {
+    return this.#item.has('attempt') ? attemptOf(this.#item.row) : undefined;
+  }
+
+  get held(): number | undefined {
+    return this.#item.has('held') ? heldAttemptOf(this.#item.row) : undefined;
+  }
+
+  textsOf(name: string): readonly string[] {
+    return this.#item.textsOf(name);
+  }
 }
 
-/** Lists what was recorded of one shard's messages, the latest record first. */
+async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
+  for await (const item of items) yield new ListedLogRow(new ListedItem(item));
+}
+
+/** Lists what was recorded of one shard's messages, in the order of the range. */
 export async function* listLog(shard: string, range: Range): AsyncGenerator<LogRow> {
-  const latest = Math.min(
-    range.toDate ?? Number.MAX_SAFE_INTEGER,
-    range.behind?.time ?? Number.MAX_SAFE_INTEGER,
-  );
+  const { first, last } = momentsOf(range);
   // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
-  if ((range.fromDate ?? 0) > latest) return;
-  const rows = queryRows({
+  if (first > last) return;
+  const rows = queryItems({
     TableName: settings.messagesTable,
     IndexName: 'log',
     KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :first AND :last',
     ExpressionAttributeNames: { '#shard': 'shard', '#recordedAt': 'recordedAt' },
     ExpressionAttributeValues: {
       ':shard': { S: shard },
-      ':first': { N: String(range.fromDate ?? 0) },
-      ':last': { N: String(latest) },
+      ':first': { N: String(first) },
+      ':last': { N: String(Math.min(last, Number.MAX_SAFE_INTEGER)) },
     },
-    ScanIndexForward: false,
+    ScanIndexForward: range.order === 'earliestFirst',
     Limit: rowsPerRead,
   });
-  for await (const row of inOrder(logRows(rows))) {
-    if (isBehind(row, range.behind)) yield row;
+  for await (const row of inOrder(logRows(rows), range.order)) {
+    if (isBehind(row, range)) yield row;
   }
 }
 
-/** Lists what was recorded of one message, and the message itself as the oldest. */
+/** Lists what was recorded of one message, and the message itself as the oldest, in the order of the range. */
 export async function* listHistory(
   accountId: string,
   messageId: string,
@@ -83,8 +113,8 @@ export async function* listHistory(
   const message = ownMessageOf(rows.own);
   const logged = { message, end: endIn(rows), id: messageId, time: timeOfId(messageId) };
   const records = rows.following.filter((row) => 'recordedAt' in row).map(logRowOf);
-  for (const row of [...records, logged].sort(byAge)) {
-    if (isBehind(row, range.behind)) yield row;
+  for (const row of [...records, logged].sort(byOrder(range.order))) {
+    if (isBehind(row, range)) yield row;
   }
 }
 

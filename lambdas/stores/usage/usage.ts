@@ -8,13 +8,20 @@ import type { Usage } from '../../domain/usage/usage.ts';
 import { settings } from '../../settings.ts';
 import { dynamodb, dynamodbIn, queryRows, toItem, type Row } from '../dynamodb.ts';
 
-const counted = ['requests', 'messages', 'calls', 'bytes'] as const satisfies readonly (keyof Usage)[];
+const counted = [
+  'requests',
+  'messages',
+  'calls',
+  'hooks',
+  'bytes',
+] as const satisfies readonly (keyof Usage)[];
 
 const usageRow = z.object({
   id: z.string(),
   requests: z._default(z.number(), 0),
   messages: z._default(z.number(), 0),
   calls: z._default(z.number(), 0),
+  hooks: z._default(z.number(), 0),
   bytes: z._default(z.number(), 0),
 });
 

@@ -43,6 +43,7 @@ const stepFacts = z.union([
     ...identity,
     ...stepSettings,
     waitTimeout: z.optional(z.boolean()),
+    webhookId: z.optional(z.string()),
   }),
 ]);
 
@@ -62,6 +63,7 @@ const runStart = z.object({
   features: z.array(z.enum(features)),
   sdkVersion: z.optional(z.string()),
   isUnknownClient: z.boolean(),
+  isWithoutClient: z.optional(z.literal(true)),
   forwarded: headerPairs,
   settings: z.object({ ...runSettings, timeoutMs: z.number() }),
   invokeDepth: z.number(),
@@ -136,7 +138,14 @@ const recordShape = z.union([
     settings: z.optional(z.object(runSettings)),
   }),
   z.object({ kind: z.literal('invoke'), at, step: stepIdentity, messageId, ...runIdentity, url: z.string() }),
-  z.object({ kind: z.literal('event'), at, eventId: z.string(), messageId, body: storedBody }),
+  z.object({
+    kind: z.literal('event'),
+    at,
+    eventId: z.string(),
+    messageId,
+    body: storedBody,
+    callBytes: z.optional(z.number()),
+  }),
   z.object({
     kind: z.literal('end'),
     at,
@@ -170,7 +179,8 @@ const headShape = z.object({
     invoke: stepSet,
   } satisfies Shape<Record<StepMark, StepSet>>),
   waits: z.array(z.object({ ...marked, stepId: z.number() })),
-  events: z.array(z.object(marked)),
+  events: z.array(z.object({ ...marked, callBytes: z.optional(z.number()) })),
+  webhooks: z.optional(z.array(z.string())),
   keptUntil: z.number(),
   failureState,
 } satisfies Shape<Head>);

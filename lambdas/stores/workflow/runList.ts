@@ -17,7 +17,7 @@ import {
   unlessRefused,
   type Row,
 } from '../dynamodb.ts';
-import { isBehind, rowsPerRead, type Ordered, type Range } from '../shards.ts';
+import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../shards.ts';
 import type { RunKey } from './journals.ts';
 
 /** A run as lists know it. */
@@ -108,10 +108,10 @@ const listedRow = z.object({
   state: z.enum(runStates),
 });
 
-/** The rows of one partition in a range, newest first. */
+/** The rows of one partition in a range, in its order. */
 function rangeQuery(shard: string, range: Range) {
-  const latest = Math.min(range.toDate ?? Infinity, range.behind?.time ?? Infinity);
-  const first = idOf(Math.max(0, range.fromDate ?? 0), '');
+  const { first: earliest, last: latest } = momentsOf(range);
+  const first = idOf(Math.max(0, earliest), '');
   // `~` sorts behind the character that stands behind a time.
   const last = latest === Infinity ? '~' : `${String(Math.max(0, latest)).padStart(15, '0')}~`;
   return {
@@ -124,7 +124,7 @@ function rangeQuery(shard: string, range: Range) {
       // DynamoDB refuses a range that ends before it begins; no row has this very id.
       ':last': { S: last < first ? first : last },
     },
-    ScanIndexForward: false,
+    ScanIndexForward: range.order === 'earliestFirst',
   };
 }
 
@@ -137,10 +137,10 @@ async function* orderedRuns(rows: AsyncIterable<Row>): AsyncGenerator<ListedRun 
   for await (const row of rows) yield orderedRun(row);
 }
 
-/** Reads the runs of one partition, newest first. */
+/** Reads the runs of one partition, in the order of the range. */
 export async function* listRuns(shard: string, range: Range): AsyncGenerator<ListedRun & Ordered> {
   const rows = queryRows({ ...rangeQuery(shard, range), Limit: rowsPerRead });
-  for await (const run of orderedRuns(rows)) if (isBehind(run, range.behind)) yield run;
+  for await (const run of orderedRuns(rows)) if (isBehind(run, range)) yield run;
 }
 
 /**

@@ -115,7 +115,7 @@ export function createDeliveryClient(
     } catch (error) {
       return {
         status: 0,
-        error: describe(error).slice(0, longestError),
+        error: describe(error).slice(0, longestError).toWellFormed(),
         headers: [],
         body: new Uint8Array(),
         isRefusal: error instanceof RefusedDestination,
@@ -320,7 +320,8 @@ function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succ
       name.toLowerCase(),
       value,
     ]);
-    succeed({ status: incoming.statusCode ?? 0, headers, body: bytes.subarray(0, size) }, isComplete);
+    const isCut = isComplete || size === Number(incoming.headers['content-length']) ? undefined : true;
+    succeed({ status: incoming.statusCode ?? 0, headers, body: bytes.subarray(0, size), isCut }, isComplete);
   };
   const cutShort = (): void => {
     fail(() => closed(true));

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { callbackScopes } from '../../../lambdas/domain/config.ts';
 import { headerName } from '../../../lambdas/domain/headers.ts';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +10,8 @@ import {
   parsePublishOptions,
   type PublishOptions,
 } from '../../../lambdas/api/publishOptions.ts';
-import { checkerOf } from '../../support/contract.ts';
+import { checkerOf, document } from '../../support/contract.ts';
+import { valuesOf } from '../../support/fuzz/values.ts';
 import * as z from 'zod/mini';
 
 const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
@@ -65,17 +67,29 @@ describe('everything in the table of configuration', () => {
   });
 });
 
+/** @returns the status with which a value is refused; undefined where it is taken */
+function refusalOf(name: keyof typeof configuration, value: string): number | undefined {
+  try {
+    options({ ...exampleOf(name), [name]: value });
+    return undefined;
+  } catch (error) {
+    if (error instanceof HttpError) return error.status;
+    throw error;
+  }
+}
+
 describe('what the table says of a value', () => {
   it.each<[name: keyof typeof configuration, bad: readonly unknown[]]>([
     ['method', ['FETCH', '']],
-    ['timeout', ['30', '1d', 'soon', '']],
+    ['timeout', ['30', '1d', 'soon', '', '0s', '0h0m']],
     ['retries', [-1, 1.5, 'many']],
     ['retry-delay', ['', 'x'.repeat(501)]],
     ['delay', ['10', 'soon', '']],
     ['not-before', [-1, 'tomorrow']],
     ['header-forward', ['yes', 1]],
     ['callback', ['example', '/path']],
-    ['label', ['']],
+    ['label', ['', ' ', 'a,,b', 'x'.repeat(101), 'x,'.repeat(10) + 'x']],
+    ['forward-*', ['\u{1f9fe}', 'a\u0000b', 'a\nb']],
     ['flow-control-key', ['', 'x'.repeat(257)]],
     ['flow-control-value', ['', 'parallelism', 'rate=1,,']],
     ['redact-fields', ['']],
@@ -86,5 +100,45 @@ describe('what the table says of a value', () => {
       expect(() => options(given), `${headerName('Svc', name)}: ${String(value)}`).toThrow(HttpError);
       expect(z.safeParse(checkerOf(configuration[name].schema), value).success, String(value)).toBe(false);
     }
+  });
+
+  it.each<[name: keyof typeof configuration, good: readonly string[]]>([
+    ['timeout', ['00m1s', '5474504142h']],
+    ['retries', ['9'.repeat(30)]],
+    ['delay', ['0s', '5474504142h', `${'9'.repeat(400)}d`]],
+    ['not-before', ['0', '99999999999', '9'.repeat(19), '9'.repeat(400)]],
+    ['forward-*', ['', '\t', 'caf\u00e9 \u00ff']],
+    ['label', [' a , b ', '\u{1f9fe}'.repeat(50), Array.from({ length: 10 }, () => 'x'.repeat(100)).join()]],
+    ['deduplication-id', ['\u{1f9fe}'.repeat(1_024)]],
+  ])('allows what is right, or above a limit that the account has: %s', (name, good) => {
+    for (const value of good) {
+      expect(refusalOf(name, value), value.slice(0, 60)).not.toBe(400);
+      const { schema } = configuration[name];
+      if (schema.type !== 'string') continue;
+      expect(z.safeParse(checkerOf(schema), value).success, value.slice(0, 60)).toBe(true);
+    }
+  });
+
+  /** What these say is a language, or part of one, which no schema has: their parsers have tests of their own. */
+  const languages = new Set<string>([
+    'retry-delay',
+    'flow-control-key',
+    'flow-control-value',
+    'redact-fields',
+  ]);
+  const described = entries
+    .filter(([name, { scopes }]) => scopes.includes('message') && !languages.has(name))
+    .map(([name]) => name as keyof typeof configuration);
+
+  it.each(described)('is taken by the parser, whatever it is, or is above a limit: %s', (name) => {
+    const values = valuesOf(configuration[name].schema, { within: document, origin: 'https://example.com' });
+    fc.assert(
+      fc.property(values, (value) => {
+        // Each unit of a duration may stand once.
+        fc.pre(!/^\w*?\d([a-z]).*\d\1/.test(String(value)) || !['delay', 'timeout'].includes(name));
+        expect(refusalOf(name, String(value))).not.toBe(400);
+      }),
+      { seed: 991, numRuns: 300 },
+    );
   });
 });

@@ -28,6 +28,14 @@ const message: Message = {
 const sent = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe('a message’s record', () => {
+  it('has a period of a second wherever its flow control has none', () => {
+    const periodOf = (flowControl: Message['flowControl']) =>
+      messageRecord({ ...message, flowControl }).period;
+    expect(periodOf({ key: 'k', parallelism: 2 })).toBe(1);
+    expect(periodOf({ key: 'k', rate: 2, period: 60 })).toBe(60);
+    expect(periodOf(undefined)).toBeUndefined();
+  });
+
   it('leaves out what it does not have', () => {
     expect(sent(messageRecord(message))).toEqual({
       messageId: 'msg_1',

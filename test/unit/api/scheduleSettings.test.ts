@@ -17,6 +17,13 @@ describe('the settings that a schedule’s row keeps', () => {
     expect(written).toEqual(JSON.parse(stored));
   });
 
+  it('have the period that none stands for, where a key has none', () => {
+    const without = stored.replace('"period":60,', '');
+    expect(parseScheduleSettings(without).period).toBe(1);
+    const keyless = without.replace('"flowControlKey":"k","parallelism":5,"rate":10,"ratePerSecond":10,', '');
+    expect(parseScheduleSettings(keyless).period).toBeUndefined();
+  });
+
   it.each([['{"method":"POST"}'], [stored.replace('"timeout":30', '"timeout":"30"')], ['[]'], ['no JSON']])(
     'are not read from what has none: %s',
     (text) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { beginningOf } from '../../../lambdas/domain/bytes.ts';
+import { quote } from '../../../lambdas/domain/httpError.ts';
 
 describe('the beginning of a body', () => {
   it.each(['a', 'ü', '€', '😀'])('of text of %s is text, and as long as it may be', (character) => {
@@ -19,4 +20,8 @@ describe('the beginning of a body', () => {
       expect(length).toBeGreaterThanOrEqual(most - 3);
     }
   });
+});
+
+it('a quote in an error has no half of a character', () => {
+  expect(quote(`${'x'.repeat(56)}😀${'x'.repeat(10)}`)).toBe(`"${'x'.repeat(56)}\uFFFD..."`);
 });

@@ -28,11 +28,11 @@ describe('a row', () => {
     ['of the same moment with a larger id', { time: 2, id: 'z' }, false],
     ['at the place', { time: 2, id: 'm' }, false],
   ])('%s than a place stands behind it: %o', (_title, row, behind) => {
-    expect(isBehind(row, { time: 2, id: 'm' })).toBe(behind);
+    expect(isBehind(row, { behind: { time: 2, id: 'm' } })).toBe(behind);
   });
 
   it('at a place in the middle of it is not done', () => {
-    expect(isBehind({ time: 2, id: 'm' }, { time: 2, id: 'm', shown: 1 })).toBe(true);
+    expect(isBehind({ time: 2, id: 'm' }, { behind: { time: 2, id: 'm', shown: 1 } })).toBe(true);
   });
 });
 

@@ -1,3 +1,4 @@
+import { largestCount } from '../../../domain/bounds.ts';
 import { cursorHeaders, goesOn } from '../arrays.ts';
 import { circuit, flowControl as shown } from '../examples.ts';
 import type { Operation, Operations } from '../operation.ts';
@@ -30,7 +31,7 @@ export const flowControl: Operations<'flowControl'> = {
     tag: 'Flow control',
     summary: 'List the flow-control keys',
     description:
-      'A key is there from the moment when its first message is due. One that nobody has used for 30 days is forgotten, unless it is paused or pinned.',
+      'A key is there from the first message that names it, a delayed one too. One that nobody has used for 30 days is forgotten, unless it is paused or pinned, or a message of it is still to come.',
     variables: {},
     query: {
       search: {
@@ -85,12 +86,12 @@ export const flowControl: Operations<'flowControl'> = {
     query: {
       parallelism: {
         description: 'Deliveries that may be in flight at once; at most the account’s `max_parallelism`.',
-        schema: { type: 'integer', minimum: 1 },
+        schema: { type: 'integer', minimum: 1, maximum: largestCount },
         example: 3,
       },
       rate: {
         description: 'Deliveries that may start in one period.',
-        schema: { type: 'integer', minimum: 1 },
+        schema: { type: 'integer', minimum: 1, maximum: largestCount },
         example: 10,
       },
       period: {
@@ -132,6 +133,11 @@ export const flowControl: Operations<'flowControl'> = {
     summary: 'Begin a new period of a flow-control key',
     description:
       'The deliveries that have started do not count any more: as many as its rate may start at once.',
+  }),
+  'POST /v2/flowControl/{key}/reset': change({
+    id: 'resetFlowControl',
+    summary: 'Begin a new period of a flow-control key, by another name',
+    description: 'As `POST /v2/flowControl/{key}/resetRate`.',
   }),
   'GET /v2/globalParallelism': {
     id: 'getGlobalParallelism',

@@ -4,10 +4,10 @@ import type { Operations } from '../operation.ts';
 
 const errors: Errors = {
   400: [
-    ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'],
+    ['field_invalid', 'count is "5000"; allowed is a whole number from 1 to 1000.'],
     [
       'cursor_invalid',
-      'cursor is not one that this list handed out; send it back exactly as it was answered.',
+      'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
     ],
   ],
 };
@@ -18,7 +18,7 @@ export const logs: Operations<'logs'> = {
     tag: 'Logs',
     summary: 'List the log',
     description:
-      'Newest first. Filters are ANDed, the values of one are ORed. Where few entries match, or where they are large, a page may have fewer than asked for, and still a cursor.',
+      'Newest first, or the earliest first where `order` says so. Filters are ANDed, the values of one are ORed. Where few entries match, or where they are large, a page may have fewer than asked for, and still a cursor.',
     variables: {},
     filters: 'logs',
     answers: { 200: { description: 'A page of the log.', schema: 'LogPage', example: logPage } },
@@ -28,7 +28,7 @@ export const logs: Operations<'logs'> = {
     id: 'listEvents',
     tag: 'Logs',
     summary: 'List the log, for older clients',
-    description: 'As `GET /v2/logs`.',
+    description: 'As `GET /v2/logs`, with some fields by their older names as well.',
     deprecated: true,
     variables: {},
     filters: 'logs',

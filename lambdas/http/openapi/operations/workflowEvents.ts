@@ -16,9 +16,14 @@ const tooMany = [
   `The run "${runId}" keeps 100 events that it has not waited for; no more are kept.`,
 ] as const;
 
+const tooLarge = [
+  'body_too_large',
+  "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
+] as const;
+
 type HookVariable = 'account' | 'runId' | 'eventId';
 const webhookUrl =
-  'The URL is what `context.createWebhook` made; whoever knows it may call it, with any method. The run’s next wait for it gets the request: method, headers, body and URL. One that comes before the run waits is kept for it, up to 100 of them.';
+  'The URL is what `context.createWebhook` made; whoever knows it may call it, with any method. The run’s next wait for the webhook gets the request: method, headers, body and URL. Calls that come before the run waits are kept for it, up to 10 of each webhook. Calls are limited in a second as requests with a token are, but apart from them.';
 
 /** A request to a webhook, which each method makes alike. */
 const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}): Operation<HookVariable> => ({
@@ -32,10 +37,26 @@ const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}):
     eventId: { ...variables.eventId, description: 'The webhook’s id.', example: 'evt_4Tq8Zk0mJx7p2Yw' },
   },
   ...more,
+  isHeldToUsage: true,
   answers: { 200: { description: 'The run has it, or will.', schema: 'Nothing', example: {} } },
   errors: {
-    404: [['run_not_found', `There is no run "${runId}" that is active.`]],
-    412: [tooMany],
+    404: [['webhook_not_found', 'There is no such webhook.']],
+    412: [['submission_refused', 'The steps of the run would have 34000000 bytes; allowed are 33554432.']],
+    413: [tooLarge],
+    429: [
+      [
+        'webhook_full',
+        'The webhook keeps 10 calls that its run has not waited for yet, and takes no more for now; call it again later.',
+      ],
+      [
+        'rate_limit_reached',
+        "The account's limit max_requests_per_second is 100, and this call of a webhook is one too many; send it again a moment later.",
+      ],
+      [
+        'bandwidth_limit_reached',
+        "The account's limit max_bandwidth_per_second is 10485760 bytes, and the 4096 bytes of this call of a webhook are too many; send it again a moment later.",
+      ],
+    ],
     503: [busy],
   },
 });
@@ -96,12 +117,7 @@ export const events: OperationsAt<
       400: badPath,
       404: [['run_not_found', `There is no run "${runId}" that is active.`]],
       412: [tooMany],
-      413: [
-        [
-          'body_too_large',
-          "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
-        ],
-      ],
+      413: [tooLarge],
       503: [busy],
     },
   },

@@ -104,7 +104,7 @@ const log: Omit<Operation<never>, 'id' | 'summary' | 'description'> = {
       ...filterErrors,
       [
         'cursor_invalid',
-        'cursor is not one that this list handed out; send it back exactly as it was answered.',
+        'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
       ],
     ],
   },

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../../../lambdas/domain/delivery/outcome.ts';
 import type { Message } from '../../../../lambdas/domain/message/message.ts';
-import { callResultBody } from '../../../../lambdas/domain/workflow/callResult.ts';
+import { callResultBody, tooLarge } from '../../../../lambdas/domain/workflow/callResult.ts';
 import { settingsFor } from '../../../../lambdas/domain/workflow/runSettings.ts';
 
 const call: Message = {
@@ -49,11 +50,87 @@ describe('the result of a call', () => {
     expect(resultOf(nothing, 3)).toMatchObject({ status: 0, header: {}, body: base64('It took too long.') });
   });
 
-  it('is cut where it is too large', () => {
-    const answer = { status: 200, headers: [], body: Buffer.alloc(5_000, 'x') };
-    const facts = { message: call, body: new Uint8Array(), response: answer, retried: 0 };
-    expect(callResultBody(facts, 2_000).length).toBeLessThanOrEqual(2_000);
-    expect(callResultBody(facts, 2_000).length).toBeGreaterThan(1_990);
+  it('has the whole answer, and as much of the call’s own body as there is room for', () => {
+    const answer = { status: 200, headers: [], body: Buffer.alloc(1_000, 'x') };
+    const facts = { message: call, body: Buffer.from('é'.repeat(1_000)), response: answer, retried: 0 };
+    const bytes = callResultBody(facts, 2_400);
+    expect(bytes.length).toBeLessThanOrEqual(2_400);
+    const read = z
+      .object({
+        body: z.string(),
+        bodyIsCut: z.optional(z.boolean()),
+        sourceBody: z.string(),
+        sourceBodyIsCut: z.boolean(),
+      })
+      .parse(JSON.parse(Buffer.from(bytes).toString()));
+    expect(read).toMatchObject({ body: answer.body.toString('base64'), sourceBodyIsCut: true });
+    expect(read.bodyIsCut).toBeUndefined();
+    expect(Buffer.from(read.sourceBody, 'base64').toString()).toMatch(/^é{100,}$/);
+  });
+
+  it('is the reason where the answer was not taken', () => {
+    const answer = {
+      status: 200,
+      error: 'It is too large.',
+      headers: [],
+      body: Buffer.from('the beginning'),
+    };
+    expect(resultOf(answer, 0)).toMatchObject({
+      status: 0,
+      header: {},
+      body: base64('It is too large.'),
+      retried: 0,
+      maxRetries: 0,
+    });
+  });
+});
+
+describe('an answer', () => {
+  const problemOf = (body: Uint8Array, maxBytes: number, isCut?: true) =>
+    tooLarge(
+      {
+        message: call,
+        body: new Uint8Array(),
+        response: { status: 200, headers: [], body, isCut },
+        retried: 3,
+      },
+      maxBytes,
+    );
+
+  it('fits as long as the message that brings it does', () => {
+    let most = 0;
+    while (problemOf(Buffer.alloc(most + 1, 'x'), 3_000) === undefined) most += 1;
+    const fits = { status: 200, headers: [], body: Buffer.alloc(most, 'x') };
+    expect(resultOf(fits, 3, 3_000)).toMatchObject({ body: base64('x'.repeat(most)) });
+    expect(resultOf(fits, 3, 3_000)).not.toHaveProperty('bodyIsCut');
+    expect(problemOf(Buffer.alloc(most + 1, 'x'), 3_000)).toMatch(
+      new RegExp(
+        `^The answer has ${most + 1} bytes, .* would have 300[1-4] with it; allowed are 3000 \\(max_message_size\\)\\.$`,
+      ),
+    );
+  });
+
+  it.each([
+    ['quotes', '"'],
+    ['control characters', '\u0001'],
+    ['letters beyond ASCII', 'é'],
+  ])('of %s fits only if the step that the client makes of it does', (_name, character) => {
+    const body = Buffer.from(character.repeat(1_000));
+    const latin1 = body.toString('latin1');
+    const step = {
+      stepId: 1,
+      stepName: 'a',
+      stepType: 'Call',
+      out: JSON.stringify({ status: 200, body: latin1, header: {} }),
+      concurrent: 1,
+    };
+    const bytes = Buffer.byteLength(JSON.stringify(step));
+    expect(problemOf(body, bytes)).toContain('allowed are');
+    expect(problemOf(body, bytes + 512)).toBeUndefined();
+  });
+
+  it('whose end was not read does not fit', () => {
+    expect(problemOf(Buffer.from('x'), 100_000, true)).toMatch(/^The answer has 1 bytes or more, /);
   });
 });
 

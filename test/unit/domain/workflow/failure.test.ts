@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
 import type { Header } from '../../../../lambdas/domain/headers.ts';
 import type { Message } from '../../../../lambdas/domain/message/message.ts';
 import { failedStepName, wrongDestination } from '../../../../lambdas/domain/workflow/endpointAnswer.ts';
@@ -62,15 +63,37 @@ describe('the body of a failure request', () => {
     expect(bodyOf(new Uint8Array(), 'no', 10_000).read).not.toHaveProperty('sourceBody');
   });
 
-  it('is cut where the answer is too large, and the source never is', () => {
+  const answerIn = (read: unknown): string =>
+    Buffer.from(z.object({ body: z.string() }).parse(read).body, 'base64').toString();
+
+  it('keeps the source whole, and the fields of an answer that is too large', () => {
     const source = Buffer.alloc(2_000, 's');
-    const { bytes, read } = bodyOf(source, 'x'.repeat(5_000), 6_000);
-    expect(bytes.length).toBeLessThanOrEqual(6_000);
-    expect(bytes.length).toBeGreaterThan(5_990);
-    expect(read).toMatchObject({ sourceBody: source.toString('base64') });
-    expect(bodyOf(source, 'x'.repeat(5_000), 100).read).toMatchObject({
-      body: '',
-      sourceBody: source.toString('base64'),
+    const answer = { error: 'Error', message: 'é"'.repeat(200_000), stack: 'at '.repeat(200_000), code: 7 };
+    for (const maxBytes of [200_000, 100]) {
+      const { bytes, read } = bodyOf(source, JSON.stringify(answer), maxBytes);
+      expect(bytes.length).toBeLessThanOrEqual(Math.max(maxBytes, 100_000));
+      expect(read).toMatchObject({ sourceBody: source.toString('base64'), bodyIsCut: true });
+      const told: unknown = JSON.parse(answerIn(read));
+      expect(told).toEqual({
+        error: 'Error',
+        message: expect.stringMatching(/^(é"){5000,}é? … \(cut: the whole has 600000 bytes\)$/) as unknown,
+        stack: expect.stringMatching(/^(at ){5000,}.* … \(cut: the whole has 600000 bytes\)$/) as unknown,
+        code: 7,
+      });
+    }
+  });
+
+  it('keeps the fields of an answer whose end was not read', () => {
+    const whole = JSON.stringify({ error: 'Error', message: 'no', stack: 'at €'.repeat(1_000) });
+    const cut = Buffer.from(whole).subarray(0, 1_001);
+    const response = { status: 500, headers: [], body: cut, isCut: true } as const;
+    const facts = { message, body: new Uint8Array(), response, retried: 3 };
+    const read: unknown = JSON.parse(Buffer.from(failureBody(run, facts, 100_000)).toString());
+    expect(read).toMatchObject({ bodyIsCut: true });
+    expect(JSON.parse(answerIn(read))).toEqual({
+      error: 'Error',
+      message: 'no',
+      stack: expect.stringMatching(/^(at €){100,}.* … \(cut: the end is missing\)$/) as unknown,
     });
   });
 

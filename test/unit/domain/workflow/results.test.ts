@@ -42,6 +42,14 @@ describe('a wait', () => {
 
   it.each([
     ['of another step', { url, step: { ...waiting, stepType: 'Run' } }, 'step.stepType is Run'],
+    [
+      'with a long name',
+      { url, step: { ...waiting, stepName: 'x'.repeat(400_000) } },
+      'step.stepName: allowed',
+    ],
+    ['with half a name', { url, step: { ...waiting, stepName: '\ud83d' } }, 'step.stepName: it has half'],
+    ['with half a header', { url, step: waiting, timeoutHeaders: { a: '\ud83d' } }, 'timeoutHeaders.a'],
+    ['without an end', { url, step: waiting, timeout: 1e308 }, 'timeout is "1e+308"'],
     ['of step 0', { url, step: { ...waiting, stepId: 0 } }, 'step'],
     ['without a step', { url }, 'step'],
     ['without a URL', { step: waiting }, 'url'],
@@ -130,6 +138,7 @@ describe('an invoke', () => {
   it.each([
     ['of another step', { ...body, step: waiting }, 'step.stepType is Wait'],
     ['of no run', { ...body, workflowRunId: '' }, 'workflowRunId'],
+    ['of what can be no run', { ...body, workflowRunId: 'x'.repeat(5_000) }, 'workflowRunId'],
     ['of no moment', { ...body, workflowRunCreatedAt: null }, 'workflowRunCreatedAt'],
   ])('is refused with 412: %s', (_name, given, text) => {
     expect(() => parseInvoke(json(given))).toThrow(expect.objectContaining({ status: 412 }));

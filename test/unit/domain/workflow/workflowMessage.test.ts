@@ -132,7 +132,22 @@ describe('a malformed message', () => {
     ['a call without its step', { ...call, [`${callback}StepId`]: undefined }, 'Workflow-Stepid is missing'],
     ['a call with an empty name', { ...call, [`${callback}StepName`]: '' }, 'Workflow-Stepname is missing'],
     ['a call of an unknown type', { ...call, [`${callback}StepType`]: 'Ask' }, 'allowed are Initial'],
-    ['a call of step 0', { ...call, [`${callback}StepId`]: '0' }, 'a whole number from 1 on'],
+    [
+      'a call with a long name',
+      { ...call, [`${callback}StepName`]: 'x'.repeat(1_025) },
+      'allowed are 1 to 1024',
+    ],
+    [
+      'a call of a step beyond all entries',
+      { ...call, [`${callback}StepId`]: '10001' },
+      'a whole number from 1 to 10000',
+    ],
+    [
+      'a call with too many branches',
+      { ...call, [`${callback}Concurrent`]: '999999999999999' },
+      'a whole number from 1 to 10000',
+    ],
+    ['a call of step 0', { ...call, [`${callback}StepId`]: '0' }, 'a whole number from 1 to'],
   ])('to a run is refused with 412, because 400 would say that it has ended: %s', (_name, headers, text) => {
     const given = Object.fromEntries(
       Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),

@@ -380,6 +380,11 @@ describe('the router', () => {
     ['POST', '/v2/dlq/retry', '/v2/dlq/retry', null],
     ['POST', '/v2/dlq/retry/x', '/v2/dlq/retry/{id}', { id: 'x' }],
     ['POST', '/v2/dlq/x/y', '/v2/{rest+}', { rest: 'dlq/x/y' }],
+    // Slashes too many are passed over, as AWS does.
+    ['GET', '/v2/dlq/', '/v2/dlq', null],
+    ['GET', '//v2/dlq', '/v2/dlq', null],
+    ['POST', '/v2//dlq//retry//x/', '/v2/dlq/retry/{id}', { id: 'x' }],
+    ['POST', '/v2//x//y//', '/v2/{rest+}', { rest: 'x/y' }],
   ])('finds the most specific resource: %s %s', (method, path, resource, pathParameters) => {
     expect(router(method, path)).toMatchObject({ kind: 'route', route: { path: resource }, pathParameters });
   });
@@ -398,7 +403,7 @@ describe('the router', () => {
     expect(shared('OPTIONS', '/v2/schedules')).toEqual({ kind: 'method', allowed: ['GET'] });
   });
 
-  test.each(['/', '', '/v2', '/v2/', '//v2/dlq', '/v1/dlq', '*'])('finds nothing at %j', (path) => {
+  test.each(['/', '', '/v2', '/v2/', '/v1/dlq', '*'])('finds nothing at %j', (path) => {
     expect(router('GET', path)).toEqual({ kind: 'none' });
   });
 });

@@ -3,6 +3,7 @@ import { formatEntry } from '../../../../lambdas/domain/lane/entry.ts';
 import { newLane, type LaneKey } from '../../../../lambdas/domain/lane/lane.ts';
 import { leave } from '../../../../lambdas/domain/lane/leaving.ts';
 import { pageSize, type Line } from '../../../../lambdas/domain/lane/line.ts';
+import { setClockAhead } from '../../../support/clockAhead.ts';
 import { importForScenes, Scene, type SceneLambdas } from '../../../support/laneScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
 import { requestOf, type World } from '../../../support/world.ts';
@@ -69,10 +70,38 @@ describe('a message', () => {
   it('that finds room with its key costs two writes more', async () => {
     const config = { 'flow-control-key': 'roomy', 'flow-control-value': 'parallelism=2,rate=100' };
     await send(config);
+    await world.work();
+    world.reset();
+    writes.reset();
+    await send(config);
+    // The process knows that the key is there.
+    expect(world.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
     expect(laneUnits()).toBe(0);
     await world.work();
     expect(laneUnits()).toBe(2);
     expect(unitsIn(world.settings.messagesTable)).toBe(2);
+  });
+
+  it('that is the first to name a key makes it, with a write and two reads', async () => {
+    const config = { 'flow-control-key': 'first', 'flow-control-value': 'parallelism=2' };
+    await send(config);
+    expect(world.operations()).toEqual({ GetItemCommand: 2, PutItemCommand: 2, SendMessageCommand: 1 });
+    expect(laneUnits()).toBe(1);
+  });
+
+  it('whose key another process has made reads it, once in ten minutes', async () => {
+    const config = { 'flow-control-key': 'theirs', 'flow-control-value': 'parallelism=2' };
+    await send(config);
+    setClockAhead(11 * 60_000);
+    await send();
+    world.reset();
+    writes.reset();
+    await send(config);
+    expect(world.operations()).toEqual({ GetItemCommand: 1, PutItemCommand: 1, SendMessageCommand: 1 });
+    expect(laneUnits()).toBe(0);
+    world.reset();
+    await send(config);
+    expect(world.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
   });
 
   it('that waits in its queue’s line costs at most four writes in all', async () => {

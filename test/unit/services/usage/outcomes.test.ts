@@ -332,7 +332,7 @@ describe('a message', () => {
   it('costs no more write units because it is counted in its hour', async () => {
     const account = randomUUID();
     const most = 999_999_999_999;
-    const busy = { requests: most, messages: most, calls: most, bytes: most };
+    const busy = { requests: most, messages: most, calls: most, hooks: most, bytes: most };
     for (let hour = 0; hour < 24; hour += 1) await lambdas.addUsage(account, '2026-11-20', hour, busy);
     expect(await usageRowBytes(account)).toBeLessThan(1_024);
   });

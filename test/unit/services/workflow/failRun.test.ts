@@ -59,6 +59,14 @@ const resultsOf = async (runId: string): Promise<number> =>
   (await acts.records(runId)).filter(({ kind }) => kind === 'steps').length;
 
 describe('a run whose delivery fails', () => {
+  it('tells the headers that it forwards, which clients before 1.0 read from there', async () => {
+    const { told } = await failing({ forwarded: [['x-tenant', 'acme']] });
+    await world.work();
+    expect(JSON.parse(String(told.deliveries[0]?.body))).toMatchObject({
+      sourceHeader: { 'X-Tenant': 'acme' },
+    });
+  });
+
   it.each(deathsAt(44, { ordinary: 6, thorough: 1 }))(
     'fails once, and all are told, though a worker dies $when its AWS call $call',
     async (death) => {

@@ -142,6 +142,16 @@ describe('a run that is resumed', () => {
     expect(after).toEqual(before);
   });
 
+  it('has several records where the names of its steps are too many for one', async () => {
+    const { inbox, state } = runs.endpoint();
+    const stepName = '漢'.repeat(1_024);
+    const steps = Array.from({ length: 180 }, (_, index) => ({ result: index + 1, stepName }));
+    const failed = await runs.failed(inbox, { steps });
+    state.isWell = true;
+    const { workflowRunId } = await resume(failed.dlqId);
+    expect((await runs.journalOf(workflowRunId)).length).toBeGreaterThan(2);
+  });
+
   it('can fail and be resumed again', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });

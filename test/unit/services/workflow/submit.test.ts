@@ -121,6 +121,26 @@ describe('a submission', () => {
     expect(await stepsOf('wfr_larger')).toEqual([]);
   });
 
+  it.each([
+    ['stepName', { stepName: 'a\ud83d' }],
+    ['stepName', { stepName: 'x'.repeat(400_000) }],
+    ['sleepUntil', { stepType: 'SleepUntil', sleepUntil: 1e308 }],
+    ['sleepFor', { stepType: 'SleepFor', sleepFor: 1e308 }],
+  ])('with a %s that no store takes is refused, so that its run fails visibly', async (field, more) => {
+    const runId = `wfr_${field}_${Math.random()}`;
+    await scene.start(runId);
+    const named = expect.objectContaining({
+      status: 412,
+      message: expect.stringContaining(field) as unknown,
+    }) as Error;
+    await expect(scene.submit(runId, [resultOf(1, '"done"', more)])).rejects.toThrow(named);
+    expect(await stepsOf(runId)).toEqual([]);
+    await scene.submit(runId, [
+      resultOf(1, '"done"', { ...more, sleepUntil: 5e-324, stepName: '漢'.repeat(1_024), sleepFor: 5e-324 }),
+    ]);
+    expect(await stepsOf(runId)).toEqual(['result 1']);
+  });
+
   it('of a group that the run has in part is refused, and so is one in the place of a step', async () => {
     await scene.start('wfr_part');
     await scene.submit('wfr_part', [resultOf(1)]);

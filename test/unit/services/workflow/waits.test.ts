@@ -24,6 +24,18 @@ const refused = (status: number, text = ''): unknown =>
   expect.objectContaining({ status, message: expect.stringContaining(text) as unknown });
 
 describe('a wait', () => {
+  it('has a name that its result has room for, and is refused with a longer one', async () => {
+    const runId = await scene.start();
+    for (const stepName of ['x'.repeat(399_000), 'half \ud83d']) {
+      const named = refused(412, 'step.stepName');
+      await expect(scene.wait(runId, 'named', { stepName })).rejects.toThrow(named);
+    }
+    const stepName = '漢'.repeat(1_024);
+    await scene.wait(runId, 'named', { stepName });
+    await scene.notifyRun(world.account, { runId, eventId: 'named' }, Buffer.from('x'));
+    expect(await scene.resultsOf(runId)).toMatchObject([{ event: 'x', entry: { step: { stepName } } }]);
+  });
+
   it('ends with its event, whose result is delivered once with the headers of the wait', async () => {
     const runId = await scene.start();
     await world.drain();

@@ -1,0 +1,92 @@
+/**
+ * A budget of bytes: a semaphore around what takes much memory. Those who wait come in the order in which they came. What is small
+ * is not counted, and never waits; what is larger than the whole budget waits until nothing else is held, and is then alone.
+ */
+export class ByteBudget {
+  readonly #total: number;
+  readonly #small: number;
+  #held = 0;
+  #most = 0;
+  readonly #waiting: { readonly bytes: number; readonly begin: () => void }[] = [];
+
+  /**
+   * @param total bytes that may be held at once
+   * @param small bytes up to which a hold is not counted
+   */
+  constructor(total: number, small: number) {
+    this.#total = total;
+    this.#small = small;
+  }
+
+  /** Bytes that are held now, and the most that were. */
+  get held(): { readonly now: number; readonly most: number } {
+    return { now: this.#held, most: this.#most };
+  }
+
+  /**
+   * Waits for room. Whoever holds some must not wait for more: two of those could wait for each other.
+   *
+   * @param patienceMs after which it waits no longer
+   * @returns undefined where there was no room for so long
+   */
+  async acquire(bytes: number, patienceMs: number): Promise<Hold | undefined> {
+    if (bytes <= this.#small) return { shrinkTo: () => undefined, release: () => undefined };
+    const counted = Math.min(bytes, this.#total);
+    if (this.#waiting.length === 0 && this.#hasRoomFor(counted)) return this.#hold(counted);
+    return new Promise((resolve) => {
+      const waiter = {
+        bytes: counted,
+        begin: () => {
+          clearTimeout(timer);
+          resolve(this.#hold(counted));
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        resolve(undefined);
+        // It may have stood before smaller ones.
+        this.#beginNext();
+      }, patienceMs);
+      this.#waiting.push(waiter);
+    });
+  }
+
+  #hasRoomFor(bytes: number): boolean {
+    return this.#held + bytes <= this.#total;
+  }
+
+  #hold(bytes: number): Hold {
+    let mine = bytes;
+    this.#held += mine;
+    this.#most = Math.max(this.#most, this.#held);
+    const shrinkTo = (left: number): void => {
+      const kept = Math.min(mine, left);
+      this.#held -= mine - kept;
+      mine = kept;
+      this.#beginNext();
+    };
+    const release = (): void => {
+      shrinkTo(0);
+    };
+    return { shrinkTo, release };
+  }
+
+  #beginNext(): void {
+    for (
+      let [next] = this.#waiting;
+      next !== undefined && this.#hasRoomFor(next.bytes);
+      [next] = this.#waiting
+    ) {
+      this.#waiting.shift();
+      next.begin();
+    }
+  }
+}
+
+/** Bytes of a budget that are held. */
+export interface Hold {
+  /** Gives back what is not needed any more, down to so many bytes. */
+  readonly shrinkTo: (bytes: number) => void;
+  /** Gives back all; to be called again without harm. */
+  readonly release: () => void;
+}

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { eventually } from '../support/eventually.ts';
+import { service } from '../support/service.ts';
+import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
+
+/** How often endpoints of the published client are called: as often as steps, calls and starts need it, and not once more. */
+
+let app: WorkflowApp;
+beforeAll(async () => {
+  app = await startWorkflowApp();
+});
+afterAll(() => app.close());
+
+/** The requests that an endpoint got, once its run has ended. */
+const callsOf = async (url: string, workflowRunId: string, expected: number): Promise<number> => {
+  await app.logged(workflowRunId);
+  // The run ends within its last delivery, before that has its answer.
+  const got = await eventually(
+    () => Promise.resolve(app.gotAt(url)),
+    ({ length }) => length >= expected,
+  );
+  return got.length;
+};
+
+const idOf = async (response: Response): Promise<string> =>
+  z.object({ workflowRunId: z.string() }).parse(await response.json()).workflowRunId;
+
+const trigger = async (url: string, headers: Readonly<Record<string, string>>): Promise<string> => {
+  const response = await fetch(`${service.url}/v2/trigger/${url}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.token}`, 'upstash-retries': '0', ...headers },
+    body: '{"n":1}',
+  });
+  return idOf(response);
+};
+
+const twoSteps = (): string =>
+  app.serve<{ n: number }>(async (context) => {
+    const one = await context.run('one', () => context.requestPayload.n + 1);
+    return context.run('two', () => one + 1);
+  });
+
+describe('a run that is triggered without a client', () => {
+  it('is delivered as one with a client: once, and once for each step', async () => {
+    const url = twoSteps();
+    const runId = await trigger(url, {});
+    expect(await callsOf(url, runId, 3)).toBe(3);
+    expect((await app.logged(runId)).workflowRunResponse).toBe('3');
+    expect(app.gotAt(url).map(({ headers }) => headers.get('upstash-workflow-unknown-sdk'))).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  it('asks its endpoint for its client first, where the trigger says so', async () => {
+    const url = twoSteps();
+    const runId = await trigger(url, { 'Upstash-Workflow-Unknown-Sdk': 'true' });
+    expect(await callsOf(url, runId, 4)).toBe(4);
+    expect((await app.logged(runId)).workflowRunResponse).toBe('3');
+    expect(app.gotAt(url).map(({ headers }) => headers.get('upstash-workflow-unknown-sdk'))).toEqual([
+      'true',
+      null,
+      null,
+      null,
+    ]);
+  });
+});
+
+interface ThirdParty {
+  readonly url: string;
+  readonly answer: () => void;
+}
+
+/** A third party that answers when it is told to. */
+function thirdParty(): ThirdParty {
+  const waiting: (() => void)[] = [];
+  const url = app.answer(async () => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return new Response('late');
+  });
+  const answer = (): void => {
+    for (const resolve of waiting) resolve();
+  };
+  return { url, answer };
+}
+
+/** Starts a run by a request to its endpoint, as a step's call of another workflow does. */
+const call = async (url: string): Promise<string> => idOf(await fetch(url, { method: 'POST', body: 'x' }));
+
+describe('a run with a call that is refused', () => {
+  const huge = { method: 'GET', retries: 1_000_000 } as const;
+
+  it('fails at once: its endpoint is called for the start, and for the payload', async () => {
+    const url = app.serve((context) => context.call('huge', { url: app.origin, ...huge }), {
+      receiver: undefined,
+    });
+    const run = await app.logged(await call(url));
+    expect(run.workflowState).toBe('RUN_FAILED');
+    const got = await eventually(
+      () => Promise.resolve(app.gotAt(url)),
+      ({ length }) => length >= 2,
+    );
+    expect(got.map(({ status }) => status)).toEqual([200, 489]);
+  });
+
+  it('beside one that goes on fails at once: its endpoint is called for both plans, and for no answer', async () => {
+    const third = thirdParty();
+    const url = app.serve(
+      (context) =>
+        Promise.all([
+          context.call('one', { url: third.url, method: 'GET', retries: 0 }),
+          context.call('huge', { url: app.origin, ...huge }),
+        ]),
+      { receiver: undefined },
+    );
+    const runId = await call(url);
+    expect((await app.logged(runId)).workflowState).toBe('RUN_FAILED');
+    third.answer();
+    await eventually(
+      () => Promise.resolve(app.gotAt(third.url)),
+      ({ length }) => length === 1,
+    );
+    const { steps } = await app.logged(runId);
+    expect(
+      steps
+        .at(-1)
+        ?.steps.map(({ state }) => state)
+        .toSorted(),
+    ).toEqual(['STEP_CANCELED', 'STEP_FAILED']);
+    expect(
+      app
+        .gotAt(url)
+        .map(({ status }) => status)
+        .toSorted(),
+    ).toEqual([200, 200, 200, 489]);
+  });
+});

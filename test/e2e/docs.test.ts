@@ -1,0 +1,193 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { makeAccount } from '../support/accounts.ts';
+import { blocksOf, documents, programsIn } from '../support/docs/blocks.ts';
+import {
+  installPackages,
+  runProgram,
+  typeErrors,
+  writePrograms,
+  type Program,
+} from '../support/docs/programs.ts';
+import { runBlocks } from '../support/docs/shell.ts';
+import { eventually } from '../support/eventually.ts';
+import { limitForInstallsMs } from '../support/limits.ts';
+import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { service } from '../support/service.ts';
+
+/**
+ * The examples of the documents: programs are compiled and run, shell blocks are run, JSON is parsed. They are taken from the
+ * files, so a new example is tested as soon as it is written.
+ */
+
+const blocks = documents.flatMap(blocksOf);
+const ofLanguages = (...languages: readonly string[]) =>
+  blocks.filter(({ language }) => languages.includes(language));
+
+let packages = '';
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  packages = await installPackages();
+}, limitForInstallsMs);
+afterAll(() => receiver.close());
+
+/** The variables that a reader has, for an account of its own. */
+async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
+  const account = await makeAccount(fields);
+  const authorization = { authorization: `Bearer ${account.token}` };
+  const keys = z
+    .object({ current: z.string(), next: z.string() })
+    .parse(await (await fetch(`${service.url}/v2/keys`, { headers: authorization })).json());
+  const { management } = service;
+  const env = {
+    SVC_URL: service.url,
+    SVC_PUBLISH_URL: service.publishUrl,
+    SVC_TOKEN: account.token,
+    SVC_CURRENT_SIGNING_KEY: keys.current,
+    SVC_NEXT_SIGNING_KEY: keys.next,
+    SVC_MANAGEMENT_URL: management.url,
+    SVC_MANAGEMENT_USER: management.user,
+    SVC_MANAGEMENT_PASSWORD: management.password,
+    // What readers of the migration have of the hosted service.
+    QSTASH_URL: service.url,
+    QSTASH_TOKEN: account.token,
+    QSTASH_CURRENT_SIGNING_KEY: keys.current,
+    QSTASH_NEXT_SIGNING_KEY: keys.next,
+    HOSTED_URL: service.url,
+    HOSTED_TOKEN: account.token,
+    HOSTED_CURRENT_SIGNING_KEY: keys.current,
+    HOSTED_NEXT_SIGNING_KEY: keys.next,
+  };
+  return { authorization, env };
+}
+
+it('examples have a language that is known', () => {
+  expect(new Set(blocks.map(({ language }) => language))).toEqual(
+    new Set(['sh', 'json', 'ts', 'js', 'python']),
+  );
+});
+
+it.each(ofLanguages('json'))('the JSON at $at is JSON', ({ text }) => {
+  expect(() => JSON.parse(text) as unknown).not.toThrow();
+});
+
+// Their destinations are on this machine, where a deployed service does not reach.
+describe.skipIf(service.target === 'deployed')('examples against the service:', () => {
+  describe('programs', () => {
+    let programs: readonly Program[] = [];
+    let folder = '';
+    beforeAll(async () => {
+      folder = await mkdtemp(join(packages, 'programs-'));
+      programs = writePrograms(folder, [...ofLanguages('ts', 'js'), ...blocks.flatMap(programsIn)]);
+    });
+    afterAll(() => rm(folder, { recursive: true, force: true }));
+
+    it(
+      'have the types of the packages that they import',
+      () => {
+        expect(programs.length).toBeGreaterThan(5);
+        expect(typeErrors(folder, programs)).toBe('');
+      },
+      limitForInstallsMs,
+    );
+
+    it('run, where they have all that they use', async () => {
+      const complete = programs.filter(({ isComplete, at }) => isComplete && !at.includes(', '));
+      expect(complete.length).toBeGreaterThan(3);
+      for (const { at, file } of complete) {
+        const { env } = await readersEnv();
+        await expect(runProgram(file, env), at).resolves.toEqual(expect.any(String));
+      }
+    });
+  });
+
+  const shells = documents.flatMap((document) => {
+    const own = blocksOf(document).filter(({ language }) => language === 'sh');
+    return own.length === 0 ? [] : [{ document, own }];
+  });
+
+  it.concurrent.each(shells)('the commands of $document succeed', async ({ document, own }) => {
+    const { authorization, env } = await readersEnv({ circuit: { enabled: false, failures: 2 } });
+    const ask = async (
+      method: string,
+      path: string,
+      body = '{}',
+      headers: Readonly<Record<string, string>> = {},
+    ) => {
+      const response = await fetch(`${service.url}${path}`, {
+        method,
+        headers: { ...authorization, ...headers },
+        ...(method === 'GET' ? {} : { body }),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text}`);
+      return JSON.parse(text === '' ? '{}' : text) as Readonly<Record<string, string>>;
+    };
+    const inbox = receiver.inbox();
+    const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const waiting = { 'Svc-Delay': '1h' };
+    const makers: Readonly<Record<string, () => Promise<string | undefined>>> = {
+      messages: async () => (await ask('POST', `/v2/publish/${inbox.url}`, '1', waiting))['messageId'],
+      users: async () => (await makeAccount()).id,
+      schedules: async () =>
+        (await ask('POST', `/v2/schedules/${inbox.url}`, '1', { 'Svc-Cron': '0 0 1 1 *' }))['scheduleId'],
+      runs: async () => (await ask('POST', `/v2/trigger/${inbox.url}`, '1', waiting))['workflowRunId'],
+      resume: async () => {
+        await ask('POST', `/v2/trigger/${failing.url}`, '1', {
+          'Svc-Retries': '0',
+          'Svc-Label': 'of-the-docs',
+        });
+        const listed = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
+        const { messages } = await eventually(
+          async () => listed.parse(await ask('GET', '/v2/workflows/dlq?label=of-the-docs')),
+          ({ messages: { length } }) => length === 1,
+        );
+        return messages[0]?.dlqId;
+      },
+    };
+    const same: Readonly<Record<string, string>> = {
+      workflowRunId: 'runs',
+      'rotate-token': 'users',
+      stats: 'users',
+    };
+    const made = new Map<string, Promise<string | undefined>>();
+    const idOf = async (segment: string): Promise<string> => {
+      const kind = same[segment] ?? segment;
+      const making = made.get(kind) ?? makers[kind]?.();
+      if (making === undefined)
+        throw new Error(`${document} has an id of "${segment}", which no maker makes.`);
+      made.set(kind, making);
+      return (await making) ?? '';
+    };
+    // Documents publish to the URL group and the queue of another.
+    await ask('POST', '/v2/topics/orders/endpoints', JSON.stringify({ endpoints: [{ url: inbox.url }] }));
+    await ask('POST', '/v2/queues', JSON.stringify({ queueName: 'orders' }));
+    const other = await startReceiver();
+    const isServed = own.some(({ text }) => /\.listen\(/.test(text));
+    const port = Number(new URL(other.origin).port);
+    if (isServed) await other.close();
+    // A document closes the circuit of this host, which has to be open for that.
+    else if (own.some(({ text }) => text.includes('/v2/circuits/localhost:3000'))) {
+      const down = other.inbox((_delivery, response) => response.writeHead(500).end());
+      const url = down.url.replace('127.0.0.1', 'localhost');
+      // Two failures, more than a second apart.
+      await ask('POST', `/v2/publish/${url}`, '1', { 'Svc-Circuit': 'on', 'Svc-Retry-Delay': '1500' });
+      await eventually(
+        async () => z.array(z.unknown()).parse(await ask('GET', '/v2/circuits')),
+        ({ length }) => length === 1,
+      );
+    }
+    try {
+      const { exitCode, output, requests } = await runBlocks(own, { env, port, packages, idOf });
+      expect(exitCode, output).toBe(0);
+      const asked = own.reduce((sum, { text }) => sum + [...text.matchAll(/\bcurl /g)].length, 0);
+      expect(requests.length, output).toBe(asked);
+      expect(requests.filter((one) => !one.startsWith('2'))).toEqual([]);
+    } finally {
+      if (!isServed) await other.close();
+    }
+  });
+});

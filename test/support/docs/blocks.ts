@@ -1,0 +1,53 @@
+/** The code blocks of the documents, as they stand in their files. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../bundledStage.ts';
+
+/** A code block of a document. */
+export interface Block {
+  /** The document and the line, as in `docs/api.md:20`. */
+  readonly at: string;
+  /** What stands behind the fence: `sh`, `ts`, `js`, `json`, `python`. */
+  readonly language: string;
+  readonly text: string;
+  /**
+   * Code that belongs in front of the block, which the reader has already: the text of a comment `<!-- before: … -->` right above
+   * it.
+   */
+  readonly before: string;
+}
+
+export const documents: readonly string[] = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+const fenced = /(?:^<!-- before:([^]*?)-->\n\n?)?^( *)```(\w*)\n([^]*?)^\2```$/gm;
+
+/** Reads the code blocks of a document, in order. One without a language is an outline or an output, and no example. */
+export function blocksOf(document: string): readonly Block[] {
+  const text = readFileSync(join(root, document), 'utf8');
+  return [...text.matchAll(fenced)].flatMap(([all, before = '', , language = '', code = ''], index) => {
+    const start = [...text.matchAll(fenced)][index]?.index ?? 0;
+    const line =
+      text.slice(0, start).split('\n').length + (all.split('\n').length - code.split('\n').length - 1);
+    return language === ''
+      ? []
+      : [{ at: `${document}:${line}`, language, text: code, before: before.trim() }];
+  });
+}
+
+const heredocs = /^cat > (\S+)\.(mjs|js|ts|mts) <<'(\w+)'\n([^]*?)^\3$/gm;
+
+/** The programs that a shell block writes into files. */
+export const programsIn = ({ at, language, text }: Block): readonly Block[] =>
+  language === 'sh'
+    ? [...text.matchAll(heredocs)].map(([, name = '', kind = '', , code = '']) => ({
+        at: `${at}, ${name}.${kind}`,
+        language: kind.replace('m', ''),
+        text: code,
+        before: '',
+      }))
+    : [];

@@ -1,0 +1,95 @@
+/** Programs of the documents: their types are checked against the packages that they import, and they are run. */
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import manifest from '../../../node_modules/@upstash/workflow/package.json' with { type: 'json' };
+import { root } from '../bundledStage.ts';
+import { limitForInstallsMs } from '../limits.ts';
+import type { Block } from './blocks.ts';
+
+/** Packages that a reader installs beside the clients, which the project itself does not have. */
+const packages = [`@upstash/workflow@${manifest.version}`, 'express@5.1.0', '@types/express@5.0.6'];
+
+const run = promisify(execFile);
+
+/**
+ * Makes the folder in which programs find these packages, unless it is there; they find all others in the project's.
+ *
+ * @returns the folder
+ */
+export async function installPackages(): Promise<string> {
+  const home = join(root, '.cache/docs', packages.join('+').replaceAll(/[^\w.+-]/g, '-'));
+  const ready = join(home, 'installed');
+  if (existsSync(ready)) return home;
+  rmSync(home, { recursive: true, force: true });
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages], {
+    cwd: home,
+    timeout: limitForInstallsMs,
+  });
+  writeFileSync(ready, '');
+  return home;
+}
+
+/** A program in a file of its own. */
+export interface Program {
+  readonly at: string;
+  readonly file: string;
+  /** Whether it has all that it uses: nothing in front of it is only declared. */
+  readonly isComplete: boolean;
+}
+
+/** Writes each block into a file of a folder. */
+export function writePrograms(folder: string, blocks: readonly Block[]): readonly Program[] {
+  return blocks.map(({ at, language, text, before }) => {
+    const file = join(folder, `${at.replaceAll(/[^\w.]+/g, '-')}.${language}`);
+    writeFileSync(file, `${before}\n${text}\nexport {};\n`);
+    return { at, file, isComplete: !/^declare /m.test(before) };
+  });
+}
+
+/** Checks the types of programs in a folder. @returns what the compiler says, an empty text when all is well */
+export function typeErrors(folder: string, programs: readonly Program[]): string {
+  const config = join(folder, 'tsconfig.json');
+  writeFileSync(
+    config,
+    JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: {
+        noEmit: true,
+        lib: ['ES2024', 'DOM'],
+        // Readers write `process.env.SVC_URL`.
+        noPropertyAccessFromIndexSignature: false,
+        allowJs: true,
+        checkJs: true,
+        noUnusedLocals: false,
+        noUnusedParameters: false,
+      },
+      include: [],
+      files: programs.map(({ file }) => file),
+    }),
+  );
+  const { stdout, stderr, error } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules/typescript/bin/tsc'), '-p', config],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      timeout: limitForInstallsMs,
+    },
+  );
+  if (error !== undefined) throw error;
+  return `${stdout}${stderr}`;
+}
+
+/** Runs a program to its end. @returns what it wrote, with its exit code where that is not 0 */
+export async function runProgram(file: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', file], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    timeout: limitForInstallsMs,
+  });
+  return stdout;
+}

@@ -1,0 +1,175 @@
+/**
+ * Shell blocks of the documents, run as they stand: all of a document in one shell, in a folder that looks like the repository.
+ * `curl` is the real one, and fails where the status is no success; commands that need AWS, or take minutes, are only looked at.
+ */
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import { root } from '../bundledStage.ts';
+import type { Block } from './blocks.ts';
+
+/** Commands that are not run, and why. Each has a stand-in that looks at how it is called. */
+export const notRun: Readonly<Record<string, string>> = {
+  aws: 'It needs an AWS account. It answers with what the documents read from it.',
+  npx: 'It is `cdk`, which needs an AWS account; what it makes is tested in `test/infra`.',
+  npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
+  git: 'It changes the clone.',
+  sleep: 'What a document waits for is on AWS.',
+};
+
+/** What `aws` answers: a secret's text, and the definition of a query. */
+const awsAnswer = (password: string): string =>
+  JSON.stringify({
+    username: 'admin',
+    password,
+    logGroupNames: ['/aws/lambda/one'],
+    queryString: 'fields @message',
+  });
+
+const bash = (...lines: readonly string[]): string => ['#!/usr/bin/env bash', ...lines, ''].join('\n');
+
+/** The stand-ins, by their names; `$1` and so on are what they are called with. */
+const standIns = (password: string, packages: string): Readonly<Record<string, string>> => ({
+  // The last `-o` is for requests beyond the first: one of the block's own comes first.
+  curl: bash(
+    'body=$(mktemp)',
+    // The real one is behind this folder on the path.
+    `status=$(PATH="\${PATH#*${delimiter}}" command curl --silent --show-error "$@" --output "$body" --write-out '%{http_code}') || exit`,
+    'cat "$body"; rm "$body"; echo',
+    'echo "$status $*" >> "$DOCS_RECORD"',
+    '[[ $status == 2* ]] || { echo "curl $*: status $status" >&2; exit 22; }',
+  ),
+  aws: bash(`echo '${awsAnswer(password)}'`),
+  npx: bash('[[ $1 == cdk ]] || { echo "npx $1 is not known" >&2; exit 1; }'),
+  npm: bash(
+    'case $1 in',
+    '  run) script=$2 ;;',
+    '  start | test) script=$1 ;;',
+    `  install) shift; for one in "$@"; do [[ -e ${packages}/node_modules/$one ]] || { echo "$one is not there" >&2; exit 1; }; done`,
+    `    [[ $# == 0 ]] || ln -s ${packages}/node_modules node_modules; exit ;;`,
+    '  ci | init | sbom | pack | version) exit ;;',
+    '  *) echo "npm $1 is not known" >&2; exit 1 ;;',
+    'esac',
+    `node -e 'process.exit(process.argv[1] in require("${root}/package.json").scripts ? 0 : 1)' "$script" ||`,
+    '  { echo "There is no script $script" >&2; exit 1; }',
+  ),
+  git: bash('exit 0'),
+  sleep: bash('exit 0'),
+});
+
+export interface ShellSetting {
+  /** The variables of `.svc/env`. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The port that stands in the place of 3000. */
+  readonly port: number;
+  /** The folder whose `node_modules` has what a reader installs. */
+  readonly packages: string;
+  /** Makes what an id in a path names: by the segment in front of it, such as `messages` in `/v2/messages/$ID`. */
+  readonly idOf: (segment: string) => Promise<string>;
+}
+
+/** A program that serves does not end: it goes on in the background while the later blocks of its document use it. */
+const isServer = (text: string): boolean => /\.listen\(/.test(text);
+
+const ids = /([\w-]+)([/=])\$\{?(?:ID|RUN|DLQ_ID)\b\}?/g;
+
+/** Fills in what a reader has to: ids, and places such as `<token>` and `…`. */
+async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promise<string> {
+  const made = new Map<string, string>();
+  for (const [, segment = ''] of text.matchAll(ids)) {
+    if (!made.has(segment)) made.set(segment, await idOf(segment));
+  }
+  const places: Readonly<Record<string, string | undefined>> = {
+    ManagementUrl: env['SVC_MANAGEMENT_URL'],
+    Url: env['SVC_URL'],
+    token: env['SVC_TOKEN'],
+  };
+  const url = env['SVC_URL'] ?? '';
+  return text
+    .replaceAll(ids, (_all, segment: string, sign: string) => `${segment}${sign}${made.get(segment) ?? ''}`)
+    .replaceAll(/<([A-Za-z][\w -]*)>/g, (_all, place: string) => places[place] ?? 'placeholder')
+    .replaceAll(
+      /\b(\w+)=…/g,
+      (_all, name: string) => `${name}=${env[name.replace('QSTASH', 'SVC')] ?? 'placeholder'}`,
+    )
+    .replaceAll('https://qstash.upstash.io', url)
+    .replaceAll('http://127.0.0.1:8080', url)
+    .replaceAll(/\b3000\b/g, String(port));
+}
+
+/** What a document's shell did. */
+export interface ShellRun {
+  readonly exitCode: number;
+  readonly output: string;
+  /** The requests that `curl` made, each with its status. */
+  readonly requests: readonly string[];
+}
+
+/** Runs the shell blocks of a document, until one of their commands fails. */
+export async function runBlocks(blocks: readonly Block[], setting: ShellSetting): Promise<ShellRun> {
+  const home = await mkdtemp(join(tmpdir(), 'svc-docs-'));
+  try {
+    return await runIn(home, blocks, setting);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+async function runIn(home: string, blocks: readonly Block[], setting: ShellSetting): Promise<ShellRun> {
+  const [folder, tools, record] = [join(home, 'svc-queue'), join(home, 'tools'), join(home, 'requests')];
+  await mkdir(join(folder, '.svc'), { recursive: true });
+  await mkdir(tools);
+  await writeFile(record, '');
+  const lines = Object.entries(setting.env).map(([name, value]) => `${name}=${value}\n`);
+  await writeFile(join(folder, '.svc/env'), lines.join(''));
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const { env, packages, port } = setting;
+  for (const [name, script] of Object.entries(standIns(env['SVC_MANAGEMENT_PASSWORD'] ?? '', packages))) {
+    await writeFile(join(tools, name), script, { mode: 0o755 });
+  }
+  const parts: string[] = [];
+  for (const { at, text } of blocks) {
+    const filled = await filledIn(text, setting);
+    parts.push(`echo ${JSON.stringify(`== ${at}`)}`);
+    if (isServer(text)) {
+      parts.push(`(\n${filled}\n) &`, 'server=$!');
+      parts.push(
+        `until (exec 3<>/dev/tcp/127.0.0.1/${port}) 2>/dev/null; do kill -0 $server; command -p sleep 0.05; done`,
+      );
+    } else parts.push(filled);
+  }
+  const child = spawn('bash', ['-c', ['set -euo pipefail', ...parts].join('\n')], {
+    cwd: folder,
+    // A group of its own, so that its servers end with it.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      ...env,
+      PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
+      HOME: home,
+      DOCS_RECORD: record,
+    },
+  });
+  const ended = new Promise<number>((resolve) => {
+    child.once('exit', (code) => {
+      if (child.pid !== undefined) endGroup(child.pid);
+      resolve(code ?? -1);
+    });
+  });
+  const [exitCode, output, errors] = await Promise.all([ended, textOf(child.stdout), textOf(child.stderr)]);
+  const requests = (await readFile(record, 'utf8')).split('\n').filter((line) => line !== '');
+  return { exitCode, output: `${output}${errors}`, requests };
+}
+
+/** Ends what a shell has left running. */
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    // Nothing is left.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

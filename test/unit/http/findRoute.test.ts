@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { basePathOf, variablesIn } from '../../../lambdas/http/findRoute.ts';
+import { findRoute } from '../../../lambdas/http/routes.ts';
+
+/** The route of a request, and its variables, as the function behind the gateway finds them in the raw path. */
+function found(method: string, rawPath: string) {
+  const { route } = findRoute(method, rawPath);
+  return route && [route.path, { ...variablesIn(route.path, rawPath) }];
+}
+
+const destination = 'https://example.com//a//b/?';
+
+describe('a path with slashes too many', () => {
+  it.each([
+    ['GET', '/v2/queues/', '/v2/queues', {}],
+    ['GET', '/v2/queues//', '/v2/queues', {}],
+    ['GET', '//v2/queues', '/v2/queues', {}],
+    ['GET', '/stage//v2//queues/mail', '/v2/queues/{name}', { name: 'mail' }],
+    ['POST', '/v2/queues//mail//pause/', '/v2/queues/{name}/pause', { name: 'mail' }],
+    ['POST', '/v2//batch', '/v2/batch', {}],
+    ['POST', `/v2//publish/${destination}`, '/v2/publish/{destination+}', { destination }],
+    [
+      'POST',
+      `//v2//enqueue//mail/${destination}/`,
+      '/v2/enqueue/{queueName}/{destination+}',
+      {
+        queueName: 'mail',
+        destination: `${destination}/`,
+      },
+    ],
+    ['POST', '/v2//schedules/nightly/pause', '/v2/schedules/{schedule}/pause', { schedule: 'nightly' }],
+    ['GET', '/v2/workflows//runs/wfr_1/', '/v2/workflows/runs/{runId}', { runId: 'wfr_1' }],
+  ])('is that of its operation: %s %s', (method, path, route, variables) => {
+    expect(found(method, path)).toEqual([route, variables]);
+  });
+});
+
+describe('a destination', () => {
+  it.each([
+    ['/v2/publish/https://example.com/', 'https://example.com/'],
+    ['/v2/publish//example', '/example'],
+    ['/v2/publish/https://example.com//v2//publish//x', 'https://example.com//v2//publish//x'],
+  ])('is taken byte for byte: %s', (path, expected) => {
+    expect(found('POST', path)).toEqual(['/v2/publish/{destination+}', { destination: expected }]);
+  });
+
+  it.each(['https://pause', 'https://run', 'https:///resume', 'https://example.com/pause'])(
+    'that ends as an operation of schedules does is one: %s',
+    (schedule) => {
+      expect(found('POST', `/v2/schedules/${schedule}`)).toEqual(['/v2/schedules/{schedule+}', { schedule }]);
+    },
+  );
+});
+
+describe('what is before the API’s own path', () => {
+  it.each([
+    ['/v2/queues', ''],
+    ['//v2/queues', ''],
+    ['/api/v2/queues', '/api'],
+    ['/api//v2/queues', '/api'],
+  ])('of %s is %j', (path, expected) => {
+    expect(basePathOf(path)).toBe(expected);
+  });
+});

@@ -1,0 +1,34 @@
+import { afterAll, expect, it, vi } from 'vitest';
+
+/** What is logged has no secrets of URLs, also where an error quotes them. */
+
+// The logger writes to the console of this process, as it does on the local stage.
+vi.stubEnv('POWERTOOLS_DEV', 'true');
+vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');
+const { log, urlForLog } = await import('../../lambdas/log.ts');
+afterAll(() => vi.unstubAllEnvs());
+
+it('an error of a URL that cannot be read is logged without its credentials and its query', () => {
+  const line = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  try {
+    try {
+      void new URL('https://user:pa55word@host:99999/path?token=s3cret#more');
+    } catch (error) {
+      log.error('It failed', { error: error instanceof Error ? error : String(error) });
+    }
+    const [[text] = []] = line.mock.calls;
+    expect(text).toContain('ERR_INVALID_URL');
+    expect(text).toContain('https://host:99999/path');
+    expect(text).not.toMatch(/pa55word|s3cret|user:/);
+  } finally {
+    line.mockRestore();
+  }
+});
+
+it.each([
+  ['https://u:p@h/x?y=1', 'https://h/x'],
+  ['http://h:8080/a/b', 'http://h:8080/a/b'],
+  ['no url', 'no url'],
+])('the URL %s is logged as %s', (url, shown) => {
+  expect(urlForLog(url)).toBe(shown);
+});
