@@ -45,9 +45,10 @@ export function parseOptions(args: readonly string[], root: string): Options | u
   if (!/^[1-9]\d?$/.test(concurrency)) {
     throw new UsageError(`--concurrency is a whole number from 1 to 99, not '${concurrency}'.`);
   }
+  const mutate = positionals.map((path) => globOf(path, root, '*.{ts,tsx}'));
   const tests = values.tests ?? [...new Set(positionals.map((path) => testsOf(path, root)))];
   return {
-    mutate: positionals.map((path) => globOf(path, root, '*.{ts,tsx}')),
+    mutate,
     tests: tests.map((path) => globOf(path, root, '*.test.ts')),
     floor: Number(floor),
     concurrency: Number(concurrency),
