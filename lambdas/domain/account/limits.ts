@@ -139,13 +139,6 @@ const isLimitName = (name: string): name is LimitName => Object.hasOwn(limitTabl
 
 export const limitNames: readonly LimitName[] = Object.keys(limitTable).filter(isLimitName);
 
-const isComplete = <T>(values: Partial<PerLimit<T>>): values is PerLimit<T> =>
-  limitNames.every((name) => Object.hasOwn(values, name));
-
 /** Makes one value for each limit, in the order of the table. */
-export function eachLimit<T>(make: (name: LimitName, limit: Limit) => T): PerLimit<T> {
-  const values: Partial<Record<LimitName, T>> = {};
-  for (const name of limitNames) values[name] = make(name, limitTable[name]);
-  if (!isComplete(values)) throw new Error('A limit has no value.');
-  return values;
-}
+export const eachLimit = <T>(make: (name: LimitName, limit: Limit) => T): PerLimit<T> =>
+  Object.fromEntries(limitNames.map((name) => [name, make(name, limitTable[name])])) as PerLimit<T>;

@@ -15,6 +15,8 @@ export type Destination =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };
 
+/** The scheme of a URL, with as many of its slashes as there are left. */
+const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
   'a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-")';
@@ -32,12 +34,8 @@ export const badDestination = (message: string): HttpError => badRequest('destin
 export function parseDestination(raw: string): Destination {
   if (raw === '') throw badDestination(`The destination is missing; allowed is ${allowed}.`);
   const text = /^https?%3a/i.test(raw) ? decodeOnce(raw) : raw;
-  const scheme = /^(https?):\/{0,2}/i.exec(text);
-  if (scheme !== null) {
-    return {
-      kind: 'url',
-      url: parseUrl('The destination', `${scheme[1] ?? ''}://${text.slice(scheme[0].length)}`),
-    };
+  if (scheme.test(text)) {
+    return { kind: 'url', url: parseUrl('The destination', text.replace(scheme, '$1://')) };
   }
   if (groupName.test(text)) return { kind: 'group', name: text };
   throw badDestination(`The destination is ${quoteUrl(text)}; allowed is ${allowed}.`);
@@ -63,8 +61,9 @@ export function parseUrl(field: string, text: string): string {
     badDestination(
       `${field} is ${quoteUrl(text)}: ${problem}. Allowed is a URL that starts with http:// or https://.`,
     );
-  const [, authority = '', target = ''] = /^(https?:\/\/[^/?#\\]*)([^#]*)/i.exec(text) ?? [];
-  if (authority === '') throw refuse('it has another form');
+  const authority = /^https?:\/\/[^/?#\\]*/i.exec(text)?.[0];
+  if (authority === undefined) throw refuse('it has another form');
+  const target = text.slice(authority.length).replace(/#.*/s, '');
   if (target.startsWith('\\')) throw refuse('it has a backslash behind the host');
   if (/[\s\p{C}]/u.test(authority)) throw refuse('its host has a space or a control character');
 
@@ -82,7 +81,7 @@ export function parseUrl(field: string, text: string): string {
 
 /** Encodes only what may not stand in an HTTP request target. */
 const encodeTarget = (target: string): string =>
-  target.replace(/[^\x21-\x7e]+/gu, (run) => encodeURIComponent(run.toWellFormed()));
+  target.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 
 /** A destination as an HTTP client needs it. */
 export interface Target {
@@ -102,7 +101,7 @@ export interface Target {
 export function targetOf(url: string): Target {
   const parsed = new URL(url);
   const secure = parsed.protocol === 'https:';
-  const rest = /^https?:\/\/[^/?]*(.*)$/s.exec(url)?.[1] ?? '';
+  const rest = url.replace(/^https?:\/\/[^/?]*/, '');
   return {
     protocol: secure ? 'https:' : 'http:',
     hostname: addressOfHost(parsed.hostname) ?? parsed.hostname,

@@ -66,7 +66,7 @@ function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack 
   const { entry, until, mayHaveStarted } = arrival;
   const isLongEnough = lease.until === undefined || (until !== undefined && lease.until >= until);
   const { startAt } = lease;
-  const isInTime = startAt !== undefined && now - startAt <= startToleranceMs(found);
+  const isInTime = startAt !== undefined && now - startAt <= startToleranceMs;
   const isCounted = found.rate === undefined || (isInTime && !isBack);
   if (isLongEnough && isCounted) return { lane: found, result: 'in' };
   const lane = isCounted || mayHaveStarted ? found : uncountStart(found, lease.startAt);

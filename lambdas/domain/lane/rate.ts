@@ -49,8 +49,8 @@ export function nextFreeStart(lane: Rated, now: number): number {
   return at;
 }
 
-/** A start may be so much later than it was counted, for it has to come through SQS: a tenth of the period, or 100 ms. */
-export const startToleranceMs = (lane: Pick<Rated, 'periodMs'>): number => Math.min(100, periodOf(lane) / 10);
+/** A start may be so many milliseconds later than it was counted, for it has to come through SQS: a tenth of the shortest period. */
+export const startToleranceMs = 100;
 
 /**
  * Counts a start.

@@ -55,7 +55,7 @@ export function checkForwarded(
 
 /** Tells whether a header has a token of the service, be it one of several values that were joined by commas. */
 const carriesToken = ([name, value]: Header): boolean =>
-  name === 'authorization' && value.split(/[\s,]+/).some((part) => readToken(part) !== undefined);
+  name === 'authorization' && value.split(/[\s,]/).some((part) => readToken(part) !== undefined);
 
 /**
  * Picks the headers of an incoming request that the destination gets when all are to be forwarded. Those of the connection

@@ -226,7 +226,7 @@ export function createPassages({ lanes, slots, circuits, now, sleep }: PassagePa
     const countedAt = dueAttempt.isAgain ? undefined : key.countedAt;
     const account = await enterAccount(dueAttempt);
     if (typeof account !== 'string') {
-      const isLate = flowControl?.rate !== undefined && now() - key.countedAt > startToleranceMs(flowControl);
+      const isLate = flowControl?.rate !== undefined && now() - key.countedAt > startToleranceMs;
       // The request must end before the lease of its key does.
       const isShort = flowControl !== undefined && now() - keyEnteredAt > longestEntryMs;
       return isLate || isShort ? returnToKey(dueAttempt, account, countedAt) : [key, account];

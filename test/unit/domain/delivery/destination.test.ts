@@ -2,12 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAllowedDestinations, parseOwnHosts } from '../../../../lambdas/domain/delivery/addresses.ts';
 import {
+  isDeliverable,
   parseDestination,
   parseUrl,
   refuseUnsafe,
   targetOf,
+  type Target,
 } from '../../../../lambdas/domain/delivery/destination.ts';
-import { HttpError } from '../../../../lambdas/domain/httpError.ts';
+import { quoteUrl } from '../../../../lambdas/domain/delivery/urlCredentials.ts';
+import { forbidden, HttpError } from '../../../../lambdas/domain/httpError.ts';
 
 describe('a destination in the path', () => {
   it.each([
@@ -25,6 +28,13 @@ describe('a destination in the path', () => {
     ['https://user:p%40ss@example.com/', 'https://user:p%40ss@example.com/'],
     ['https://münchen.example/', 'https://xn--mnchen-3ya.example/'],
     ['http://0x7f.1/', 'http://127.0.0.1/'],
+    ['http%3A%2F%2Fexample.com%2F', 'http://example.com/'],
+    ['https:example.com/a', 'https://example.com/a'],
+    ['https://example.com/a#part\nof it', 'https://example.com/a'],
+    ['https://user@example.com/', 'https://user:@example.com/'],
+    ['https://:secret@example.com/', 'https://:secret@example.com/'],
+    ['https://example.com/a b\u00e9\u{1f600}c', 'https://example.com/a%20b%C3%A9%F0%9F%98%80c'],
+    ['https://example.com/half \ud83d', 'https://example.com/half%20%EF%BF%BD'],
   ])('%s is the URL %s', (raw, url) => {
     expect(parseDestination(raw)).toEqual({ kind: 'url', url });
   });
@@ -51,6 +61,30 @@ describe('a destination in the path', () => {
     'http://%C3:%A9@x/',
   ])('%j is refused', (raw) => {
     expect(() => parseDestination(raw)).toThrow(HttpError);
+  });
+
+  const allowed =
+    'a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-").';
+  it.each([
+    ['', `The destination is missing; allowed is ${allowed}`],
+    ['ftp://x', `The destination is "ftp://x"; allowed is ${allowed}`],
+    ['see https://example.com/', `The destination is "see https://example.com/"; allowed is ${allowed}`],
+    ['xhttps%3A%2F%2Fexample.com', `The destination is "xhttps%3A%2F%2Fexample.com"; allowed is ${allowed}`],
+    ['https%3A%2F%2F%', 'The destination is percent-encoded, but not correctly.'],
+    ...(
+      [
+        ['http://x\\@y', 'it has a backslash behind the host'],
+        ['http://exa\tmple.com/', 'its host has a space or a control character'],
+        ['http://exam\u00adple.com/', 'its host has a space or a control character'],
+        ['http://x:y', 'its user, host or port cannot be read'],
+        ['http://%zz@x/', 'its user, host or port cannot be read'],
+      ] as const
+    ).map(([raw, problem]) => [
+      raw,
+      `The destination is ${quoteUrl(raw)}: ${problem}. Allowed is a URL that starts with http:// or https://.`,
+    ]),
+  ])('%j is refused with a sentence that says why: %s', (raw, sentence) => {
+    expect(() => parseDestination(raw)).toThrow(new HttpError(400, 'destination_invalid', sentence));
   });
 
   it('of any text is read or refused with the one error, and what is read prints back', () => {
@@ -120,6 +154,42 @@ describe('a destination in the path', () => {
   });
 });
 
+describe('a URL that is no destination, such as that of a callback,', () => {
+  it.each(['', 'orders', 'ftp://example.com/', 'see http://example.com/', '//example.com/'])(
+    '%j is refused: it has another form',
+    (text) => {
+      expect(() => parseUrl('Svc-Callback', text)).toThrow(
+        `Svc-Callback is ${JSON.stringify(text)}: it has another form. Allowed is a URL that starts with http:// or https://.`,
+      );
+      expect(isDeliverable(text)).toBe(false);
+    },
+  );
+
+  it('is one to which messages can be delivered where it can be read', () => {
+    expect(isDeliverable('https://example.com/a')).toBe(true);
+  });
+});
+
+describe('a request to a destination', () => {
+  it.each<[string, Partial<Target>]>([
+    ['https://example.com/a?b=http://c', { protocol: 'https:', port: 443, path: '/a?b=http://c' }],
+    ['http://example.com', { protocol: 'http:', port: 80, path: '/' }],
+    ['http://example.com?a', { host: 'example.com', path: '/?a' }],
+    ['https://example.com:8443/', { hostname: 'example.com', host: 'example.com:8443', port: 8443 }],
+    ['http://[::1]:81/', { hostname: '::1', host: '[::1]:81', port: 81 }],
+  ])('%s goes to its host and port, with all that follows as its path', (url, target) => {
+    expect(targetOf(url)).toMatchObject({ ...target, credentials: undefined });
+  });
+
+  it.each([
+    ['https://user:p%40ss@example.com/', 'user:p@ss'],
+    ['https://user:@example.com/', 'user:'],
+    ['https://:secret@example.com/', ':secret'],
+  ])('%s has the user and the password of the URL, decoded', (url, credentials) => {
+    expect(targetOf(url)).toMatchObject({ credentials, host: 'example.com' });
+  });
+});
+
 describe('an unsafe destination', () => {
   const rules = {
     allowed: parseAllowedDestinations([]),
@@ -176,8 +246,18 @@ describe('an unsafe destination', () => {
     for (const url of ['http://127.0.0.1:3000/', 'http://10.1.2.3/', 'http://[::1]/', 'http://localhost/']) {
       expect(refuse(url)).not.toThrow();
     }
-    expect(refuse('http://127.0.0.1:8080/')).toThrow(/this service itself/);
-    expect(refuse('http://10.1.2.4/')).toThrow(/not a public address/);
+    expect(refuse('http://127.0.0.1:8080/')).toThrow(
+      forbidden(
+        'delivery_loop',
+        'The destination is "http://127.0.0.1:8080/", which is this service itself; messages to it would go in circles.',
+      ),
+    );
+    expect(refuse('http://user:secret@10.1.2.4/')).toThrow(
+      forbidden(
+        'destination_not_allowed',
+        'The destination is "http://10.1.2.4/", which is not a public address; this deployment refuses it.',
+      ),
+    );
   });
 
   const own = parseOwnHosts([

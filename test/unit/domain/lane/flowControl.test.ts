@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { HttpError } from '../../../../lambdas/domain/httpError.ts';
 import { parseFlowControl } from '../../../../lambdas/domain/lane/flowControl.ts';
 
 const fields = { key: 'Svc-Flow-Control-Key', value: 'Svc-Flow-Control-Value' };
@@ -10,6 +11,7 @@ describe('flow control', () => {
     ['parallelism=1', { parallelism: 1 }],
     ['rate=5', { rate: 5, period: 1 }],
     ['rate=5,period=2', { rate: 5, period: 2 }],
+    ['rate=5,period=1', { rate: 5, period: 1 }],
     ['RATE = 5 , Period = 1h30m', { rate: 5, period: 5_400 }],
     ['parallelism=2,rate=3,period=1d', { parallelism: 2, rate: 3, period: 86_400 }],
     ['ratePerSecond=4', { rate: 4, period: 1 }],
@@ -18,6 +20,11 @@ describe('flow control', () => {
     ['rate=1,period=604800', { rate: 1, period: 604_800 }],
   ])('is read: %s', (value, settings) => {
     expect(parseFlowControl(fields, 'key', value)).toEqual({ key: 'key', ...settings });
+  });
+
+  it('has a key of up to 256 characters', () => {
+    const key = 'x'.repeat(256);
+    expect(parseFlowControl(fields, key, 'parallelism=1')?.key).toBe(key);
   });
 
   it('is none when neither header is given', () => {
@@ -66,9 +73,13 @@ describe('flow control', () => {
     ['key', 'rate=1,rate=1', 'Svc-Flow-Control-Value is'],
     ['key', 'rate=1,Rate=1', 'Svc-Flow-Control-Value is'],
     ['key', 'rate=1,ratePerSecond=2', 'Svc-Flow-Control-Value is'],
+    ['key', 'my rate=1', 'Svc-Flow-Control-Value is'],
+    ['key', 'rate=1 a second', 'Svc-Flow-Control-Value is'],
     ['key', 'period=1', 'Svc-Flow-Control-Value is'],
     ['key', 'constructor=1,rate=1', 'Svc-Flow-Control-Value is'],
   ])('with the key %j and the value %j is refused', (key, value, says) => {
-    expect(() => parseFlowControl(fields, key, value)).toThrow(says);
+    const read = () => parseFlowControl(fields, key, value);
+    expect(read).toThrow(says);
+    expect(read).toThrow(HttpError);
   });
 });

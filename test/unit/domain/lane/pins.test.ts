@@ -22,6 +22,15 @@ describe('a pin', () => {
     expect(limitsOf(after)).toEqual({ parallelism: 20, rate: 7, periodMs: 9_000 });
   });
 
+  it('leaves the other limits as they are until a message brings others', () => {
+    expect(limitsOf(pinned(lane, { parallelism: 7 }))).toEqual({ parallelism: 7, rate: 3, periodMs: 1_000 });
+    expect(limitsOf(pinned(lane, { rate: 7, periodMs: 9_000 }))).toEqual({
+      parallelism: 2,
+      rate: 7,
+      periodMs: 9_000,
+    });
+  });
+
   it('leaves another pin as it is', () => {
     const after = pinned(pinned(lane, { parallelism: 7 }), { rate: 8, periodMs: 9_000 });
     expect(after).toMatchObject({ isPinnedParallelism: true, isPinnedRate: true });
@@ -37,6 +46,10 @@ describe('a pin', () => {
       parallelism: 20,
       rate: 8,
       periodMs: 9_000,
+    });
+    expect(unpinned(both, { parallelism: false, rate: true })).toMatchObject({
+      isPinnedParallelism: true,
+      isPinnedRate: false,
     });
     const none = unpinned(one, { parallelism: false, rate: true });
     expect(none).toMatchObject({ isPinnedParallelism: false, isPinnedRate: false });

@@ -53,4 +53,10 @@ describe('a deduplication key', () => {
     ];
     expect(new Set(keys).size).toBe(keys.length);
   });
+
+  it('stays the same through an upgrade: a message that was published before it is not sent again after it', () => {
+    expect(byId('a')).toBe('acct#uWWWaPapri50ts2E90r42Fj1QK2L7wNBN9I44GRyoyg');
+    expect(byId('a', { topicName: 'group' })).toBe('acct#1FFCrD7q8mSaKPS7YpjfX00meB1bet_H_35-2v8-OPw');
+    expect(byContent()).toBe('acct#U9-cjdJwdIOVVyP2X4E5hJfm-5PqW3ZQaoi8TqAD0Gk');
+  });
 });

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import {
   bodiesOf,
   entriesOf,
+  eventDigest,
   headAfter,
+  stepFactsOf,
   type Head,
   type JournalRecord,
   type ListedEntry,
@@ -114,6 +116,77 @@ describe('what is true after a record', () => {
     expect(woken.events).toEqual([]);
   });
 
+  it('has each event and each wait by the digest of its name, which stays what stored records have', () => {
+    expect(eventDigest('order-7')).toBe('34z4AifsMjeSLfDs');
+    const head = fold([start, event('early'), event('order-7'), wait(3, 'late')]);
+    expect(head.events).toEqual([
+      { digest: eventDigest('early'), seq: 1 },
+      { digest: eventDigest('order-7'), seq: 2 },
+    ]);
+    expect(head.waits).toEqual([{ digest: eventDigest('late'), seq: 3, stepId: 3 }]);
+    expect(hasStep(head.steps, 'wait', 3)).toBe(true);
+  });
+
+  it('keeps the events that a result does not consume, and the waits that a plan does not end', () => {
+    const waiting = [start, event('one'), event('two'), wait(1, 'a')];
+    const woken: JournalRecord = { kind: 'steps', at: 1, entries: [entryOf(1, step(9))], eventSeq: 2 };
+    expect(fold([...waiting, woken]).events).toEqual([{ digest: eventDigest('one'), seq: 1 }]);
+    const planned = fold([...waiting, steps(entryOf(1, step(1, 'plan')))]);
+    expect(planned.waits).toHaveLength(1);
+    expect(planned.events).toHaveLength(2);
+    expect(hasStep(planned.steps, 'plan', 1)).toBe(true);
+  });
+
+  it('knows which calls and invokes have begun: an endpoint that submits them again begins none', () => {
+    const call: JournalRecord = { kind: 'call', at: 1, step: step(1), messageId: 'msg' };
+    const invoke: JournalRecord = {
+      ...{ kind: 'invoke', at: 1, step: step(2), messageId: 'msg', runId: 'wfr_child' },
+      ...{ createdAt: 1, url: facts.url },
+    };
+    const head = fold([start, call, invoke]);
+    expect([hasStep(head.steps, 'call', 1), hasStep(head.steps, 'invoke', 2)]).toEqual([true, true]);
+    expect([hasStep(head.steps, 'call', 2), hasStep(head.steps, 'invoke', 1)]).toEqual([false, false]);
+    expect(head).toMatchObject({ seq: 2, entries: 1 });
+  });
+
+  it('knows the newest thousand webhooks that the run has created, until it ends', () => {
+    const created = (stepId: number): ListedEntry =>
+      entryOf(1, { ...step(stepId), kind: 'result', webhookId: `hook ${stepId}` });
+    const two = fold([start, steps(created(1)), steps(entryOf(1, step(2)), created(3))]);
+    expect(two.webhooks).toEqual([eventDigest('hook 1'), eventDigest('hook 3')]);
+    const many = Array.from({ length: 1_001 }, (_, index) => created(index + 1));
+    const full = fold([start, steps(...many)]).webhooks ?? [];
+    expect([full.length, full[0], full.at(-1)]).toEqual([
+      1_000,
+      eventDigest('hook 2'),
+      eventDigest('hook 1001'),
+    ]);
+    expect(fold([start, steps(created(1)), end]).webhooks).toEqual([]);
+    // A run that an earlier version started has not noted those it created then.
+    expect(headAfter({ ...fold([start]), webhooks: undefined }, steps(created(1))).webhooks).toBeUndefined();
+  });
+
+  it('says of a run that failed whether its failure is being told', () => {
+    const failure = {
+      messageId: 'msg',
+      attempt: 3,
+      dlqId: 'dlq',
+      response: { status: 500, headers: [], body: Buffer.of() },
+    };
+    const failed = (requestId?: string): JournalRecord => ({
+      ...{ kind: 'end', at: 1, state: 'RUN_FAILED' },
+      failure: { ...failure, requestId },
+    });
+    expect(fold([start, failed('msg_told')]).failureState).toBe('CALLBACK_INPROGRESS');
+    expect(fold([start, failed()]).failureState).toBeUndefined();
+    expect(fold([start, end]).failureState).toBeUndefined();
+    const told = fold([
+      ...[start, failed('msg_told')],
+      { kind: 'failureFunction', at: 1, state: 'CALLBACK_SUCCESS', messageId: 'msg_told' },
+    ]);
+    expect(told).toMatchObject({ state: 'RUN_FAILED', failureState: 'CALLBACK_SUCCESS' });
+  });
+
   it('changes the list not at all for what only the log shows, or nobody', () => {
     const before = fold([start, end]);
     const late = headAfter(before, { kind: 'lateResult', at: 1, entry: entryOf(7, step(1)) });
@@ -138,6 +211,18 @@ describe('what is true after a record', () => {
 });
 
 describe('a record', () => {
+  it('has the facts of a step beside its result', () => {
+    const { kind: _kind, ...identity } = step(1);
+    expect(stepFactsOf({ ...identity, kind: 'result', out: 'x' })).toStrictEqual(step(1));
+    const plan = { ...identity, kind: 'plan' } as const;
+    expect(stepFactsOf(plan)).toBe(plan);
+  });
+
+  it('has no body for a run that returned nothing', () => {
+    const ended: JournalRecord = { kind: 'end', at: 1, state: 'RUN_SUCCESS', responseId: 'msg_response' };
+    expect(bodiesOf(ended)).toEqual([]);
+  });
+
   it('tells where each of its bodies is in it', () => {
     const late: JournalRecord = { kind: 'lateResult', at: 1, entry: entryOf(3) };
     const returned: JournalRecord = {

@@ -1,0 +1,99 @@
+/** `npm run test:mutation -- lambdas/domain/lane`: Stryker changes code, and tests have to notice. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { installPackages } from '../../bench/against/npm.ts';
+import { BenchError } from '../../bench/benchError.ts';
+import { parseOptions, usage, UsageError, type Options } from './options.ts';
+import { percentOf, reportShape, scoreTable, survivorLines, totalOf, type Report } from './report.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const cache = join(root, '.cache/mutation');
+
+/** 10 wants Node.js 22. */
+const version = '9.6.1';
+
+/**
+ * Installs Stryker into `.cache`. It is no dependency of the project: it brings a hundred packages, some of whose licences
+ * `docs/dependencies.md` does not allow, and few need it. It finds the project's own Vitest above its folder, and is told not to
+ * install another as its peer.
+ */
+const installStryker = (): Promise<string> =>
+  installPackages(
+    'Stryker',
+    cache,
+    { '@stryker-mutator/core': version, '@stryker-mutator/vitest-runner': version },
+    ['--legacy-peer-deps'],
+  );
+
+/** @param folder of this run */
+const settingsFor = ({ mutate, tests, concurrency }: Options, folder: string) => ({
+  testRunner: 'vitest',
+  plugins: ['@stryker-mutator/vitest-runner'],
+  vitest: { configFile: 'test/mutation/vitest.config.ts' },
+  mutate,
+  testFiles: tests,
+  concurrency,
+  // Constants of modules would have to be loaded anew for each of their mutants.
+  ignoreStatic: true,
+  // A copy of the project is changed, not the project. It is below the root, where packages are found without a link.
+  tempDirName: relative(root, join(folder, 'copies')),
+  symlinkNodeModules: false,
+  ignorePatterns: ['.cache', '.svc', 'cdk.out', 'coverage'],
+  // Stryker cannot read it with TypeScript 7, and does not need it: a name that is not there keeps it from trying.
+  tsconfigFile: 'no-tsconfig.json',
+  reporters: ['json'],
+  jsonReporter: { fileName: relative(root, join(folder, 'report.json')) },
+  allowConsoleColors: false,
+  logLevel: 'warn',
+});
+
+/** @throws UsageError when Stryker ends without a report; it has printed why */
+async function mutate(options: Options): Promise<Report> {
+  const home = await installStryker();
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, 'run-'));
+  try {
+    const settings = settingsFor(options, folder);
+    const file = join(folder, 'stryker.json');
+    await writeFile(file, JSON.stringify(settings));
+    const program = join(home, 'node_modules/@stryker-mutator/core/bin/stryker.js');
+    const child = spawn(process.execPath, [program, 'run', file], { cwd: root, stdio: 'inherit' });
+    await once(child, 'exit');
+    if (child.exitCode !== 0) throw new UsageError('Stryker could not make the run: see above.');
+    const text = await readFile(join(folder, 'report.json'), 'utf8');
+    return reportShape.parse(JSON.parse(text));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @returns the exit status */
+async function main(): Promise<number> {
+  const options = parseOptions(process.argv.slice(2), root);
+  if (options === undefined) {
+    console.log(usage);
+    return 0;
+  }
+  const report = await mutate(options);
+  for (const line of survivorLines(report)) console.log(line);
+  console.log(`\n${scoreTable(report)}`);
+  const percent = percentOf(totalOf(report));
+  if (percent === undefined) {
+    console.log('There are no mutants: these files have nothing that Stryker changes.');
+    return 1;
+  }
+  const isHeld = percent >= options.floor;
+  if (!isHeld)
+    console.log(`Tests kill ${percent.toFixed(1)} % of all mutants; the floor is ${options.floor} %.`);
+  return isHeld ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (error instanceof UsageError || error instanceof BenchError) console.error(error.message);
+  else console.error(error);
+  process.exitCode = 2;
+}
