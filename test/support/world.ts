@@ -19,6 +19,8 @@ import { startReceiver, type Delivery } from './receiver.ts';
  */
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
+const hasDied = (fate: Fate | undefined): boolean => fate?.isDeath === true;
+
 /** The process is dead: this call, and every call after it, fails. */
 export class Death extends Error {}
 
@@ -118,7 +120,7 @@ export async function openWorld() {
   /** Counts a call, and makes it fail when the process dies at it or has died before. */
   async function mortal<T>(operation: string, make: () => Promise<T>): Promise<T> {
     const fate = fates.getStore() ?? current;
-    if (fate?.isDeath === true) throw new Death();
+    if (hasDied(fate)) throw new Death();
     calls += 1;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
     const comes = fate?.meet(operation);
@@ -128,7 +130,7 @@ export async function openWorld() {
       throw new Death();
     }
     const [result] = await Promise.allSettled([make()]);
-    if (comes?.('after') === true || fate?.isDeath === true) throw new Death();
+    if (comes?.('after') === true || hasDied(fate)) throw new Death();
     if (result.status === 'rejected') throw result.reason;
     return result.value;
   }

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StartDraft, Started } from '../../../../lambdas/services/workflow/start.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunScene, resultOf, startFacts, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** A start makes one run, however often it is sent, and whichever process dies meanwhile. */
 
@@ -26,6 +27,9 @@ useWorld(async (opened) => {
 });
 beforeEach(() => world.drain());
 
+/** An ordinary run takes each death, too: there are few. */
+const each = { ordinary: 1, thorough: 1 };
+
 const ended = { kind: 'end', at: 0, state: 'RUN_SUCCESS' } as const;
 
 describe('a start', () => {
@@ -41,11 +45,11 @@ describe('a start', () => {
     });
   });
 
-  it.each(deathsAt(5, { ordinary: 1, thorough: 1 }))(
-    'that dies $when its AWS call $call starts one run when it is sent again',
-    async (death) => {
-      const runId = `wfr_dies_${death.call}_${death.when}`;
-      const [first, second] = await acts.twice(death, () => scene.start(runId));
+  itAtEachDeath(
+    'that dies at any of its AWS calls starts one run when it is sent again',
+    async (fate) => {
+      const runId = `wfr_dies_${fate.name}`;
+      const [first, second] = await acts.twice(fate, () => scene.start(runId));
       const records = await acts.records(runId);
       expect(records.map(({ kind }) => kind)).toEqual(['start']);
       const [record] = records;
@@ -54,6 +58,7 @@ describe('a start', () => {
       expect(attemptsIn(await world.drain())).toEqual([second.messageId]);
       expect(await acts.listed(runId)).toEqual(['RUN_STARTED']);
     },
+    { every: each },
   );
 
   it('of an id that is started twice at once makes one run, and answers its id to both', async () => {
@@ -112,18 +117,19 @@ describe('the endpoint of an unknown client', () => {
   const unknown = { isUnknownClient: true, sdkVersion: undefined };
   const upgrade = (runId: string) => startRun({ runId, isUpgrade: true });
 
-  it.each(deathsAt(6, { ordinary: 1, thorough: 1 }))(
-    'that dies $when AWS call $call of its upgrade upgrades its run once',
-    async (death) => {
-      const runId = `wfr_upgrade_${death.call}_${death.when}`;
+  itAtEachDeath(
+    'that dies at any AWS call of its upgrade upgrades its run once',
+    async (fate) => {
+      const runId = `wfr_upgrade_${fate.name}`;
       await scene.start(runId, { facts: unknown });
       await world.drain();
-      const [first, second] = await acts.twice(death, () => upgrade(runId));
+      const [first, second] = await acts.twice(fate, () => upgrade(runId));
       expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start', 'upgrade']);
       if (first !== undefined)
         expect(second).toMatchObject({ messageId: first.messageId, isDuplicate: true });
       expect(attemptsIn(await world.drain())).toContain(second.messageId);
     },
+    { every: each },
   );
 
   it('upgrades its run once, however many of its deliveries do', async () => {
