@@ -138,6 +138,33 @@ export class Fate {
   }
 }
 
+/** The process is dead: this call, and every call after it, fails. */
+export class Death extends Error {}
+
+/**
+ * Makes a call of a process that has a fate, or makes it fail as the fate says.
+ *
+ * @param refuse is called before the call is made, and throws where the call fails for another reason
+ */
+export async function makeUnder<T>(
+  fate: Fate | undefined,
+  operation: string,
+  make: () => Promise<T>,
+  refuse: () => void = () => undefined,
+): Promise<T> {
+  if (hasDied(fate)) throw new Death();
+  const comes = fate?.meet(operation);
+  if (comes?.('before') === true) throw new Death();
+  refuse();
+  const [result] = await Promise.allSettled([make()]);
+  // Another call that was under way may have been its last one.
+  if (comes?.('after') === true || hasDied(fate)) throw new Death();
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
+}
+
+const hasDied = (fate: Fate | undefined): boolean => fate?.isDeath === true;
+
 /** A fate of the running test, which fails at its end if the fate never came. */
 export function fateAt(options: FateOptions): Fate {
   const fate = new Fate(options);
@@ -149,7 +176,7 @@ export function fateAt(options: FateOptions): Fate {
 
 /** How a test takes deaths at each call of something. */
 export interface DeathOptions {
-  /** See {@link spreadOf}. */
+  /** See {@link spreadOf}. Odd, so that `before` and `after` alternate. */
   readonly every?: Parameters<typeof spreadOf>[1];
   /** See {@link FateOptions.survived}. */
   readonly survived?: boolean;
@@ -207,7 +234,10 @@ const mostTimes = 5;
  * Does something in a process that dies. Where it makes fewer calls than were counted, because more of its changes came together
  * in one call, the process dies at an earlier one the next time: each death that is taken comes.
  */
-async function meet(way: Way, death: FateOptions): Promise<{ readonly fate: Fate; readonly error?: unknown }> {
+async function meet(
+  way: Way,
+  death: FateOptions,
+): Promise<{ readonly fate: Fate; readonly error?: unknown }> {
   let { call } = death;
   for (let times = 0; times < mostTimes; times += 1) {
     const fate = new Fate({ ...death, call });

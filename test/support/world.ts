@@ -9,7 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Account } from '../../lambdas/domain/account/account.ts';
 import type { PublishAnswer } from '../../lambdas/services/message/publications.ts';
 import { formatWork, type AttemptWork, type Work } from '../../lambdas/domain/work/work.ts';
-import { declareFault, type Fate } from './faults.ts';
+import { Death, declareFault, makeUnder, type Fate } from './faults.ts';
 import { startInProcess } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
 
@@ -18,11 +18,6 @@ import { startReceiver, type Delivery } from './receiver.ts';
  * AWS calls, once before the call is made and once after it was made but before its answer is seen.
  */
 export type World = Awaited<ReturnType<typeof openWorld>>;
-
-const hasDied = (fate: Fate | undefined): boolean => fate?.isDeath === true;
-
-/** The process is dead: this call, and every call after it, fails. */
-export class Death extends Error {}
 
 export interface Received<W extends Work = Work> {
   readonly work: W;
@@ -119,20 +114,13 @@ export async function openWorld() {
 
   /** Counts a call, and makes it fail when the process dies at it or has died before. */
   async function mortal<T>(operation: string, make: () => Promise<T>): Promise<T> {
-    const fate = fates.getStore() ?? current;
-    if (hasDied(fate)) throw new Death();
     calls += 1;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
-    const comes = fate?.meet(operation);
-    if (comes?.('before') === true) throw new Death();
-    if (operation === refused?.operation) {
+    return makeUnder(fates.getStore() ?? current, operation, make, () => {
+      if (operation !== refused?.operation) return;
       refused.comes();
       throw new Death();
-    }
-    const [result] = await Promise.allSettled([make()]);
-    if (comes?.('after') === true || hasDied(fate)) throw new Death();
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
+    });
   }
 
   const options = { step: 'initialize', name: 'mortal' } as const;

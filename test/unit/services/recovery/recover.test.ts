@@ -48,7 +48,7 @@ describe('after all work was lost', () => {
     const inbox = world.receiver.inbox();
     const messageId = await world.send(inbox.url);
     await loseAll();
-    expect(await world.work()).toBeGreaterThanOrEqual(0);
+    await world.work();
     expect(inbox.deliveries).toHaveLength(0);
     const { attempts } = await recover();
     expect(attempts).toBeGreaterThanOrEqual(1);

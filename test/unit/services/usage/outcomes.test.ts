@@ -166,7 +166,7 @@ describe('outcomes', () => {
       await world.underFate(fate, () => lambdas.countOutcomes(sharded(account), budgetMs));
       expect(await countedNow(account)).toEqual({ delivered: 2, failed: 0, cancelled: 0 });
     },
-    { every: { ordinary: 4, thorough: 1 } },
+    { every: { ordinary: 3, thorough: 1 } },
   );
 
   it('are counted once although the answer to the write of the counts is lost', async () => {

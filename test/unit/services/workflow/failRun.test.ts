@@ -83,7 +83,7 @@ describe('a run whose delivery fails', () => {
       });
       expect(await resultsOf(parent)).toBe(1);
     },
-    { every: { ordinary: 6, thorough: 1 } },
+    { every: { ordinary: 7, thorough: 1 } },
   );
 
   it('is followed up though its id has another run by the time the work comes again', async () => {

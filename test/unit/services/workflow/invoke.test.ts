@@ -105,7 +105,7 @@ describe('the end of an invoked run', () => {
       const told = record?.kind === 'steps' ? record.entries.map(({ messageId }) => messageId) : [];
       expect(attemptsIn(await world.drain())).toEqual(told);
     },
-    { every: { ordinary: 2, thorough: 1 } },
+    { every: { ordinary: 3, thorough: 1 } },
   );
 
   it('is told by the work that was sent before it, though its id has another run by then', async () => {

@@ -88,7 +88,7 @@ describe('a run in one process with its endpoint’s submissions', () => {
         expect(shown).toEqual(longest.slice(0, shown.length));
       }
     },
-    { every: { ordinary: 8, thorough: 1 } },
+    { every: { ordinary: 9, thorough: 1 } },
   );
 });
 

@@ -27,7 +27,7 @@ const newEvent = (): string => {
 /** Does something with each of the deaths that it can meet. */
 const diesAtEachCall = (way: (fate: Fate) => Promise<void>): void => {
   itAtEachDeath('loses nothing when its process dies at any of its AWS calls', way, {
-    every: { ordinary: 2, thorough: 1 },
+    every: { ordinary: 3, thorough: 1 },
   });
 };
 
