@@ -7,7 +7,7 @@ import { startEventSource } from '../../local/lambda/eventSource.ts';
 import type { StandIns } from '../../local/stage/standIns.ts';
 import { takeOverClock } from '../../local/stage/testClock.ts';
 import { startTestControl } from '../../local/stage/testControl.ts';
-import type { Fate } from './world.ts';
+import { declareFault, type Fate } from './faults.ts';
 
 /**
  * Lambda, as the functions behind the queues see it: each invocation has a process to itself, which has modules of its own and
@@ -38,6 +38,9 @@ export class Away extends Error {
   readonly code = 'ECONNREFUSED';
 }
 
+/** Whether a call is refused. */
+type Refusal = (call: string, input: unknown) => boolean;
+
 class Refused extends DynamoDBServiceException {
   constructor() {
     super({
@@ -55,15 +58,24 @@ export async function startFleet(standIns: StandIns) {
   const { sqs, scheduler } = standIns;
   const processes = new Set<Process>();
   const idle = new Map<Fed, Process[]>();
-  const away = new Set<string>();
+  /** What is away, and what is told when that makes a call fail. */
+  const away = new Map<string, () => void>();
   const invocations = new Map<Fed, number>();
-  let calls = 0;
-  const throttled = new Set<Fed>();
-  let isRefused: (call: string, input: unknown) => boolean = () => false;
-  let onCall: (call: string, process: Process, when: Fate['when']) => void = () => undefined;
+  /** What is throttled, and what is told when that lets an invocation fail. */
+  const throttled = new Map<Fed, () => void>();
+  let refused: { readonly which: Refusal; readonly comes: () => void } | undefined;
+  let fate: Fate | undefined;
+  let deadly: { readonly call: string; readonly comes: () => void } | undefined;
 
-  /** Whether a call of a client fails because what it calls is away. */
-  const fails = (client: Client, call: string): boolean => away.has(client) || away.has(call);
+  /** Makes a call of a client fail if what it calls is away, or refuses it. */
+  function failAsDeclared(client: Client, call: string, input: unknown): void {
+    const comes = away.get(client) ?? away.get(call);
+    comes?.();
+    if (comes !== undefined) throw new Away(`${client} is away.`);
+    if (refused?.which(call, input) !== true) return;
+    refused.comes();
+    throw new Refused();
+  }
 
   const clock = takeOverClock();
   // A pump comes up to a second early, and waits for the rest: here the clock jumps, as it does between what is due.
@@ -100,15 +112,30 @@ export async function startFleet(standIns: StandIns) {
         input: unknown,
         make: () => Promise<T>,
       ): Promise<T> => {
-        const caller = running.getStore() ?? process;
-        calls += 1;
-        onCall(call, caller, 'before');
+        const caller = running.getStore();
+        // The test itself calls something that was loaded with this process.
+        if (caller === undefined) return make();
         if (hasDied(caller)) return never;
-        if (fails(client, call)) throw new Away(`${client} is away.`);
-        if (isRefused(call, input)) throw new Refused();
-        const result = await make();
-        onCall(call, caller, 'after');
-        return hasDied(caller) ? never : result;
+        const comes = fate?.meet(call);
+        if (deadly?.call === call) {
+          deadly.comes();
+          kill(caller);
+        }
+        if (comes?.('before') === true) kill(caller);
+        if (hasDied(caller)) return never;
+        const [result] = await Promise.allSettled([
+          (async () => {
+            failAsDeclared(client, call, input);
+            return make();
+          })(),
+        ]);
+        if (hasDied(caller)) return never;
+        if (comes?.('after') === true) {
+          kill(caller);
+          return never;
+        }
+        if (result.status === 'rejected') throw result.reason;
+        return result.value;
       };
       const options = { step: 'initialize', name: 'fleet' } as const;
       dynamodb.middlewareStack.add(
@@ -128,7 +155,9 @@ export async function startFleet(standIns: StandIns) {
   }
 
   async function invoke(name: Fed, event: SQSEvent): Promise<SQSBatchResponse> {
-    if (throttled.has(name)) throw new Away('Rate exceeded.');
+    const comes = throttled.get(name);
+    comes?.();
+    if (comes !== undefined) throw new Away('Rate exceeded.');
     invocations.set(name, (invocations.get(name) ?? 0) + 1);
     const process = idle.get(name)?.pop() ?? (await start(name));
     const death = new Promise<never>((_, reject) => {
@@ -143,9 +172,21 @@ export async function startFleet(standIns: StandIns) {
     return result;
   }
 
+  function setThrottled(names: readonly Fed[], comes: (() => void) | undefined): void {
+    for (const name of names) {
+      if (comes === undefined) throttled.delete(name);
+      else throttled.set(name, comes);
+    }
+  }
+
   function kill(process: Process): void {
     process.isDead = true;
     processes.delete(process);
+    for (const [name, some] of idle)
+      idle.set(
+        name,
+        some.filter((one) => one !== process),
+      );
     process.onDeath();
   }
 
@@ -166,23 +207,29 @@ export async function startFleet(standIns: StandIns) {
   );
 
   return {
-    /** Lets services, or calls, fail: `dynamodb`, or `PutItemCommand`. */
+    /** Lets services, or calls, fail: `dynamodb`, or `PutItemCommand`. The test fails where that made none of them fail. */
     takeAway: (...names: readonly string[]): void => {
-      for (const name of names) away.add(name);
+      for (const name of names) away.set(name, declareFault(`${name} is away`));
     },
     bringBack: (): void => {
       away.clear();
     },
-    /** Lets calls fail with an error that DynamoDB gives for a request which it will never accept. */
-    refuse: (which: typeof isRefused): void => {
-      isRefused = which;
+    /**
+     * Lets calls fail with an error that DynamoDB gives for a request which it will never accept. The test fails if there is none.
+     *
+     * @param which undefined to let all calls be accepted again
+     */
+    refuse: (which: Refusal | undefined): void => {
+      refused = which && { which, comes: declareFault('DynamoDB refuses a call') };
     },
-    /** Lets Lambda receive messages without the room to invoke a function for them. */
-    throttle: (is: boolean, names: readonly Fed[] = fed): void => {
-      for (const name of names) {
-        if (is) throttled.add(name);
-        else throttled.delete(name);
-      }
+    /** Lets Lambda receive messages without the room to invoke a function for them. The test fails if none was received. */
+    throttle: (is: boolean): void => {
+      const comes = is ? declareFault('Lambda has no room') : undefined;
+      setThrottled(fed, comes);
+    },
+    /** Lets no message come to a worker for now. That is no fault, so it does not matter whether one would have come. */
+    hold: (is: boolean, names: readonly Fed[] = fed): void => {
+      setThrottled(names, is ? () => undefined : undefined);
     },
     /** Kills the process that works on a message. */
     killWorkerOf: (text: string): void => {
@@ -190,22 +237,15 @@ export async function startFleet(standIns: StandIns) {
         if (process.event?.Records.some(({ body }) => body.includes(text)) === true) kill(process);
       }
     },
-    /** Kills a process that is about to make a call. */
+    /** Kills each process that is about to make a call. The test fails if there is none. */
     killAt: (call: string | undefined): void => {
-      onCall = (made, process) => {
-        if (made === call && !process.isDead) kill(process);
-      };
+      deadly =
+        call === undefined ? undefined : { call, comes: declareFault(`a process dies before ${call}`) };
     },
-    /** Kills the process that makes a call, the first being 1, before it is made or before its answer is seen: once. */
-    killOnce: (fate: Fate): void => {
-      let calls = 0;
-      onCall = (_call, process, when) => {
-        if (when === 'before') calls += 1;
-        if (calls === fate.call && when === fate.when && !process.isDead) kill(process);
-      };
+    /** Gives all processes one fate, until the next: the one that makes the call at which it comes dies. */
+    setFate: (next: Fate | undefined): void => {
+      fate = next;
     },
-    /** The AWS calls that all processes have made. */
-    calls: (): number => calls,
     invocationsOf: (name: Fed): number => invocations.get(name) ?? 0,
     advance: async (ms: number): Promise<void> => {
       const body = JSON.stringify({ advanceMs: ms });

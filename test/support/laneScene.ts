@@ -6,7 +6,7 @@ import { pruned, type Lane, type LaneKey } from '../../lambdas/domain/lane/lane.
 import { lengthOf } from '../../lambdas/domain/lane/line.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import type { Inbox } from './receiver.ts';
-import { idOf, requestOf, type Fate, type World } from './world.ts';
+import { idOf, requestOf, type World } from './world.ts';
 
 /**
  * An account whose messages pass lanes while processes die: requests are made in the test's own process, work is done by a
@@ -91,23 +91,6 @@ export class Scene {
     if (key !== undefined) this.#keys.add(key);
     const request = { ...requestOf(url, { ...shortly, ...config }), queueName };
     return idOf(await this.#world.publishRequest(this.account, request));
-  }
-
-  /**
-   * Makes a request in a process that dies at one of its calls, and again in one that does not.
-   *
-   * @returns the calls of the first time
-   */
-  async again(fate: Fate | undefined, request: () => Promise<unknown>): Promise<number> {
-    this.#world.reset(fate);
-    const isDone = await request().then(
-      () => true,
-      () => false,
-    );
-    const calls = this.#world.calls();
-    this.#world.reset();
-    if (!isDone) await request();
-    return calls;
   }
 
   /** Lets so much time pass that a process reads a lane again which it knows; what is in flight stays there. */

@@ -12,6 +12,7 @@ import { createCircuits } from '../../lambdas/services/lane/circuits.ts';
 import { createPassages, queueEntry, queueLane } from '../../lambdas/services/lane/passage.ts';
 import type { AdmittedTo } from '../../lambdas/domain/work/work.ts';
 import { createProcessSlots } from '../../lambdas/services/lane/processSlots.ts';
+import { Tally } from './faults.ts';
 import { Clock, randomOf } from './simulatedClock.ts';
 
 /**
@@ -20,6 +21,9 @@ import { Clock, randomOf } from './simulatedClock.ts';
  * is next. Everything that takes time happens in an order that a seed decides on, and a process dies at a call that the
  * seed decides on. So a run that failed fails again.
  */
+
+/** Work that takes no longer than this to come is not late, ms. */
+export const quicklyMs = 5;
 
 const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
 
@@ -56,6 +60,17 @@ export interface Sent {
 
 class Died extends Error {}
 
+/** The faults that chance decides on. */
+export const simulatedFaults = [
+  'death before a call',
+  'death after a call',
+  'death while a message was in flight',
+  'done work handed out again',
+  'work of a dead process handed out again',
+  'work that came late',
+] as const;
+export type SimulatedFault = (typeof simulatedFaults)[number];
+
 /** Whether a process lives, and what ends with it. */
 interface Alive {
   isDead: boolean;
@@ -89,6 +104,7 @@ export class Simulation {
   /** The turns of circuits, in order. */
   readonly turns: ('opened' | 'closed')[] = [];
   readonly random: () => number;
+  readonly faults = new Tally<SimulatedFault>();
   deathsLeft = 40;
   /** The number of times that a process gave up a lane that others wrote at the same time. */
   gaveUp = 0;
@@ -105,19 +121,21 @@ export class Simulation {
 
   /** A call of AWS: it takes a while, and its process may die before it or after it. */
   async #call<T>(alive: Alive, make: () => T): Promise<T> {
-    const dies = (): boolean => {
+    const dies = (fault: SimulatedFault): boolean => {
       if (alive.isDead) return true;
       if (this.deathsLeft <= 0 || this.random() >= this.#options.deaths) return false;
       this.deathsLeft -= 1;
       alive.isDead = true;
+      this.faults.count(fault);
+      this.faults.count('death while a message was in flight', alive.running.size);
       for (const end of alive.running) end();
       return true;
     };
     await this.clock.sleep(1 + Math.floor(this.random() * 8));
-    if (dies()) throw new Died();
+    if (dies('death before a call')) throw new Died();
     const result = make();
     await this.clock.sleep(1 + Math.floor(this.random() * 4));
-    if (dies()) throw new Died();
+    if (dies('death after a call')) throw new Died();
     return result;
   }
 
@@ -202,6 +220,7 @@ export class Simulation {
 
   #transitMs(): number {
     const [least, most] = this.#options.transitMs;
+    if (most > quicklyMs) this.faults.count('work that came late');
     return least + Math.floor(this.random() * (most - least));
   }
 
@@ -227,10 +246,13 @@ export class Simulation {
       void this.#perform(process, work)
         .then((isDone) => {
           // Now and then SQS hands out again what is done.
-          if (isDone && this.random() < 0.02) this.send(again(work), Math.floor(this.random() * 500));
+          if (!isDone || this.random() >= 0.02) return;
+          this.faults.count('done work handed out again');
+          this.send(again(work), Math.floor(this.random() * 500));
         })
         .catch((error: unknown) => {
           if (error instanceof LaneBusy) this.gaveUp += 1;
+          if (process.alive.isDead) this.faults.count('work of a dead process handed out again');
           // The work is handed out again when its visibility timeout has ended.
           this.send(again(work), 70_000);
         })

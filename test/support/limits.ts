@@ -14,3 +14,6 @@ export const limitForInstallsMs = 600_000;
 
 /** Milliseconds for a whole test, or for what a file prepares: several waits. */
 export const limitForTestsMs = 300_000 * patience;
+
+/** Milliseconds for a test that lets a process die at each of its calls: some hundred tests in one. */
+export const limitForManyDeathsMs = 1_800_000;

@@ -4,8 +4,9 @@ import type { JournalRecord } from '../../lambdas/domain/workflow/journal.ts';
 import type { StepIdentity } from '../../lambdas/domain/workflow/step.ts';
 import type { Work } from '../../lambdas/domain/work/work.ts';
 import { setClockAhead } from './clockAhead.ts';
+import type { Fate } from './faults.ts';
 import { endpoint } from './runScene.ts';
-import { Death, requestOf, type Fate, type World } from './world.ts';
+import { requestOf, type World } from './world.ts';
 
 const ofClient = { url: endpoint, features: new Set<never>(), invokeDepth: 0, createdAt: undefined };
 
@@ -108,23 +109,13 @@ export async function openRunActs(world: World) {
      *
      * @returns what both answered; undefined for the one that died
      */
-    twice: async <T>(death: Fate, act: () => Promise<T>): Promise<readonly [T | undefined, T]> => {
-      world.reset(death);
-      let first: T | undefined;
-      try {
-        first = await act();
-      } catch (error) {
-        if (!isOfDeath(error)) throw error;
-      }
-      world.reset();
-      return [first, await act()];
+    twice: async <T>(fate: Fate, act: () => Promise<T>): Promise<readonly [T | undefined, T]> => {
+      const first = await world.underFate(fate, act);
+      return [first?.value, await act()];
     },
   };
 }
 export type RunActs = Awaited<ReturnType<typeof openRunActs>>;
-
-const isOfDeath = (error: unknown): boolean =>
-  error instanceof Death || (error instanceof Error && error.cause !== undefined && isOfDeath(error.cause));
 
 /** The messages that work has attempts of, each once, in the order in which it came. */
 export const attemptsIn = (work: readonly Work[]): readonly string[] => [

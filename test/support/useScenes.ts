@@ -4,7 +4,7 @@ import { useWorld } from './useWorld.ts';
 import type { World } from './world.ts';
 
 /**
- * Opens a world around a file's tests, and scenes in it: each closes with its test, and has an account of its own.
+ * Opens a world around a file's tests, and scenes in it: each closes with its test, or when the next one opens, and has an account of its own.
  *
  * @param onOpen gets the world, and the services that scenes call, before the first test
  * @returns opens a scene
@@ -25,6 +25,7 @@ export function useScenes(
   let scenes = 0;
   return async (limits) => {
     if (parts === undefined) throw new Error('The world is not open yet.');
+    await scene?.close();
     scenes += 1;
     scene = await Scene.open(parts.world, parts.lambdas, `scene-${scenes}`, limits);
     return scene;

@@ -7,7 +7,7 @@ import type { Header } from '../../lambdas/domain/headers.ts';
 import type { Head, JournalRecord, ListedEntry } from '../../lambdas/domain/workflow/journal.ts';
 import { readWorkflowMessage } from '../../lambdas/domain/workflow/workflowMessage.ts';
 import type { Work } from '../../lambdas/domain/work/work.ts';
-import { requestOf, type Fate, type World } from './world.ts';
+import { requestOf, type World } from './world.ts';
 
 export const endpoint = 'http://127.0.0.1:9/orders';
 const prefixes = ['Svc', 'Upstash'];
@@ -246,32 +246,6 @@ export async function openWaitScene(world: World) {
       const found: string[] = [];
       for await (const { runId } of services.waitersOf(account.id, eventId)) found.push(runId);
       return found;
-    },
-    /**
-     * Does something in a process that dies at one of its calls, and again in one that does not.
-     *
-     * @returns the calls of the first time
-     */
-    again: async (fate: Fate | undefined, work: () => Promise<unknown>): Promise<number> => {
-      world.reset(fate);
-      const isDone = await work().then(
-        () => true,
-        () => false,
-      );
-      const calls = world.calls();
-      world.reset();
-      if (!isDone) await work();
-      return calls;
-    },
-    /** Does something in a process that dies, and not again. */
-    once: async (fate: Fate | undefined, work: () => Promise<unknown>): Promise<boolean> => {
-      world.reset(fate);
-      const isDone = await work().then(
-        () => true,
-        () => false,
-      );
-      world.reset();
-      return isDone;
     },
   };
 }

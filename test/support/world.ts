@@ -5,43 +5,19 @@ import {
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Account } from '../../lambdas/domain/account/account.ts';
 import type { PublishAnswer } from '../../lambdas/services/message/publications.ts';
 import { formatWork, type AttemptWork, type Work } from '../../lambdas/domain/work/work.ts';
+import { Death, declareFault, makeUnder, type Fate } from './faults.ts';
 import { startInProcess } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
-import { spreadOf } from './sample.ts';
 
 /**
  * The services in this very process, over the stand-ins for AWS, with a process that can be made to die: at each of its
  * AWS calls, once before the call is made and once after it was made but before its answer is seen.
  */
 export type World = Awaited<ReturnType<typeof openWorld>>;
-
-/** The process is dead: this call, and every call after it, fails. */
-export class Death extends Error {}
-
-export interface Fate {
-  /** The AWS call at which it comes, the first being 1. */
-  readonly call: number;
-  readonly when: 'before' | 'after';
-  /** Only that one call fails; the process lives on. */
-  readonly survived?: boolean;
-}
-
-/**
- * Deaths at so many AWS calls, before and after each. A run that takes a sample spreads fewer over them, before one and after
- * another, the first and the last among them.
- *
- * @param every see {@link spreadOf}
- */
-export const deathsAt = (calls: number, every?: Parameters<typeof spreadOf>[1]): readonly Fate[] =>
-  spreadOf(
-    Array.from({ length: calls }, (_, index) => index + 1).flatMap((call) =>
-      (['before', 'after'] as const).map((when) => ({ call, when })),
-    ),
-    every,
-  );
 
 export interface Received<W extends Work = Work> {
   readonly work: W;
@@ -116,7 +92,7 @@ export async function openWorld() {
   const inProcess = await startInProcess();
   const receiver = await startReceiver();
   const lambdas = await importLambdas();
-  const { perform, dynamodb, sqs, settings } = lambdas;
+  const { dynamodb, sqs, settings } = lambdas;
   const account = lambdas.newAccount({
     id: 'acct',
     plan: 'paid',
@@ -128,8 +104,10 @@ export async function openWorld() {
   await lambdas.readUsage(account);
   await lambdas.deploymentRules();
 
-  let fate: Fate | undefined;
-  let refused: string | undefined;
+  /** The fate of the process that works now; a call that a dead one issues later still belongs to that one. */
+  let current: Fate | undefined;
+  const fates = new AsyncLocalStorage<Fate>();
+  let refused: { readonly operation: string; readonly comes: () => void } | undefined;
   let calls = 0;
   /** The number of calls of each AWS operation. */
   let operations = new Map<string, number>();
@@ -138,14 +116,11 @@ export async function openWorld() {
   async function mortal<T>(operation: string, make: () => Promise<T>): Promise<T> {
     calls += 1;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
-    const mine = calls;
-    const fails = (when: Fate['when']): boolean =>
-      fate !== undefined &&
-      ((mine === fate.call && fate.when === when) || (mine > fate.call && fate.survived !== true));
-    if (fails('before') || operation === refused) throw new Death();
-    const result = await make();
-    if (fails('after')) throw new Death();
-    return result;
+    return makeUnder(fates.getStore() ?? current, operation, make, () => {
+      if (operation !== refused?.operation) return;
+      refused.comes();
+      throw new Death();
+    });
   }
 
   const options = { step: 'initialize', name: 'mortal' } as const;
@@ -159,24 +134,45 @@ export async function openWorld() {
   );
 
   /** The answer that is lost, to one of the SDK's own tries: the call was made, and the SDK makes it again. */
-  let lost: { readonly operation: string; call: number } | undefined;
+  let lost: { readonly operation: string; call: number; readonly comes: () => void } | undefined;
   dynamodb.middlewareStack.add(
     (next, context) => async (args) => {
       const result = await next(args);
       if (lost === undefined || context.commandName !== lost.operation) return result;
       lost.call -= 1;
       if (lost.call !== 0) return result;
+      lost.comes();
       throw Object.assign(new Error('The answer is lost.'), { name: 'TimeoutError' });
     },
     { step: 'deserialize', name: 'lostAnswer', priority: 'high' },
   );
 
-  function reset(death?: Fate): void {
-    fate = death;
+  function reset(): void {
+    current = undefined;
     refused = undefined;
     lost = undefined;
     calls = 0;
     operations = new Map();
+  }
+
+  /**
+   * Does something in a process that may die meanwhile, and counts its calls anew. What it sets off in the same process by HTTP
+   * shares its fate.
+   *
+   * @returns its value; undefined where the process died before there was one, or where the call that failed made it fail
+   */
+  async function underFate<T>(fate: Fate, act: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
+    reset();
+    current = fate;
+    try {
+      const value = await fates.run(fate, act);
+      return fate.isDeath ? undefined : { value };
+    } catch (error) {
+      if (!fate.hasCome) throw error;
+      return undefined;
+    } finally {
+      current = undefined;
+    }
   }
 
   async function receive(): Promise<readonly Received[]> {
@@ -201,26 +197,26 @@ export async function openWorld() {
     throw new Error('There is no attempt.');
   }
 
-  /** Does all work until none is left, as the event source does; a worker that dies gives its work back. */
-  async function work(death?: Fate): Promise<number> {
-    let made = 0;
-    let alive = death === undefined;
+  /**
+   * Does all work until none is left, as the event source does. Work that fails is given back, and so is that of a worker that
+   * dies; the next one lives.
+   */
+  async function work(fate?: Fate): Promise<void> {
     const givenBack = new Set<string>();
     for (;;) {
       const batch = await receive();
-      if (batch.length === 0) return made;
+      if (batch.length === 0) return;
       for (const { work, handle, queueUrl } of batch) {
-        if (!alive) reset(death && { ...death, call: death.call - made });
-        const done = await perform(work, { isAgain: givenBack.has(formatWork(work)) }).then(
-          () => true,
-          () => false,
-        );
-        if (!alive) made += calls;
-        if (!done) alive = true;
-        if (!done) givenBack.add(formatWork(work));
-        fate = undefined;
+        const act = () =>
+          lambdas.perform(work, { isAgain: givenBack.has(formatWork(work)) }).then(
+            () => true,
+            () => false,
+          );
+        const isAlive = fate === undefined || fate.hasCome;
+        const isDone = isAlive ? await act() : ((await underFate(fate, act))?.value ?? false);
+        if (!isDone) givenBack.add(formatWork(work));
         const message = { QueueUrl: queueUrl, ReceiptHandle: handle };
-        if (done) await sqs.send(new DeleteMessageCommand(message));
+        if (isDone) await sqs.send(new DeleteMessageCommand(message));
         else await sqs.send(new ChangeMessageVisibilityCommand({ ...message, VisibilityTimeout: 0 }));
       }
     }
@@ -249,15 +245,23 @@ export async function openWorld() {
     account,
     receiver,
     standIns: inProcess.standIns,
-    /** Starts to count anew, for a process that lives on, or for one that dies. */
+    /** Starts to count anew; no call fails. */
     reset,
-    /** Lets every call of an operation fail, until the next reset. */
-    refuse: (operation: string): void => {
-      refused = operation;
+    underFate,
+    /** Does something in a process that may die meanwhile, and again where it did: as a client does that got no answer. */
+    again: async (fate: Fate, act: () => Promise<unknown>): Promise<void> => {
+      if ((await underFate(fate, act)) === undefined) await act();
     },
-    /** Loses the answer to one call of an operation, the first being 1, until the next reset: the SDK asks again. */
+    /** Lets every call of an operation fail, until the next reset. The test fails if there is none. */
+    refuse: (operation: string): void => {
+      refused = { operation, comes: declareFault(`${operation} is refused`) };
+    },
+    /**
+     * Loses the answer to one call of an operation, the first being 1, until the next reset: the SDK asks again. The test fails if
+     * there are fewer calls.
+     */
     loseAnswer: (operation: string, call: number): void => {
-      lost = { operation, call };
+      lost = { operation, call, comes: declareFault(`the answer to call ${call} of ${operation} is lost`) };
     },
     /** Counts a call of a client that was made later, and lets it fail as the others do. */
     mortal,

@@ -1,6 +1,7 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { describe, expect, it, vi } from 'vitest';
 import { takeNotices } from '../../../support/accountNotices.ts';
+import { itAtEachDeath, makeUnder, type Fate } from '../../../support/faults.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
 /** Kills the function of the management API at each of its AWS calls. */
@@ -9,29 +10,32 @@ const standIns = useStandIns();
 
 async function importLambdas() {
   vi.resetModules();
-  const [accounts, store, { dynamodb }] = await Promise.all([
+  const [accounts, store, { dynamodb }, { sqsIn }] = await Promise.all([
     import('../../../../lambdas/services/account/accounts.ts'),
     import('../../../../lambdas/stores/account/accounts.ts'),
     import('../../../../lambdas/stores/dynamodb.ts'),
+    import('../../../../lambdas/transport/sqs.ts'),
   ]);
-  let calls = 0;
-  let last = Infinity;
-  const mortal = async <T>(make: () => Promise<T>): Promise<T> => {
-    calls += 1;
-    if (calls > last) throw new Error('The process is dead.');
-    return make();
-  };
-  dynamodb.middlewareStack.add((next) => (args) => mortal(() => next(args)), {
-    step: 'initialize',
-    name: 'mortal',
-  });
+  let fate: Fate | undefined;
+  const options = { step: 'initialize', name: 'mortal' } as const;
+  dynamodb.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (args) =>
+        makeUnder(fate, commandName, () => next(args)),
+    options,
+  );
+  sqsIn('eu-central-1').middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (args) =>
+        makeUnder(fate, commandName, () => next(args)),
+    options,
+  );
   return {
     ...accounts,
     ...store,
-    /** Lets the process live for so many calls of DynamoDB. */
-    dieAfter: (live: number): void => {
-      calls = 0;
-      last = live;
+    /** Gives the process a fate, until the next. */
+    setFate: (next: Fate | undefined): void => {
+      fate = next;
     },
   };
 }
@@ -45,16 +49,16 @@ const notices = (): Promise<readonly string[]> => {
 const bytes = (fields: object): Uint8Array => Buffer.from(JSON.stringify(fields));
 
 describe('a change of an account’s state', () => {
-  it.each([0, 1, 2, 3, 4, 5, 6])(
-    'by a process that dies after %d calls is followed by its regions, if it was made',
-    async (live) => {
+  itAtEachDeath(
+    'by a process that dies at any of its AWS calls is followed by its regions, if it was made',
+    async (fate) => {
       const lambdas = await importLambdas();
       const { id } = await lambdas.createAccount(bytes({}));
       await lambdas.updateAccount(id, bytes({ active: false }));
       await notices();
-      lambdas.dieAfter(live);
+      lambdas.setFate(fate);
       await lambdas.updateAccount(id, bytes({ active: true })).catch(() => undefined);
-      lambdas.dieAfter(Infinity);
+      lambdas.setFate(undefined);
       const isMade = (await lambdas.loadAccount(id, true))?.active === true;
       const told = (await notices()).filter((body) => body.includes(id));
       if (isMade) expect(told.length).toBeGreaterThan(0);
@@ -62,6 +66,7 @@ describe('a change of an account’s state', () => {
       expect(whole.active).toBe(isMade);
       expect(whole.state).toBe(isMade ? 'active' : 'passive');
     },
+    { every: { ordinary: 1, thorough: 1 } },
   );
 
   it('tells the account’s region twice, which tells the others, and what changes nothing of the kind tells them nothing', async () => {

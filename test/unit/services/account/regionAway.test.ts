@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { takeNotices } from '../../../support/accountNotices.ts';
+import { declareFault } from '../../../support/faults.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
 // Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
@@ -27,6 +28,7 @@ let absence: Absence | undefined;
 /** The number of requests that were sent to the region that is away. */
 let asked = 0;
 let onAsked: (() => void) | undefined;
+let onMisled: (() => void) | undefined;
 
 async function importLambdas() {
   vi.resetModules();
@@ -54,6 +56,7 @@ function misled(request: unknown): unknown {
   if (absence === undefined || typeof request !== 'object' || request === null) return request;
   asked += 1;
   onAsked?.();
+  onMisled?.();
   const port = absence === 'refuses' ? closedPort : portOf(silent);
   const prototype: unknown = Object.getPrototypeOf(request);
   const copy: unknown = Object.create(typeof prototype === 'object' ? prototype : null);
@@ -90,6 +93,7 @@ afterAll(() => {
 const leave = (how: Absence): void => {
   absence = how;
   asked = 0;
+  onMisled = declareFault(`${away} ${how}`);
 };
 
 const bytes = (fields: object): Uint8Array => Buffer.from(JSON.stringify(fields));

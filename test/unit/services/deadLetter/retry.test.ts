@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { noFilter } from '../../../support/filters.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, idsOf, type World } from '../../../support/world.ts';
+import { configOf, idsOf, type World } from '../../../support/world.ts';
 import { sizeOf } from '../../../support/sample.ts';
 
 let world: World;
@@ -108,20 +109,15 @@ describe('retries of the same entries at the same time', () => {
 });
 
 describe('a retry whose process dies', () => {
-  it.each(deathsAt(11))(
-    '$when its AWS call $call loses no entry and delivers none as two messages',
-    async (death) => {
-      const { inbox, dlqIds } = await deadLetters(2);
-      world.reset(death);
-      await retryAll(dlqIds).catch(() => undefined);
-      world.reset();
-      later();
-      await retryAll(dlqIds);
-      await world.work();
-      expect(idsOf(inbox.deliveries).size).toBe(4);
-      expect(await Promise.all(dlqIds.map(isThere))).toEqual([false, false]);
-    },
-  );
+  itAtEachDeath('at any of its AWS calls loses no entry and delivers none as two messages', async (fate) => {
+    const { inbox, dlqIds } = await deadLetters(2);
+    await world.underFate(fate, () => retryAll(dlqIds));
+    later();
+    await retryAll(dlqIds);
+    await world.work();
+    expect(idsOf(inbox.deliveries).size).toBe(4);
+    expect(await Promise.all(dlqIds.map(isThere))).toEqual([false, false]);
+  });
 
   it('makes so many AWS calls', async () => {
     const { dlqIds } = await deadLetters(2);

@@ -3,8 +3,9 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newId } from '../../../../lambdas/domain/ids.ts';
 import { eachOf } from '../../../../lambdas/domain/lists.ts';
 import type { Message } from '../../../../lambdas/domain/message/message.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 import { sizeOf } from '../../../support/sample.ts';
 
 const hourMs = 3_600_000;
@@ -231,43 +232,30 @@ describe('what a dead letter costs', () => {
 });
 
 describe('a process that dies', () => {
-  it.each(deathsAt(15))(
-    '$when its AWS call $call while it trims loses nothing, and the next trims for it',
-    async (death) => {
-      const accountId = `death-${death.call}-${death.when}`;
-      const queue = queueOf(accountId, 5);
-      const ids = [...(await queue.buryMany(5))];
-      const sixth = queue.entryAt(start + 100);
-      world.reset(death);
-      await queue.bury(sixth).catch(() => undefined);
-      world.reset();
-      // The attempt is redelivered, and writes the same entry again.
-      await queue.bury(sixth);
-      ids.push(sixth.dlqId);
-      later();
-      for (let number = 0; number < 3; number += 1)
-        ids.push(await queue.bury(queue.entryAt(start + 200 + number)));
-      // A process that dies between writing and counting leaves one entry uncounted, until it expires.
-      const isUncounted =
-        (death.call === 1 && death.when === 'after') || (death.call === 2 && death.when === 'before');
-      expect(await queue.left()).toEqual(ids.slice(isUncounted ? -6 : -5));
-    },
-  );
+  itAtEachDeath('while it trims loses nothing, and the next trims for it', async (fate) => {
+    const queue = queueOf(fate.name, 5);
+    const ids = [...(await queue.buryMany(5))];
+    const sixth = queue.entryAt(start + 100);
+    await world.underFate(fate, () => queue.bury(sixth));
+    // The attempt is redelivered, and writes the same entry again.
+    await queue.bury(sixth);
+    ids.push(sixth.dlqId);
+    later();
+    for (let number = 0; number < 3; number += 1)
+      ids.push(await queue.bury(queue.entryAt(start + 200 + number)));
+    // A process that dies between writing and counting leaves one entry uncounted, until it expires.
+    const { call, when } = fate.comesAt ?? {};
+    const isUncounted = (call === 1 && when === 'after') || (call === 2 && when === 'before');
+    expect(await queue.left()).toEqual(ids.slice(isUncounted ? -6 : -5));
+  });
 
-  it.each(deathsAt(4))(
-    '$when its AWS call $call while it takes entries out trims none too early',
-    async (death) => {
-      const accountId = `remove-${death.call}-${death.when}`;
-      const queue = queueOf(accountId, 5);
-      const ids = await queue.buryMany(5);
-      world.reset(death);
-      await queue.remove(ids.slice(2, 3)).catch(() => undefined);
-      world.reset();
-      await queue.remove(ids.slice(2, 3));
-      const newest = await queue.bury();
-      expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
-    },
-  );
+  itAtEachDeath('while it takes entries out trims none too early', async (fate) => {
+    const queue = queueOf(fate.name, 5);
+    const ids = await queue.buryMany(5);
+    await world.again(fate, () => queue.remove(ids.slice(2, 3)));
+    const newest = await queue.bury();
+    expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
+  });
 });
 
 describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () => {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callbackOf } from '../../../support/callbacks.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { Fate, fateAt, itAtEachDeath } from '../../../support/faults.ts';
 import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
 import type { Inbox } from '../../../support/receiver.ts';
-import { deathsAt, idsOf, openWorld, type World } from '../../../support/world.ts';
+import { idsOf, openWorld, type World } from '../../../support/world.ts';
 
 /** Kills a worker at each of its AWS calls; then its work is redelivered, as SQS does it. */
 
@@ -43,16 +44,17 @@ describe('a worker that makes a failing message’s way', () => {
   it('makes so many AWS calls in all', async () => {
     const scene = await failingMessage();
     expect(world.calls()).toBe(2);
-    const made = await world.work({ call: 1_000, when: 'before' });
+    const counted = new Fate();
+    await world.work(counted);
     expect(scene.inbox.deliveries).toHaveLength(2);
     // Two attempts: read, two writes each and what follows; three callbacks: read and write; a lease of slots.
-    expect(made).toBeLessThanOrEqual(26);
-    expect(made).toBeGreaterThan(10);
+    expect(counted.calls).toBeLessThanOrEqual(26);
+    expect(counted.calls).toBeGreaterThan(10);
   });
 
-  it.each(deathsAt(26))('and dies $when its AWS call $call loses nothing', async (death) => {
+  itAtEachDeath('and dies at any of its AWS calls loses nothing', async (fate) => {
     const { inbox, callbacks, failures, messageId } = await failingMessage();
-    await world.work(death);
+    await world.work(fate);
 
     // Only the attempt in flight may have been made twice.
     const tries = inbox.deliveries.map(({ headers }) => headers['svc-retried']);
@@ -179,10 +181,10 @@ describe('a publish', () => {
     'whose storing fails $when call $call is not accepted, and never delivered',
     async (failure) => {
       const inbox = world.receiver.inbox();
-      world.reset({ ...failure, survived: true });
       // The process lives on and has ended the message, so it knows that the message was not accepted.
-      await expect(world.send(inbox.url)).rejects.toThrow('was not accepted');
-      world.reset();
+      await world.underFate(fateAt({ ...failure, survived: true }), async () => {
+        await expect(world.send(inbox.url)).rejects.toThrow('was not accepted');
+      });
       await world.work();
       expect(inbox.deliveries).toHaveLength(0);
     },

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import type { FunctionName } from '../../../../local/lambda/handlers.ts';
 import { loadFunction } from '../../../../local/lambda/lambda.ts';
+import { declareFault } from '../../../support/faults.ts';
 import { startFront } from '../../../support/front.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
@@ -130,15 +131,21 @@ async function startProcess(region: string, functionName: FunctionName) {
 /** Counts a client's calls by operation, and lets one fail. */
 function watch(dynamodb: DynamoDBClient) {
   const counts = new Map<string, number>();
-  let failing: { readonly operation: string; readonly when: 'before' | 'after' } | undefined;
+  let failing:
+    | { readonly operation: string; readonly when: 'before' | 'after'; readonly comes: () => void }
+    | undefined;
   dynamodb.middlewareStack.add(
     (next, context) => async (args) => {
       const operation = context.commandName?.replace(/Command$/, '') ?? '';
       counts.set(operation, (counts.get(operation) ?? 0) + 1);
-      const dies = (when: 'before' | 'after') => failing?.operation === operation && failing.when === when;
-      if (dies('before')) throw new Error('The process is dead.');
+      const die = (when: 'before' | 'after'): void => {
+        if (failing?.operation !== operation || failing.when !== when) return;
+        failing.comes();
+        throw new Error('The process is dead.');
+      };
+      die('before');
       const result = await next(args);
-      if (dies('after')) throw new Error('The process is dead.');
+      die('after');
       return result;
     },
     { step: 'initialize', name: 'watch' },
@@ -146,7 +153,10 @@ function watch(dynamodb: DynamoDBClient) {
   return {
     countOf: (operation: string): number => counts.get(operation) ?? 0,
     fail: (operation: string | undefined, when: 'before' | 'after' = 'before'): void => {
-      failing = operation === undefined ? undefined : { operation, when };
+      failing =
+        operation === undefined
+          ? undefined
+          : { operation, when, comes: declareFault(`a process dies ${when} ${operation}`) };
     },
   };
 }

@@ -1,8 +1,8 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import type { Config, Scene } from '../../../support/laneScene.ts';
-import type { Inbox } from '../../../support/receiver.ts';
 import { useScenes } from '../../../support/useScenes.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import type { World } from '../../../support/world.ts';
 
 /** Kills a worker at each AWS call of messages to a host that is down: none is lost, nor called for ever, nor stuck. */
 
@@ -11,18 +11,12 @@ const open = useScenes((opened) => {
   world = opened;
 });
 
-let status = 200;
-let inbox: Inbox;
-beforeEach(() => {
-  status = 200;
-  inbox = world.receiver.inbox((_delivery, response) => response.writeHead(status).end());
-});
-
 const config: Config = { circuit: 'on', retries: '10', 'retry-delay': '3000' };
 
 /** Two of a queue and two without: the circuit opens, a probe fails, the next finds the host well. */
 async function wayOf(scene: Scene): Promise<void> {
-  status = 503;
+  let status = 503;
+  const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(status).end());
   const ids = [
     await scene.send(inbox.url, config, 'strict'),
     await scene.send(inbox.url, config, 'strict'),
@@ -44,25 +38,17 @@ async function wayOf(scene: Scene): Promise<void> {
 
 /** Each death takes seconds. Odd: `before` and `after` alternate. */
 const every = { ordinary: 25, thorough: 5 };
-const calls = 160;
 
 describe('messages to a host that is down', () => {
-  it('make so many AWS calls', async () => {
-    const scene = await open({ max_retries: 10 });
-    scene.fleet.killOnce({ call: Infinity, when: 'before' });
-    await wayOf(scene);
-    expect(scene.fleet.calls()).toBeLessThanOrEqual(calls);
-    expect(scene.fleet.calls()).toBeGreaterThan(calls / 3);
-  });
-
-  it.each(deathsAt(calls, every))(
-    'are all delivered when a worker dies $when AWS call $call',
-    async (death) => {
+  itAtEachDeath(
+    'are all delivered when a worker dies at any of its AWS calls',
+    async (fate) => {
       const scene = await open({ max_retries: 10 });
-      scene.fleet.killOnce(death);
+      scene.fleet.setFate(fate);
       await wayOf(scene);
-      scene.fleet.killAt(undefined);
+      scene.fleet.setFate(undefined);
       await scene.settle();
     },
+    { every },
   );
 });

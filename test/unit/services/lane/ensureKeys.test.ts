@@ -1,10 +1,11 @@
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../../support/clockAhead.ts';
+import { fateAt, itAtEachDeath, type Fate } from '../../../support/faults.ts';
 import { noFilter } from '../../../support/filters.ts';
 import { openRunScene, startFacts, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, idsOf, requestOf, type Fate, type World } from '../../../support/world.ts';
+import { configOf, idsOf, requestOf, type World } from '../../../support/world.ts';
 
 /** A flow-control key is there as soon as a message that names it is accepted, however long before it is due. */
 
@@ -231,31 +232,26 @@ describe('a flow-control key', () => {
 
 describe('a process that dies while it accepts the first message of a key', () => {
   /** Publishes with a key that nobody knows, in a process that dies, and again as a client does that got no answer. */
-  async function publishAgain(key: string, fate: Fate | undefined): Promise<number> {
+  async function publishAgain(fate: Fate): Promise<void> {
     const inbox = world.receiver.inbox();
-    world.reset(fate);
-    const first = await world.send(inbox.url, named(key)).catch(() => undefined);
-    const calls = world.calls();
-    world.reset();
+    const key = `dies-${fate.name}`;
+    const first = await world.underFate(fate, () => world.send(inbox.url, named(key)));
     later();
     const second = await world.send(inbox.url, named(key));
     await expectShown(key);
     await world.work();
     const delivered = idsOf(inbox.deliveries);
     expect(delivered).toContain(second);
-    if (first !== undefined) expect(delivered).toContain(first);
-    return calls;
+    if (first !== undefined) expect(delivered).toContain(first.value);
   }
 
-  it('leaves nothing half-done, at whichever call', async () => {
-    const calls = await publishAgain('dies', undefined);
-    for (const fate of deathsAt(calls)) await publishAgain(`dies-${fate.call}-${fate.when}`, fate);
-  });
+  itAtEachDeath('leaves nothing half-done, at whichever call', publishAgain);
 
   it('accepts nothing where the key cannot be made', async () => {
     const inbox = world.receiver.inbox();
-    world.reset({ call: 1, when: 'before', survived: true });
-    await expect(world.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 });
+    await world.underFate(fateAt({ call: 1, when: 'before', survived: true }), () =>
+      expect(world.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 }),
+    );
     world.reset();
     await world.work();
     expect(inbox.deliveries).toHaveLength(0);

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Account } from '../../../../lambdas/domain/account/account.ts';
+import { itAtEachDeath, type Fate } from '../../../support/faults.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, idOf, requestOf, type World } from '../../../support/world.ts';
+import { idOf, requestOf, type World } from '../../../support/world.ts';
 
 /** Queues, seen from inside: what they cost, how long they are remembered, and what a schedule's fire makes of them. */
 
@@ -165,14 +166,14 @@ describe('an enqueue', () => {
     expect(await namesOf(account)).toEqual(['same']);
   });
 
-  it.each(deathsAt(7))('that dies $when its AWS call $call can be sent again', async (death) => {
-    const account = await accountWith(`dies-${death.when}-${death.call}`, { max_queues: 1 });
-    world.reset({ ...death, survived: true });
-    await enqueue('fragile', account).catch(() => undefined);
-    world.reset();
+  const canBeSentAgain = async (fate: Fate): Promise<void> => {
+    const account = await accountWith(fate.name, { max_queues: 1 });
+    await world.underFate(fate, () => enqueue('fragile', account));
     await enqueue('fragile', account);
     expect(await namesOf(account)).toEqual(['fragile']);
-  });
+  };
+  itAtEachDeath('one of whose AWS calls fails can be sent again', canBeSentAgain, { survived: true });
+  itAtEachDeath('that dies at any of its AWS calls can be sent again', canBeSentAgain);
 
   it('that is refused does not count as a message of its day', async () => {
     const account = await accountWith('counted', { max_queues: 0, max_requests_per_day_hard: 1 });

@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
+import { itAtEachDeath, type DeathOptions, type Fate } from '../../../support/faults.ts';
 import type { Scene, SceneLambdas } from '../../../support/laneScene.ts';
 import { useScenes } from '../../../support/useScenes.ts';
-import { deathsAt, type Fate, type World } from '../../../support/world.ts';
+import type { World } from '../../../support/world.ts';
 
 /**
  * Kills the process of a request at each AWS call that it makes to lanes; its client sends it again. Messages may be made
@@ -17,24 +18,29 @@ const open = useScenes((opened, imported) => {
   lambdas = imported;
 });
 
-/** Makes a request of a scene with each of the deaths that it can meet, and without one to count its calls. */
-function diesAt(calls: number, way: (on: Scene, death: Fate | undefined) => Promise<number>) {
-  it('makes so many AWS calls', async () => {
-    expect(await way(await open(), undefined)).toBe(calls);
-  });
-
-  it.each(deathsAt(calls))('loses nothing when its process dies $when AWS call $call', async (death) => {
-    const on = await open();
-    await way(on, death);
-    await on.settle();
-  });
+/** Makes a request of a scene with each of the deaths that it can meet. */
+function diesAtEachCall(
+  title: string,
+  way: (on: Scene, fate: Fate) => Promise<void>,
+  options?: DeathOptions,
+) {
+  itAtEachDeath(
+    title,
+    async (fate) => {
+      const on = await open();
+      await way(on, fate);
+      await on.settle();
+    },
+    options,
+  );
 }
+const title = 'loses nothing when its process dies at any of its AWS calls';
 
 /** Enqueues a message into a queue that has room, again where that failed. */
-async function enqueueAgain(on: Scene, fate: Fate | undefined): Promise<number> {
+async function enqueueAgain(on: Scene, fate: Fate): Promise<void> {
   const inbox = world.receiver.inbox();
   const ids: string[] = [];
-  const calls = await on.again(fate, async () => {
+  await world.again(fate, async () => {
     ids.push(await on.send(inbox.url, {}, 'roomy'));
   });
   await on.fleet.advance(hourMs);
@@ -42,35 +48,29 @@ async function enqueueAgain(on: Scene, fate: Fate | undefined): Promise<number> 
   expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
   expect(ids.length).toBe(1);
   expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(['DELIVERED']);
-  return calls;
 }
 
 describe('an enqueue into a queue that has room', () => {
-  diesAt(8, enqueueAgain);
+  diesAtEachCall(title, enqueueAgain);
 
-  it.each(deathsAt(8))('is taken back when AWS call $call fails $when it was made', async (failure) => {
-    const on = await open();
-    await enqueueAgain(on, { ...failure, survived: true });
-    await on.settle();
-  });
+  diesAtEachCall('is taken back when any of its AWS calls fails', enqueueAgain, { survived: true });
 });
 
 describe('an enqueue into a queue in which another message waits', () => {
-  diesAt(3, async (on, death) => {
+  diesAtEachCall(title, async (on, fate) => {
     const inbox = world.receiver.inbox();
-    on.fleet.throttle(true);
+    on.fleet.hold(true);
     const ids = [await on.send(inbox.url, {}, 'busy'), await on.send(inbox.url, {}, 'busy')];
     on.forget();
-    const calls = await on.again(death, async () => {
+    await world.again(fate, async () => {
       ids.push(await on.send(inbox.url, {}, 'busy'));
     });
-    on.fleet.throttle(false);
+    on.fleet.hold(false);
     await on.fleet.advance(hourMs);
     expect(ids.length).toBe(3);
     expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
     const came = inbox.deliveries.map(({ headers }) => headers['svc-message-id'] ?? '');
     expect(came.filter((id) => ids.includes(id))).toEqual(ids);
-    return calls;
   });
 });
 
@@ -82,15 +82,15 @@ const unlessGone = async (request: Promise<void>): Promise<void> => {
 };
 
 describe('a cancel of a message that waits in its queue', () => {
-  diesAt(4, async (on, death) => {
+  diesAtEachCall(title, async (on, fate) => {
     const inbox = world.receiver.inbox();
-    on.fleet.throttle(true);
+    on.fleet.hold(true);
     const first = await on.send(inbox.url, {}, 'busy');
     const second = await on.send(inbox.url, {}, 'busy');
     const third = await on.send(inbox.url, {}, 'busy');
     on.forget();
-    const calls = await on.again(death, () => unlessGone(lambdas.cancelMessage(on.account, second)));
-    on.fleet.throttle(false);
+    await world.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, second)));
+    on.fleet.hold(false);
     await on.fleet.advance(hourMs);
     expect([await on.endOf(first), await on.endOf(second), await on.endOf(third)]).toEqual([
       'DELIVERED',
@@ -98,12 +98,11 @@ describe('a cancel of a message that waits in its queue', () => {
       'DELIVERED',
     ]);
     expect(inbox.deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([first, third]);
-    return calls;
   });
 });
 
 describe('a cancel of a message that waits for its retry, in a queue, with a key', () => {
-  diesAt(5, async (on, death) => {
+  diesAtEachCall(title, async (on, fate) => {
     const failing = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const inbox = world.receiver.inbox();
     const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
@@ -112,16 +111,15 @@ describe('a cancel of a message that waits for its retry, in a queue, with a key
     const second = await on.send(inbox.url, config, 'strict');
     await on.fleet.advance(60_000);
     expect([failing.deliveries.length, inbox.deliveries.length]).toEqual([1, 0]);
-    const calls = await on.again(death, () => unlessGone(lambdas.cancelMessage(on.account, first)));
+    await world.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, first)));
     await on.fleet.advance(hourMs);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['CANCELED', 'DELIVERED']);
     expect(failing.deliveries).toHaveLength(1);
-    return calls;
   });
 });
 
 describe('a cancel of a message that is being delivered', () => {
-  diesAt(5, async (on, death) => {
+  diesAtEachCall(title, async (on, fate) => {
     const held: (() => void)[] = [];
     const failing = world.receiver.inbox((_delivery, response) =>
       held.push(() => response.writeHead(500).end()),
@@ -131,31 +129,29 @@ describe('a cancel of a message that is being delivered', () => {
     const second = await on.send(inbox.url, {}, 'strict');
     await failing.received(1);
     on.forget();
-    const calls = await on.again(death, () => unlessGone(lambdas.cancelMessage(on.account, first)));
+    await world.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, first)));
     expect(inbox.deliveries).toHaveLength(0);
     for (const answer of held) answer();
     await on.fleet.advance(hourMs);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['CANCELED', 'DELIVERED']);
     expect(failing.deliveries).toHaveLength(1);
-    return calls;
   });
 });
 
 describe('a deletion of a queue in which messages wait', () => {
-  diesAt(3, async (on, death) => {
+  diesAtEachCall(title, async (on, fate) => {
     const inbox = world.receiver.inbox();
-    on.fleet.throttle(true);
+    on.fleet.hold(true);
     const ids: string[] = [];
     for (let number = 0; number < 20; number += 1) ids.push(await on.send(inbox.url, {}, 'doomed'));
     on.forget();
-    const calls = await on.again(death, () => unlessGone(lambdas.deleteQueue(on.account, 'doomed')));
-    on.fleet.throttle(false);
+    await world.again(fate, () => unlessGone(lambdas.deleteQueue(on.account, 'doomed')));
+    on.fleet.hold(false);
     await on.fleet.advance(hourMs);
     const [first, ...others] = await Promise.all(ids.map((id) => on.endOf(id)));
     expect(first).toBe('DELIVERED');
     expect(others).toEqual(others.map(() => 'CANCELED'));
     expect(inbox.deliveries).toHaveLength(1);
     expect(await on.lane('queue', 'doomed')).toBeUndefined();
-    return calls;
   });
 });

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { lengthOf } from '../../../../lambdas/domain/lane/line.ts';
 import type { Limits } from '../../../../lambdas/domain/lane/lane.ts';
-import { Simulation, type Observed, type Sent } from '../../../support/laneWorld.ts';
+import {
+  quicklyMs,
+  Simulation,
+  simulatedFaults,
+  type Observed,
+  type Sent,
+  type SimulatedFault,
+} from '../../../support/laneWorld.ts';
+import { expectFaults, Tally } from '../../../support/faults.ts';
 import { randomOf } from '../../../support/simulatedClock.ts';
 import { sizeOf } from '../../../support/sample.ts';
 
@@ -42,7 +50,7 @@ function mostStarts(observed: readonly Observed[], lane: string, spanMs: number)
 }
 
 /** Most work comes at once. In some runs SQS, or the start of a function, takes longer than a start may be late, or a period. */
-const quickly = [5, 5] as const;
+const quickly = [quicklyMs, quicklyMs] as const;
 const behindPeriods = [1_500, 4_500] as const;
 
 function transitOf(chance: number): readonly [number, number] {
@@ -103,9 +111,11 @@ function run(seed: number) {
 
 describe('a simulated crowd of workers', () => {
   it(`delivers everything in ${runs} runs, within every limit`, async () => {
+    const faults = new Tally<SimulatedFault>(simulatedFaults);
     for (const seed of seeds ?? Array.from({ length: runs }, (_, index) => index + 1)) {
       const { plan, simulation } = run(seed);
       await simulation.clock.run();
+      faults.add(simulation.faults);
       const { observed, messages, table } = simulation;
       const about = `seed ${seed}`;
       expect(
@@ -126,6 +136,7 @@ describe('a simulated crowd of workers', () => {
         expect(mostAtOnce(observed, `queue ${queue}`), `${about}, ${queue}`).toBeLessThanOrEqual(parallelism);
       }
     }
+    expectFaults(`${runs} simulated crowds of workers`, faults, seeds === undefined);
   });
 
   it('never gives up a lane that a dozen processes write at once', async () => {

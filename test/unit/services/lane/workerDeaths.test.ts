@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { mostFaults } from '../../../../lambdas/domain/work/redelivery.ts';
 import { callbackOf } from '../../../support/callbacks.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import type { Config, Scene, SceneLambdas } from '../../../support/laneScene.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { useScenes } from '../../../support/useScenes.ts';
-import { deathsAt, type Fate, type World } from '../../../support/world.ts';
+import type { World } from '../../../support/world.ts';
 
 /** Kills a worker at each AWS call of messages that pass lanes: no slot is lost, nobody waits for ever, and order stays. */
 
@@ -14,9 +15,6 @@ const open = useScenes((opened, imported) => {
   world = opened;
   lambdas = imported;
 });
-
-/** A fate that comes to nobody: the calls are only counted. */
-const nobody: Fate = { call: Infinity, when: 'before' };
 
 /** A receiver for messages and their callbacks, and what came to it, in order: `1 try 0`, `1 callback`. */
 function watched(answer: (id: string, retried: number) => number = () => 200) {
@@ -66,43 +64,37 @@ async function sendAll(
   to: ReturnType<typeof watched>,
   messages: readonly { readonly name: string; readonly config?: Config; readonly queue?: string }[],
 ): Promise<readonly string[]> {
-  on.fleet.throttle(true);
+  on.fleet.hold(true);
   const ids: string[] = [];
   for (const { name, config = {}, queue } of messages) {
     const id = await on.send(to.inbox.url, config, queue);
     to.name(id, name);
     ids.push(id);
   }
-  on.fleet.throttle(false);
+  on.fleet.hold(false);
   return ids;
 }
 
 /** Each death takes half a second: of the 900 an ordinary run has 40, a thorough one a fifth. Odd: `before` and `after` alternate. */
 const every = { ordinary: 25, thorough: 5 };
 
-/** Runs a way of messages once to count its calls, and once with each death. */
-function diesAt(calls: number, way: (on: Scene) => Promise<void>, limits?: Readonly<Record<string, number>>) {
-  it('makes so many AWS calls', async () => {
-    const on = await open(limits);
-    on.fleet.killOnce(nobody);
-    await way(on);
-    const made = on.fleet.calls();
-    // How many processes there are, and which changes of a lane become one write, is a matter of chance. On a busy machine more do.
-    expect(made).toBeLessThanOrEqual((calls * 4) / 3);
-    expect(made).toBeGreaterThan(calls / 3);
-  });
-
-  it.each(deathsAt(calls, every))('loses nothing when a worker dies $when AWS call $call', async (death) => {
-    const on = await open(limits);
-    on.fleet.killOnce(death);
-    await way(on);
-    on.fleet.killAt(undefined);
-    await on.settle();
-  });
+/** Runs a way of messages with a death at each of the calls that workers make. */
+function diesAtEachCall(way: (on: Scene) => Promise<void>, limits?: Readonly<Record<string, number>>) {
+  itAtEachDeath(
+    'loses nothing when a worker dies at any of its AWS calls',
+    async (fate) => {
+      const on = await open(limits);
+      on.fleet.setFate(fate);
+      await way(on);
+      on.fleet.setFate(undefined);
+      await on.settle();
+    },
+    { every },
+  );
 }
 
 describe('two messages of a queue whose attempts fail, with callbacks', () => {
-  diesAt(110, async (on) => {
+  diesAtEachCall(async (on) => {
     const to = watched((name, retried) => (name === 'first' || retried === 0 ? 500 : 200));
     const config = { ...to.config, retries: '1', 'retry-delay': '0' };
     const [first = '', second = ''] = await sendAll(on, to, [
@@ -133,7 +125,7 @@ describe('two messages of a queue whose attempts fail, with callbacks', () => {
 });
 
 describe('a delayed message of a queue, and one before it', () => {
-  diesAt(34, async (on) => {
+  diesAtEachCall(async (on) => {
     const to = watched();
     const ids = await sendAll(on, to, [
       { name: 'delayed', config: { delay: '30s' }, queue: 'delays' },
@@ -146,7 +138,7 @@ describe('a delayed message of a queue, and one before it', () => {
 });
 
 describe('three messages of a key with a parallelism of 1', () => {
-  diesAt(60, async (on) => {
+  diesAtEachCall(async (on) => {
     const to = watched();
     const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
     const ids = await sendAll(on, to, [
@@ -162,8 +154,7 @@ describe('three messages of a key with a parallelism of 1', () => {
 });
 
 describe('messages of a queue and a key, of one of them, and of none, in a small account', () => {
-  diesAt(
-    95,
+  diesAtEachCall(
     async (on) => {
       const to = watched((name, retried) => (name === 'both' && retried === 0 ? 500 : 200));
       const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
@@ -185,7 +176,7 @@ describe('messages of a queue and a key, of one of them, and of none, in a small
 });
 
 describe('a queue that is deleted while messages wait in it', () => {
-  diesAt(42, async (on) => {
+  diesAtEachCall(async (on) => {
     const to = watched();
     const ids = await sendAll(
       on,
@@ -207,7 +198,7 @@ describe('a queue that is deleted while messages wait in it', () => {
 });
 
 describe('messages that wait while their account is suspended', () => {
-  diesAt(110, async (on) => {
+  diesAtEachCall(async (on) => {
     const to = watched();
     const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
     const ids = await sendAll(on, to, [
@@ -217,9 +208,9 @@ describe('messages that wait while their account is suspended', () => {
       { name: 'key too', config },
       { name: 'none' },
     ]);
-    on.fleet.throttle(true);
+    on.fleet.hold(true);
     await on.changeState('suspended');
-    on.fleet.throttle(false);
+    on.fleet.hold(false);
     await on.fleet.advance(600_000);
     expect(to.events).toEqual([]);
     await on.changeState('active');
@@ -233,10 +224,10 @@ describe('messages that wait while their account is suspended', () => {
 });
 
 describe('an attempt that is given up while it has a queue’s slot', () => {
-  diesAt(60, async (on) => {
+  diesAtEachCall(async (on) => {
     const to = watched();
     const queue = 'strict';
-    on.fleet.throttle(true);
+    on.fleet.hold(true);
     const first = await on.send(to.inbox.url, to.config, queue);
     const second = await on.send(to.inbox.url, {}, queue);
     to.name(first, 'first');
@@ -248,7 +239,7 @@ describe('an attempt that is given up while it has a queue’s slot', () => {
       ...{ kind: 'attempt', accountId: on.account.id, messageId: first, attempt: 0, queue: 'short' },
       admittedTo: { lane: 'queue', name: queue, ticket: lease?.ticket, sentAt: Date.now() },
     };
-    on.fleet.throttle(false);
+    on.fleet.hold(false);
     world.standIns.sqs.send('short', JSON.stringify({ ...work, returns: mostFaults, faults: mostFaults }));
     await on.fleet.advance(3_600_000);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);

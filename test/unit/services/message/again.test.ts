@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { dayMs } from '../../../../lambdas/domain/clock.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { noFilter } from '../../../support/filters.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, idOf, idsOf, type World } from '../../../support/world.ts';
+import { configOf, idOf, idsOf, type World } from '../../../support/world.ts';
 
 let world: World;
 const importServices = async () => {
@@ -45,14 +46,12 @@ describe('publishing a message again', () => {
     await world.drain();
   });
 
-  it.each(deathsAt(3))(
-    'leaves the message as it was and can be repeated when its process dies $when its AWS call $call',
-    async (death) => {
+  itAtEachDeath(
+    'leaves the message as it was and can be repeated when its process dies at any of its AWS calls',
+    async (fate) => {
       const { inbox, messageId } = await delivered();
       const before = await services.getMessageInAnyState(world.account, messageId);
-      world.reset(death);
-      await again(messageId).catch(() => undefined);
-      world.reset();
+      await world.underFate(fate, () => again(messageId));
       const repeated = await again(messageId);
       await world.work();
       // The one whose process died may have been accepted before that.

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { openWorld, type World } from '../../../support/world.ts';
-import { sizeOf, spreadOf } from '../../../support/sample.ts';
+import { sizeOf } from '../../../support/sample.ts';
 
 let world: World;
 let batch: (items: unknown) => Promise<readonly unknown[]>;
@@ -71,20 +72,17 @@ describe('a group of 100 endpoints', () => {
     },
   );
 
-  it.each(
-    spreadOf(
-      [2, 3, 4, 5, 7, 9].flatMap((call) => (['before', 'after'] as const).map((when) => ({ call, when }))),
-    ),
-  )('is accepted by all or none when AWS call $call fails $when it is made', async ({ call, when }) => {
-    const inbox = world.receiver.inbox();
-    const name = `fragile-${call}-${when}`;
-    await addGroup(name, inbox.url, 60);
-    world.reset({ call, when, survived: true });
-    const [outcome] = await Promise.allSettled([world.publish(name)]);
-    world.reset();
-    await world.work();
-    expect(inbox.deliveries.length).toBe(outcome.status === 'fulfilled' ? 60 : 0);
-  });
+  itAtEachDeath(
+    'is accepted by all or none when any of its AWS calls fails',
+    async (fate) => {
+      const inbox = world.receiver.inbox();
+      await addGroup(fate.name, inbox.url, 60);
+      const answer = await world.underFate(fate, () => world.publish(fate.name));
+      await world.work();
+      expect(inbox.deliveries.length).toBe(answer === undefined ? 0 : 60);
+    },
+    { survived: true },
+  );
 });
 
 describe('an item that cannot be stored', () => {

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { idsInBody } from '../../../../lambdas/api/filters.ts';
 import { shardOf } from '../../../../lambdas/domain/ids.ts';
 import { eachOf } from '../../../../lambdas/domain/lists.ts';
+import { fateAt } from '../../../support/faults.ts';
 import { noFilter } from '../../../support/filters.ts';
 import { useWorld } from '../../../support/useWorld.ts';
 import { configOf, type World } from '../../../support/world.ts';
@@ -176,9 +177,9 @@ describe('retrying many large dead letters', () => {
     const whole = world.calls();
     await failMany(24, 100_000, 'dies');
     // The process dies in the second of two steps.
-    world.reset({ call: whole - 10, when: 'before' });
-    await services.retryDeadLetters(world.account, labelled('dies'), asItWas).catch(() => undefined);
-    world.reset();
+    await world.underFate(fateAt({ call: whole - 10, when: 'before' }), () =>
+      services.retryDeadLetters(world.account, labelled('dies'), asItWas),
+    );
     const { messages } = await services.listDeadLetters(world.account, labelled('dies'));
     expect(messages.length).toBeLessThanOrEqual(8);
   });

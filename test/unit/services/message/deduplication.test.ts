@@ -3,7 +3,8 @@ import { EventEmitter, once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod/mini';
 import type { Account } from '../../../../lambdas/domain/account/account.ts';
-import { deathsAt, idsOf, openWorld, type World } from '../../../support/world.ts';
+import { declareFault, itAtEachDeath, type Fate } from '../../../support/faults.ts';
+import { idsOf, openWorld, type World } from '../../../support/world.ts';
 
 let world: World;
 let batch: (account: Account, items: readonly object[]) => Promise<readonly unknown[]>;
@@ -168,52 +169,36 @@ describe('messages with the same deduplication id', () => {
 });
 
 describe('a first message that was not accepted', () => {
-  it.each(deathsAt(4).map((failure) => ({ ...failure, survived: true })))(
-    'because AWS call $call failed $when it was made does not swallow the second',
-    async (failure) => {
-      const inbox = world.receiver.inbox();
-      const config = newDeduplication();
-      world.reset(failure);
-      const [first] = await Promise.allSettled([world.publish(inbox.url, config)]);
-      world.reset();
-      // Whether or not the first was accepted, the second is delivered.
-      if (first.status === 'rejected') laterBy(60_000);
-      const second = await world.send(inbox.url, config);
-      await world.work();
-      expect(idsOf(inbox.deliveries)).toEqual(new Set([second]));
-    },
-  );
+  const doesNotSwallow = async (fate: Fate): Promise<void> => {
+    const inbox = world.receiver.inbox();
+    const config = newDeduplication();
+    const first = await world.underFate(fate, () => world.publish(inbox.url, config));
+    // Whether or not the first was accepted, the second is delivered.
+    if (first === undefined) laterBy(60_000);
+    const second = await world.send(inbox.url, config);
+    await world.work();
+    expect(idsOf(inbox.deliveries)).toEqual(new Set([second]));
+  };
+  itAtEachDeath('because one of its AWS calls failed does not swallow the second', doesNotSwallow, {
+    survived: true,
+  });
+  itAtEachDeath('because its process died does not swallow the second', doesNotSwallow);
 
-  it.each(deathsAt(5))(
-    'because its process died $when its AWS call $call does not swallow the second',
-    async (death) => {
+  itAtEachDeath(
+    'does not take others with it that were published at the same time',
+    async (fate) => {
       const inbox = world.receiver.inbox();
       const config = newDeduplication();
-      world.reset(death);
-      await Promise.allSettled([world.publish(inbox.url, config)]);
-      world.reset();
-      laterBy(60_000);
-      const second = await world.send(inbox.url, config);
-      await world.work();
-      expect(idsOf(inbox.deliveries)).toEqual(new Set([second]));
-    },
-  );
-
-  it.each(deathsAt(8).map((failure) => ({ ...failure, survived: true })))(
-    'does not take others with it that were published at the same time ($when call $call)',
-    async (failure) => {
-      const inbox = world.receiver.inbox();
-      const config = newDeduplication();
-      world.reset(failure);
-      const outcomes = await Promise.allSettled(
-        Array.from({ length: 3 }, () => world.send(inbox.url, config)),
+      const answer = await world.underFate(fate, () =>
+        Promise.allSettled(Array.from({ length: 3 }, () => world.send(inbox.url, config))),
       );
-      world.reset();
       await world.work();
+      const outcomes = answer?.value ?? [];
       const accepted = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
       expect(new Set(accepted).size).toBeLessThanOrEqual(1);
       for (const messageId of accepted) expect(idsOf(inbox.deliveries)).toContain(messageId);
     },
+    { survived: true },
   );
 });
 
@@ -311,9 +296,11 @@ describe('a request that asks for a message of one before it in its batch', () =
     const urls = [shared.url, ...Array.from({ length: 29 }, (_, number) => `${other.url}/${number}`)];
     await addGroup(world.account, 'thirty', urls);
     let chunks = 0;
+    const isLost = declareFault('the second chunk of rows is lost');
     world.dynamodb.middlewareStack.add(
       (next, context) => (args) => {
         if (context.commandName === 'BatchWriteItemCommand' && (chunks += 1) === 2) {
+          isLost();
           throw new Error('The second chunk is lost.');
         }
         return next(args);

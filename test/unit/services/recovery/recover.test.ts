@@ -1,8 +1,9 @@
 import { GetScheduleCommand, ListSchedulesCommand } from '@aws-sdk/client-scheduler';
 import { describe, expect, it } from 'vitest';
+import { fateAt, itAtEachDeath } from '../../../support/faults.ts';
 import { openWaitScene, type WaitScene } from '../../../support/waitScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, idsOf, requestOf, type World } from '../../../support/world.ts';
+import { configOf, idsOf, requestOf, type World } from '../../../support/world.ts';
 
 /** All work is lost, as it is where tables are restored without their queues and schedules; then it is made anew. */
 
@@ -47,7 +48,7 @@ describe('after all work was lost', () => {
     const inbox = world.receiver.inbox();
     const messageId = await world.send(inbox.url);
     await loseAll();
-    expect(await world.work()).toBeGreaterThanOrEqual(0);
+    await world.work();
     expect(inbox.deliveries).toHaveLength(0);
     const { attempts } = await recover();
     expect(attempts).toBeGreaterThanOrEqual(1);
@@ -97,9 +98,7 @@ describe('after all work was lost', () => {
     for (let count = 0; count < 4; count += 1) sent.push(await world.send(inbox.url, config));
     // The first holds the slot, and its worker dies; the others wait.
     const { work } = await world.receiveAttempt();
-    world.reset({ call: 4, when: 'after' });
-    await world.perform(work, { isAgain: false }).catch(() => undefined);
-    world.reset();
+    await world.underFate(fateAt({ call: 4, when: 'after' }), () => world.perform(work, { isAgain: false }));
     await loseAll();
     await recover();
     await world.work();
@@ -155,14 +154,12 @@ describe('after all work was lost', () => {
 });
 
 describe('after a worker died, and its work was lost', () => {
-  it.each(deathsAt(14))('$when its call $call, the message has all that follows from it', async (death) => {
+  itAtEachDeath('at any of its calls, the message has all that follows from it', async (fate) => {
     const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const failures = world.receiver.inbox();
     const messageId = await world.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
     const { work } = await world.receiveAttempt();
-    world.reset(death);
-    await world.perform(work, { isAgain: false }).catch(() => undefined);
-    world.reset();
+    await world.underFate(fate, () => world.perform(work, { isAgain: false }));
     await loseAll();
     await recover();
     await world.work();

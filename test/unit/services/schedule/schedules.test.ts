@@ -11,9 +11,10 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { shardOf } from '../../../../lambdas/domain/ids.ts';
 import { parseNotice, type FireNotice } from '../../../../lambdas/domain/schedule/schedule.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, idOf, idsOf, requestOf, type World } from '../../../support/world.ts';
+import { configOf, idOf, idsOf, requestOf, type World } from '../../../support/world.ts';
 
 /** Schedules and far messages, seen from inside: what stands in the table and in Scheduler, and what a death leaves. */
 
@@ -213,14 +214,12 @@ describe('a fire', () => {
     await lambdas.deleteSchedule(world.account, id);
   });
 
-  it.each(deathsAt(9))('whose worker dies $when its AWS call $call makes its message once', async (death) => {
+  itAtEachDeath('whose worker dies at any of its AWS calls makes its message once', async (fate) => {
     const inbox = world.receiver.inbox();
-    const id = `dies-${death.when}-${death.call}`;
+    const id = fate.name;
     await create(id, inbox.url);
     const notice = noticeOf(id, await saveIdOf(id));
-    world.reset(death);
-    await lambdas.fire(notice, { sentAt: Date.now() }).catch(() => undefined);
-    world.reset();
+    await world.underFate(fate, () => lambdas.fire(notice, { sentAt: Date.now() }));
     // A claim counts as dead after a minute; its fire comes back after the visibility of the queue, which is longer.
     await later(async () => {
       await lambdas.fire(notice, { sentAt: Date.now() });
@@ -249,16 +248,14 @@ describe('running a schedule by hand', () => {
     await lambdas.deleteSchedule(world.account, 'by-hand');
   });
 
-  it.each(deathsAt(3))(
-    'can be repeated when its process dies $when its AWS call $call, and leaves the fires as they are',
-    async (death) => {
+  itAtEachDeath(
+    'can be repeated when its process dies at any of its AWS calls, and leaves the fires as they are',
+    async (fate) => {
       const inbox = world.receiver.inbox();
-      const id = `run-${death.when}-${death.call}`;
+      const id = fate.name;
       await create(id, inbox.url);
       const before = await lambdas.loadSchedule('acct', id);
-      world.reset(death);
-      await run(id).catch(() => undefined);
-      world.reset();
+      await world.underFate(fate, () => run(id));
       const repeated = idOf(await run(id));
       expect(await lambdas.loadSchedule('acct', id)).toEqual(before);
       await world.work();
@@ -296,32 +293,27 @@ describe('running a schedule by hand', () => {
 });
 
 describe('overwriting a schedule', () => {
-  it.each(deathsAt(8))(
-    'that dies $when its AWS call $call leaves the old or the new, whole',
-    async (death) => {
-      const id = `half-${death.when}-${death.call}`;
-      const inbox = world.receiver.inbox();
-      await create(id, `${inbox.url}/old`, '0 1 * * *', 'old');
-      const before = await saveIdOf(id);
-      world.reset(death);
-      await create(id, `${inbox.url}/new`, '0 2 * * *', 'new').catch(() => undefined);
-      world.reset();
+  itAtEachDeath('that dies at any of its AWS calls leaves the old or the new, whole', async (fate) => {
+    const id = fate.name;
+    const inbox = world.receiver.inbox();
+    await create(id, `${inbox.url}/old`, '0 1 * * *', 'old');
+    const before = await saveIdOf(id);
+    await world.underFate(fate, () => create(id, `${inbox.url}/new`, '0 2 * * *', 'new'));
 
-      const saveId = await saveIdOf(id);
-      const shown = await lambdas.getSchedule(world.account, id);
-      const isNew = saveId !== before;
-      expect([shown.destination, shown.cron, 'body' in shown && shown.body]).toEqual(
-        isNew ? [`${inbox.url}/new`, '0 2 * * *', 'new'] : [`${inbox.url}/old`, '0 1 * * *', 'old'],
-      );
-      // Scheduler has the save that counts, and only that save publishes when both fire.
-      expect(await inScheduler(saveId)).toEqual([`${saveId}-0`]);
-      await lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() });
-      if (isNew) await lambdas.fire(noticeOf(id, before, minute + 60_000), { sentAt: Date.now() });
-      await world.work();
-      expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual([isNew ? 'new' : 'old']);
-      await lambdas.deleteSchedule(world.account, id);
-    },
-  );
+    const saveId = await saveIdOf(id);
+    const shown = await lambdas.getSchedule(world.account, id);
+    const isNew = saveId !== before;
+    expect([shown.destination, shown.cron, 'body' in shown && shown.body]).toEqual(
+      isNew ? [`${inbox.url}/new`, '0 2 * * *', 'new'] : [`${inbox.url}/old`, '0 1 * * *', 'old'],
+    );
+    // Scheduler has the save that counts, and only that save publishes when both fire.
+    expect(await inScheduler(saveId)).toEqual([`${saveId}-0`]);
+    await lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() });
+    if (isNew) await lambdas.fire(noticeOf(id, before, minute + 60_000), { sentAt: Date.now() });
+    await world.work();
+    expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual([isNew ? 'new' : 'old']);
+    await lambdas.deleteSchedule(world.account, id);
+  });
 
   it('leaves it paused where it was paused in the same moment', async () => {
     await create('paused', 'https://example.com/');
@@ -422,12 +414,10 @@ async function savesWithBodies(saves: readonly string[]): Promise<readonly strin
 /** Makes a text of random bytes, which cannot be compressed. */
 const large = (bytes: number): string => randomBytes(bytes).toString('base64');
 
-const deathsWithBodies = (calls: number) =>
-  [2_000, 20_000].flatMap((bytes) =>
-    deathsAt(calls).map((death) => ({ ...death, bytes, where: bytes < 9_000 ? 'a row' : 'an object' })),
-  );
-
-describe('what a death leaves of a schedule whose body is kept in a place of its own', () => {
+describe.each([
+  { where: 'a row', bytes: 2_000 },
+  { where: 'an object', bytes: 20_000 },
+])('what a death leaves of a schedule whose body is kept in $where of its own', ({ bytes }) => {
   /** Fires all that Scheduler has except the schedule's own save, and checks that only this save is left. */
   async function expectNothingLost(id: string, known: readonly string[]): Promise<void> {
     const own = (await lambdas.loadSchedule('acct', id))?.saveId;
@@ -444,67 +434,49 @@ describe('what a death leaves of a schedule whose body is kept in a place of its
     expect((await inScheduler('scd_')).map((name) => name.replace(/-\d$/, ''))).toEqual(left);
   }
 
-  it.each(deathsWithBodies(10))(
-    '$where, $when call $call of its overwriting, ends with its next fire',
-    async (death) => {
-      const id = `lost-${death.bytes}-${death.when}-${death.call}`;
-      await create(id, 'https://example.com/', '0 1 * * *', large(death.bytes));
-      const first = await saveIdOf(id);
-      world.reset(death);
-      await create(id, 'https://example.com/', '0 2 * * *', large(death.bytes)).catch(() => undefined);
-      world.reset();
-      await expectNothingLost(id, [first]);
-      const { body } = await lambdas.getSchedule(world.account, id);
-      expect(body).toHaveLength(Math.ceil(death.bytes / 3) * 4);
+  itAtEachDeath('at any call of its overwriting ends with its next fire', async (fate) => {
+    const id = fate.name;
+    await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
+    const first = await saveIdOf(id);
+    await world.underFate(fate, () => create(id, 'https://example.com/', '0 2 * * *', large(bytes)));
+    await expectNothingLost(id, [first]);
+    const { body } = await lambdas.getSchedule(world.account, id);
+    expect(body).toHaveLength(Math.ceil(bytes / 3) * 4);
 
+    await lambdas.deleteSchedule(world.account, id);
+    await expectNothingLost(id, [first]);
+  });
+
+  itAtEachDeath('at any call of its first save ends with its next fire', async (fate) => {
+    const id = fate.name;
+    await world.underFate(fate, () => create(id, 'https://example.com/', '0 1 * * *', large(bytes)));
+    await expectNothingLost(id, []);
+    if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
       await lambdas.deleteSchedule(world.account, id);
-      await expectNothingLost(id, [first]);
-    },
-  );
-
-  it.each(deathsWithBodies(10))(
-    '$where, $when call $call of its first save, ends with its next fire',
-    async (death) => {
-      const id = `first-${death.bytes}-${death.when}-${death.call}`;
-      world.reset(death);
-      await create(id, 'https://example.com/', '0 1 * * *', large(death.bytes)).catch(() => undefined);
-      world.reset();
-      await expectNothingLost(id, []);
-      if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
-        await lambdas.deleteSchedule(world.account, id);
-      }
-      await expectNothingLost(id, []);
-    },
-  );
-
-  it.each(deathsWithBodies(4))(
-    '$where, $when call $call of its deletion, ends with its next fire',
-    async (death) => {
-      const id = `gone-${death.bytes}-${death.when}-${death.call}`;
-      await create(id, 'https://example.com/', '0 1 * * *', large(death.bytes));
-      const saveId = await saveIdOf(id);
-      world.reset(death);
-      await lambdas.deleteSchedule(world.account, id).catch(() => undefined);
-      world.reset();
-      if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
-        await lambdas.deleteSchedule(world.account, id);
-      }
-      await expectNothingLost(id, [saveId]);
-    },
-  );
-
-  it('whose leftover’s own ending dies is ended by the fire after that', async () => {
-    await create('twice', 'https://example.com/', '0 1 * * *', large(2_000));
-    const saveId = await saveIdOf('twice');
-    await lambdas.dropRow('acct', 'twice');
-    for (const death of deathsAt(3)) {
-      world.reset(death);
-      await later(() =>
-        lambdas.fire(noticeOf('twice', saveId), { sentAt: Date.now() }).catch(() => undefined),
-      );
     }
-    world.reset();
-    await expectNothingLost('twice', [saveId]);
+    await expectNothingLost(id, []);
+  });
+
+  itAtEachDeath('at any call of its deletion ends with its next fire', async (fate) => {
+    const id = fate.name;
+    await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
+    const saveId = await saveIdOf(id);
+    await world.underFate(fate, () => lambdas.deleteSchedule(world.account, id));
+    if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
+      await lambdas.deleteSchedule(world.account, id);
+    }
+    await expectNothingLost(id, [saveId]);
+  });
+
+  itAtEachDeath('at any call of the ending of a leftover ends with the fire after that', async (fate) => {
+    const id = fate.name;
+    await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
+    const saveId = await saveIdOf(id);
+    await lambdas.dropRow('acct', id);
+    await later(() =>
+      world.underFate(fate, () => lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() })),
+    );
+    await expectNothingLost(id, [saveId]);
   });
 });
 

@@ -5,10 +5,11 @@ import { newAccount } from '../../../../lambdas/domain/account/account.ts';
 import { newId, shardOf } from '../../../../lambdas/domain/ids.ts';
 import type { AttemptState } from '../../../../lambdas/domain/message/message.ts';
 import type { OutcomeCounts } from '../../../../lambdas/domain/usage/outcomes.ts';
+import { fateAt, itAtEachDeath } from '../../../support/faults.ts';
 import { itemBytes } from '../../../support/itemSize.ts';
 import { sizeOf } from '../../../support/sample.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** Outcomes as they are counted from the log, by processes that may die, or count at once. */
 
@@ -153,8 +154,8 @@ describe('outcomes', () => {
     for (const counted of all) expect(counted.delivered).toBe(50);
   });
 
-  it.each(deathsAt(10, { ordinary: 4, thorough: 1 }))(
-    'are counted once although a process that counts dies $when call $call',
+  itAtEachDeath(
+    'are counted once although a process that counts dies at any of its calls',
     async (fate) => {
       const account = randomUUID();
       setTime(noon);
@@ -162,11 +163,10 @@ describe('outcomes', () => {
         [noon - 5 * minuteMs, 'DELIVERED'],
         [noon - 4 * minuteMs, 'DELIVERED'],
       ]);
-      world.reset(fate);
-      await lambdas.countOutcomes(sharded(account), budgetMs).catch(() => undefined);
-      world.reset();
+      await world.underFate(fate, () => lambdas.countOutcomes(sharded(account), budgetMs));
       expect(await countedNow(account)).toEqual({ delivered: 2, failed: 0, cancelled: 0 });
     },
+    { every: { ordinary: 3, thorough: 1 } },
   );
 
   it('are counted once although the answer to the write of the counts is lost', async () => {
@@ -306,9 +306,9 @@ describe('the outcomes of all accounts', () => {
     setTime(noon);
     for (const id of ids) await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
     // The first call lists the accounts, the second is one account's.
-    world.reset({ call: 2, when: 'before', survived: true });
-    await lambdas.countAllOutcomes(noon + minuteMs);
-    world.reset();
+    await world.underFate(fateAt({ call: 2, when: 'before', survived: true }), () =>
+      lambdas.countAllOutcomes(noon + minuteMs),
+    );
     const kept = await Promise.all(ids.map((id) => lambdas.loadOutcomes(id)));
     expect(kept.filter((one) => one !== undefined).length).toBeGreaterThanOrEqual(2);
   });

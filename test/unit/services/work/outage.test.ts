@@ -6,9 +6,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { mostFaults } from '../../../../lambdas/domain/work/redelivery.ts';
 import { formatWork } from '../../../../lambdas/domain/work/work.ts';
 import { maxReceives, mostDeaths } from '../../../../lambdas/resources.ts';
+import { itAtEachDeath, type Fate } from '../../../support/faults.ts';
 import { callbackOf } from '../../../support/callbacks.ts';
 import { startFleet, type Fleet } from '../../../support/fleet.ts';
-import { deathsAt, idsOf, openWorld, requestOf, type World } from '../../../support/world.ts';
+import { idsOf, openWorld, requestOf, type World } from '../../../support/world.ts';
 import { sizeOf } from '../../../support/sample.ts';
 
 // Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
@@ -32,6 +33,15 @@ beforeEach(async () => {
   fleet = await startFleet(world.standIns);
 });
 afterEach(() => fleet.close());
+
+/** A test with a death at each AWS call of workers. Each time they are new processes, which know nothing yet. */
+function diesAtEachCall(title: string, way: (fate: Fate) => Promise<void>): void {
+  itAtEachDeath(title, async (fate) => {
+    await fleet.close();
+    fleet = await startFleet(world.standIns);
+    await way(fate);
+  });
+}
 
 async function deadLetters(): Promise<readonly Record<string, unknown>[]> {
   const { Items = [] } = await world.dynamodb.send(
@@ -117,12 +127,12 @@ describe('a message that kills its worker', () => {
     const killer = world.receiver.inbox(({ headers }) => {
       fleet.killWorkerOf(headers['svc-message-id'] ?? '');
     });
-    fleet.throttle(true);
+    fleet.hold(true);
     const ids = await Promise.all(
       Array.from({ length: 9 }, () => world.send(mates.url, { timeout: '20s', retries: '0' })),
     );
     const killerId = await world.send(killer.url, { timeout: '20s', retries: '3' });
-    fleet.throttle(false);
+    fleet.hold(false);
     await fleet.advance(2 * hourMs);
 
     expect(killer.deliveries.length).toBeGreaterThan(mostDeaths);
@@ -163,7 +173,7 @@ describe('a message that kills its worker', () => {
 describe('a worker that does a message alone', () => {
   /** A message whose attempt is in the queue of those that are worked on alone. */
   async function alone() {
-    fleet.throttle(true, ['short']);
+    fleet.hold(true, ['short']);
     const inbox = world.receiver.inbox();
     const messageId = await world.send(inbox.url, { timeout: '20s', retries: '0' });
     return {
@@ -173,29 +183,28 @@ describe('a worker that does a message alone', () => {
     };
   }
 
-  it.each(deathsAt(8))(
-    'and dies $when its AWS call $call fails nothing, and loses nothing',
-    async (death) => {
-      const { inbox, messageId, work } = await alone();
-      fleet.killOnce(death);
-      world.standIns.sqs.send('dead', formatWork(work));
-      await fleet.advance(20 * minuteMs);
-      expect(inbox.deliveries.length).toBeGreaterThan(0);
-      expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
-      expect(await deadLettersOf(messageId)).toEqual([]);
-      expect(await world.loadMessage(work)).toMatchObject({ attempts: [{ state: 'DELIVERED' }] });
-    },
-  );
+  diesAtEachCall('and dies at any of its AWS calls fails nothing, and loses nothing', async (fate) => {
+    const { inbox, messageId, work } = await alone();
+    fleet.setFate(fate);
+    world.standIns.sqs.send('dead', formatWork(work));
+    await fleet.advance(20 * minuteMs);
+    expect(inbox.deliveries.length).toBeGreaterThan(0);
+    expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+    expect(await world.loadMessage(work)).toMatchObject({ attempts: [{ state: 'DELIVERED' }] });
+  });
 
-  it.each(deathsAt(2))(
-    'and dies $when its AWS call $call while it puts the message off loses nothing',
-    async (death) => {
+  diesAtEachCall(
+    'and dies at any of its AWS calls while it puts the message off loses nothing',
+    async (fate) => {
       const { inbox, messageId, work } = await alone();
       // The start cannot be noted; the second call sends the message anew.
       fleet.takeAway('dynamodb');
-      fleet.killOnce(death);
+      fleet.setFate(fate);
       world.standIns.sqs.send('dead', formatWork(work));
-      await fleet.advance(20 * minuteMs);
+      await fleet.advance(minuteMs);
+      fleet.setFate(undefined);
+      await fleet.advance(19 * minuteMs);
       fleet.bringBack();
       await fleet.advance(20 * minuteMs);
       expect(inbox.deliveries.length).toBeGreaterThan(0);
@@ -232,7 +241,7 @@ describe('a message that the service itself fails with', () => {
   it('because its body is gone fails, and its failure callback comes without it', async () => {
     const inbox = world.receiver.inbox();
     const failures = world.receiver.inbox();
-    fleet.throttle(true);
+    fleet.hold(true);
     const config = { timeout: '20s', 'failure-callback': failures.url };
     const { body } = await world.publish(inbox.url, config, randomBytes(2_000).toString('hex'));
     const messageId = 'messageId' in body ? body.messageId : '';
@@ -245,7 +254,7 @@ describe('a message that the service itself fails with', () => {
       }),
     );
     expect(Attributes).toBeDefined();
-    fleet.throttle(false);
+    fleet.hold(false);
     await fleet.advance(2 * hourMs);
     expect(inbox.deliveries).toHaveLength(0);
     expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
@@ -277,27 +286,24 @@ describe('a message that the service itself fails with', () => {
     expect(await deadLettersOf(messageId)).toMatchObject([{ ...givenUp, retried: 1 }]);
   });
 
-  it.each(deathsAt(8))(
-    'and is given up by a worker that dies $when its AWS call $call fails once',
-    async (death) => {
-      const inbox = world.receiver.inbox();
-      const failures = world.receiver.inbox();
-      fleet.throttle(true, ['short']);
-      const config = { timeout: '20s', 'failure-callback': failures.url };
-      const messageId = await world.send(inbox.url, config);
-      await fleet.advance(0);
-      await world.sqs.send(new PurgeQueueCommand({ QueueUrl: world.settings.shortQueueUrl }));
-      fleet.throttle(false);
-      fleet.killOnce(death);
-      const attempt = { accountId: world.account.id, messageId, attempt: 0, queue: 'short' as const };
-      const text = { ...attempt, returns: mostFaults, faults: mostFaults };
-      world.standIns.sqs.send('short', JSON.stringify(text));
-      await fleet.advance(20 * minuteMs);
-      expect(inbox.deliveries).toHaveLength(0);
-      expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
-      expect(idsOf(failures.deliveries).size).toBe(1);
-    },
-  );
+  diesAtEachCall('and is given up by a worker that dies at any of its AWS calls fails once', async (fate) => {
+    const inbox = world.receiver.inbox();
+    const failures = world.receiver.inbox();
+    fleet.hold(true, ['short']);
+    const config = { timeout: '20s', 'failure-callback': failures.url };
+    const messageId = await world.send(inbox.url, config);
+    await fleet.advance(0);
+    await world.sqs.send(new PurgeQueueCommand({ QueueUrl: world.settings.shortQueueUrl }));
+    fleet.hold(false);
+    fleet.setFate(fate);
+    const attempt = { accountId: world.account.id, messageId, attempt: 0, queue: 'short' as const };
+    const text = { ...attempt, returns: mostFaults, faults: mostFaults };
+    world.standIns.sqs.send('short', JSON.stringify(text));
+    await fleet.advance(20 * minuteMs);
+    expect(inbox.deliveries).toHaveLength(0);
+    expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
+    expect(idsOf(failures.deliveries).size).toBe(1);
+  });
 
   it('is delivered where the fault ends in time, and outages do not count', async () => {
     const inbox = world.receiver.inbox();
@@ -307,7 +313,7 @@ describe('a message that the service itself fails with', () => {
     fleet.takeAway('dynamodb');
     await fleet.advance(outageMs);
     fleet.bringBack();
-    fleet.refuse(() => false);
+    fleet.refuse(undefined);
     await fleet.advance(15 * minuteMs);
     expect(await deadLettersOf(messageId)).toEqual([]);
     expect(await world.loadMessage({ accountId: world.account.id, messageId })).toMatchObject({
@@ -339,7 +345,7 @@ describe('a change of an account that the service itself fails with', () => {
     world.standIns.sqs.send('accountChanges', notice);
     await fleet.advance(2 * outageMs);
     expect(fleet.invocationsOf('accountChanges')).toBeGreaterThan(2 * mostFaults);
-    fleet.refuse(() => false);
+    fleet.refuse(undefined);
     await fleet.advance(15 * minuteMs);
     expect(world.standIns.sqs.queues.nextDue('accountChanges')).toBeUndefined();
   });

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunLogs, stepsOf } from '../../../support/runLogs.ts';
 import { endpoint, openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** A step's call is made once, and its answer comes to the endpoint, whichever process dies. */
 
@@ -27,18 +28,19 @@ beforeEach(() => world.drain());
 const third = 'https://third.example/';
 
 describe('a call', () => {
-  it.each(deathsAt(7, { ordinary: 1, thorough: 1 }))(
-    'whose process dies $when its AWS call $call is made once when it is submitted again',
-    async (death) => {
-      const runId = `wfr_call_${death.call}_${death.when}`;
+  itAtEachDeath(
+    'whose process dies at any of its AWS calls is made once when it is submitted again',
+    async (fate) => {
+      const runId = `wfr_call_${fate.name}`;
       await scene.start(runId);
       await world.drain();
-      const [first, second] = await acts.twice(death, () => acts.call(runId, 1, third));
+      const [first, second] = await acts.twice(fate, () => acts.call(runId, 1, third));
       expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start', 'call']);
       if (first !== undefined) expect(second).toEqual({ messageId: first.messageId, isDuplicate: true });
       expect(attemptsIn(await world.drain())).toEqual([second.messageId]);
       expect(await bodyOf(second.messageId)).toBe('asked');
     },
+    { every: { ordinary: 1, thorough: 1 } },
   );
 
   it('keeps what was asked first, whatever is asked the second time', async () => {
@@ -102,27 +104,24 @@ describe('the answer to a call', () => {
     expect(step).toMatchObject({ callType: 'fromCallback', state: 'STEP_RETRY', callResponseStatus: 200 });
   });
 
-  it.each(deathsAt(20))(
-    'comes to the endpoint though a worker dies $when its AWS call $call',
-    async (death) => {
-      const answers = world.receiver.inbox();
-      const asked = world.receiver.inbox((_delivery, response) => response.writeHead(503).end('no'));
-      const runId = `wfr_answer_${death.call}_${death.when}`;
-      await scene.start(runId, { facts: { url: endpoint } });
-      await world.drain();
-      await acts.call(runId, 1, asked.url, { callback: answers.url });
-      await world.work(death);
-      expect(asked.deliveries.length).toBeLessThanOrEqual(2);
-      const ids = new Set(answers.deliveries.map(({ headers }) => headers['upstash-message-id']));
-      expect(ids.size).toBe(1);
-      const [answer] = answers.deliveries;
-      expect(answer?.headers).toMatchObject({
-        'upstash-workflow-runid': runId,
-        'upstash-workflow-calltype': 'fromCallback',
-        'x-tenant': 'acme',
-      });
-      expect(JSON.parse(String(answer?.body))).toMatchObject({ status: 503, retried: 0, maxRetries: 0 });
-      expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
-    },
-  );
+  itAtEachDeath('comes to the endpoint though a worker dies at any of its AWS calls', async (fate) => {
+    const answers = world.receiver.inbox();
+    const asked = world.receiver.inbox((_delivery, response) => response.writeHead(503).end('no'));
+    const runId = `wfr_answer_${fate.name}`;
+    await scene.start(runId, { facts: { url: endpoint } });
+    await world.drain();
+    await acts.call(runId, 1, asked.url, { callback: answers.url });
+    await world.work(fate);
+    expect(asked.deliveries.length).toBeLessThanOrEqual(2);
+    const ids = new Set(answers.deliveries.map(({ headers }) => headers['upstash-message-id']));
+    expect(ids.size).toBe(1);
+    const [answer] = answers.deliveries;
+    expect(answer?.headers).toMatchObject({
+      'upstash-workflow-runid': runId,
+      'upstash-workflow-calltype': 'fromCallback',
+      'x-tenant': 'acme',
+    });
+    expect(JSON.parse(String(answer?.body))).toMatchObject({ status: 503, retried: 0, maxRetries: 0 });
+    expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
+  });
 });

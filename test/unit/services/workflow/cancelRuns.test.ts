@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Header } from '../../../../lambdas/domain/headers.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { openRunScene, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 let world: World;
 let scene: RunScene;
@@ -195,22 +196,15 @@ describe('cancelling many runs', () => {
     expect(await stateOf('wfr_1')).toBe('RUN_STARTED');
   });
 
-  it('is complete after a repetition, wherever its process died', async () => {
-    await scene.start('wfr_count');
-    world.reset();
+  itAtEachDeath('is complete after a repetition, wherever its process died', async (fate) => {
+    const runId = `wfr_dies_${fate.name}`;
+    await scene.start(runId);
+    await world.underFate(fate, () => cancel([]));
     await cancel([]);
-    for (const [index, fate] of deathsAt(world.calls()).entries()) {
-      const runId = `wfr_dies_${index}`;
-      await scene.start(runId);
-      world.reset(fate);
-      await expect(cancel([])).rejects.toThrow();
-      world.reset();
-      await cancel([]);
-      expect(await stateOf(runId)).toBe('RUN_CANCELED');
-      const { createdAt } = await scene.headOf(runId);
-      const listed = await lambdas.loadListedRun({ ...scene.keyOf(runId), createdAt });
-      expect(listed?.state).toBe('RUN_CANCELED');
-    }
+    expect(await stateOf(runId)).toBe('RUN_CANCELED');
+    const { createdAt } = await scene.headOf(runId);
+    const listed = await lambdas.loadListedRun({ ...scene.keyOf(runId), createdAt });
+    expect(listed?.state).toBe('RUN_CANCELED');
   });
 
   it('answers 503 where so many write a run that its turn does not come', async () => {

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** A run ends once, and whoever asks for it again gets the answer of the first time. */
 
@@ -20,15 +21,16 @@ const kindsOf = async (runId: string): Promise<readonly string[]> =>
   (await acts.records(runId)).map(({ kind }) => kind);
 
 describe('the end of a run', () => {
-  it.each(deathsAt(6, { ordinary: 1, thorough: 1 }))(
-    'is the same when the process dies $when its AWS call $call and it is asked for again',
-    async (death) => {
-      const runId = `wfr_end_${death.call}_${death.when}`;
+  itAtEachDeath(
+    'is the same when the process dies at any of its AWS calls and it is asked for again',
+    async (fate) => {
+      const runId = `wfr_end_${fate.name}`;
       await scene.start(runId);
-      await acts.twice(death, () => acts.end(runId, { body: '{"done":true}' }));
+      await acts.twice(fate, () => acts.end(runId, { body: '{"done":true}' }));
       expect(await kindsOf(runId)).toEqual(['start', 'end']);
       expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
     },
+    { every: { ordinary: 1, thorough: 1 } },
   );
 
   it('is the first of two that are asked for at once', async () => {

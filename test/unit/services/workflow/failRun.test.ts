@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunStart } from '../../../../lambdas/domain/workflow/journal.ts';
 import { mostFaults } from '../../../../lambdas/domain/work/redelivery.ts';
+import { fateAt, itAtEachDeath } from '../../../support/faults.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
 import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** A delivery that fails for good fails its run: visibly, once, and told to all who wait, whichever worker dies. */
 
@@ -67,11 +68,12 @@ describe('a run whose delivery fails', () => {
     });
   });
 
-  it.each(deathsAt(44, { ordinary: 6, thorough: 1 }))(
-    'fails once, and all are told, though a worker dies $when its AWS call $call',
-    async (death) => {
+  itAtEachDeath(
+    'fails once, and all are told, though a worker dies at any of its AWS calls',
+    async (fate) => {
+      await world.drain();
       const { runId, parent, messageId, inbox, told } = await failing();
-      await world.work(death);
+      await world.work(fate);
       expect(inbox.deliveries.length).toBeLessThanOrEqual(3);
       const kinds = (await acts.records(runId)).map(({ kind }) => kind);
       expect(kinds).toEqual(['start', 'end', 'failureFunction']);
@@ -89,6 +91,7 @@ describe('a run whose delivery fails', () => {
       });
       expect(await resultsOf(parent)).toBe(1);
     },
+    { every: { ordinary: 7, thorough: 1 } },
   );
 
   it('is followed up though its id has another run by the time the work comes again', async () => {
@@ -98,9 +101,7 @@ describe('a run whose delivery fails', () => {
     const calls = await callsUntilEnd(work);
     const scene2 = await failing({ settings: onceOnly });
     const again = await world.receiveAttempt();
-    world.reset({ call: calls, when: 'after' });
-    await expect(world.deliver(again.work, false)).rejects.toThrow();
-    world.reset();
+    await world.underFate(fateAt({ call: calls, when: 'after' }), () => world.deliver(again.work, false));
     expect((await scene.headOf(scene2.runId)).state).toBe('RUN_FAILED');
     await scene.start(scene2.runId);
     await world.deliver(again.work, true);

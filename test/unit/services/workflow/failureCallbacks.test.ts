@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { failedRunsIn, type FailedRuns } from '../../../support/failedRuns.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 let world: World;
 let runs: FailedRuns;
@@ -110,28 +111,22 @@ describe('a failure function that failed', () => {
     expect(told.deliveries).toHaveLength(2);
   });
 
-  const calls = 9;
-  it.each(deathsAt(calls))(
-    'whose rerun dies $when its AWS call $call is told when it is run again',
-    async (death) => {
-      const { dlqId, told, state } = await scene();
-      state.answer = well;
-      world.reset(death);
-      await rerun(dlqId).catch(() => undefined);
-      world.reset();
-      await rerun(dlqId).catch((error: unknown) => {
-        expect(error).toMatchObject({ status: 400 });
-      });
-      await world.work();
-      expect(told.deliveries).toHaveLength(2);
-      expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
-    },
-  );
+  itAtEachDeath('whose rerun dies at any of its AWS calls is told when it is run again', async (fate) => {
+    const { dlqId, told, state } = await scene();
+    state.answer = well;
+    await world.underFate(fate, () => rerun(dlqId));
+    await rerun(dlqId).catch((error: unknown) => {
+      expect(error).toMatchObject({ status: 400 });
+    });
+    await world.work();
+    expect(told.deliveries).toHaveLength(2);
+    expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
+  });
 
   it('makes so many AWS calls', async () => {
     const { dlqId } = await scene();
     await rerun(dlqId);
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(calls);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(9);
   });
 });
 
@@ -178,14 +173,11 @@ describe('a failure function that is to run', () => {
     expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
   });
 
-  const calls = 8;
-  it.each(deathsAt(calls))(
-    'whose cancellation dies $when its AWS call $call is cancelled when it is asked for again',
-    async (death) => {
+  itAtEachDeath(
+    'whose cancellation dies at any of its AWS calls is cancelled when it is asked for again',
+    async (fate) => {
       const { dlqId, told } = await pending();
-      world.reset(death);
-      await cancel(dlqId).catch(() => undefined);
-      world.reset();
+      await world.underFate(fate, () => cancel(dlqId));
       await cancel(dlqId).catch((error: unknown) => {
         expect(error).toMatchObject({ status: 400 });
       });
@@ -198,6 +190,6 @@ describe('a failure function that is to run', () => {
   it('makes so many AWS calls', async () => {
     const { dlqId } = await pending();
     await cancel(dlqId);
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(calls);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(8);
   });
 });

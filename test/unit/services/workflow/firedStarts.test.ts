@@ -1,8 +1,9 @@
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { setClockAhead } from '../../../support/clockAhead.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, requestOf, type Fate, type World } from '../../../support/world.ts';
+import { requestOf, type World } from '../../../support/world.ts';
 
 /** A schedule that starts a run does so once, whether or not its fire is handed out again after its process has died. */
 
@@ -24,7 +25,6 @@ useWorld(async (opened) => {
 beforeEach(() => world.drain());
 
 const minuteMs = 60_000;
-const calls = 11;
 let schedules = 0;
 
 /** Does all work that comes in the next minutes. */
@@ -51,16 +51,7 @@ async function open() {
   const time = Date.now();
   const saveId = schedule?.saveId ?? '';
   const notice = { accountId: world.account.id, scheduleId, saveId, time: new Date(time).toISOString() };
-  const fire = async (fate?: Fate): Promise<void> => {
-    world.reset(fate);
-    const isDone = await services.fire(notice, { sentAt: time }).then(
-      () => true,
-      () => false,
-    );
-    if (fate === undefined) expect(isDone).toBe(true);
-    else expect(world.calls(), 'the death came').toBeGreaterThanOrEqual(fate.call);
-    world.reset();
-  };
+  const fire = (): Promise<void> => services.fire(notice, { sentAt: time });
   const states = async (): Promise<readonly string[]> => {
     const id = inbox.deliveries[0]?.headers['upstash-workflow-runid'];
     return typeof id === 'string' ? acts.listed(id) : [];
@@ -68,17 +59,11 @@ async function open() {
   return { inbox, fire, states };
 }
 
-it('makes at least as many AWS calls as are tried', async () => {
-  const { fire } = await open();
-  world.reset();
-  await fire({ call: calls, when: 'after', survived: true });
-});
-
-it.each(deathsAt(calls, { ordinary: 1, thorough: 1 }))(
-  'a fire whose process dies $when AWS call $call starts one run when it is handed out again',
+itAtEachDeath(
+  'a fire whose process dies at any of its AWS calls starts one run when it is handed out again',
   async (fate) => {
     const { inbox, fire, states } = await open();
-    await fire(fate);
+    await world.underFate(fate, fire);
     await workUntil(2 * minuteMs);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(1);
     await fire();
@@ -86,4 +71,5 @@ it.each(deathsAt(calls, { ordinary: 1, thorough: 1 }))(
     expect(inbox.deliveries).toHaveLength(1);
     expect(await states()).toEqual(['RUN_STARTED']);
   },
+  { every: { ordinary: 3, thorough: 1 } },
 );

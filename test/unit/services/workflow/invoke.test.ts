@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type * as bodies from '../../../../lambdas/stores/message/bodies.ts';
 import { parseStep } from '../../../../lambdas/domain/workflow/step.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** A run that invokes another is told its end once: whoever dies, and whichever of the two ends first. */
 
@@ -48,12 +49,12 @@ async function toldTo(runId: string): Promise<readonly unknown[]> {
 }
 
 describe('an invoke', () => {
-  it.each(deathsAt(10, { ordinary: 1, thorough: 1 }))(
-    'whose process dies $when its AWS call $call starts one run, whatever id it names the second time',
-    async (death) => {
+  itAtEachDeath(
+    'whose process dies at any of its AWS calls starts one run, whatever id it names the second time',
+    async (fate) => {
       const { parent, child, invoke } = await pair();
       const ids = [child, `${child}_other`];
-      const [first, second] = await acts.twice(death, () => invoke(ids.shift()));
+      const [first, second] = await acts.twice(fate, () => invoke(ids.shift()));
       expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
       if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
       await acts.lookAtStart(second.runId, second.messageId);
@@ -63,6 +64,7 @@ describe('an invoke', () => {
       await acts.end(second.runId, { body: '5' });
       expect(await toldTo(parent)).toEqual([{ body: '5', isFailed: false, isCanceled: false }]);
     },
+    { every: { ordinary: 1, thorough: 1 } },
   );
 
   it('of an id that has another active run is refused, and says why again', async () => {
@@ -91,19 +93,20 @@ describe('an invoke', () => {
 });
 
 describe('the end of an invoked run', () => {
-  it.each(deathsAt(14, { ordinary: 2, thorough: 1 }))(
-    'is told once though the process that ends it dies $when its AWS call $call',
-    async (death) => {
+  itAtEachDeath(
+    'is told once though the process that ends it dies at any of its AWS calls',
+    async (fate) => {
       const { parent, child, invoke } = await pair();
       await invoke();
       await world.drain();
-      await acts.twice(death, () => acts.end(child, { body: '"out"' }));
+      await acts.twice(fate, () => acts.end(child, { body: '"out"' }));
       expect(await toldTo(parent)).toEqual([{ body: '"out"', isFailed: false, isCanceled: false }]);
       expect(await acts.listed(child)).toEqual(['RUN_SUCCESS']);
       const [record] = (await acts.records(parent)).slice(-1);
       const told = record?.kind === 'steps' ? record.entries.map(({ messageId }) => messageId) : [];
       expect(attemptsIn(await world.drain())).toEqual(told);
     },
+    { every: { ordinary: 3, thorough: 1 } },
   );
 
   it('is told by the work that was sent before it, though its id has another run by then', async () => {

@@ -3,10 +3,11 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { dayMs } from '../../../../lambdas/domain/clock.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** A run that lasts for long keeps all it needs: its records, their bodies, its place in the list, and the run that waits for it. */
 
@@ -93,10 +94,10 @@ describe('a run that sleeps for a year', () => {
     expect((await listedExpiry('wfr_year')) - Date.now()).toBeGreaterThan(year);
   });
 
-  it.each(deathsAt(16))('keeps them though a process dies $when its AWS call $call', async (death) => {
-    const runId = `wfr_year_${death.call}_${death.when}`;
+  itAtEachDeath('keeps them though a process dies at any of its AWS calls', async (fate) => {
+    const runId = `wfr_year_${fate.name}`;
     await begin(runId);
-    await acts.twice(death, () => scene.submit(runId, [sleepOf(2)], { delay: '365d' }));
+    await acts.twice(fate, () => scene.submit(runId, [sleepOf(2)], { delay: '365d' }));
     expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
     expect(Math.min(...(await bodyDaysOf(runId)))).toBeGreaterThan(365);
     await readBodies(runId);

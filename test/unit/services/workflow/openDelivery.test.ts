@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import type { Delivery, Inbox } from '../../../support/receiver.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunScene, resultOf, type RunScene, type WrittenStep } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** Deliveries show a run's list up to what they deliver, and lead a run to its end whichever process dies. */
 
@@ -63,13 +64,13 @@ function endpointOf(runId: string): Inbox {
 const settings = { maxRetries: 5, retryDelay: '0', labels: [], timeoutMs: 30_000 };
 
 describe('a run in one process with its endpoint’s submissions', () => {
-  it.each(deathsAt(80, { ordinary: 8, thorough: 1 }))(
-    'comes to its end with each step once, though the process dies $when its AWS call $call',
-    async (death) => {
-      const runId = `wfr_whole_${death.call}_${death.when}`;
+  itAtEachDeath(
+    'comes to its end with each step once, though the process dies at any of its AWS calls',
+    async (fate) => {
+      const runId = `wfr_whole_${fate.name}`;
       const inbox = endpointOf(runId);
       await scene.start(runId, { facts: { url: inbox.url, settings } });
-      await world.work(death);
+      await world.work(fate);
       const head = await scene.headOf(runId);
       expect(head.state).toBe('RUN_SUCCESS');
       expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
@@ -87,6 +88,7 @@ describe('a run in one process with its endpoint’s submissions', () => {
         expect(shown).toEqual(longest.slice(0, shown.length));
       }
     },
+    { every: { ordinary: 9, thorough: 1 } },
   );
 });
 

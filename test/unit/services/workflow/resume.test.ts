@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { ListedEntry } from '../../../../lambdas/domain/workflow/journal.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import {
   failedRunsIn,
   listIn,
@@ -10,7 +11,7 @@ import {
 } from '../../../support/failedRuns.ts';
 import { sizeOf } from '../../../support/sample.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, type World } from '../../../support/world.ts';
+import { configOf, type World } from '../../../support/world.ts';
 
 let world: World;
 let runs: FailedRuns;
@@ -325,15 +326,12 @@ describe('a process that dies while it resumes', () => {
         ),
     );
 
-  const callsOfOne = 13;
-  it.each(deathsAt(callsOfOne))(
-    '$when its AWS call $call loses neither the run nor its dead letter, and makes one run',
-    async (death) => {
+  itAtEachDeath(
+    'at any of its AWS calls loses neither the run nor its dead letter, and makes one run',
+    async (fate) => {
       const there = await scene();
       const [dlqId] = there.dlqIds;
-      world.reset(death);
-      await resume(dlqId).catch(() => undefined);
-      world.reset();
+      await world.underFate(fate, () => resume(dlqId));
       later();
       const { workflowRunId } = await resume(dlqId);
       await world.work();
@@ -344,14 +342,11 @@ describe('a process that dies while it resumes', () => {
     },
   );
 
-  const callsOfMany = 22;
-  it.each(deathsAt(callsOfMany))(
-    '$when AWS call $call of many loses none of them, and makes one run of each',
-    async (death) => {
+  itAtEachDeath(
+    'at any of the AWS calls for many loses none of them, and makes one run of each',
+    async (fate) => {
       const there = await scene();
-      world.reset(death);
-      await resumeMany(byIds(there.dlqIds)).catch(() => undefined);
-      world.reset();
+      await world.underFate(fate, () => resumeMany(byIds(there.dlqIds)));
       later();
       const { workflowRuns, cursor } = await resumeMany(byIds(there.dlqIds));
       expect(cursor).toBe('');
@@ -371,10 +366,10 @@ describe('a process that dies while it resumes', () => {
   it('makes so many AWS calls', async () => {
     const { dlqIds } = await scene();
     await resume(dlqIds[0]);
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(callsOfOne);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(12);
     const again = await scene();
     await resumeMany(byIds(again.dlqIds));
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(callsOfMany);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(20);
   });
 
   it('is answered by a 503 where it lives on, and the dead letter stays', async () => {

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { failedRunsIn, type FailedRuns } from '../../../support/failedRuns.ts';
 import { startFleet, type Fleet } from '../../../support/fleet.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunScene, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, deathsAt, requestOf, type Fate, type World } from '../../../support/world.ts';
+import { configOf, requestOf, type World } from '../../../support/world.ts';
 
 /**
  * Kills the process that starts a run at each of its AWS calls, and sends the start again or not. A run that is recorded is
@@ -63,20 +64,6 @@ interface Way {
   readonly runIds: () => Promise<readonly string[]> | readonly string[];
 }
 
-/** Makes a start in a process that dies, and says how many AWS calls it made; without a fate, in one that lives. */
-async function startDying(way: Way, fate: Fate | undefined): Promise<number> {
-  world.reset(fate);
-  const isDone = await way.start().then(
-    () => true,
-    () => false,
-  );
-  const calls = world.calls();
-  world.reset();
-  if (fate === undefined) expect(isDone).toBe(true);
-  else expect(calls, 'the death came').toBeGreaterThanOrEqual(fate.call);
-  return calls;
-}
-
 /** Expects that each run which is recorded goes on, and that nothing else was delivered. */
 async function expectStartedOnce({ inbox, runIds }: Way): Promise<readonly string[]> {
   const recorded: string[] = [];
@@ -96,40 +83,39 @@ const newRunId = (): string => {
   return `wfr_dies_${number}`;
 };
 
-/** Tries a way with each death of a sample, and without one, to count its calls. */
-function diesAt(
-  calls: number,
-  open: () => Promise<Way> | Way,
-  { waitsMs = afterwardsMs, every = 1 }: { readonly waitsMs?: number; readonly every?: number } = {},
-): void {
-  it('makes so many AWS calls, and two more at most where its process reads or reports usage', async () => {
-    const way = await open();
-    const made = await startDying(way, undefined);
-    expect(made).toBeGreaterThanOrEqual(calls);
-    expect(made).toBeLessThanOrEqual(calls + 2);
-    await fleet.advance(waitsMs);
-    expect(await expectStartedOnce(way)).not.toEqual([]);
-  });
+interface DyingOptions {
+  readonly waitsMs?: number;
+  /** One of so many deaths in an ordinary run. */
+  readonly every?: number;
+}
 
-  it.each(deathsAt(calls, { ordinary: every, thorough: 1 }))(
-    'finishes what is recorded when its process dies $when AWS call $call',
+/** Declares the tests of a way: its process dies, and the start is sent again or not. */
+function diesAtEachCall(
+  open: () => Promise<Way> | Way,
+  { waitsMs = afterwardsMs, every = 1 }: DyingOptions = {},
+): void {
+  itAtEachDeath(
+    'finishes what is recorded when its process dies at any of its AWS calls',
     async (fate) => {
       const way = await open();
-      await startDying(way, fate);
+      await world.underFate(fate, way.start);
       await fleet.advance(waitsMs);
-      await expectStartedOnce(way);
+      const recorded = await expectStartedOnce(way);
+      if (fate.comesAt === undefined) expect(recorded).not.toEqual([]);
     },
+    { every: { ordinary: every, thorough: 1 } },
   );
 
-  it.each(deathsAt(calls, { ordinary: every + 1, thorough: 1 }))(
-    'is made once when its process dies $when AWS call $call and it is sent again',
+  itAtEachDeath(
+    'is made once when its process dies at any of its AWS calls and it is sent again',
     async (fate) => {
       const way = await open();
-      await startDying(way, fate);
-      await startDying(way, undefined);
+      await world.underFate(fate, way.start);
+      await way.start();
       await fleet.advance(waitsMs);
       expect(await expectStartedOnce(way)).not.toEqual([]);
     },
+    { every: { ordinary: every + 2, thorough: 1 } },
   );
 }
 
@@ -153,42 +139,39 @@ describe('a run that a client starts', () => {
       runIds: () => [runId],
     };
   };
-  diesAt(6, () => open());
+  diesAtEachCall(() => open());
 
   describe('with a delay that a message timer takes', () => {
-    diesAt(6, () => open({ delay: '5m' }), { waitsMs: 10 * minuteMs, every: 2 });
+    diesAtEachCall(() => open({ delay: '5m' }), { waitsMs: 10 * minuteMs, every: 3 });
   });
 });
 
 describe('three runs that a client starts in one request', () => {
-  diesAt(
-    16,
+  diesAtEachCall(
     () => {
       const inbox = openEndpoint();
       const ids = [newRunId(), newRunId(), newRunId()];
       const requests = ids.map((id) => ({ ...requestOf(inbox.url, started(id)), prefix: 'Upstash' }));
       return { inbox, start: () => services.publishRequests(world.account, requests), runIds: () => ids };
     },
-    { every: 4 },
+    { every: 5 },
   );
 });
 
 describe('a trigger without a client', () => {
-  diesAt(
-    6,
+  diesAtEachCall(
     () => {
       const inbox = openEndpoint();
       const runId = newRunId();
       const request = requestOf(inbox.url, { 'workflow-runid': runId });
       return { inbox, start: () => services.trigger(world.account, request), runIds: () => [runId] };
     },
-    { every: 2 },
+    { every: 3 },
   );
 });
 
 describe('a batch of triggers without a client', () => {
-  diesAt(
-    11,
+  diesAtEachCall(
     () => {
       const inbox = openEndpoint();
       const ids = [newRunId(), newRunId()];
@@ -197,13 +180,12 @@ describe('a batch of triggers without a client', () => {
       const request = { body, prefix: 'Upstash', callerIp: '127.0.0.1', host: 'api.example.com' };
       return { inbox, start: () => services.triggerBatch(world.account, request), runIds: () => ids };
     },
-    { every: 4 },
+    { every: 5 },
   );
 });
 
 describe('a run that another invokes', () => {
-  diesAt(
-    8,
+  diesAtEachCall(
     async () => {
       const inbox = openEndpoint();
       const [parent, child] = [newRunId(), newRunId()];
@@ -212,7 +194,7 @@ describe('a run that another invokes', () => {
       const start = () => acts.invoke({ runId: parent, createdAt }, 1, child, inbox.url);
       return { inbox, start, runIds: () => [child] };
     },
-    { every: 2 },
+    { every: 3 },
   );
 });
 
@@ -234,11 +216,11 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
   /** What one run that goes on delivers first: both branches of the group that failed, or the payload. */
   const first = way === 'resumeRun' ? 2 : 1;
 
-  it.each(deathsAt(10, { ordinary: 1, thorough: 1 }))(
-    'goes on once with what the dead letter chose when its process dies $when AWS call $call, and asks nobody',
+  itAtEachDeath(
+    'goes on once with what the dead letter chose when its process dies at any of its AWS calls, and asks nobody',
     async (fate) => {
       const { inbox, seen, dlqId, failed, start } = await open();
-      await startDying({ inbox, start, runIds: () => [] }, fate);
+      await world.underFate(fate, start);
       await fleet.advance(afterwardsMs);
       const isLeft = await runs.isThere(dlqId);
       const delivered = inbox.deliveries.slice(seen).map((delivery) => runIdIn(delivery) ?? '');
@@ -251,5 +233,6 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
       expect(inbox.deliveries.slice(seen)).toHaveLength(first);
       expect(await runs.isThere(dlqId)).toBe(false);
     },
+    { every: { ordinary: 3, thorough: 1 } },
   );
 });

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../../lambdas/domain/lists.ts';
 import { lastStep } from '../../../../lambdas/domain/workflow/stepSet.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import {
   endpoint,
@@ -10,7 +11,7 @@ import {
   type WrittenStep,
 } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type World } from '../../../support/world.ts';
+import { type World } from '../../../support/world.ts';
 
 /** Submissions of endpoints come into the journal once, in one order, whichever process dies and however many are at it. */
 
@@ -23,6 +24,9 @@ useWorld(async (opened) => {
   acts = await openRunActs(world);
 });
 beforeEach(() => world.drain());
+
+/** An ordinary run takes each death, too: there are few. */
+const each = { ordinary: 1, thorough: 1 };
 
 const ended = expect.objectContaining({ status: 400 }) as Error;
 const refused = expect.objectContaining({ status: 412 }) as Error;
@@ -46,31 +50,33 @@ const stepsOf = async (runId: string): Promise<readonly string[]> =>
   );
 
 describe('a submission', () => {
-  it.each(deathsAt(6, { ordinary: 1, thorough: 1 }))(
-    'that dies $when its AWS call $call is accepted once when it is sent again',
-    async (death) => {
-      const runId = `wfr_dies_${death.call}_${death.when}`;
+  itAtEachDeath(
+    'that dies at any of its AWS calls is accepted once when it is sent again',
+    async (fate) => {
+      const runId = `wfr_dies_${fate.name}`;
       await scene.start(runId);
       await world.drain();
-      const [first, [second]] = await acts.twice(death, () => scene.submit(runId, [resultOf(1)]));
+      const [first, [second]] = await acts.twice(fate, () => scene.submit(runId, [resultOf(1)]));
       expect(await stepsOf(runId)).toEqual(['result 1']);
       if (first !== undefined) expect(second).toEqual({ messageId: first[0]?.messageId, isDuplicate: true });
       expect(attemptsIn(await world.drain())).toEqual([second?.messageId]);
     },
+    { every: each },
   );
 
-  it.each(deathsAt(8, { ordinary: 1, thorough: 1 }))(
-    'of a group that dies $when its AWS call $call is accepted whole and once',
-    async (death) => {
-      const runId = `wfr_group_${death.call}_${death.when}`;
+  itAtEachDeath(
+    'of a group that dies at any of its AWS calls is accepted whole and once',
+    async (fate) => {
+      const runId = `wfr_group_${fate.name}`;
       await scene.start(runId);
       await world.drain();
-      const [first, second] = await acts.twice(death, () => scene.submit(runId, plansOf(1, 12)));
+      const [first, second] = await acts.twice(fate, () => scene.submit(runId, plansOf(1, 12)));
       expect(await stepsOf(runId)).toEqual(plansOf(1, 12).map(({ targetStep }) => `plan ${targetStep}`));
       const ids = second.map(({ messageId }) => messageId);
       if (first !== undefined) expect(first.map(({ messageId }) => messageId)).toEqual(ids);
       expect(attemptsIn(await world.drain()).toSorted()).toEqual(ids.toSorted());
     },
+    { every: each },
   );
 
   it('keeps the first of two results of one step', async () => {

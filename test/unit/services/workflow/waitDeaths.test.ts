@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../../support/clockAhead.ts';
+import { itAtEachDeath, type Fate } from '../../../support/faults.ts';
 import { attemptsIn, openWaitScene, type Result, type WaitScene } from '../../../support/waitScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
-import { deathsAt, type Fate, type World } from '../../../support/world.ts';
+import type { World } from '../../../support/world.ts';
 
 /**
  * Kills the process that waits, notifies or ends a wait at each of its AWS calls. What was answered is never lost; what was not
@@ -23,21 +24,12 @@ const newEvent = (): string => {
   return `event ${events}`;
 };
 
-/** Does something with each of the deaths that it can meet, and without one to count its calls. */
-function diesAt(calls: number, way: (death: Fate | undefined) => Promise<number>) {
-  it('makes so many AWS calls, or fewer by what is read and reported once in a while', async () => {
-    const made = await way(undefined);
-    expect(made).toBeLessThanOrEqual(calls);
-    expect(made).toBeGreaterThan(calls - 4);
+/** Does something with each of the deaths that it can meet. */
+const diesAtEachCall = (way: (fate: Fate) => Promise<void>): void => {
+  itAtEachDeath('loses nothing when its process dies at any of its AWS calls', way, {
+    every: { ordinary: 3, thorough: 1 },
   });
-
-  it.each(deathsAt(calls, { ordinary: 2, thorough: 1 }))(
-    'loses nothing when its process dies $when AWS call $call',
-    async (death) => {
-      await way(death);
-    },
-  );
-}
+};
 
 async function waiting(
   eventId: string,
@@ -62,11 +54,11 @@ async function expectOneEnd(runId: string, sent: readonly string[]): Promise<Res
 }
 
 describe('a wait', () => {
-  diesAt(5, async (death) => {
+  diesAtEachCall(async (fate) => {
     const eventId = newEvent();
     const runId = await scene.start();
     await world.drain();
-    const calls = await scene.again(death, () => scene.wait(runId, eventId));
+    await world.again(fate, () => scene.wait(runId, eventId));
     expect((await scene.headOf(runId)).waits).toHaveLength(1);
     expect(await scene.listWaiters(world.account, eventId)).toHaveLength(1);
     // It is there for its event, and for its deadline.
@@ -74,49 +66,41 @@ describe('a wait', () => {
     setClockAhead(hourMs);
     await scene.look(runId, seq);
     expect((await expectOneEnd(runId, attemptsIn(await world.drain()))).isTimeout).toBe(true);
-    return calls;
   });
 });
 
 describe('a wait whose event has come before', () => {
-  diesAt(7, async (death) => {
+  diesAtEachCall(async (fate) => {
     const eventId = newEvent();
     const runId = await scene.start();
     await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('first'));
     await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('second'));
     await world.drain();
-    const calls = await scene.again(death, () => scene.wait(runId, eventId));
+    await world.again(fate, () => scene.wait(runId, eventId));
     const { event } = await expectOneEnd(runId, attemptsIn(await world.drain()));
     expect(event).toBe('first');
     expect((await scene.headOf(runId)).events).toHaveLength(1);
-    return calls;
   });
 });
 
 describe('a notification of a run that waits', () => {
-  const notified = async (death: Fate | undefined, finish: (seq: number, runId: string) => Promise<void>) => {
+  const notified = async (fate: Fate, finish: (seq: number, runId: string) => Promise<void>) => {
     const eventId = newEvent();
     const { runId, seq } = await waiting(eventId);
-    let calls = 0;
-    const isDone = await scene.once(death, async () => {
-      try {
-        await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x'));
-      } finally {
-        calls = world.calls();
-      }
-    });
+    const answer = await world.underFate(fate, () =>
+      scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')),
+    );
     const hasEnded = (await scene.resultsOf(runId)).length > 0;
     if (hasEnded) await finish(seq, runId);
     else {
-      expect(isDone).toBe(false);
+      expect(answer).toBeUndefined();
       await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x'));
     }
     await expectOneEnd(runId, attemptsIn(await world.drain()));
     expect(await scene.rowsOf(eventId)).toEqual([]);
-    return calls;
   };
 
-  diesAt(7, (death) => notified(death, (seq, runId) => scene.look(runId, seq)));
+  diesAtEachCall((fate) => notified(fate, (seq, runId) => scene.look(runId, seq)));
 
   it('has sent a look at the wait before it ends it', async () => {
     const eventId = newEvent();
@@ -128,26 +112,23 @@ describe('a notification of a run that waits', () => {
 });
 
 describe('a notification of a run that does not wait', () => {
-  diesAt(2, async (death) => {
+  diesAtEachCall(async (fate) => {
     const eventId = newEvent();
     const runId = await scene.start();
-    const calls = await scene.again(death, () =>
-      scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')),
-    );
+    await world.again(fate, () => scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')));
     // Whoever is not answered sends it again: then it may count twice, but never not at all.
     const { events: stored } = await scene.headOf(runId);
     expect(stored.length).toBeGreaterThanOrEqual(1);
-    expect(stored.length).toBeLessThanOrEqual(death === undefined ? 1 : 2);
-    return calls;
+    expect(stored.length).toBeLessThanOrEqual(fate.comesAt === undefined ? 1 : 2);
   });
 });
 
 describe('a notification of all who wait', () => {
-  diesAt(10, async (death) => {
+  diesAtEachCall(async (fate) => {
     const eventId = newEvent();
     const runs = [await waiting(eventId), await waiting(eventId)];
     const answers: number[] = [];
-    const calls = await scene.again(death, async () => {
+    await world.again(fate, async () => {
       answers.push((await scene.notify(world.account, eventId, Buffer.from('x'))).length);
     });
     // Those that were recorded the first time are followed by looks, where the second time did not find them any more.
@@ -162,21 +143,19 @@ describe('a notification of all who wait', () => {
     expect(new Set(sent)).toEqual(new Set(own));
     expect(await scene.rowsOf(eventId)).toEqual([]);
     expect(answers).toHaveLength(1);
-    if (death === undefined) expect(answers).toEqual([2]);
-    return calls;
+    if (fate.comesAt === undefined) expect(answers).toEqual([2]);
   });
 });
 
 describe('a time-out', () => {
-  diesAt(10, async (death) => {
+  diesAtEachCall(async (fate) => {
     const eventId = newEvent();
     // A short wait: where a new day begins meanwhile, its count of messages is read, which is a call more.
     const { runId, seq } = await waiting(eventId, { timeout: '10s' });
     setClockAhead(10_000);
-    const calls = await scene.again(death, () => scene.look(runId, seq));
+    await world.again(fate, () => scene.look(runId, seq));
     const { isTimeout } = await expectOneEnd(runId, attemptsIn(await world.drain()));
     expect(isTimeout).toBe(true);
     expect(await scene.rowsOf(eventId)).toEqual([]);
-    return calls;
   });
 });

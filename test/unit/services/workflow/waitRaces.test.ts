@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { eachOf } from '../../../../lambdas/domain/lists.ts';
+import { fateAt } from '../../../support/faults.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { sizeOf } from '../../../support/sample.ts';
 import { attemptsIn, openWaitScene, type WaitScene } from '../../../support/waitScene.ts';
@@ -126,9 +127,9 @@ describe('two notifications of all with one wait', () => {
     const eventId = newEvent();
     const runId = await waiting(eventId);
     // Its row is removed last.
-    world.reset({ call: last, when: 'before' });
-    await expect(scene.notify(world.account, eventId, event(0))).rejects.toThrow();
-    world.reset();
+    await world.underFate(fateAt({ call: last, when: 'before' }), () =>
+      scene.notify(world.account, eventId, event(0)),
+    );
     const [result] = await scene.resultsOf(runId);
     expect(await scene.notify(world.account, eventId, event(1))).toEqual([]);
     expect(await scene.notify(world.account, eventId, event(0))).toMatchObject([
