@@ -15,6 +15,7 @@ import { makersOf, type Makers } from '../support/fuzz/makers.ts';
 import {
   allowedRequests,
   plainRequest,
+  requestKinds,
   spoiledRequests,
   type FuzzedRequest,
   type Target,
@@ -79,16 +80,28 @@ function doorOf(within: Document): Door {
     : { url: management.url, authorization: basic(management.user, management.password) };
 }
 
+/** How many requests of each kind were answered with each class of statuses, as in `odd path 4XX`. */
+const answered = new Map<string, number>();
+
+const answersOf = (kind: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    [...answered].flatMap(([what, count]) =>
+      what.startsWith(`${kind} `) ? [[what.slice(kind.length + 1), count]] : [],
+    ),
+  );
+
 /** Sends a request, and checks that the answer is as described. */
 async function send(
   { url, authorization }: Door,
-  { method, path, headers, body }: FuzzedRequest,
+  { kind, method, path, headers, body }: FuzzedRequest,
 ): Promise<Sent> {
   const answer = await call(
     path,
     { method, headers: { ...headers, authorization }, ...(body !== undefined && { body }) },
     url,
   );
+  const key = `${kind} ${Math.floor(answer.status / 100)}XX`;
+  answered.set(key, (answered.get(key) ?? 0) + 1);
   const shown =
     `${method} ${path}\n${JSON.stringify({ headers, body })}\n${JSON.stringify(answer.json)}`.slice(0, 3_000);
   expect(answer.status, shown).toBeLessThan(500);
@@ -155,4 +168,16 @@ describe.runIf(service.target === 'local')('requests with the read-only token', 
       if (access === 'read') expect(status, shown).not.toBe(403);
     },
   );
+});
+
+describe.runIf(service.target === 'local')('all of these requests', () => {
+  it('were of each kind, and those with an odd part were refused now and then, the others accepted', () => {
+    const counts = Object.fromEntries(requestKinds.map((kind) => [kind, answersOf(kind)]));
+    const shown = JSON.stringify(counts, undefined, 1);
+    console.log(shown);
+    for (const kind of requestKinds) {
+      const expected = kind === 'plain' || kind === 'allowed' ? '2XX' : '4XX';
+      expect(counts[kind]?.[expected] ?? 0, `${kind}: ${expected}\n${shown}`).toBeGreaterThan(0);
+    }
+  });
 });

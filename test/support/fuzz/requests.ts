@@ -5,8 +5,23 @@ import type { DescribedOperation } from '../../../lambdas/http/openapi/document.
 import { resolve } from '../contract.ts';
 import { oddestTexts, oddTexts, spoiled, valuesOf, type Generation } from './values.ts';
 
+/** What a request is meant to be: as the description has it, or with one part that is not. */
+export const requestKinds = [
+  'plain',
+  'allowed',
+  'odd path',
+  'odd query',
+  'odd header',
+  'unknown query',
+  'spoiled JSON',
+  'odd body',
+  'cut body',
+] as const;
+export type RequestKind = (typeof requestKinds)[number];
+
 /** A request as it is sent: all of its values are texts. */
 export interface FuzzedRequest {
+  readonly kind: RequestKind;
   readonly method: string;
   /** With the query. */
   readonly path: string;
@@ -33,6 +48,7 @@ const bodyShape = z.object({
 
 /** The parts of a request, before it is written as HTTP. */
 interface Parts {
+  readonly kind: RequestKind;
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -85,6 +101,7 @@ function plainParts(target: Target, known: Known): Parts {
     );
   const body = known.body ?? jsonBodyOf(target)?.example;
   return {
+    kind: 'plain',
     path: { ...of('path'), ...known.path },
     query: { ...of('query'), ...known.query },
     headers: { ...of('header'), ...known.headers },
@@ -92,7 +109,10 @@ function plainParts(target: Target, known: Known): Parts {
   };
 }
 
-function written({ method, path }: Target, { path: variables, query, headers, body }: Parts): FuzzedRequest {
+function written(
+  { method, path }: Target,
+  { kind, path: variables, query, headers, body }: Parts,
+): FuzzedRequest {
   const concrete = path.replace(/\{(\w+)\}/g, (_all, name: string) =>
     encodeURIComponent(asSegment((variables[name] ?? '').toWellFormed())),
   );
@@ -101,6 +121,7 @@ function written({ method, path }: Target, { path: variables, query, headers, bo
       `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(value.toWellFormed())}`,
   );
   return {
+    kind,
     method,
     path: pairs.length === 0 ? concrete : `${concrete}?${pairs.join('&')}`,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, headerText(value)])),
@@ -130,6 +151,7 @@ function allowedParts(target: Target, known: Known): fc.Arbitrary<Parts> {
     const at = (place: Parameter['in']) =>
       Object.fromEntries(more.filter(([one]) => one.in === place).map(([one, value]) => [one.name, value]));
     return {
+      kind: 'allowed',
       path: plain.path,
       query: { ...at('query'), ...plain.query },
       headers: { ...at('header'), ...plain.headers },
@@ -144,27 +166,37 @@ function spoiledParts(target: Target, parts: Parts): fc.Arbitrary<Parts> {
   const odd = (parameter: Parameter): fc.Arbitrary<Parts> => {
     const { name } = parameter;
     if (parameter.in === 'header') {
-      return oddTexts.map((value) => ({ ...parts, headers: { ...parts.headers, [name]: value } }));
+      return oddTexts.map((value) => ({
+        ...parts,
+        kind: 'odd header',
+        headers: { ...parts.headers, [name]: value },
+      }));
     }
     const place = parameter.in;
-    return oddestTexts.map((value) => ({ ...parts, [place]: { ...parts[place], [name]: value } }));
+    return oddestTexts.map((value) => ({
+      ...parts,
+      kind: place === 'path' ? 'odd path' : 'odd query',
+      [place]: { ...parts[place], [name]: value },
+    }));
   };
-  const ways = [
+  const ways: fc.Arbitrary<Parts>[] = [
     ...(all.length === 0 ? [] : [fc.constantFrom(...all).chain(odd)]),
-    fc
-      .tuple(oddTexts, oddestTexts)
-      .map(([name, value]) => ({ ...parts, query: { ...parts.query, [name]: value } })),
+    fc.tuple(oddTexts, oddestTexts).map(([name, value]) => ({
+      ...parts,
+      kind: 'unknown query',
+      query: { ...parts.query, [name]: value },
+    })),
   ];
   if (parts.body === undefined) return fc.oneof(...ways);
   const parsed: unknown = JSON.parse(parts.body);
   const bodies = fc.oneof(
-    spoiled(parsed).map((value) => JSON.stringify(value)),
-    oddestTexts,
-    fc.constant(parts.body.slice(0, -1)),
+    spoiled(parsed).map((value) => ({ kind: 'spoiled JSON', body: JSON.stringify(value) }) as const),
+    oddestTexts.map((body) => ({ kind: 'odd body', body }) as const),
+    fc.constant({ kind: 'cut body', body: parts.body.slice(0, -1) } as const),
   );
   return fc.oneof(
     ...ways,
-    bodies.map((body) => ({ ...parts, body })),
+    bodies.map((body) => ({ ...parts, ...body })),
   );
 }
 
