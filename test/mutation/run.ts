@@ -35,6 +35,8 @@ const settingsFor = ({ mutate, tests, concurrency }: Options, folder: string) =>
   mutate,
   testFiles: tests,
   concurrency,
+  // Vitest may end the run of the next mutant instead of the one whose test has failed: that mutant would seem to survive.
+  disableBail: true,
   // Constants of modules would have to be loaded anew for each of their mutants.
   ignoreStatic: true,
   // A copy of the project is changed, not the project. It is below the root, where packages are found without a link.

@@ -101,8 +101,10 @@ export function keepWaiting(lane: Lane, holder: string, until: number, countedAt
   // The other lane had room at once, and it has gone on before this came.
   const hasGoneOn = countedAt !== undefined && lease?.startAt !== undefined && lease.startAt !== countedAt;
   if (hasGoneOn) return lane;
-  const kept = lease === undefined ? lane : withLease(lane, holder, { ...lease, until, startAt: undefined });
-  return countedAt === undefined ? kept : uncountStart(kept, lease?.startAt ?? countedAt);
+  if (lease === undefined) return uncountStart(lane, countedAt);
+  const kept = withLease(lane, holder, { ...lease, until, startAt: undefined });
+  // A lease that has no start any more was noted before: what is counted now belongs to others.
+  return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 
 /**

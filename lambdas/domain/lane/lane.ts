@@ -218,7 +218,7 @@ export function leaseTo(
 ): Outcome<number> {
   const has = lane.leases.get(process)?.slots ?? 0;
   const free = lane.isPaused || !isEmpty(lane.line) ? 0 : freeSlots(lane, now);
-  const granted = slots <= has ? slots : Math.min(slots, has + free);
+  const granted = Math.min(slots, has + free);
   const isRefused = granted === has && slots > has;
   if (isRefused || (granted === 0 && has === 0)) return { lane, result: granted };
   return {

@@ -56,6 +56,14 @@ describe('an attempt that arrives', () => {
     expect(enter(queue, arrivalOf('a', { isYoung: true, ticket: 't' }), 10).result).toBe('early');
   });
 
+  it('is told that another has its slot, or may have, while the lane’s writes are not all seen', () => {
+    const other = holding(laneWith({ parallelism: 2 }), { ticket: 't', until: 50_000 });
+    expect(enter(other, arrivalOf('a', { isYoung: true }), 10)).toEqual({ lane: other, result: 'early' });
+    expect(enter(other, arrivalOf('a'), 10)).toEqual({ lane: other, result: 'stale' });
+    const message: Lane = { ...holding(laneWith({ parallelism: 2 }), { ticket: 't' }), kind: 'queue' };
+    expect(enter(message, arrivalOf('a', { isYoung: true, ticket: 'u' }), 10).result).toBe('stale');
+  });
+
   it('of a queue may be admitted anew as soon as the clocks of all processes agree that its lease ends', () => {
     const queue: Lane = { ...holding(laneWith({ parallelism: 1 }), { until: 20_000 }), kind: 'queue' };
     const young = arrivalOf('a', { isYoung: true, ticket: 't' });
@@ -180,6 +188,13 @@ describe('an attempt that waits for another lane', () => {
     expect(result).toBe('in');
     expect(lane.starts).toEqual([{ at: 1_001, count: 1 }]);
     expect(keepWaiting(lane, 'a', 90_000, 1_000)).toBe(lane);
+  });
+
+  it('gives up its start once, however often that is noted: the starts of others stay counted', () => {
+    const others = { ...started, rate: 3, starts: [500, 1_000, 2_000].map((at) => ({ at, count: 1 })) };
+    const once = keepWaiting(others, 'a', 90_000, 1_000);
+    expect(once.starts.map(({ at }) => at)).toEqual([500, 2_000]);
+    expect(keepWaiting(once, 'a', 90_000, 1_000).starts).toEqual(once.starts);
   });
 
   it('goes on only when there is a start for it, and is the next of the line until then', () => {

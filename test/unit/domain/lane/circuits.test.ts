@@ -39,10 +39,8 @@ describe('an attempt at a host', () => {
   });
 
   it('waits while the circuit is open, and behind those that wait when it is closed', () => {
-    expect(enterCircuit(open(), arrivalOf('a'), 39_999)).toMatchObject({
-      result: 'waits',
-      lane: { leases: new Map() },
-    });
+    const waiting = enterCircuit(open(), arrivalOf('a'), 39_999);
+    expect(waiting).toEqual({ lane: joinLine(open(), 'a'), result: 'waits' });
     const closed = joinLine({ ...lane, circuit: closedCircuit }, 'first');
     const { lane: after, result } = enterCircuit(closed, arrivalOf('a'), 20_000);
     expect(result).toBe('waits');
@@ -53,17 +51,24 @@ describe('an attempt at a host', () => {
     const probe = enterCircuit(open(), arrivalOf('a'), 40_000);
     expect(probe.result).toBe('in');
     expect(probe.lane.leases.has('a')).toBe(true);
-    expect(enterCircuit(probe.lane, arrivalOf('b'), 40_000).result).toBe('waits');
+    expect(enterCircuit(probe.lane, arrivalOf('b'), 40_000)).toEqual({
+      lane: joinLine(probe.lane, 'b'),
+      result: 'waits',
+    });
   });
 
   it('has its slot where it was admitted, also when the circuit has been closed and removed since', () => {
     const admitted = withLease(lane, 'a', { slots: 1, until: 90_000, ticket: 't' });
     expect(enterCircuit(admitted, arrivalOf('a', { ticket: 't' }), 20_000).result).toBe('in');
     expect(enterCircuit(admitted, arrivalOf('a', { ticket: 'u' }), 20_000).result).toBe('stale');
+    const known: Lane = { ...admitted, circuit: closedCircuit };
+    expect(enterCircuit(known, arrivalOf('a', { ticket: 't' }), 20_000).lane).toBe(known);
     // Its admission is not written yet, or its lease has ended.
     const young = arrivalOf('a', { ticket: 't', isYoung: true });
     expect(enterCircuit(lane, young, 20_000).result).toBe('early');
-    expect(enterCircuit(lane, arrivalOf('a', { ticket: 't' }), 20_000).result).toBe('in');
+    const { lane: anew, result } = enterCircuit(lane, arrivalOf('a', { ticket: 't' }), 20_000);
+    expect(result).toBe('in');
+    expect(anew.leases.get('a')).toEqual({ slots: 1, until: 90_000, ticket: 't' });
   });
 
   it('that was admitted before the circuit was opened again is the next of the line, without its slot', () => {

@@ -90,7 +90,8 @@ describe('a lane', () => {
 
   it('counts as in flight who has a slot, but not a message that waits for its callbacks only', () => {
     const over = withLease(laneWith(), 'a', { slots: 1, isOver: true });
-    expect(inFlightIn(withLease(over, 'b', { slots: 1 }))).toBe(1);
+    const two = withLease(withLease(over, 'b', { slots: 1 }), 'c', { slots: 1 });
+    expect(inFlightIn(two)).toBe(2);
   });
 
   it('forgets leases that have ended and starts that no longer count, and else stays as it is', () => {
