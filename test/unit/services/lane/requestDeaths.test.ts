@@ -19,7 +19,11 @@ const open = useScenes((opened, imported) => {
 });
 
 /** Makes a request of a scene with each of the deaths that it can meet. */
-function diesAtEachCall(title: string, way: (on: Scene, fate: Fate) => Promise<void>, options?: DeathOptions) {
+function diesAtEachCall(
+  title: string,
+  way: (on: Scene, fate: Fate) => Promise<void>,
+  options?: DeathOptions,
+) {
   itAtEachDeath(
     title,
     async (fate) => {
