@@ -30,7 +30,8 @@ export class Tally<Kind extends string> {
     return [...this.#counts].flatMap(([kind, times]) => (times === 0 ? [kind] : []));
   }
 
-  toString(): string {
+  /** The kinds with their numbers. */
+  get text(): string {
     return [...this.#counts].map(([kind, times]) => `${kind} ${times}`).join(', ');
   }
 }
@@ -56,7 +57,7 @@ export function declareFault(what: string): () => void {
  * @param isWhole whether all runs were made; a single one that is repeated from its seed need not have all kinds
  */
 export function expectFaults(title: string, faults: Tally<string>, isWhole = true): void {
-  console.info(`Faults of ${title}: ${faults}.`);
+  process.stdout.write(`Faults of ${title}: ${faults.text}.\n`);
   if (isWhole) expect(faults.missing, `the kinds of faults that never came: ${title}`).toEqual([]);
 }
 
@@ -132,7 +133,8 @@ export class Fate {
     };
   }
 
-  toString(): string {
+  /** Where it comes, for those who read a failure. */
+  get text(): string {
     const { call, when } = this.#options ?? { call: 0, when: 'never' };
     return `${when} call ${call}, ${this.operation ?? 'which was not made'}`;
   }
@@ -169,7 +171,7 @@ const hasDied = (fate: Fate | undefined): boolean => fate?.isDeath === true;
 export function fateAt(options: FateOptions): Fate {
   const fate = new Fate(options);
   onTestFinished(() => {
-    expect(fate.hasCome, `whether the death of this test came: ${fate}`).toBe(true);
+    expect(fate.hasCome, `whether the death of this test came: ${fate.text}`).toBe(true);
   });
   return fate;
 }
@@ -219,13 +221,13 @@ async function atEachDeath(way: Way, { every, survived = false }: DeathOptions):
     if (error !== undefined) failures.push({ text: textOf(fate, error), error });
   }
   const [first] = failures;
-  if (first === undefined) return `${taken.length} deaths came: ${struck}.`;
+  if (first === undefined) return `${taken.length} deaths came: ${struck.text}.`;
   const texts = failures.map(({ text }) => text).join('\n');
   throw new Error(`${failures.length} of ${taken.length} deaths did harm:\n${texts}`, { cause: first.error });
 }
 
 const textOf = (fate: Fate, error: unknown): string =>
-  `${fate}: ${(error instanceof Error ? error.message : String(error)).split('\n', 1).join('')}`;
+  `${fate.text}: ${(error instanceof Error ? error.message : String(error)).split('\n', 1).join('')}`;
 
 /** So often a death is looked for that was beyond the calls of the time before. */
 const mostTimes = 5;

@@ -224,6 +224,8 @@ describe('what a dead letter costs', () => {
 
   it('is no more when many come at once, and the newest are left', async () => {
     const queue = queueOf('cost-many', 10);
+    // The clock stands still, so that on a busy machine, too, whoever trims has the time for all.
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const count = sizeOf({ ordinary: 150, thorough: 500 });
     const ids = await queue.buryMany(count, 50);
     expect(world.calls() / count).toBeLessThanOrEqual(14);

@@ -36,7 +36,7 @@ async function wayOf(scene: Scene): Promise<void> {
   expect(lane?.circuit?.openedAt).toBeUndefined();
 }
 
-/** Each death takes seconds. Odd: `before` and `after` alternate. */
+/** Each death takes seconds. */
 const every = { ordinary: 25, thorough: 5 };
 
 describe('messages to a host that is down', () => {

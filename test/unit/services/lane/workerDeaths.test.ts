@@ -75,7 +75,7 @@ async function sendAll(
   return ids;
 }
 
-/** Each death takes half a second: of the 900 an ordinary run has 40, a thorough one a fifth. Odd: `before` and `after` alternate. */
+/** Each death takes a second: of some 700 an ordinary run has 40, a thorough one a fifth. */
 const every = { ordinary: 25, thorough: 5 };
 
 /** Runs a way of messages with a death at each of the calls that workers make. */
