@@ -50,15 +50,16 @@ const summed = (all: readonly Counts[]): Counts => {
 
 /** Prints what was sent. @returns 1 where a kind of request was not sent, or never answered as it must be */
 function judge(counts: Counts): number {
-  console.log('Requests by kind, with the classes of their answers:');
-  for (const [kind, classes] of Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    console.log(`  ${kind}: ${JSON.stringify(classes)}`);
-  }
+  const kinds = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const missing = wanted.filter(([kind, answer]) => (counts[kind]?.[answer] ?? 0) === 0);
-  if (missing.length === 0 || !isWhole(process.argv.slice(2))) return 0;
-  for (const [kind, answer] of missing)
-    console.log(`WRONG: no request of the kind "${kind}" got a ${answer}.`);
-  return 1;
+  const wrong = isWhole(process.argv.slice(2)) ? missing : [];
+  const lines = [
+    'Requests by kind, with the classes of their answers:',
+    ...kinds.map(([kind, classes]) => `  ${kind}: ${JSON.stringify(classes)}`),
+    ...wrong.map(([kind, answer]) => `WRONG: no request of the kind "${kind}" got a ${answer}.`),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  return Math.min(wrong.length, 1);
 }
 
 /** Runs Schemathesis on one description; resolves to its exit status, and what it counted. */
