@@ -8,5 +8,6 @@ it('half a minute of faults, kills and jumps of the clock loses no message and h
     lines.push(line);
   };
   const { found, lines: report } = await runChaos({ seed: 1, trafficMs: 30_000, clients: 4, say });
+  process.stdout.write(`${report.join('\n')}\n`);
   expect(found, [...lines, ...report].join('\n')).toEqual([]);
 });

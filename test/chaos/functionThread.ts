@@ -58,7 +58,10 @@ port.on('message', (message: unknown) => {
   if (told.kind === 'measure') {
     globalThis.gc?.();
     const { heapUsed, heapTotal } = process.memoryUsage();
-    const sockets = agents.flatMap((agent) => [agent.sockets, agent.freeSockets].flatMap(Object.values));
+    const sockets = agents.flatMap(({ sockets: busy, freeSockets }) => [
+      ...Object.values(busy),
+      ...Object.values(freeSockets),
+    ]);
     const measure = {
       heapMb: heapUsed / 2 ** 20,
       heapTotalMb: heapTotal / 2 ** 20,

@@ -173,8 +173,9 @@ describe.runIf(service.target === 'local')('requests with the read-only token', 
 describe.runIf(service.target === 'local')('all of these requests', () => {
   it('were of each kind, and those with an odd part were refused now and then, the others accepted', () => {
     const counts = Object.fromEntries(requestKinds.map((kind) => [kind, answersOf(kind)]));
-    const shown = JSON.stringify(counts, undefined, 1);
-    console.log(shown);
+    const lines = requestKinds.map((kind) => `${kind}: ${JSON.stringify(counts[kind])}\n`);
+    const shown = lines.join('');
+    process.stdout.write(`Requests by kind, with the classes of their answers:\n${shown}`);
     for (const kind of requestKinds) {
       const expected = kind === 'plain' || kind === 'allowed' ? '2XX' : '4XX';
       expect(counts[kind]?.[expected] ?? 0, `${kind}: ${expected}\n${shown}`).toBeGreaterThan(0);

@@ -1,5 +1,12 @@
-"""Schemathesis's check `positive_data_acceptance`, without the refusals for reasons that no schema can say."""
+"""
+Schemathesis's check `positive_data_acceptance`, without the refusals for reasons that no schema can say; and counts of what was
+sent, and how it was answered, for `run.ts`.
+"""
 
+import atexit
+import collections
+import json
+import os
 import re
 
 import schemathesis
@@ -52,3 +59,32 @@ def described_data_acceptance(ctx, response, case):
     if SENTENCES.search(sentence_of(response)):
         return None
     return positive_data_acceptance(ctx, response, case)
+
+
+# Requests by kind, and their answers by class of status.
+COUNTS = collections.defaultdict(collections.Counter)
+
+
+def kinds_of(case):
+    """What a request is meant to be: sound, or malformed in some of its parts and in some ways."""
+    meta = case.meta
+    if meta is None or meta.generation.mode.value == "positive":
+        return ["sound"]
+    parts = {part.value for part, info in meta.components.items() if info.mode.value == "negative"}
+    ways = {way.operator.value for way in meta.phase.data.mutations}
+    scenario = getattr(meta.phase.data, "scenario", None)
+    if scenario is not None:
+        ways.add(scenario.value)
+    return [f"malformed {part}" for part in parts] + [f"by {way}" for way in ways]
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    for kind in kinds_of(case):
+        COUNTS[kind][f"{response.status_code // 100}XX"] += 1
+
+
+@atexit.register
+def write_counts():
+    with open(os.environ["FUZZ_COUNTS"], "w", encoding="utf-8") as file:
+        json.dump(COUNTS, file)

@@ -60,8 +60,8 @@ it('owes each kind until it has struck, and says by which service and kind it di
 
 it('finds a kind of fault that never struck', () => {
   const all = {
-    ofStage: Object.fromEntries([
-      ...callFaults.map((kind) => [`sqs ${kind}`, 1]),
+    ofStage: Object.fromEntries<number>([
+      ...callFaults.map((kind) => [`sqs ${kind}`, 1] as const),
       ['function: killed', 2],
       ['function: invoked twice', 3],
     ]),
