@@ -182,7 +182,11 @@ export async function startFleet(standIns: StandIns) {
   function kill(process: Process): void {
     process.isDead = true;
     processes.delete(process);
-    for (const [name, some] of idle) idle.set(name, some.filter((one) => one !== process));
+    for (const [name, some] of idle)
+      idle.set(
+        name,
+        some.filter((one) => one !== process),
+      );
     process.onDeath();
   }
 

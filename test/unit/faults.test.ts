@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Death, declareFault, type Fate, fateAt, itAtEachDeath, makeUnder, Tally } from '../support/faults.ts';
+import {
+  Death,
+  declareFault,
+  type Fate,
+  fateAt,
+  itAtEachDeath,
+  makeUnder,
+  Tally,
+} from '../support/faults.ts';
 
 /** The faults of other tests come, and a test whose fault does not come fails. */
 
