@@ -12,7 +12,7 @@ import { startReceivers } from './receivers.ts';
 import { StageHandle } from './stageHandle.ts';
 import type { Measure } from './stageMessages.ts';
 import { prepare, TrafficClient, type Scene } from './traffic.ts';
-import { neverStruck, struckKinds } from './struck.ts';
+import { neverStruck, struckKinds, type StruckFaults } from './struck.ts';
 import { faultsFound, settle } from './verdict.ts';
 import { startWorkflowApp } from './workflowApp.ts';
 
@@ -79,12 +79,14 @@ async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptio
   const { stage, receivers, ledger, app } = scene;
   await prepare(scene);
   stage.tell('storm');
-  const until = performance.now() + trafficMs;
-  const isOver = (): boolean => performance.now() >= until;
+  let isOver = false;
   const traffic = Promise.all(
-    Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(isOver)),
+    Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(() => isOver)),
   );
-  const [{ measures, jumps }] = await Promise.all([storm(scene, trafficMs, say), traffic]);
+  const { measures, jumps } = await storm(scene, trafficMs, say).finally(() => {
+    isOver = true;
+  });
+  await traffic;
   receivers.calm();
   app.calm();
   // The faults of now are counted with the measure.
@@ -93,13 +95,7 @@ async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptio
   await settle(scene, say);
   const found = await faultsFound(scene);
   const last = await stage.measure();
-  const struck = {
-    ofStage: stage.faults,
-    ofDestinations: receivers.counts,
-    ofEndpoint: app.resets(),
-    restarts: stage.kills,
-    jumps,
-  };
+  const struck = struckIn(scene, jumps);
   const lines = [
     `seed ${seed}, ${Math.round(trafficMs / 1_000)} s of traffic, ${stage.generation} starts of the stage`,
     `${ledger.accepted.size} messages accepted, ${ledger.runs.size} runs, ${ledger.schedules.size} schedules`,
@@ -129,7 +125,18 @@ const told = (measure: Measure): string => {
   );
 };
 
+const struckIn = ({ stage, receivers, app }: Scene, jumps: number): StruckFaults => ({
+  ofStage: stage.faults,
+  ofDestinations: receivers.counts,
+  ofEndpoint: app.resets(),
+  restarts: stage.kills,
+  jumps,
+});
+
 const measureEveryMs = 4_000;
+
+/** The storm goes on for so much longer, on a machine that gets little done, until each kind of fault has struck. */
+const mostLongerMs = 180_000;
 
 /**
  * Kills the stage, and lets its clock jump, at moments that the seed chooses. The kills are in the first half of the traffic: the
@@ -172,6 +179,11 @@ async function storm(
     }
   }
   await setTimeout(Math.max(0, trafficMs - passedMs()));
+  // Its counts come with a measure.
+  while (neverStruck(struckIn(scene, jumped)).length > 0 && passedMs() < trafficMs + mostLongerMs) {
+    await setTimeout(500);
+    await stage.measure();
+  }
   over.abort();
   return { measures: await measuring, jumps: jumped };
 }

@@ -40,6 +40,8 @@ const refusals: Readonly<Record<Service, readonly (readonly [status: number, cod
  * rare calls such as batches of several entries included.
  */
 const owedPerCall = 0.08;
+/** Of so many batches one is halved while that is owed: they are few, and many have one entry. */
+const owedPerBatch = 0.5;
 
 const kinds = { refuse: 8, slow: 4, twice: 3, reset: 3, hang: 1, overtaken: 3, half: 3 } as const;
 type Kind = keyof typeof kinds;
@@ -84,9 +86,11 @@ export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOpt
       ? 'kill'
       : chance.is(faultsPerCall)
         ? chance.weighted(kinds)
-        : chance.is(owedPerCall) && suitable.length > 0
-          ? chance.of(suitable)
-          : undefined;
+        : suitable.includes('half') && chance.is(owedPerBatch)
+          ? 'half'
+          : chance.is(owedPerCall) && suitable.length > 0
+            ? chance.of(suitable)
+            : undefined;
     return kind !== undefined && suits(kind) ? kind : undefined;
   }
 

@@ -50,7 +50,7 @@ export async function startWorkflowApp(
   let requests = 0;
   let resets = 0;
   // A short run has few requests: one of the first is lost in any case.
-  const lostFirst = chance.from(3, 9);
+  const lostFirst = chance.from(2, 5);
   const { handler } = serve<{ number: number }>(
     async (context) => {
       const { number } = context.requestPayload;
