@@ -153,14 +153,15 @@ describe('a retry-delay expression', () => {
     ['deeply nested calls', `${'abs('.repeat(99)}1${')'.repeat(99)}`],
     ['many signs', `${'-'.repeat(499)}1`],
     ['towers of powers', 'pow(9, pow(9, pow(9, pow(9, pow(9, pow(9, 9))))))'],
-  ])('that is made to be slow (%s) takes no longer than a few milliseconds', (_title, text) => {
+  ])('that is made to be slow (%s) does not hold up the worker', (_title, text) => {
     const started = performance.now();
     try {
       evaluate(text, 5);
     } catch (error) {
       expect(error).toBeInstanceOf(HttpError);
     }
-    expect(performance.now() - started).toBeLessThan(50);
+    // It takes a millisecond; what grows with each level would take minutes.
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
 

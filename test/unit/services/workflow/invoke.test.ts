@@ -52,6 +52,7 @@ describe('an invoke', () => {
   itAtEachDeath(
     'whose process dies at any of its AWS calls starts one run, whatever id it names the second time',
     async (fate) => {
+      await acts.drainAhead();
       const { parent, child, invoke } = await pair();
       const ids = [child, `${child}_other`];
       const [first, second] = await acts.twice(fate, () => invoke(ids.shift()));
@@ -96,6 +97,7 @@ describe('the end of an invoked run', () => {
   itAtEachDeath(
     'is told once though the process that ends it dies at any of its AWS calls',
     async (fate) => {
+      await acts.drainAhead();
       const { parent, child, invoke } = await pair();
       await invoke();
       await world.drain();

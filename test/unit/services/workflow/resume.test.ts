@@ -366,10 +366,10 @@ describe('a process that dies while it resumes', () => {
   it('makes so many AWS calls', async () => {
     const { dlqIds } = await scene();
     await resume(dlqIds[0]);
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(12);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(13);
     const again = await scene();
     await resumeMany(byIds(again.dlqIds));
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(20);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(22);
   });
 
   it('is answered by a 503 where it lives on, and the dead letter stays', async () => {
