@@ -42,6 +42,10 @@ export interface ConfigurationEntry {
   readonly scopes: readonly Scope[];
 }
 
+/** The calls below are marked as pure, so that a bundle which takes only names from the table leaves its texts out. */
+const describeLabels = (): string =>
+  `Labels, separated by commas, by which messages, logs and dead letters can be found: up to ${mostLabels}, of up to ${longestLabel} characters each.`;
+
 /** The settings by canonical name. `*` stands for any text. */
 export const configuration = {
   method: {
@@ -53,7 +57,7 @@ export const configuration = {
   timeout: {
     description:
       'How long the destination may take to answer: whole numbers with the units `s`, `m` and `h`. Default, and most: the account’s `timeout`.',
-    schema: { type: 'string', pattern: positiveDurationForm('smh') },
+    schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('smh') },
     example: '10s',
     scopes: ['message', 'callback', 'retry'],
   },
@@ -74,7 +78,7 @@ export const configuration = {
   delay: {
     description:
       'How long the delivery waits: whole numbers with the units `s`, `m`, `h` and `d`; at most the account’s `max_delay`.',
-    schema: { type: 'string', pattern: durationForm('smhd') },
+    schema: { type: 'string', pattern: /* @__PURE__ */ durationForm('smhd') },
     example: '1m30s',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
   },
@@ -111,7 +115,7 @@ export const configuration = {
     scopes: ['message', 'retry', 'trigger', 'resume'],
   },
   label: {
-    description: `Labels, separated by commas, by which messages, logs and dead letters can be found: up to ${mostLabels}, of up to ${longestLabel} characters each.`,
+    description: /* @__PURE__ */ describeLabels(),
     schema: { type: 'string', pattern: labelsForm },
     example: 'nightly,invoices',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],

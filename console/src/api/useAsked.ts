@@ -105,6 +105,9 @@ export interface Paged<T> {
 /** A page with more rows than these becomes slow. */
 const mostShown = 1_000;
 
+/** Pages in a row without an entry that are asked for without the user; each takes about a second. */
+const mostSearched = 30;
+
 /**
  * Lists page by page. The first page is asked for again every few seconds, so that new entries appear, as long as no further
  * page was loaded: entries that somebody reads do not move. Of very many the next page takes the place of those before it.
@@ -150,6 +153,17 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     }
     setLoading(false);
   };
+
+  // Pages end by time: the first ones of a search may have found nothing yet.
+  const searched = useRef<{ key?: string | undefined; pages: number }>({ pages: 0 });
+  useEffect(() => {
+    if (items?.length !== 0 || cursor === undefined || isLoading || failure !== undefined) return;
+    const pages = searched.current.key === key ? searched.current.pages : 0;
+    if (pages >= mostSearched) return;
+    searched.current = { key, pages: pages + 1 };
+    void more();
+  }, [key, items, cursor, isLoading, failure]);
+
   return {
     items,
     error: failure ?? first.error,
