@@ -73,19 +73,6 @@ interface ThirdParty {
   readonly answer: () => void;
 }
 
-/** A third party that answers when it is told to. */
-function thirdParty(): ThirdParty {
-  const waiting: (() => void)[] = [];
-  const url = app.answer(async () => {
-    await new Promise<void>((resolve) => waiting.push(resolve));
-    return new Response('late');
-  });
-  const answer = (): void => {
-    for (const resolve of waiting) resolve();
-  };
-  return { url, answer };
-}
-
 /** Starts a run by a request to its endpoint, as a step's call of another workflow does. */
 const call = async (url: string): Promise<string> => idOf(await fetch(url, { method: 'POST', body: 'x' }));
 
@@ -103,37 +90,5 @@ describe('a run with a call that is refused', () => {
       ({ length }) => length >= 2,
     );
     expect(got.map(({ status }) => status)).toEqual([200, 489]);
-  });
-
-  it('beside one that goes on fails at once: its endpoint is called for both plans, and for no answer', async () => {
-    const third = thirdParty();
-    const url = app.serve(
-      (context) =>
-        Promise.all([
-          context.call('one', { url: third.url, method: 'GET', retries: 0 }),
-          context.call('huge', { url: app.origin, ...huge }),
-        ]),
-      { receiver: undefined },
-    );
-    const runId = await call(url);
-    expect((await app.logged(runId)).workflowState).toBe('RUN_FAILED');
-    third.answer();
-    await eventually(
-      () => Promise.resolve(app.gotAt(third.url)),
-      ({ length }) => length === 1,
-    );
-    const { steps } = await app.logged(runId);
-    expect(
-      steps
-        .at(-1)
-        ?.steps.map(({ state }) => state)
-        .toSorted(),
-    ).toEqual(['STEP_CANCELED', 'STEP_FAILED']);
-    expect(
-      app
-        .gotAt(url)
-        .map(({ status }) => status)
-        .toSorted(),
-    ).toEqual([200, 200, 200, 489]);
   });
 });

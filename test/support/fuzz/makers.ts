@@ -1,4 +1,5 @@
 /** Makes what requests to an operation are about: examples of a description cannot name ids that exist. */
+import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { makeAccount, type AccountRecord } from '../accounts.ts';
 import { api, ok, unique } from '../api.ts';
@@ -35,6 +36,17 @@ export function makersOf(
   async function run(): Promise<string> {
     const started = await ok(ask('POST', `/v2/trigger/${endpoints.ok}`, { headers: later, body: {} }));
     return startedRun.parse(started).workflowRunId;
+  }
+
+  /** A run that has created a webhook. */
+  async function webhook(): Promise<{ readonly runId: string; readonly eventId: string }> {
+    const runId = await run();
+    const eventId = `evt_${randomBytes(12).toString('base64url').slice(0, 15)}`;
+    const out = JSON.stringify({ webhookUrl: `${endpoints.ok}/${eventId}`, eventId });
+    const step = { stepId: 1, stepName: 'make', stepType: 'CreateWebhook', out, concurrent: 1 };
+    const headers = { 'svc-workflow-init': 'false', 'svc-workflow-runid': runId };
+    await ok(ask('POST', `/v2/publish/${endpoints.ok}`, { headers, body: step }));
+    return { runId, eventId };
   }
 
   /** The id of the first dead letter that a list shows, once it does. */
@@ -181,7 +193,8 @@ export function makersOf(
 
   return {
     async knownFor(method, path) {
-      const own = (await more[`${method} ${path}`]?.()) ?? {};
+      const isHook = path.startsWith('/v2/workflows/hooks/');
+      const own = isHook ? { path: await webhook() } : ((await more[`${method} ${path}`]?.()) ?? {});
       return { ...own, path: { ...(await variablesOf(path)), ...own.path } };
     },
   };
