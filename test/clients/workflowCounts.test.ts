@@ -68,11 +68,6 @@ describe('a run that is triggered without a client', () => {
   });
 });
 
-interface ThirdParty {
-  readonly url: string;
-  readonly answer: () => void;
-}
-
 /** Starts a run by a request to its endpoint, as a step's call of another workflow does. */
 const call = async (url: string): Promise<string> => idOf(await fetch(url, { method: 'POST', body: 'x' }));
 
