@@ -227,7 +227,9 @@ describe('the list of messages', () => {
     expect(idsOf(pages.flat())).toEqual([...published].sort().reverse());
     const few = await allPages({ label: `${label}-few`, count: most / 100 });
     expect(few.flat()).toHaveLength(most / 100);
-    expect(few.length).toBeLessThanOrEqual(2);
+    // A page ends after a second, but not before it has looked at so many rows; other tests' messages are among them.
+    const leastLooked = 300;
+    expect(few.length).toBeLessThanOrEqual(Math.ceil(most / leastLooked) + 2);
     expect((await allPages({ label: `${label}-none` })).flat()).toEqual([]);
     expect((await allPages({ label, state: 'DELIVERED' })).flat()).toEqual([]);
     let cursor: string | undefined;
