@@ -21,21 +21,18 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
-import { countFailures } from '../awsFailures.ts';
-import { clientOptions } from '../clientOptions.ts';
+import { clientOptions } from '../aws/clientOptions.ts';
+import { prepareClient } from '../aws/functionClient.ts';
 import { TransientError } from '../domain/work/transientError.ts';
 import { chunksOf } from '../domain/lists.ts';
-import { makeLean } from '../makeLean.ts';
 import { settings } from '../settings.ts';
 
 /** Makes a client: of a region, or of this one. */
-function open(region?: string): DynamoDBClient {
-  const client = makeLean(
+const open = (region?: string): DynamoDBClient =>
+  prepareClient(
+    'Dynamodb',
     new DynamoDBClient({ ...clientOptions('quick'), ...(region !== undefined && { region }) }),
   );
-  client.middlewareStack.use(countFailures('Dynamodb'));
-  return client;
-}
 
 /** The client of this region's tables. */
 export const dynamodb = open();

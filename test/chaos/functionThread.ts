@@ -3,11 +3,9 @@
  * clock, and reaches the stand-ins by HTTP only, through their doors.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { HttpRequest } from '@smithy/core/protocols';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
-import type { HttpHandlerOptions } from '@smithy/types';
+import { HttpRequest } from '@smithy/core/protocols';
 import * as z from 'zod/mini';
-import { sendWith } from '../../lambdas/clientOptions.ts';
+import { addToClients } from '../../lambdas/aws/functionClient.ts';
 import { callerHeader } from '../../local/aws/door.ts';
 import { handlerModules, type FunctionName } from '../../local/lambda/handlers.ts';
 import { loadFunction } from '../../local/lambda/lambda.ts';
@@ -24,17 +22,20 @@ const given = z
   })
   .parse(workerData);
 
-/** Says with each call whose it is. */
-class CallerHandler extends NodeHttpHandler {
-  override handle(request: HttpRequest, options?: HttpHandlerOptions): ReturnType<NodeHttpHandler['handle']> {
-    request.headers[callerHeader] = given.id;
-    return super.handle(request, options);
-  }
-}
-
 const realNow = Date.now;
 Date.now = () => realNow() + Number(Atomics.load(given.aheadMs, 0)) + given.skewMs;
-sendWith((options) => new CallerHandler(options), { isSigned: false });
+addToClients(() => ({
+  applyToStack: (stack) => {
+    stack.add(
+      (next) => (args) => {
+        // Says with each call whose it is.
+        if (HttpRequest.isInstance(args.request)) args.request.headers[callerHeader] = given.id;
+        return next(args);
+      },
+      { name: 'caller', step: 'build' },
+    );
+  },
+}));
 
 const port = parentPort;
 if (port === null) throw new Error('It runs as a thread only.');

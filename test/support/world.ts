@@ -11,6 +11,7 @@ import { formatWork, type AttemptWork, type Work } from '../../lambdas/domain/wo
 import { startInProcess } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
 import { spreadOf } from './sample.ts';
+import { takeSteps } from './takeSteps.ts';
 
 /**
  * The services in this very process, over the stand-ins for AWS, with a process that can be made to die: at each of its
@@ -148,6 +149,7 @@ export async function openWorld() {
     return result;
   }
 
+  takeSteps(dynamodb, sqs);
   const options = { step: 'initialize', name: 'mortal' } as const;
   dynamodb.middlewareStack.add(
     (next, context) => (args) => mortal(context.commandName ?? '', () => next(args)),

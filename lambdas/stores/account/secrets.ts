@@ -1,19 +1,17 @@
 /** The deployment's secrets. They are in Secrets Manager, where an operator can change them without a deployment. */
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
-import { countFailures } from '../../awsFailures.ts';
-import { clientOptions } from '../../clientOptions.ts';
+import { clientOptions } from '../../aws/clientOptions.ts';
+import { prepareClient } from '../../aws/functionClient.ts';
 import { minuteMs } from '../../domain/clock.ts';
 import type { MasterSecret } from '../../domain/account/credentials.ts';
 import { TransientError } from '../../domain/work/transientError.ts';
 import { parseMasterSecret, parseSecretJson } from '../../domain/account/masterSecret.ts';
 import { givenCredentials } from '../../givenCredentials.ts';
-import { makeLean } from '../../makeLean.ts';
 import { settings } from '../../settings.ts';
 import { remembered, type Remembered } from '../remembered.ts';
 
-const client = makeLean(new SecretsManagerClient({ ...clientOptions('quick') }));
-client.middlewareStack.use(countFailures('Secrets'));
+const client = prepareClient('Secrets', new SecretsManagerClient({ ...clientOptions('quick') }));
 
 /** Parses a secret. One that is malformed makes work wait, until an operator has corrected it. */
 function parsed<T>(text: string, parse: (text: string) => T): T {

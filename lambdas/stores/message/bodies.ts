@@ -5,7 +5,7 @@
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
-import { countFailures } from '../../awsFailures.ts';
+import { prepareClient } from '../../aws/functionClient.ts';
 import { dayMs } from '../../domain/clock.ts';
 import { limitTable } from '../../domain/account/limits.ts';
 import { epochSeconds } from '../../domain/message/message.ts';
@@ -42,7 +42,7 @@ const bucket = (): Promise<BodyBucket> => (opened ??= openBucket());
 
 async function openBucket(): Promise<BodyBucket> {
   const module = await import('./bucket.ts');
-  return module.openBucket(settings.bodiesBucket, countFailures);
+  return module.openBucket(settings.bodiesBucket, prepareClient);
 }
 
 /** The key of an object that is kept until it is deleted: no lifecycle rule is for `kept/`. */

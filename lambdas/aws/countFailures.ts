@@ -1,8 +1,8 @@
 /** Counts the tries of AWS's services that fail, be the next try a success or not. A try that succeeds costs nothing here. */
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import type { Pluggable } from '@smithy/types';
-import { count } from './metrics.ts';
-import type { AwsService } from './metricTable.ts';
+import { count } from '../metrics.ts';
+import type { AwsService } from '../metricTable.ts';
 
 /** Errors that an operator has to mend: rights, credentials, keys of encryption. */
 const refusals = /Denied|NotAuthorized|Signature|Token|KMS|Decryption/;
