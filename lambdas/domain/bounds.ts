@@ -19,9 +19,9 @@ export const longestStepName = 1_024;
 export const longestExpression = 500;
 /** No retry waits longer than a day, whatever the message or its destination asks for. */
 export const longestRetryDelayMs = dayMs;
-/** What a header's value may hold (RFC 9110, 5.5), as Latin-1: Node sends nothing else. */
+/** The characters that a header's value may have (RFC 9110, 5.5), as Latin-1: Node.js sends no others. */
 export const headerTextForm = '^[\\t\\x20-\\x7e\\x80-\\xff]*$';
-/** Of a parallelism or a rate: far more than one lane can do. */
+/** The largest parallelism or rate: far more than one lane can do. */
 export const largestCount = 1_000_000_000;
 
 /**

@@ -7,7 +7,7 @@ const deepest = 100;
 /** Bytes below which a text within JSON is not cut: it would not even have the mark. */
 const shortestCut = 128;
 
-/** What a cut text ends with. */
+/** Makes the mark at the end of a text that was cut. */
 const markOf = (bytes: number, isBeginning: boolean): string =>
   ` … (cut: the whole has ${isBeginning ? 'more than ' : ''}${bytes} bytes)`;
 
@@ -25,7 +25,7 @@ function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
 type Around = { readonly closer: '}' | ']'; readonly outer: Around } | undefined;
 
 interface Outline {
-  /** What is open where the text ends. */
+  /** The brackets that are open where the text ends. */
   readonly around: Around;
   readonly endsInString: boolean;
   /** The end of what is complete: before the last comma, or behind the last bracket that opens; and what is open there. */

@@ -1,6 +1,7 @@
 /** The answer of a third party, as the endpoint is told of it. */
 import { bytesWithResponse, callbackBody, type CallbackFacts } from '../delivery/callback.ts';
 import type { DestinationResponse } from '../delivery/outcome.ts';
+import { jsonTextBytes } from '../jsonSize.ts';
 
 const isSuccess = ({ status }: DestinationResponse): boolean => status >= 200 && status < 300;
 
@@ -28,27 +29,17 @@ function toldFacts(facts: CallbackFacts): CallbackFacts {
 export const callResultBody = (facts: CallbackFacts, maxBytes: number): Uint8Array =>
   callbackBody(toldFacts(facts), maxBytes, 'body');
 
-/**
- * Bytes that each byte of an answer has in the step that the client submits: it reads the answer as Latin-1, writes it into JSON,
- * and that into JSON once more.
- */
-const bytesInStep = Uint8Array.from({ length: 256 }, (_, byte) => {
-  const twice = JSON.stringify(JSON.stringify(String.fromCharCode(byte)));
-  return Buffer.byteLength(twice) - Buffer.byteLength(JSON.stringify(JSON.stringify('')));
-});
-
-const largestInStep = Math.max(...bytesInStep);
-
 /** Bytes of the rest of that step: names, numbers, and quotes. Its name and the answer's headers are counted beside them. */
 const bytesAround = 512;
 
-/** Counts the bytes of the step that the client makes of an answer. */
-function stepBytes({ headers, body }: DestinationResponse, most: number): number {
+/**
+ * Counts the bytes of the step that the client makes of an answer: it reads the answer as Latin-1, writes it into JSON, and that into
+ * JSON once more.
+ */
+function stepBytes({ headers, body }: DestinationResponse): number {
   const around = bytesAround + 4 * Buffer.byteLength(JSON.stringify(headers));
-  if (around + body.length * largestInStep <= most) return around + body.length * largestInStep;
-  let bytes = around;
-  for (const byte of body) bytes += bytesInStep[byte] ?? largestInStep;
-  return bytes;
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
+  return around + jsonTextBytes(text, 2) - jsonTextBytes('', 2);
 }
 
 /**
@@ -60,7 +51,7 @@ function stepBytes({ headers, body }: DestinationResponse, most: number): number
  */
 export function tooLarge(facts: CallbackFacts, maxBytes: number): string | undefined {
   const { body, isCut } = facts.response;
-  const bytes = Math.max(bytesWithResponse(facts), stepBytes(facts.response, maxBytes));
+  const bytes = Math.max(bytesWithResponse(facts), stepBytes(facts.response));
   if (isCut === undefined && bytes <= maxBytes) return undefined;
   const size = isCut === undefined ? `${body.length} bytes` : `${body.length} bytes or more`;
   return `The answer has ${size}, and the result of its step would have ${bytes} with it; allowed are ${maxBytes} (max_message_size).`;

@@ -130,7 +130,7 @@ export interface EventRecord extends Timed {
   readonly eventId: string;
   readonly messageId: string;
   readonly body: StoredBody;
-  /** Of a webhook's call: the bytes that it comes to in the run's list. Absent for a notification. */
+  /** Bytes that a webhook's call takes in the run's list. Absent for a notification. */
   readonly callBytes?: number | undefined;
 }
 /** The run has ended. */

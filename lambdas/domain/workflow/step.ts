@@ -73,7 +73,7 @@ const identity = {
   concurrent: wholeNumber(1, mostEntries),
 };
 
-/** How long a step sleeps or waits; see `stepDurationMs`. */
+/** The duration of a step's sleep or wait; see `stepDurationMs`. */
 const stepDuration = z.pipe(
   z
     .union([z.number(), z.string()])

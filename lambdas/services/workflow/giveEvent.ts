@@ -25,9 +25,9 @@ export interface GivenEvent {
   readonly loadWait: (seq: number) => Promise<WaitRecord>;
   /** @throws HttpError where the run may not keep it */
   readonly checkKept: (head: Head) => void;
-  /** Of a webhook's call; see the record of the event. */
+  /** Bytes that a webhook's call takes in the run's list; absent for a notification. */
   readonly callBytes?: number;
-  /** What was true of the run a moment ago. */
+  /** The run's head as it was read a moment ago, if it was. */
   readonly known?: Head | undefined;
 }
 
