@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import type * as z from 'zod/mini';
 import { bundle } from '../lib/bundle.ts';
-import { functionMemoryMb } from '../lambdas/resources.ts';
+import { functionMemoryMb } from '../lambdas/aws/resources.ts';
 import { invokeResult } from './children/protocol.ts';
 
 const root = join(import.meta.dirname, '..');

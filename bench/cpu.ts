@@ -1,5 +1,5 @@
 /** CPU time of the bundled handlers for each message. A Lambda function with little memory has little CPU, too. */
-import { chunksOf } from '../lambdas/domain/lists.ts';
+import { chunksOf } from '../lambdas/shared/lists.ts';
 import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
 import { median } from './median.ts';

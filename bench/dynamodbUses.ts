@@ -1,7 +1,7 @@
 /** The uses of DynamoDB that its calls are billed as, by the rules of its documents. */
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
-import { tables, type TableShape } from '../lambdas/resources.ts';
+import { tables, type TableShape } from '../lambdas/aws/resources.ts';
 import type { Unit } from './prices.ts';
 import { readUnits, writeUnits, type Item } from './units.ts';
 

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
-import { queues } from '../lambdas/resources.ts';
+import { queues } from '../lambdas/aws/resources.ts';
 import { setVariables } from '../local/lambda/environment.ts';
 import { startEventSource } from '../local/lambda/eventSource.ts';
 import { toFunction, type LambdaFunction } from '../local/lambda/lambda.ts';

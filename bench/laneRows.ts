@@ -1,10 +1,10 @@
 /** Measures the row of a lane: DynamoDB bills each write of it by its kilobytes, and takes so many of them in a second. */
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { newId } from '../lambdas/domain/ids.ts';
-import { endOfAdmission, formatEntry } from '../lambdas/domain/lane/entry.ts';
-import { newLane, type Lane, type LaneKind } from '../lambdas/domain/lane/lane.ts';
-import { pageSize } from '../lambdas/domain/lane/line.ts';
+import { newId } from '../lambdas/shared/ids.ts';
+import { endOfAdmission, formatEntry } from '../lambdas/lane/rules/entry.ts';
+import { newLane, type Lane, type LaneKind } from '../lambdas/lane/lane.ts';
+import { pageSize } from '../lambdas/lane/rules/line.ts';
 import { itemBytes, writeUnits } from './units.ts';
 
 export interface LaneRow {
@@ -25,9 +25,9 @@ const kinds = ['queue', 'key'] as const;
 /** To be called while there are stand-ins for AWS. */
 export async function measureLaneRows(): Promise<readonly LaneRow[]> {
   // These modules read the environment.
-  const { saveLane } = await import('../lambdas/stores/lane/lanes.ts');
-  const { dynamodb } = await import('../lambdas/stores/dynamodb.ts');
-  const { settings } = await import('../lambdas/settings.ts');
+  const { saveLane } = await import('../lambdas/lane/store/lanes.ts');
+  const { dynamodb } = await import('../lambdas/aws/dynamodb.ts');
+  const { settings } = await import('../lambdas/aws/settings.ts');
 
   const entryOf = () => ({ messageId: newId('msg', Date.now()), attempt: 0, queue: 'short' as const });
 

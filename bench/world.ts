@@ -42,11 +42,11 @@ export async function startWorld(): Promise<World> {
   const inProcess = await startInProcess();
   const { standIns } = inProcess;
   // These modules read the environment, which has just been set.
-  const { dynamodb } = await import('../lambdas/stores/dynamodb.ts');
-  const { sqs } = await import('../lambdas/transport/sqs.ts');
+  const { dynamodb } = await import('../lambdas/aws/dynamodb.ts');
+  const { sqs } = await import('../lambdas/aws/sqs.ts');
   const load = (name: FunctionName) => loadFunction(name, { region: 'us-east-1', timeoutMs: 60_000 });
   const [publish, deliver] = await Promise.all([load('publish'), load('deliver')]);
-  const { createAccount } = await import('../lambdas/services/account/accounts.ts');
+  const { createAccount } = await import('../lambdas/management/accounts.ts');
   const makeAccount = (fields: object): Promise<Account> =>
     createAccount(Buffer.from(JSON.stringify(fields)));
   const { token } = await makeAccount({ type: 'paid' });

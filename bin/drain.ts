@@ -15,7 +15,7 @@ await runCommand(async () => {
     return 0;
   }
   await takeEnvironment(options);
-  const region = await import('../lambdas/services/recovery/drain.ts');
+  const region = await import('../lambdas/recovery/drain.ts');
   if (options.undo) {
     print(`${await region.setDraining(false)} accounts take new messages again.`);
     return 0;

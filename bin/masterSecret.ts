@@ -6,9 +6,9 @@ import {
   ResourceNotFoundException,
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import { clientOptions } from '../lambdas/clientOptions.ts';
-import type { MasterSecret } from '../lambdas/domain/account/credentials.ts';
-import { begin, end, parseMasterSecret } from '../lambdas/domain/account/masterSecret.ts';
+import { clientOptions } from '../lambdas/aws/clientOptions.ts';
+import type { MasterSecret } from '../lambdas/account/credentials.ts';
+import { begin, end, parseMasterSecret } from '../lambdas/account/masterSecret.ts';
 import { OperateError } from '../operate/operateError.ts';
 import { masterSecretUsage, parseMasterSecretCommand } from '../operate/options.ts';
 import { runCommand } from '../operate/runCommand.ts';

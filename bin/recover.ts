@@ -13,7 +13,7 @@ await runCommand(async () => {
     return 0;
   }
   await takeEnvironment(options);
-  const { recover } = await import('../lambdas/services/recovery/recover.ts');
+  const { recover } = await import('../lambdas/recovery/recover.ts');
   const { restoredTo, isDryRun } = options;
   const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
   console.log(

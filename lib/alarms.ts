@@ -2,8 +2,8 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { metrics } from '../lambdas/metricTable.ts';
-import { metricsService } from '../lambdas/resources.ts';
+import { metrics } from '../lambdas/aws/metricTable.ts';
+import { metricsService } from '../lambdas/aws/resources.ts';
 import { type AlarmName, alarmTable, type AwsAlarm } from './alarmTable.ts';
 import type { SvcFunction } from './function.ts';
 import type { Queues } from './queues.ts';

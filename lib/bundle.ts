@@ -14,7 +14,7 @@ export const handlersDirectory = join(root, 'lambdas/handlers');
  * cold start, with all that only the part needs of it. The price is a second copy, in the part.
  */
 const apart = {
-  './lambdas/stores/message/bucket.ts': 'bucket',
+  './lambdas/message/store/bucket.ts': 'bucket',
   './lambdas/http/openapi/document.ts': 'document',
   '@aws-sdk/client-scheduler': 'scheduler',
 };
@@ -91,7 +91,7 @@ export const lambdaBuild = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** The parts whose code is not of lean clients (`lambdas/makeLean.ts`): S3's, and the description, which has no client. */
+/** The parts whose code is not of lean clients (`lambdas/aws/makeLean.ts`): S3's, and the description, which has no client. */
 const notLean: readonly string[] = ['bucket', 'document'];
 
 /** Leaves out what lean clients never use: the SDK's signer and its sender, and the versions of its packages. */

@@ -1,7 +1,7 @@
-/** The environment of the functions. Its names are those that `lambdas/settings.ts` reads. */
+/** The environment of the functions. Its names are those that `lambdas/aws/settings.ts` reads. */
 import type { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
-import type { Environment } from '../lambdas/settings.ts';
+import type { Environment } from '../lambdas/aws/settings.ts';
 import { namesOf, queueUrls } from './names.ts';
 import type { Queues } from './queues.ts';
 import { valuesOf } from './regional.ts';

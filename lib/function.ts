@@ -16,8 +16,8 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { functionMemoryMb } from '../lambdas/resources.ts';
-import type { Environment } from '../lambdas/settings.ts';
+import { functionMemoryMb } from '../lambdas/aws/resources.ts';
+import type { Environment } from '../lambdas/aws/settings.ts';
 import type { FunctionEnvironment } from './environment.ts';
 import { connectToVpc, type FunctionNetwork } from './network.ts';
 import type { Settings } from './settings.ts';

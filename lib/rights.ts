@@ -5,7 +5,7 @@
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
-import type { QueueName, TableName, tables } from '../lambdas/resources.ts';
+import type { QueueName, TableName, tables } from '../lambdas/aws/resources.ts';
 import { namesOf, queueArn, secretArn } from './names.ts';
 import type { Queues } from './queues.ts';
 import type { ScheduleGroup } from './scheduleGroup.ts';

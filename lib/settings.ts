@@ -14,7 +14,7 @@ import {
   leastConcurrency,
   mostConcurrency,
   tables,
-} from '../lambdas/resources.ts';
+} from '../lambdas/aws/resources.ts';
 
 /** Splits text at commas; a list stays as it is. */
 const items = (value: unknown): unknown =>

@@ -10,7 +10,7 @@ import {
 } from 'aws-cdk-lib/aws-s3';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
-import { bodyLifetimesDays, tables } from '../lambdas/resources.ts';
+import { bodyLifetimesDays, tables } from '../lambdas/aws/resources.ts';
 import { namesOf } from './names.ts';
 import type { Settings } from './settings.ts';
 import { makeTable, type OwnTables } from './tables.ts';

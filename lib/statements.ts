@@ -1,6 +1,6 @@
 /** Statements of policies, as all stacks make them. */
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { type ApiName, apiHostsKey, apiNames } from '../lambdas/resources.ts';
+import { type ApiName, apiHostsKey, apiNames } from '../lambdas/aws/resources.ts';
 
 /** Allows actions on resources. Each is named one by one: a test refuses patterns. */
 export function allow(actions: readonly string[], ...resources: readonly string[]): PolicyStatement {

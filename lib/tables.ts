@@ -9,7 +9,7 @@ import {
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import type { TableName, TableShape } from '../lambdas/resources.ts';
+import type { TableName, TableShape } from '../lambdas/aws/resources.ts';
 import { namesOf, tableArn } from './names.ts';
 import { valuesIn } from './regional.ts';
 import type { Settings } from './settings.ts';

@@ -4,8 +4,8 @@
  * steps, both are active, and the next run pauses the one in the source.
  */
 import { setTimeout } from 'node:timers/promises';
-import { fires, parseCron, type Cron } from '../lambdas/domain/schedule/cron.ts';
-import { HttpError } from '../lambdas/domain/httpError.ts';
+import { fires, parseCron, type Cron } from '../lambdas/schedule/cron.ts';
+import { HttpError } from '../lambdas/shared/httpError.ts';
 import { Refusal } from './migrationError.ts';
 import { differencesOf, pairsOf, pathOf, type Pair } from './schedules.ts';
 import type { Sides, Step } from './step.ts';

@@ -1,8 +1,8 @@
 /** `npm run drain`: has a region take nothing new, and waits until it is empty. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { secondMs } from '../lambdas/domain/clock.ts';
-import type { Left } from '../lambdas/services/recovery/drain.ts';
-import { apiFunctionTimeoutSeconds } from '../lambdas/resources.ts';
+import { secondMs } from '../lambdas/shared/clock.ts';
+import type { Left } from '../lambdas/recovery/drain.ts';
+import { apiFunctionTimeoutSeconds } from '../lambdas/aws/resources.ts';
 
 interface Region {
   readonly setDraining: (isDraining: boolean) => Promise<number>;

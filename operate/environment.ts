@@ -1,7 +1,7 @@
 /** Finds out how a deployed region's functions know their tables and queues, so that a command knows them in the same way. */
 import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { clientOptions } from '../lambdas/clientOptions.ts';
+import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 import { OperateError } from './operateError.ts';
 
 export interface Deployment {

@@ -20,7 +20,7 @@ export async function printGrowth(levels: readonly number[] = usualLevels): Prom
   const world = await startWorld();
   try {
     // Each message that fails would be told on the terminal.
-    (await import('../../lambdas/log.ts')).log.setLogLevel('ERROR');
+    (await import('../../lambdas/aws/log.ts')).log.setLogLevel('ERROR');
     const growths = await measureGrowth(world, {
       levels,
       measuresCpu: true,

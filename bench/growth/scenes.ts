@@ -1,7 +1,7 @@
 /** The things that may become large: the messages that wait for their delivery, the dead letter queue, and the line of a queue. */
 import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
-import type { DeadLetter } from '../../lambdas/stores/deadLetter/deadLetters.ts';
+import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';
 import type { Inbox } from '../../test/support/receiver.ts';
 import type { Account, World } from '../world.ts';
 
@@ -101,12 +101,12 @@ async function openDeadLetters(world: World): Promise<Scene> {
 /** Writes dead letters as a delivery does, all like the one that an account has. */
 async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
   // These modules read the environment.
-  const { listDeadLetters, putDeadLetter } = await import('../../lambdas/stores/deadLetter/deadLetters.ts');
-  const { keepToSize } = await import('../../lambdas/services/deadLetter/size.ts');
-  const { shardsOf } = await import('../../lambdas/stores/shards.ts');
-  const { newId } = await import('../../lambdas/domain/ids.ts');
-  const { loadAccount } = await import('../../lambdas/stores/account/accounts.ts');
-  const { eachOf } = await import('../../lambdas/domain/lists.ts');
+  const { listDeadLetters, putDeadLetter } = await import('../../lambdas/deadLetter/rows.ts');
+  const { keepToSize } = await import('../../lambdas/deadLetter/size.ts');
+  const { shardsOf } = await import('../../lambdas/table/shards.ts');
+  const { newId } = await import('../../lambdas/shared/ids.ts');
+  const { loadAccount } = await import('../../lambdas/account/accounts.ts');
+  const { eachOf } = await import('../../lambdas/shared/lists.ts');
   const account = await loadAccount(accountId, true);
   if (account === undefined) throw new Error('The account of the scene is away.');
   const there: DeadLetter[] = [];

@@ -4,7 +4,7 @@
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { tables, type TableShape } from '../../lambdas/resources.ts';
+import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
 import { readUnits, writeUnits, type Item } from '../units.ts';
 import type { KeyLoads } from './keyLoads.ts';
 

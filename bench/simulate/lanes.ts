@@ -2,11 +2,11 @@
  * The lanes of the largest account: its own, in which every process of deliver has a lease, and a flow-control key that has
  * room. Each process has lanes of its own over one table, and may find that another was faster.
  */
-import type { Account } from '../../lambdas/domain/account/account.ts';
-import { secondMs } from '../../lambdas/domain/clock.ts';
-import type { Lane, LaneKey } from '../../lambdas/domain/lane/lane.ts';
-import { renewalMs } from '../../lambdas/services/lane/processSlots.ts';
-import type { LaneStore } from '../../lambdas/services/lane/lanes.ts';
+import type { Account } from '../../lambdas/account/account.ts';
+import { secondMs } from '../../lambdas/shared/clock.ts';
+import type { Lane, LaneKey } from '../../lambdas/lane/lane.ts';
+import { renewalMs } from '../../lambdas/lane/slots/processSlots.ts';
+import type { LaneStore } from '../../lambdas/lane/slots/lanes.ts';
 import type { CutOff } from './cutOff.ts';
 import { randomFrom, type Scenario } from './scenario.ts';
 import type { Service } from './service.ts';

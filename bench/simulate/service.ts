@@ -1,6 +1,6 @@
 /** The parts of the service that the simulation drives, and what they are driven with. */
-import type { Account } from '../../lambdas/domain/account/account.ts';
-import type { AttemptState, Message } from '../../lambdas/domain/message/message.ts';
+import type { Account } from '../../lambdas/account/account.ts';
+import type { AttemptState, Message } from '../../lambdas/message/message.ts';
 import { jsonBody } from '../events.ts';
 import type { Item } from '../units.ts';
 
@@ -32,26 +32,26 @@ export async function loadService() {
     { createPassages },
     { createCircuits },
   ] = await Promise.all([
-    import('../../lambdas/domain/account/account.ts'),
-    import('../../lambdas/domain/ids.ts'),
-    import('../../lambdas/domain/message/message.ts'),
-    import('../../lambdas/domain/usage/processCount.ts'),
-    import('../../lambdas/domain/usage/usage.ts'),
-    import('../../lambdas/services/usage/allowance.ts'),
-    import('../../lambdas/stores/usage/usage.ts'),
-    import('../../lambdas/stores/account/accounts.ts'),
-    import('../../lambdas/services/account/knownAccounts.ts'),
-    import('../../lambdas/stores/urlGroup/urlGroups.ts'),
-    import('../../lambdas/stores/message/messages.ts'),
-    import('../../lambdas/stores/message/bodies.ts'),
-    import('../../lambdas/stores/deadLetter/deadLetters.ts'),
-    import('../../lambdas/stores/deadLetter/size.ts'),
-    import('../../lambdas/stores/dynamodb.ts'),
-    import('../../lambdas/stores/lane/lanes.ts'),
-    import('../../lambdas/services/lane/lanes.ts'),
-    import('../../lambdas/domain/lane/lane.ts'),
-    import('../../lambdas/services/lane/passage.ts'),
-    import('../../lambdas/services/lane/circuits.ts'),
+    import('../../lambdas/account/account.ts'),
+    import('../../lambdas/shared/ids.ts'),
+    import('../../lambdas/message/message.ts'),
+    import('../../lambdas/usage/rules/processCount.ts'),
+    import('../../lambdas/usage/usage.ts'),
+    import('../../lambdas/usage/allowance.ts'),
+    import('../../lambdas/usage/usageRows.ts'),
+    import('../../lambdas/account/accounts.ts'),
+    import('../../lambdas/account/knownAccounts.ts'),
+    import('../../lambdas/urlGroup/rows.ts'),
+    import('../../lambdas/message/messages.ts'),
+    import('../../lambdas/message/bodies.ts'),
+    import('../../lambdas/deadLetter/rows.ts'),
+    import('../../lambdas/deadLetter/sizeRows.ts'),
+    import('../../lambdas/aws/dynamodb.ts'),
+    import('../../lambdas/lane/store/lanes.ts'),
+    import('../../lambdas/lane/slots/lanes.ts'),
+    import('../../lambdas/lane/lane.ts'),
+    import('../../lambdas/lane/slots/acquire.ts'),
+    import('../../lambdas/lane/slots/circuits.ts'),
   ]);
 
   /** The limits that such an account needs: see docs/scale.md. */

@@ -3,9 +3,9 @@
  * the service's own; simulated are the processes, the time, and the table behind the stores.
  */
 import { randomUUID } from 'node:crypto';
-import type { Account } from '../../lambdas/domain/account/account.ts';
-import type { Message } from '../../lambdas/domain/message/message.ts';
-import { secondMs } from '../../lambdas/domain/clock.ts';
+import type { Account } from '../../lambdas/account/account.ts';
+import type { Message } from '../../lambdas/message/message.ts';
+import { secondMs } from '../../lambdas/shared/clock.ts';
 import type { Item } from '../units.ts';
 import { cutOff, type CutOff } from './cutOff.ts';
 import { KeyLoads, type KeyLoad } from './keyLoads.ts';

@@ -1,5 +1,5 @@
 /** The counting of usage by the processes of publish, with the service's own counts, and the row that they report to. */
-import type { Account } from '../../lambdas/domain/account/account.ts';
+import type { Account } from '../../lambdas/account/account.ts';
 import * as z from 'zod/mini';
 import type { Item } from '../units.ts';
 import type { Service } from './service.ts';

@@ -2,15 +2,15 @@ import { ok } from '../http/handler.ts';
 import { managementApi } from '../http/managementApi.ts';
 import { variable } from '../http/request.ts';
 import { accountsRoutes } from '../http/routeTable.ts';
-import { listAccounts } from '../services/account/accountList.ts';
+import { listAccounts } from '../management/accountList.ts';
 import {
   createAccount,
   deleteAccount,
   getAccount,
   rotateTokens,
   updateAccount,
-} from '../services/account/accounts.ts';
-import { getStats } from '../services/account/accountStats.ts';
+} from '../management/accounts.ts';
+import { getStats } from '../statistics/accountStats.ts';
 
 export const handler = managementApi<'accounts'>(accountsRoutes, {
   'GET /v2/{brand}/users': async ({ canonical }) => {

@@ -1,9 +1,9 @@
-import { badField } from '../domain/httpError.ts';
+import { badField } from '../shared/httpError.ts';
 import { handlerOf } from '../http/handler.ts';
 import { finder } from '../http/findRoute.ts';
 import { variable } from '../http/request.ts';
 import { consoleRoutes } from '../http/routeTable.ts';
-import { consoleFile, consolePage } from '../services/console/files.ts';
+import { consoleFile, consolePage } from '../http/consoleFiles.ts';
 
 export const handler = handlerOf<'console'>(
   {

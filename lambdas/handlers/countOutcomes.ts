@@ -1,7 +1,7 @@
-import { minuteMs, now, secondMs } from '../domain/clock.ts';
-import { withMetrics } from '../metrics.ts';
-import { timers } from '../resources.ts';
-import { countAllOutcomes } from '../services/usage/countAllOutcomes.ts';
+import { minuteMs, now, secondMs } from '../shared/clock.ts';
+import { withMetrics } from '../aws/metrics.ts';
+import { timers } from '../aws/resources.ts';
+import { countAllOutcomes } from '../statistics/countAllOutcomes.ts';
 
 /** The time that is left to end what has begun. */
 const marginMs = minuteMs;

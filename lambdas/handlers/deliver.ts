@@ -1,5 +1,5 @@
-import { parseWork } from '../domain/work/parseWork.ts';
-import { batchWorker } from '../http/worker.ts';
-import { giveUp, perform } from '../services/work/perform.ts';
+import { parseWork } from '../job/parseJob.ts';
+import { batchWorker } from '../worker/worker.ts';
+import { giveUp, perform } from '../worker/perform.ts';
 
 export const handler = batchWorker({ parse: parseWork, perform, giveUp });

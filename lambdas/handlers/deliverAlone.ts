@@ -1,5 +1,5 @@
-import { parseWork } from '../domain/work/parseWork.ts';
-import { singleWorker } from '../http/worker.ts';
-import { giveUp, nameOf, perform } from '../services/work/perform.ts';
+import { parseWork } from '../job/parseJob.ts';
+import { singleWorker } from '../worker/worker.ts';
+import { giveUp, nameOf, perform } from '../worker/perform.ts';
 
 export const handler = singleWorker({ parse: parseWork, perform, giveUp, nameOf, isSuspect: true });

@@ -1,7 +1,7 @@
 import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { descriptionRoutes } from '../http/routeTable.ts';
-import { health } from '../services/health.ts';
+import { health } from '../http/health.ts';
 
 export const handler = api<'description'>(descriptionRoutes, {
   'GET /v2/health': () => ok(health()),

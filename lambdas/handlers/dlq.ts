@@ -1,6 +1,6 @@
-import { idsInBody, parseFilter, type Filter } from '../api/filters.ts';
-import { valuesOf } from '../domain/headers.ts';
-import { badField, quote } from '../domain/httpError.ts';
+import { idsInBody, parseFilter, type Filter } from '../wire/filters.ts';
+import { valuesOf } from '../shared/headers.ts';
+import { badField, quote } from '../shared/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { variable } from '../http/request.ts';
@@ -11,9 +11,9 @@ import {
   deleteDeadLetter,
   getDeadLetter,
   listDeadLetters,
-} from '../services/deadLetter/deadLetters.ts';
-import { retryDeadLetter, retryDeadLetters, type RetryRequest } from '../services/deadLetter/retry.ts';
-import { listRunDeadLetters } from '../services/workflow/deadLetters.ts';
+} from '../deadLetter/deadLetters.ts';
+import { retryDeadLetter, retryDeadLetters, type RetryRequest } from '../publish/retryDeadLetters.ts';
+import { listRunDeadLetters } from '../workflow/deadLetters.ts';
 
 const bulkFilter = ({ request, canonical }: AuthenticatedCall): Filter =>
   parseFilter('dlq', [...canonical.otherQuery, ...idsInBody('dlq', request.body)]);

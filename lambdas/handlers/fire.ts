@@ -1,6 +1,6 @@
-import { parseNotice } from '../domain/schedule/schedule.ts';
-import { singleWorker } from '../http/worker.ts';
-import { fire, giveUpFire } from '../services/schedule/fire.ts';
+import { parseNotice } from '../schedule/schedule.ts';
+import { singleWorker } from '../worker/worker.ts';
+import { fire, giveUpFire } from '../schedule/fire.ts';
 
 export const handler = singleWorker({
   parse: parseNotice,

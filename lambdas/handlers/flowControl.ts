@@ -4,7 +4,7 @@ import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
 import { flowControlRoutes } from '../http/routeTable.ts';
-import { closeCircuitOf, listCircuits } from '../services/lane/shownCircuits.ts';
+import { closeCircuitOf, listCircuits } from '../lane/circuits.ts';
 import {
   getFlowControl,
   getGlobalParallelism,
@@ -14,7 +14,7 @@ import {
   resetFlowControlRate,
   resumeFlowControl,
   unpinFlowControl,
-} from '../services/lane/flowControl.ts';
+} from '../lane/flowControl.ts';
 
 const resetRate = async (call: AuthenticatedCall) => {
   await resetFlowControlRate(call.caller.account, variable(call, 'key'));

@@ -1,5 +1,5 @@
-import { parseAccountChange } from '../domain/account/accountChange.ts';
-import { batchWorker } from '../http/worker.ts';
-import { followAccount } from '../services/account/followAccount.ts';
+import { parseAccountChange } from '../management/accountChange.ts';
+import { batchWorker } from '../worker/worker.ts';
+import { followAccount } from '../management/followAccount.ts';
 
 export const handler = batchWorker({ parse: parseAccountChange, perform: followAccount });

@@ -1,7 +1,7 @@
 import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { keysRoutes } from '../http/routeTable.ts';
-import { getSigningKeys, rotateSigningKeys } from '../services/account/signingKeys.ts';
+import { getSigningKeys, rotateSigningKeys } from '../account/signingKeys.ts';
 
 export const handler = api<'keys'>(keysRoutes, {
   'GET /v2/keys': async ({ caller }) => ok(await getSigningKeys(caller.account)),

@@ -1,8 +1,8 @@
-import { parseFilter } from '../api/filters.ts';
+import { parseFilter } from '../wire/filters.ts';
 import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { logsRoutes } from '../http/routeTable.ts';
-import { listEvents, listLogs } from '../services/log/logs.ts';
+import { listEvents, listLogs } from '../log/logs.ts';
 
 export const handler = api<'logs'>(logsRoutes, {
   'GET /v2/logs': async ({ canonical, caller }) =>

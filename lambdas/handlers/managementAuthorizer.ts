@@ -1,7 +1,7 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
-import { HttpError } from '../domain/httpError.ts';
-import { withMetrics } from '../metrics.ts';
-import { authenticateManager } from '../services/account/authenticateManager.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { withMetrics } from '../aws/metrics.ts';
+import { authenticateManager } from '../management/authenticateManager.ts';
 
 /** @param refusal goes into what API Gateway answers */
 const verdict = (

@@ -1,19 +1,19 @@
-import { idsInBody, parseFilter } from '../api/filters.ts';
-import { valuesOf } from '../domain/headers.ts';
-import { badField, quote } from '../domain/httpError.ts';
+import { idsInBody, parseFilter } from '../wire/filters.ts';
+import { valuesOf } from '../shared/headers.ts';
+import { badField, quote } from '../shared/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
-import { publishAgain, type AgainRequest } from '../services/message/again.ts';
-import { listMessages } from '../services/message/listed.ts';
+import { publishAgain, type AgainRequest } from '../publish/again.ts';
+import { listMessages } from '../publish/listMessages.ts';
 import {
   cancelMessage,
   cancelMessages,
   countMessages,
   getMessage,
   getMessageInAnyState,
-} from '../services/message/messages.ts';
+} from '../publish/messages.ts';
 
 /** Shows a message that waits; with `state=ALL`, one that has ended as well. */
 function get(call: AuthenticatedCall): Promise<unknown> {

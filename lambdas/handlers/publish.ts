@@ -2,9 +2,9 @@ import { apiWithUrl } from '../http/apiWithUrl.ts';
 import { publishRoutes } from '../http/routeTable.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { nameIn, variable } from '../http/request.ts';
-import { batch, type BatchRequest } from '../services/message/batch.ts';
-import type { PublishRequest } from '../services/message/prepare.ts';
-import { publish } from '../services/message/publish.ts';
+import { batch, type BatchRequest } from '../publish/batch.ts';
+import type { PublishRequest } from '../publish/prepare.ts';
+import { publish } from '../publish/publish.ts';
 
 const requestTo = (
   { request, canonical }: AuthenticatedCall,
@@ -27,7 +27,7 @@ const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest =
 });
 
 /** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */
-const runs = () => import('../services/workflow/forPublish.ts');
+const runs = () => import('../workflow/forPublish.ts');
 
 export const handler = apiWithUrl<'publish'>(publishRoutes, {
   'POST /v2/publish/{destination+}': (call) =>

@@ -3,14 +3,7 @@ import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { nameIn } from '../http/request.ts';
 import { queuesRoutes } from '../http/routeTable.ts';
-import {
-  deleteQueue,
-  getQueue,
-  listQueues,
-  pauseQueue,
-  putQueue,
-  resumeQueue,
-} from '../services/lane/queues.ts';
+import { deleteQueue, getQueue, listQueues, pauseQueue, putQueue, resumeQueue } from '../lane/queues.ts';
 
 const queueName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the queue');
 

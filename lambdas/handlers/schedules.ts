@@ -1,19 +1,14 @@
-import { badField } from '../domain/httpError.ts';
+import { badField } from '../shared/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
 import { nameIn, refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
-import { runSchedule } from '../services/schedule/run.ts';
-import {
-  changeSchedule,
-  createSchedule,
-  deleteSchedule,
-  pauseSchedule,
-} from '../services/schedule/schedules.ts';
-import { explainCron } from '../services/schedule/explainCron.ts';
-import { getSchedule, listSchedules } from '../services/schedule/shownSchedules.ts';
+import { runSchedule } from '../schedule/run.ts';
+import { changeSchedule, createSchedule, deleteSchedule, pauseSchedule } from '../schedule/schedules.ts';
+import { explainCron } from '../schedule/explainCron.ts';
+import { getSchedule, listSchedules } from '../schedule/shownSchedules.ts';
 
 const scheduleId = (call: AuthenticatedCall): string => nameIn(call, 'schedule', 'The id of the schedule');
 

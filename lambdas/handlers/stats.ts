@@ -1,7 +1,7 @@
 import { ok } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { statsRoutes } from '../http/routeTable.ts';
-import { getOwnStats } from '../services/usage/ownStats.ts';
+import { getOwnStats } from '../statistics/ownStats.ts';
 
 export const handler = api<'stats'>(statsRoutes, {
   'GET /v2/stats': async ({ caller }) => ok(await getOwnStats(caller)),

@@ -11,7 +11,7 @@ import {
   removeEndpoints,
   setDefaults,
   type GroupRequest,
-} from '../services/urlGroup/urlGroups.ts';
+} from '../urlGroup/urlGroups.ts';
 
 const groupName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the URL group');
 

@@ -1,34 +1,34 @@
-import { badField, badRequest, quote } from '../domain/httpError.ts';
-import { refusedSubmission } from '../domain/workflow/refusals.ts';
-import type { HookRequest } from '../domain/workflow/waiting.ts';
-import { readWorkflowMessage, type SubmissionMessage } from '../domain/workflow/workflowMessage.ts';
+import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { refusedSubmission } from '../workflow/rules/refusals.ts';
+import type { HookRequest } from '../workflow/waits/waiting.ts';
+import { readWorkflowMessage, type SubmissionMessage } from '../workflow/rules/workflowMessage.ts';
 import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
 import { segmentsOf, variable } from '../http/request.ts';
 import { workflowsRoutes } from '../http/routeTable.ts';
-import type { RetryRequest } from '../services/deadLetter/retry.ts';
-import { withQuery } from '../services/message/prepare.ts';
-import { cancelRuns } from '../services/workflow/cancelRuns.ts';
-import { countRuns } from '../services/workflow/countRuns.ts';
+import type { RetryRequest } from '../publish/retryDeadLetters.ts';
+import { withQuery } from '../publish/prepare.ts';
+import { cancelRuns } from '../workflow/cancelRuns.ts';
+import { countRuns } from '../workflow/countRuns.ts';
 import {
   countRunDeadLetters,
   deleteRunDeadLetter,
   deleteRunDeadLetters,
   getRunDeadLetter,
   listRunDeadLetters,
-} from '../services/workflow/deadLetters.ts';
-import { endRunByRequest } from '../services/workflow/endRun.ts';
-import { cancelFailureCallback, rerunFailureCallback } from '../services/workflow/failureCallbacks.ts';
-import { callHook } from '../services/workflow/hooks.ts';
-import { listRuns } from '../services/workflow/logs.ts';
-import { notifyAt } from '../services/workflow/notifyAt.ts';
-import { refuseWhenBusy } from '../services/workflow/refuseWhenBusy.ts';
-import { restartRun, restartRuns, resumeRun, resumeRuns } from '../services/workflow/resume.ts';
-import { runEntries } from '../services/workflow/runEntries.ts';
-import { listWaiters } from '../services/workflow/waiters.ts';
-import { wait } from '../services/workflow/waits.ts';
-import { settings } from '../settings.ts';
+} from '../workflow/deadLetters.ts';
+import { endRunByRequest } from '../workflow/steps/endRun.ts';
+import { cancelFailureCallback, rerunFailureCallback } from '../workflow/failureCallbacks.ts';
+import { callHook } from '../workflow/hooks.ts';
+import { listRuns } from '../workflow/logs.ts';
+import { notifyAt } from '../workflow/notify.ts';
+import { refuseWhenBusy } from '../workflow/runs/refuseWhenBusy.ts';
+import { restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';
+import { runEntries } from '../workflow/runs/runEntries.ts';
+import { listWaiters } from '../workflow/waits/waiters.ts';
+import { wait } from '../workflow/waits.ts';
+import { settings } from '../aws/settings.ts';
 
 /** Whether a run is cancelled, which is what a request without the parameter asks for. */
 function isCancel(call: Call): boolean {

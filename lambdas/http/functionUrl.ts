@@ -3,13 +3,13 @@
  * gateway refuses by itself is refused here, and the line that the gateway writes for each request is written here.
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
-import { now } from '../domain/clock.ts';
-import { largestHeaders, valuesOf, type Header } from '../domain/headers.ts';
-import { badRequest, HttpError, notFound } from '../domain/httpError.ts';
-import { isGatewayHeader } from '../domain/message/forwarding.ts';
-import { settings } from '../settings.ts';
-import { log } from '../log.ts';
-import { withMetrics } from '../metrics.ts';
+import { now } from '../shared/clock.ts';
+import { largestHeaders, valuesOf, type Header } from '../shared/headers.ts';
+import { badRequest, HttpError, notFound } from '../shared/httpError.ts';
+import { isGatewayHeader } from '../options/forwarding.ts';
+import { settings } from '../aws/settings.ts';
+import { log } from '../aws/log.ts';
+import { withMetrics } from '../aws/metrics.ts';
 import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
 import type { ApiRequest } from './request.ts';

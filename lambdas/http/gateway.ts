@@ -1,8 +1,8 @@
 /** API Gateway: the only file that knows its events. */
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
-import type { Header } from '../domain/headers.ts';
+import type { Header } from '../shared/headers.ts';
 import { basePathOf } from './findRoute.ts';
-import { withMetrics } from '../metrics.ts';
+import { withMetrics } from '../aws/metrics.ts';
 import type { ApiRequest } from './request.ts';
 import type { Answer, Result } from './result.ts';
 

@@ -1,14 +1,14 @@
 /** The part that the Lambda handlers of both APIs have in common. */
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
-import { encodingOf, largestPayload } from '../api/answerSize.ts';
-import { canonicalize, type CanonicalRequest } from '../api/dialect.ts';
-import type { ErrorCode } from '../errorCodes.ts';
-import { HttpError, notFound } from '../domain/httpError.ts';
-import type { Caller } from '../services/account/authenticate.ts';
-import { settings } from '../settings.ts';
-import { log } from '../log.ts';
-import { count } from '../metrics.ts';
+import { encodingOf, largestPayload } from '../wire/answerSize.ts';
+import { canonicalize, type CanonicalRequest } from '../options/dialect.ts';
+import type { ErrorCode } from '../shared/errorCodes.ts';
+import { HttpError, notFound } from '../shared/httpError.ts';
+import type { Caller } from '../account/authenticate.ts';
+import { settings } from '../aws/settings.ts';
+import { log } from '../aws/log.ts';
+import { count } from '../aws/metrics.ts';
 import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
 import type { ApiRequest } from './request.ts';
@@ -117,7 +117,7 @@ const errors: Middleware = {
     const code: ErrorCode = 'service_failed';
     const { method } = request;
     // Few requests come to this, and no cold start should load it.
-    const { isFault } = await import('../domain/work/fault.ts');
+    const { isFault } = await import('../job/fault.ts');
     return isFault(error)
       ? resultOf(method, 500, { error: failed(method), code })
       : resultOf(method, 503, { error: failedForNow(method), code });

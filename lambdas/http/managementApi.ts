@@ -1,8 +1,8 @@
-import { prefixOfBrand } from '../api/dialect.ts';
-import { notFound } from '../domain/httpError.ts';
-import { learnHost, refuseOwnDelivery } from '../services/delivery/loopDetection.ts';
-import { authenticateManager } from '../services/account/authenticateManager.ts';
-import { settings } from '../settings.ts';
+import { prefixOfBrand } from '../options/dialect.ts';
+import { notFound } from '../shared/httpError.ts';
+import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
+import { authenticateManager } from '../management/authenticateManager.ts';
+import { settings } from '../aws/settings.ts';
 import { handlerOf, type Endpoints, type Middleware } from './handler.ts';
 import { variable } from './request.ts';
 import { finder } from './findRoute.ts';

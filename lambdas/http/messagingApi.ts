@@ -1,10 +1,10 @@
-import { bearerToken } from '../domain/account/credentials.ts';
-import { forbidden } from '../domain/httpError.ts';
-import { authenticate } from '../services/account/authenticate.ts';
-import { learnHost, refuseOwnDelivery } from '../services/delivery/loopDetection.ts';
-import { deploymentRules } from '../services/delivery/destinations.ts';
-import { reportUsage, usageHeaders } from '../services/usage/counter.ts';
-import { admitCall } from '../services/usage/rateLimit.ts';
+import { bearerToken } from '../account/credentials.ts';
+import { forbidden } from '../shared/httpError.ts';
+import { authenticate } from '../account/authenticate.ts';
+import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
+import { deploymentRules } from '../destination/rulesOfDeployment.ts';
+import { reportUsage, usageHeaders } from '../usage/counter.ts';
+import { admitCall } from '../usage/rateLimit.ts';
 import { handlerOf, type Call, type Endpoints, type Middleware } from './handler.ts';
 import { finder } from './findRoute.ts';
 import type { MessagingFunction, Route } from './route.ts';

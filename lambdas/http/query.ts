@@ -1,4 +1,4 @@
-import { badField, badRequest, quote } from '../domain/httpError.ts';
+import { badField, badRequest, quote } from '../shared/httpError.ts';
 import type { Call } from './handler.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { Header } from '../domain/headers.ts';
-import { badRequest, quote } from '../domain/httpError.ts';
-import { parseName } from '../domain/names.ts';
+import type { Header } from '../shared/headers.ts';
+import { badRequest, quote } from '../shared/httpError.ts';
+import { parseName } from '../options/names.ts';
 import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Stands in for `@smithy/node-http-handler` inside the bundles, save for the part with S3: every other client is given a sender
- * (`lambdas/clientOptions.ts`), whose answers are bytes. The SDK's would be 10 KB of every cold start.
+ * (`lambdas/aws/clientOptions.ts`), whose answers are bytes. The SDK's would be 10 KB of every cold start.
  */
 export const NodeHttpHandler = {
   /** @throws Error for a client that was made without `clientOptions` */

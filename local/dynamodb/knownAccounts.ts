@@ -2,7 +2,7 @@
  * Answers reads of accounts from memory. A message costs two of them, one for its token and one for its delivery, and accounts
  * hardly ever change. All that writes to dynoxide is in this process, so a read is answered as the database would.
  */
-import type { tables } from '../../lambdas/resources.ts';
+import type { tables } from '../../lambdas/aws/resources.ts';
 import type { Answer, Call, Send } from './connection.ts';
 
 const table: keyof typeof tables = 'accounts';

@@ -11,7 +11,7 @@ import {
   type KeySchemaElement,
   type Projection,
 } from '@aws-sdk/client-dynamodb';
-import { processLeases, tables, type TableShape } from '../../lambdas/resources.ts';
+import { processLeases, tables, type TableShape } from '../../lambdas/aws/resources.ts';
 
 /** @param existing names of the tables that exist */
 export async function createMissing(

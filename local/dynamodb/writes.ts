@@ -1,6 +1,6 @@
 /** The writes of DynamoDB that can be made in one transaction with others: those that ask for no answer but that they were made. */
 import * as z from 'zod/mini';
-import { tables, type TableShape } from '../../lambdas/resources.ts';
+import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
 import type { Call } from './connection.ts';
 
 /** A write as a part of a transaction. */

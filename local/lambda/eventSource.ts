@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
-import { leastConcurrency, mostConcurrency } from '../../lambdas/resources.ts';
+import { leastConcurrency, mostConcurrency } from '../../lambdas/aws/resources.ts';
 import { queueArn } from '../aws/arns.ts';
 import { md5 } from '../sqs/operations.ts';
 import type { Queues, Received } from '../sqs/queues.ts';

@@ -1,5 +1,5 @@
 import type { ApiFunction } from '../../lambdas/http/routes.ts';
-import type { queues, TimedFunction } from '../../lambdas/resources.ts';
+import type { queues, TimedFunction } from '../../lambdas/aws/resources.ts';
 
 /** The functions that queues feed. */
 export type QueueFunction = Exclude<(typeof queues)[keyof typeof queues]['handler'], undefined>;

@@ -7,7 +7,7 @@ import {
   queues,
   timers,
   type TimedFunction,
-} from '../../lambdas/resources.ts';
+} from '../../lambdas/aws/resources.ts';
 import { behindDevDoor } from './devDoor.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';

@@ -1,13 +1,13 @@
 /** Starts the stand-ins for AWS that the handlers call. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { clientOptions, sendWith } from '../../lambdas/clientOptions.ts';
+import { clientOptions, sendWith } from '../../lambdas/aws/clientOptions.ts';
 import {
   defaultHeaderPrefixes,
   maxReceives,
   queues,
   retentionSeconds,
   tables,
-} from '../../lambdas/resources.ts';
+} from '../../lambdas/aws/resources.ts';
 import { randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
 import { openDoor, type FaultPlan, type Service } from '../aws/door.ts';

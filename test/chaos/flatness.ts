@@ -1,5 +1,5 @@
 /** Whether a process keeps what it has used. */
-import { maxSockets } from '../../lambdas/clientOptions.ts';
+import { maxSockets } from '../../lambdas/aws/clientOptions.ts';
 import { services } from '../../local/aws/door.ts';
 import type { Measure } from './stageMessages.ts';
 

@@ -8,7 +8,7 @@ import type { HttpRequest } from '@smithy/core/protocols';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { HttpHandlerOptions } from '@smithy/types';
 import * as z from 'zod/mini';
-import { sendWith } from '../../lambdas/clientOptions.ts';
+import { sendWith } from '../../lambdas/aws/clientOptions.ts';
 import { callerHeader } from '../../local/aws/door.ts';
 import { handlerModules, type FunctionName } from '../../local/lambda/handlers.ts';
 import { loadFunction } from '../../local/lambda/lambda.ts';

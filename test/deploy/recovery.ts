@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { DeleteScheduleCommand, ListSchedulesCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { ListQueuesCommand, PurgeQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { clientOptions } from '../../lambdas/clientOptions.ts';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { credentials } from './emulator.ts';
 import { type OneRegion, pauseLine, region, withOneRegion } from './oneRegion.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { routes } from '../../lambdas/http/routes.ts';
-import { dlqId, messageId } from '../../lambdas/http/openapi/examples.ts';
+import { dlqId, messageId } from '../../lambdas/http/openapi/parts/examples.ts';
 import { askWorkflows } from '../support/askWorkflows.ts';
 import { checkAnswer, document, errorsOf, operationOf } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { isReachable, parseAllowedDestinations } from '../../lambdas/domain/delivery/addresses.ts';
+import { isReachable, parseAllowedDestinations } from '../../lambdas/destination/addresses.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';

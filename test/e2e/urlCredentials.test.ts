@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { api, buried, getMessage, listDlq, listLogs, logged, ok, unique } from '../support/api.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { call, errorOf, messageIdOf, publish, service } from '../support/publish.ts';
-import { minuteMs } from '../../lambdas/domain/clock.ts';
+import { minuteMs } from '../../lambdas/shared/clock.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage } from '../support/stage.ts';
 

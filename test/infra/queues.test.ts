@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { longTimeoutMs, maxReceives, shortTimeoutMs } from '../../lambdas/resources.ts';
+import { longTimeoutMs, maxReceives, shortTimeoutMs } from '../../lambdas/aws/resources.ts';
 import { joined, properties, reference, resources, synthesize, synthesizeOne } from './app.ts';
 
 const { service } = synthesizeOne();

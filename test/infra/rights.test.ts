@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { managementRoutes, routes } from '../../lambdas/http/routes.ts';
-import type { QueueName } from '../../lambdas/resources.ts';
+import type { QueueName } from '../../lambdas/aws/resources.ts';
 import type { Declaration } from './declarations.ts';
 import { synthesizeOne } from './app.ts';
 import { reachOf, sourceQueue } from './reach.ts';

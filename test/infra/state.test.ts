@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { bodyLifetimesDays, tables } from '../../lambdas/resources.ts';
+import { bodyLifetimesDays, tables } from '../../lambdas/aws/resources.ts';
 import { properties, resources, synthesizeOne } from './app.ts';
 
 const kept = synthesizeOne().state;

@@ -1,8 +1,8 @@
 /** Runs of workflows that have failed, over the real stores in one process: see {@link openWorld}. */
 import type { ServerResponse } from 'node:http';
-import type { CallbackSettings } from '../../lambdas/domain/message/message.ts';
-import type { ListedEntry, RunStart, StepsRecord } from '../../lambdas/domain/workflow/journal.ts';
-import type { Head } from '../../lambdas/domain/workflow/journal.ts';
+import type { CallbackSettings } from '../../lambdas/message/message.ts';
+import type { ListedEntry, RunStart, StepsRecord } from '../../lambdas/workflow/rules/journal.ts';
+import type { Head } from '../../lambdas/workflow/rules/journal.ts';
 import type { Delivery, Inbox } from './receiver.ts';
 import type { World } from './world.ts';
 
@@ -46,15 +46,15 @@ export const planBody = (targetStep: number, concurrent: number): string =>
 export async function failedRunsIn(world: World) {
   const [starting, changing, bodies, keeping, messages, ids, journals, removing, listing] = await Promise.all(
     [
-      import('../../lambdas/services/workflow/start.ts'),
-      import('../../lambdas/services/workflow/changeRun.ts'),
-      import('../../lambdas/services/workflow/entryBodies.ts'),
-      import('../../lambdas/services/workflow/keepRun.ts'),
-      import('../../lambdas/services/workflow/runMessages.ts'),
-      import('../../lambdas/domain/ids.ts'),
-      import('../../lambdas/stores/workflow/journals.ts'),
-      import('../../lambdas/stores/deadLetter/deadLetters.ts'),
-      import('../../lambdas/services/workflow/deadLetters.ts'),
+      import('../../lambdas/workflow/steps/start.ts'),
+      import('../../lambdas/workflow/runs/changeRun.ts'),
+      import('../../lambdas/workflow/runs/entryBodies.ts'),
+      import('../../lambdas/workflow/runs/extendRun.ts'),
+      import('../../lambdas/workflow/runs/runMessages.ts'),
+      import('../../lambdas/shared/ids.ts'),
+      import('../../lambdas/workflow/store/journals.ts'),
+      import('../../lambdas/deadLetter/rows.ts'),
+      import('../../lambdas/workflow/deadLetters.ts'),
     ],
   );
   const { account } = world;

@@ -1,4 +1,4 @@
-import type { Filter } from '../../lambdas/api/filters.ts';
+import type { Filter } from '../../lambdas/wire/filters.ts';
 
 /** All of a list. */
 export const noFilter: Filter = {

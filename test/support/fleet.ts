@@ -2,7 +2,7 @@ import { DynamoDBServiceException } from '@aws-sdk/client-dynamodb';
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
-import { queues } from '../../lambdas/resources.ts';
+import { queues } from '../../lambdas/aws/resources.ts';
 import { startEventSource } from '../../local/lambda/eventSource.ts';
 import type { StandIns } from '../../local/stage/standIns.ts';
 import { takeOverClock } from '../../local/stage/testClock.ts';
@@ -79,7 +79,7 @@ export async function startFleet(standIns: StandIns) {
 
   const clock = takeOverClock();
   // A pump comes up to a second early, and waits for the rest: here the clock jumps, as it does between what is due.
-  vi.doMock(import('../../lambdas/services/lane/waitUntil.ts'), () => ({
+  vi.doMock(import('../../lambdas/lane/line/waitUntil.ts'), () => ({
     waitUntil: (dueAt) => {
       clock.moveTo(dueAt);
       return Promise.resolve();
@@ -102,8 +102,8 @@ export async function startFleet(standIns: StandIns) {
         'handler'
       >;
       const [{ dynamodb }, { sqs }] = await Promise.all([
-        import('../../lambdas/stores/dynamodb.ts'),
-        import('../../lambdas/transport/sqs.ts'),
+        import('../../lambdas/aws/dynamodb.ts'),
+        import('../../lambdas/aws/sqs.ts'),
       ]);
       const process: Process = { handler, isDead: false, onDeath: () => undefined, event: undefined };
       const pass = async <T>(
@@ -259,7 +259,7 @@ export async function startFleet(standIns: StandIns) {
     close: async (): Promise<void> => {
       await Promise.all(sources.map((source) => source.stop(AbortSignal.abort())));
       await control.close();
-      vi.doUnmock('../../lambdas/services/lane/waitUntil.ts');
+      vi.doUnmock('../../lambdas/lane/line/waitUntil.ts');
       clock.release();
     },
   };

@@ -1,9 +1,9 @@
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 import { expect } from 'vitest';
-import { isFinal } from '../../lambdas/domain/message/message.ts';
-import type { Account } from '../../lambdas/domain/account/account.ts';
-import { pruned, type Lane, type LaneKey } from '../../lambdas/domain/lane/lane.ts';
-import { lengthOf } from '../../lambdas/domain/lane/line.ts';
+import { isFinal } from '../../lambdas/message/message.ts';
+import type { Account } from '../../lambdas/account/account.ts';
+import { pruned, type Lane, type LaneKey } from '../../lambdas/lane/lane.ts';
+import { lengthOf } from '../../lambdas/lane/rules/line.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import type { Inbox } from './receiver.ts';
 import { idOf, requestOf, type World } from './world.ts';
@@ -18,10 +18,10 @@ const hourMs = 3_600_000;
 /** The services that a scene calls. They are imported before a fleet starts, whose processes have modules of their own. */
 export async function importForScenes() {
   const [queues, messages, stores, follow] = await Promise.all([
-    import('../../lambdas/services/lane/queues.ts'),
-    import('../../lambdas/services/message/messages.ts'),
-    import('../../lambdas/stores/lane/lanes.ts'),
-    import('../../lambdas/services/account/followAccount.ts'),
+    import('../../lambdas/lane/queues.ts'),
+    import('../../lambdas/publish/messages.ts'),
+    import('../../lambdas/lane/store/lanes.ts'),
+    import('../../lambdas/management/followAccount.ts'),
   ]);
   return { ...queues, ...messages, ...stores, ...follow };
 }

@@ -1,17 +1,11 @@
-import {
-  newLane,
-  processPrefix,
-  type Lane,
-  type LaneKey,
-  type Limits,
-} from '../../lambdas/domain/lane/lane.ts';
-import { leave } from '../../lambdas/domain/lane/leaving.ts';
-import type { Page } from '../../lambdas/domain/lane/line.ts';
-import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/services/lane/lanes.ts';
-import { createCircuits } from '../../lambdas/services/lane/circuits.ts';
-import { createPassages, queueEntry, queueLane } from '../../lambdas/services/lane/passage.ts';
-import type { AdmittedTo } from '../../lambdas/domain/work/work.ts';
-import { createProcessSlots } from '../../lambdas/services/lane/processSlots.ts';
+import { newLane, processPrefix, type Lane, type LaneKey, type Limits } from '../../lambdas/lane/lane.ts';
+import { leave } from '../../lambdas/lane/rules/leaving.ts';
+import type { Page } from '../../lambdas/lane/rules/line.ts';
+import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/lane/slots/lanes.ts';
+import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
+import { createPassages, queueEntry, queueLane } from '../../lambdas/lane/slots/acquire.ts';
+import type { AdmittedTo } from '../../lambdas/job/job.ts';
+import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';
 import { Tally } from './faults.ts';
 import { Clock, randomOf } from './simulatedClock.ts';
 

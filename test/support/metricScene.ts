@@ -44,7 +44,7 @@ export async function openMetricScene(world: World) {
   const [deliver, fire, metrics] = await Promise.all([
     import('../../lambdas/handlers/deliver.ts'),
     import('../../lambdas/handlers/fire.ts'),
-    import('../../lambdas/metrics.ts'),
+    import('../../lambdas/aws/metrics.ts'),
   ]);
   let failing: { readonly client: string; readonly error: Error } | undefined;
   const failHere = (client: string): void => {

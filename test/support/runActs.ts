@@ -1,8 +1,8 @@
 /** Acts of an endpoint and its clients on runs, besides submitting steps; and readers of what the stores have of a run afterwards. */
 import { vi } from 'vitest';
-import type { JournalRecord } from '../../lambdas/domain/workflow/journal.ts';
-import type { StepIdentity } from '../../lambdas/domain/workflow/step.ts';
-import type { Work } from '../../lambdas/domain/work/work.ts';
+import type { JournalRecord } from '../../lambdas/workflow/rules/journal.ts';
+import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
+import type { Work } from '../../lambdas/job/job.ts';
 import { setClockAhead } from './clockAhead.ts';
 import type { Fate } from './faults.ts';
 import { endpoint } from './runScene.ts';
@@ -20,14 +20,14 @@ export const stepOf = (stepId: number, stepType: StepIdentity['stepType'], concu
 /** To be called once the world is open. */
 export async function openRunActs(world: World) {
   const [call, invoke, end, prepare, journals, list, journal, bodies] = await Promise.all([
-    import('../../lambdas/services/workflow/call.ts'),
-    import('../../lambdas/services/workflow/invoke.ts'),
-    import('../../lambdas/services/workflow/endRun.ts'),
-    import('../../lambdas/services/workflow/prepare.ts'),
-    import('../../lambdas/stores/workflow/journals.ts'),
-    import('../../lambdas/stores/workflow/runList.ts'),
-    import('../../lambdas/domain/workflow/journal.ts'),
-    import('../../lambdas/stores/message/bodies.ts'),
+    import('../../lambdas/workflow/steps/call.ts'),
+    import('../../lambdas/workflow/steps/invoke.ts'),
+    import('../../lambdas/workflow/steps/endRun.ts'),
+    import('../../lambdas/workflow/steps/prepare.ts'),
+    import('../../lambdas/workflow/store/journals.ts'),
+    import('../../lambdas/workflow/store/runList.ts'),
+    import('../../lambdas/workflow/rules/journal.ts'),
+    import('../../lambdas/message/bodies.ts'),
   ]);
   const { account } = world;
   const keyOf = (runId: string) => ({ accountId: account.id, runId });

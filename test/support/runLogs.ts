@@ -1,11 +1,11 @@
 /** The log of runs, as tests read it. */
-import type { Header } from '../../lambdas/domain/headers.ts';
-import { newId } from '../../lambdas/domain/ids.ts';
+import type { Header } from '../../lambdas/shared/headers.ts';
+import { newId } from '../../lambdas/shared/ids.ts';
 import type { World } from './world.ts';
 
 /** To be called once the world is open. */
 export async function openRunLogs(world: World) {
-  const { listRuns } = await import('../../lambdas/services/workflow/logs.ts');
+  const { listRuns } = await import('../../lambdas/workflow/logs.ts');
   const page = (...query: readonly Header[]) => listRuns(world.account, query);
   return {
     page,

@@ -1,9 +1,9 @@
 /** Runs of workflows over the real stores, in one process: started, and led on by what an endpoint would submit. */
-import type { Account } from '../../lambdas/domain/account/account.ts';
-import type { Attempt, Message } from '../../lambdas/domain/message/message.ts';
-import type { WorkflowRole } from '../../lambdas/domain/message/workflowPart.ts';
-import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/domain/workflow/journal.ts';
-import type { SubmissionMessage } from '../../lambdas/domain/workflow/workflowMessage.ts';
+import type { Account } from '../../lambdas/account/account.ts';
+import type { Attempt, Message } from '../../lambdas/message/message.ts';
+import type { WorkflowRole } from '../../lambdas/message/workflowPart.ts';
+import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/workflow/rules/journal.ts';
+import type { SubmissionMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 import { requestOf, type World } from './world.ts';
 
 /** The URL of the endpoint, where a run does not say another. */
@@ -82,18 +82,18 @@ export async function openRunScene(world: World) {
     follow,
     facts,
   ] = await Promise.all([
-    import('../../lambdas/services/workflow/start.ts'),
-    import('../../lambdas/services/workflow/submit.ts'),
-    import('../../lambdas/services/workflow/changeRun.ts'),
-    import('../../lambdas/services/workflow/prepare.ts'),
-    import('../../lambdas/stores/workflow/journals.ts'),
-    import('../../lambdas/stores/workflow/runList.ts'),
-    import('../../lambdas/stores/message/messages.ts'),
-    import('../../lambdas/stores/message/history.ts'),
-    import('../../lambdas/stores/message/bodies.ts'),
-    import('../../lambdas/services/workflow/runJournal.ts'),
-    import('../../lambdas/services/workflow/follow.ts'),
-    import('../../lambdas/services/workflow/facts.ts'),
+    import('../../lambdas/workflow/steps/start.ts'),
+    import('../../lambdas/workflow/steps/submit.ts'),
+    import('../../lambdas/workflow/runs/changeRun.ts'),
+    import('../../lambdas/workflow/steps/prepare.ts'),
+    import('../../lambdas/workflow/store/journals.ts'),
+    import('../../lambdas/workflow/store/runList.ts'),
+    import('../../lambdas/message/messages.ts'),
+    import('../../lambdas/message/history.ts'),
+    import('../../lambdas/message/bodies.ts'),
+    import('../../lambdas/workflow/runs/runJournal.ts'),
+    import('../../lambdas/workflow/runs/follow.ts'),
+    import('../../lambdas/workflow/runs/settings.ts'),
   ]);
   const keyOf = (runId: string) => ({ accountId: world.account.id, runId });
   return {

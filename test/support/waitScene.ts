@@ -1,12 +1,12 @@
 /** Runs that wait for events, over the real stores in one process: what their endpoints submit, and what becomes of it. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import { canonicalize } from '../../lambdas/api/dialect.ts';
-import type { Account } from '../../lambdas/domain/account/account.ts';
-import type { Header } from '../../lambdas/domain/headers.ts';
-import type { Head, JournalRecord, ListedEntry } from '../../lambdas/domain/workflow/journal.ts';
-import { readWorkflowMessage } from '../../lambdas/domain/workflow/workflowMessage.ts';
-import type { Work } from '../../lambdas/domain/work/work.ts';
+import { canonicalize } from '../../lambdas/options/dialect.ts';
+import type { Account } from '../../lambdas/account/account.ts';
+import type { Header } from '../../lambdas/shared/headers.ts';
+import type { Head, JournalRecord, ListedEntry } from '../../lambdas/workflow/rules/journal.ts';
+import { readWorkflowMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
+import type { Work } from '../../lambdas/job/job.ts';
 import { requestOf, type World } from './world.ts';
 
 export const endpoint = 'http://127.0.0.1:9/orders';
@@ -15,19 +15,19 @@ const prefixes = ['Svc', 'Upstash'];
 const importServices = async () => {
   const [start, waits, run, all, list, hooks, look, end, journals, waiters, bodies, submit, prepare] =
     await Promise.all([
-      import('../../lambdas/services/workflow/start.ts'),
-      import('../../lambdas/services/workflow/waits.ts'),
-      import('../../lambdas/services/workflow/notifyRun.ts'),
-      import('../../lambdas/services/workflow/notify.ts'),
-      import('../../lambdas/services/workflow/waiters.ts'),
-      import('../../lambdas/services/workflow/hooks.ts'),
-      import('../../lambdas/services/workflow/lookAtWait.ts'),
-      import('../../lambdas/services/workflow/endRun.ts'),
-      import('../../lambdas/stores/workflow/journals.ts'),
-      import('../../lambdas/stores/workflow/waiters.ts'),
-      import('../../lambdas/stores/message/bodies.ts'),
-      import('../../lambdas/services/workflow/submit.ts'),
-      import('../../lambdas/services/workflow/prepare.ts'),
+      import('../../lambdas/workflow/steps/start.ts'),
+      import('../../lambdas/workflow/waits.ts'),
+      import('../../lambdas/workflow/waits/notifyRun.ts'),
+      import('../../lambdas/workflow/waits/notify.ts'),
+      import('../../lambdas/workflow/waits/waiters.ts'),
+      import('../../lambdas/workflow/hooks.ts'),
+      import('../../lambdas/workflow/waits/checkWait.ts'),
+      import('../../lambdas/workflow/steps/endRun.ts'),
+      import('../../lambdas/workflow/store/journals.ts'),
+      import('../../lambdas/workflow/store/waiters.ts'),
+      import('../../lambdas/message/bodies.ts'),
+      import('../../lambdas/workflow/steps/submit.ts'),
+      import('../../lambdas/workflow/steps/prepare.ts'),
     ]);
   return {
     startRun: start.startRun,

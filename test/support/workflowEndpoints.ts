@@ -1,8 +1,8 @@
 /** Endpoints of the published workflow client, and the deliveries to them. */
 import { Receiver as Verifier, type Client as QstashClient } from '@upstash/qstash';
 import { serve, type WorkflowContext } from '@upstash/workflow';
-import { signatureHeaders } from '../../lambdas/domain/delivery/signature.ts';
-import { joinedHeaders, type Header } from '../../lambdas/domain/headers.ts';
+import { signatureHeaders } from '../../lambdas/delivery/rules/signature.ts';
+import { joinedHeaders, type Header } from '../../lambdas/shared/headers.ts';
 
 const keys = { current: `sig_${'a'.repeat(32)}`, next: `sig_${'b'.repeat(32)}` };
 

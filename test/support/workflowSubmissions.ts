@@ -1,12 +1,12 @@
 /** Submissions of workflow clients, as the service reads it. */
-import { canonicalize } from '../../lambdas/api/dialect.ts';
-import { parsePublishOptions, type PublishOptions } from '../../lambdas/api/publishOptions.ts';
-import { newAccount } from '../../lambdas/domain/account/account.ts';
-import { scoped, type Config } from '../../lambdas/domain/config.ts';
-import type { Header } from '../../lambdas/domain/headers.ts';
-import type { Message } from '../../lambdas/domain/message/message.ts';
-import { ordinaryConfig } from '../../lambdas/domain/workflow/ordinaryConfig.ts';
-import { readWorkflowMessage, type WorkflowMessage } from '../../lambdas/domain/workflow/workflowMessage.ts';
+import { canonicalize } from '../../lambdas/options/dialect.ts';
+import { parsePublishOptions, type PublishOptions } from '../../lambdas/options/publishOptions.ts';
+import { newAccount } from '../../lambdas/account/account.ts';
+import { scoped, type Config } from '../../lambdas/shared/config.ts';
+import type { Header } from '../../lambdas/shared/headers.ts';
+import type { Message } from '../../lambdas/message/message.ts';
+import { ordinaryConfig } from '../../lambdas/workflow/steps/ordinaryConfig.ts';
+import { readWorkflowMessage, type WorkflowMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 
 export const prefixes = ['Svc', 'Upstash'];
 const account = newAccount({ id: 'account', plan: 'paid', region: 'eu-central-1', createdAt: 0 });

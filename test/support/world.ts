@@ -6,9 +6,9 @@ import {
 } from '@aws-sdk/client-sqs';
 import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Account } from '../../lambdas/domain/account/account.ts';
-import type { PublishAnswer } from '../../lambdas/services/message/publications.ts';
-import { formatWork, type AttemptWork, type Work } from '../../lambdas/domain/work/work.ts';
+import type { Account } from '../../lambdas/account/account.ts';
+import type { PublishAnswer } from '../../lambdas/publish/publications.ts';
+import { formatWork, type AttemptWork, type Work } from '../../lambdas/job/job.ts';
 import { Death, declareFault, makeUnder, type Fate } from './faults.ts';
 import { startInProcess } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
@@ -57,18 +57,18 @@ export function idOf({ body }: PublishAnswer): string {
 async function importLambdas() {
   const [deliver, perform, publish, accounts, stores, usage, dynamodb, sqs, settings, work, messages, rules] =
     await Promise.all([
-      import('../../lambdas/services/delivery/deliver.ts'),
-      import('../../lambdas/services/work/perform.ts'),
-      import('../../lambdas/services/message/publish.ts'),
-      import('../../lambdas/domain/account/account.ts'),
-      import('../../lambdas/stores/account/accounts.ts'),
-      import('../../lambdas/services/usage/counter.ts'),
-      import('../../lambdas/stores/dynamodb.ts'),
-      import('../../lambdas/transport/sqs.ts'),
-      import('../../lambdas/settings.ts'),
-      import('../../lambdas/domain/work/parseWork.ts'),
-      import('../../lambdas/stores/message/history.ts'),
-      import('../../lambdas/services/delivery/destinations.ts'),
+      import('../../lambdas/delivery/deliver.ts'),
+      import('../../lambdas/worker/perform.ts'),
+      import('../../lambdas/publish/publish.ts'),
+      import('../../lambdas/account/account.ts'),
+      import('../../lambdas/account/accounts.ts'),
+      import('../../lambdas/usage/counter.ts'),
+      import('../../lambdas/aws/dynamodb.ts'),
+      import('../../lambdas/aws/sqs.ts'),
+      import('../../lambdas/aws/settings.ts'),
+      import('../../lambdas/job/parseJob.ts'),
+      import('../../lambdas/message/history.ts'),
+      import('../../lambdas/destination/rulesOfDeployment.ts'),
     ]);
   return {
     deliver: deliver.deliver,

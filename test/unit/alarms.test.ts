@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { mostFaults } from '../../lambdas/domain/work/redelivery.ts';
+import { mostFaults } from '../../lambdas/job/redelivery.ts';
 import { alarmList, type AlarmName } from '../../lib/alarmTable.ts';
 import { answerOf, openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
 import { metricLines, metricValues } from '../support/metrics.ts';
@@ -42,8 +42,8 @@ const regardless = (act: () => Promise<unknown>): (() => Promise<unknown>) =>
 const inFreshProcess = async () => {
   vi.resetModules();
   const [secrets, metrics] = await Promise.all([
-    import('../../lambdas/stores/account/secrets.ts'),
-    import('../../lambdas/metrics.ts'),
+    import('../../lambdas/account/secrets.ts'),
+    import('../../lambdas/aws/metrics.ts'),
   ]);
   return metrics.withMetrics(() => secrets.masterSecret().catch(() => undefined));
 };

@@ -41,38 +41,38 @@ function lint(files: Readonly<Record<string, string>>): string {
 const importing = (path: string): string => `import { it } from '${path}';\n\nit();\n`;
 
 const forbidden = [
-  ['lambdas/domain/ids.ts', '../services/pages.ts'],
-  ['lambdas/domain/message/message.ts', '../../services/delivery/deliver.ts'],
+  ['lambdas/shared/ids.ts', '../services/pages.ts'],
+  ['lambdas/message/message.ts', '../../services/delivery/deliver.ts'],
   ['lambdas/domain/schedule/deep/fields.ts', '../../../stores/dynamodb.ts'],
-  ['lambdas/domain/schedule/cron.ts', '../../settings.ts'],
-  ['lambdas/domain/message/message.ts', '../../api/answers.ts'],
-  ['lambdas/domain/message/message.ts', '@aws-sdk/client-sqs'],
-  ['lambdas/api/answers.ts', '../services/pages.ts'],
-  ['lambdas/api/records.ts', '../settings.ts'],
-  ['lambdas/stores/dynamodb.ts', '../transport/queue.ts'],
-  ['lambdas/stores/message/messages.ts', '../../services/delivery/deliver.ts'],
-  ['lambdas/stores/message/messages.ts', '../../api/records.ts'],
+  ['lambdas/schedule/cron.ts', '../../settings.ts'],
+  ['lambdas/message/message.ts', '../../api/answers.ts'],
+  ['lambdas/message/message.ts', '@aws-sdk/client-sqs'],
+  ['lambdas/wire/answers.ts', '../services/pages.ts'],
+  ['lambdas/message/records.ts', '../settings.ts'],
+  ['lambdas/aws/dynamodb.ts', '../transport/queue.ts'],
+  ['lambdas/message/messages.ts', '../../services/delivery/deliver.ts'],
+  ['lambdas/message/messages.ts', '../../api/records.ts'],
   ['lambdas/transport/queue.ts', '../stores/dynamodb.ts'],
-  ['lambdas/services/pages.ts', '../http/request.ts'],
-  ['lambdas/services/delivery/deliver.ts', '../../handlers/deliver.ts'],
-  ['lambdas/services/delivery/deliver.ts', '@aws-sdk/client-sqs'],
+  ['lambdas/list/pages.ts', '../http/request.ts'],
+  ['lambdas/delivery/deliver.ts', '../../handlers/deliver.ts'],
+  ['lambdas/delivery/deliver.ts', '@aws-sdk/client-sqs'],
   ['lambdas/http/request.ts', '../handlers/deliver.ts'],
   ['lambdas/handlers/deliver.ts', '../stores/dynamodb.ts'],
-  ['lib/api.ts', '../lambdas/services/pages.ts'],
-  ['lib/deep/api.ts', '../../lambdas/domain/message/message.ts'],
-  ['local/json.ts', '../lambdas/services/pages.ts'],
+  ['lib/api.ts', '../lambdas/list/pages.ts'],
+  ['lib/deep/api.ts', '../../lambdas/message/message.ts'],
+  ['local/json.ts', '../lambdas/list/pages.ts'],
   ['local/sqs/stage.ts', '../../lib/queues.ts'],
-  ['migrate/run.ts', '../lambdas/services/pages.ts'],
+  ['migrate/run.ts', '../lambdas/list/pages.ts'],
 ] as const;
 
 const allowed = [
-  ['lambdas/domain/message/message.ts', '../headers.ts'],
-  ['lambdas/api/records.ts', '../domain/message/message.ts'],
-  ['lambdas/services/delivery/deliver.ts', '../../stores/message/messages.ts'],
+  ['lambdas/message/message.ts', '../headers.ts'],
+  ['lambdas/message/records.ts', '../domain/message/message.ts'],
+  ['lambdas/delivery/deliver.ts', '../../stores/message/messages.ts'],
   ['lambdas/handlers/deliver.ts', '../services/delivery/deliver.ts'],
   ['local/lambda/lambda.ts', '../../lambdas/handlers/deliver.ts'],
   ['lib/api.ts', '../lambdas/http/routes.ts'],
-  ['migrate/switch.ts', '../lambdas/domain/schedule/cron.ts'],
+  ['migrate/switch.ts', '../lambdas/schedule/cron.ts'],
 ] as const;
 
 describe('of all these, linted with one start of the linter,', () => {
@@ -113,7 +113,7 @@ it('only the local stage gives credentials, nothing that is deployed', () => {
       .filter((name) => name.endsWith('.ts')),
   );
   const giving = files.filter((file) => /\bgiveCredentials\(/.test(readFileSync(join(root, file), 'utf8')));
-  expect(giving).toEqual(['lambdas/givenCredentials.ts', 'local/stage/devMode.ts']);
+  expect(giving).toEqual(['lambdas/aws/givenCredentials.ts', 'local/stage/devMode.ts']);
 });
 
 it('every client of AWS takes the options of clientOptions.ts, without which it waits for ever', () => {

@@ -5,7 +5,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 // The logger writes to the console of this process, as it does on the local stage.
 vi.stubEnv('POWERTOOLS_DEV', 'true');
 vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');
-const { log, urlForLog } = await import('../../lambdas/log.ts');
+const { log, urlForLog } = await import('../../lambdas/aws/log.ts');
 afterAll(() => vi.unstubAllEnvs());
 
 it('an error of a URL that cannot be read is logged without its credentials and its query', () => {

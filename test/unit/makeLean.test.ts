@@ -14,8 +14,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { clientOptions } from '../../lambdas/clientOptions.ts';
-import { makeLean } from '../../lambdas/makeLean.ts';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { makeLean } from '../../lambdas/aws/makeLean.ts';
 
 let server: Server;
 let url: string;

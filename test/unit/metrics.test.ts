@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import type { Account } from '../../lambdas/domain/account/account.ts';
+import type { Account } from '../../lambdas/account/account.ts';
 import { metricLines, metricSums, metricValues } from '../support/metrics.ts';
 import { openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
 import { openRunActs, type RunActs } from '../support/runActs.ts';
@@ -20,9 +20,9 @@ let acts: RunActs;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 const importLambdas = async () => {
   const [messages, schedules, stored] = await Promise.all([
-    import('../../lambdas/services/message/messages.ts'),
-    import('../../lambdas/services/schedule/schedules.ts'),
-    import('../../lambdas/stores/schedule/schedules.ts'),
+    import('../../lambdas/publish/messages.ts'),
+    import('../../lambdas/schedule/schedules.ts'),
+    import('../../lambdas/schedule/rows.ts'),
   ]);
   return { ...messages, ...schedules, loadSchedule: stored.loadSchedule };
 };
@@ -113,7 +113,7 @@ describe('the line of an invocation', () => {
 describe('messages', () => {
   it('are counted when they are accepted, one by one and together', async () => {
     expect(await sumsOf(() => world.send('https://example.com/'))).toEqual({ Accepted: 1 });
-    const { batch } = await import('../../lambdas/services/message/batch.ts');
+    const { batch } = await import('../../lambdas/publish/batch.ts');
     const body = Buffer.from(JSON.stringify([1, 2, 3].map(() => ({ destination: 'https://example.com/' }))));
     const request = { body, prefix: 'Svc', callerIp: '127.0.0.1', host: 'api.example.com' } as const;
     expect(await sumsOf(() => batch(world.account, request))).toEqual({ Accepted: 3 });
@@ -268,7 +268,7 @@ describe('requests', () => {
   };
 
   it('that are refused are counted apart from those that the service fails on, and those that are answered not at all', async () => {
-    const { HttpError } = await import('../../lambdas/domain/httpError.ts');
+    const { HttpError } = await import('../../lambdas/shared/httpError.ts');
     const refused = () => Promise.reject(new HttpError(404, 'queue_not_found', 'There is no such queue.'));
     const unstored = () => Promise.reject(new HttpError(503, 'not_stored', 'Send it again.'));
     const crashed = () => Promise.reject(new Error('It crashes.'));

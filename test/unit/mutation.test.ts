@@ -18,9 +18,9 @@ describe('the arguments of a mutation run', () => {
     ]) {
       mkdirSync(join(root, folder), { recursive: true });
     }
-    writeFileSync(join(root, 'lambdas/domain/lane/rate.ts'), '');
+    writeFileSync(join(root, 'lambdas/lane/rules/rate.ts'), '');
     writeFileSync(join(root, 'lib/app.ts'), '');
-    writeFileSync(join(root, 'test/unit/domain/lane/rate.test.ts'), '');
+    writeFileSync(join(root, 'test/unit/lane/rules/rate.test.ts'), '');
   });
   afterAll(() => {
     rmSync(root, { recursive: true });
@@ -28,7 +28,7 @@ describe('the arguments of a mutation run', () => {
   const parse = (...args: readonly string[]) => parseOptions(args, root);
 
   it.each([
-    ['lambdas/domain/lane/rate.ts', 'lambdas/domain/lane/rate.ts', 'test/unit/domain/lane'],
+    ['lambdas/lane/rules/rate.ts', 'lambdas/lane/rules/rate.ts', 'test/unit/domain/lane'],
     ['lambdas/domain/lane/', 'lambdas/domain/lane/**/*.{ts,tsx}', 'test/unit/domain/lane'],
     ['lambdas/domain/lane/deep', 'lambdas/domain/lane/deep/**/*.{ts,tsx}', 'test/unit/domain/lane'],
     ['lambdas/domain/lane/r*.ts', 'lambdas/domain/lane/r*.ts', 'test/unit/domain/lane'],
@@ -44,7 +44,7 @@ describe('the arguments of a mutation run', () => {
 
   it('may name other tests, another floor, and more processes', () => {
     const path = 'lambdas/domain/lane';
-    const test = 'test/unit/domain/lane/rate.test.ts';
+    const test = 'test/unit/lane/rules/rate.test.ts';
     expect(parse(path, '--tests', test, '--tests', 'test/unit/local')?.tests).toEqual([
       test,
       'test/unit/local/**/*.test.ts',

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { HttpRequest } from '@smithy/core/protocols';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Sender, type SenderOptions } from '../../lambdas/sender.ts';
+import { Sender, type SenderOptions } from '../../lambdas/aws/sender.ts';
 
 /** What `makeLean.test.ts` sees of it through a client is not repeated here. */
 

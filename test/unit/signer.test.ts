@@ -3,7 +3,7 @@ import { HttpRequest } from '@smithy/core/transport';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { signer } from '../../lambdas/signer.ts';
+import { signer } from '../../lambdas/aws/signer.ts';
 import { sampleOf } from '../support/sample.ts';
 
 const headersOf = (headers: Record<string, string>): Record<string, string> =>

@@ -21,13 +21,13 @@ const endpoints = [
 async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>> {
   const [tables, work, accountChanges, scheduler, secrets, { openBucket }, { countFailures }] =
     await Promise.all([
-      import('../../lambdas/stores/dynamodb.ts'),
-      import('../../lambdas/transport/work.ts'),
-      import('../../lambdas/transport/accountChanges.ts'),
-      import('../../lambdas/transport/scheduler.ts'),
-      import('../../lambdas/stores/account/secrets.ts'),
-      import('../../lambdas/stores/message/bucket.ts'),
-      import('../../lambdas/awsFailures.ts'),
+      import('../../lambdas/aws/dynamodb.ts'),
+      import('../../lambdas/job/send.ts'),
+      import('../../lambdas/management/store/accountChanges.ts'),
+      import('../../lambdas/aws/scheduler.ts'),
+      import('../../lambdas/account/secrets.ts'),
+      import('../../lambdas/message/store/bucket.ts'),
+      import('../../lambdas/aws/failures.ts'),
     ]);
   const nobody = new GetItemCommand({ TableName: 'accounts', Key: { id: { S: 'nobody' } } });
   await openBucket('bodies', countFailures).put('16d/a/read', Buffer.from('content'));

@@ -46,7 +46,7 @@ useWorld(async (opened) => {
     },
     { step: 'initialize', name: 'sent' },
   );
-  const { client } = await (await import('../../lambdas/transport/scheduler.ts')).scheduler();
+  const { client } = await (await import('../../lambdas/aws/scheduler.ts')).scheduler();
   client.middlewareStack.add(
     (next, context) => (args) => {
       if (context.commandName === 'CreateScheduleCommand') scheduled.push(args.input);
@@ -107,7 +107,7 @@ describe('the trace of a publish', () => {
 it('Where nothing is traced, nothing carries a trace', async () => {
   process.env['TRACING'] = 'false';
   vi.resetModules();
-  const trace = await import('../../lambdas/trace.ts');
+  const trace = await import('../../lambdas/aws/trace.ts');
   process.env['TRACING'] = 'true';
   const seen = await traced(ofPublish, () =>
     Promise.resolve(trace.underTrace(ofDelivery, () => [trace.traceHeader(), trace.traceAttribute()])),

@@ -1,6 +1,6 @@
 /** The first page: it asks for a token, or for the credentials of the management API, and tries them. */
 import { useState } from 'preact/hooks';
-import { accounts, ownStats } from '../../../lambdas/api/answers.ts';
+import { accounts, ownStats } from '../../../lambdas/wire/answers.ts';
 import { askAs, baseUrl } from '../api/client.ts';
 import { useAction } from '../api/useAsked.ts';
 import { apis, basic, signIn, whySignedOut, type Api } from '../session.ts';

@@ -1,7 +1,7 @@
 /** Buttons that change something: at once, or after a dialogue. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { nothing } from '../../../lambdas/api/answers.ts';
+import { nothing } from '../../../lambdas/wire/answers.ts';
 import { ask, type Request } from '../api/client.ts';
 import { useAction, type Asked } from '../api/useAsked.ts';
 import { Button, Failure, Loading } from './basics.tsx';

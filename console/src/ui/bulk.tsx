@@ -1,7 +1,7 @@
 /** A change of many: of all that match the filters of a list, or of those that are selected. It says first how many they are. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../../../lambdas/api/answers.ts';
+import { counted } from '../../../lambdas/wire/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
 import { count as shown, countOf } from './basics.tsx';
 import { Confirm } from './dialog.tsx';

@@ -4,10 +4,10 @@
  */
 import manifest from '../../../package.json' with { type: 'json' };
 import { managementRoutes, routes, type ApiFunction, type Route } from '../routes.ts';
-import { refusalsOf, takesToken, type ErrorResponse } from './errors.ts';
-import { softLimit, softLimitName, type Header } from './headers.ts';
-import { linksOf, type Link } from './links.ts';
-import { tags, type Operation, type Operations } from './operation.ts';
+import { refusalsOf, takesToken, type ErrorResponse } from './parts/errors.ts';
+import { softLimit, softLimitName, type Header } from './parts/headers.ts';
+import { linksOf, type Link } from './parts/links.ts';
+import { tags, type Operation, type Operations } from './parts/operation.ts';
 import { accounts } from './operations/accounts.ts';
 import { description } from './operations/description.ts';
 import { dlq } from './operations/dlq.ts';
@@ -27,8 +27,8 @@ import {
   uncounted,
   type Parameter,
   type NamedParameters,
-} from './parameters.ts';
-import { schemaOf, schemasIn, type Reference, type SchemaName } from './schemas.ts';
+} from './parts/parameters.ts';
+import { schemaOf, schemasIn, type Reference, type SchemaName } from './parts/schemas.ts';
 
 /** The console is a page for people, and no part of the API. */
 const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Operations<F> } = {

@@ -72,7 +72,7 @@ describe('a request whose account cannot be read because DynamoDB is throttled',
   it('is told to come later', async () => {
     const [{ handler }, { dynamodb }] = await Promise.all([
       import('../../../lambdas/handlers/urlGroups.ts'),
-      import('../../../lambdas/stores/dynamodb.ts'),
+      import('../../../lambdas/aws/dynamodb.ts'),
     ]);
     dynamodb.middlewareStack.add(
       () => () => {

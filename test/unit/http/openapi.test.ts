@@ -2,15 +2,19 @@ import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { newAccount } from '../../../lambdas/domain/account/account.ts';
-import { accountRecord, parseAccountInput, withFields } from '../../../lambdas/api/accountFields.ts';
-import { parseFilter, type List } from '../../../lambdas/api/filters.ts';
-import { HttpError } from '../../../lambdas/domain/httpError.ts';
-import { limitNames, limitTable } from '../../../lambdas/domain/account/limits.ts';
+import { newAccount } from '../../../lambdas/account/account.ts';
+import {
+  accountRecord,
+  parseAccountInput,
+  withFields,
+} from '../../../lambdas/management/rules/accountFields.ts';
+import { parseFilter, type List } from '../../../lambdas/wire/filters.ts';
+import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import { limitNames, limitTable } from '../../../lambdas/wire/limits.ts';
 import { describedPath, type DescribedOperation } from '../../../lambdas/http/openapi/document.ts';
-import { accountId } from '../../../lambdas/http/openapi/examples.ts';
-import type { Parameter } from '../../../lambdas/http/openapi/parameters.ts';
-import { componentSchemas } from '../../../lambdas/http/openapi/schemas.ts';
+import { accountId } from '../../../lambdas/http/openapi/parts/examples.ts';
+import type { Parameter } from '../../../lambdas/http/openapi/parts/parameters.ts';
+import { componentSchemas } from '../../../lambdas/http/openapi/parts/schemas.ts';
 import { managementRoutes, routes, type Route } from '../../../lambdas/http/routes.ts';
 import {
   checkAnswer,

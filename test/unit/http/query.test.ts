@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalize } from '../../../lambdas/api/dialect.ts';
-import type { Header } from '../../../lambdas/domain/headers.ts';
+import { canonicalize } from '../../../lambdas/options/dialect.ts';
+import type { Header } from '../../../lambdas/shared/headers.ts';
 import { readQuery } from '../../../lambdas/http/query.ts';
 
 const read = (...query: readonly Header[]) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fires, parseCron } from '../../../lambdas/domain/schedule/cron.ts';
+import { fires, parseCron } from '../../../lambdas/schedule/cron.ts';
 import { quietInMs } from '../../../migrate/switch.ts';
 
 const minuteMs = 60_000;

@@ -1,8 +1,8 @@
 /** One account: what it has used, its limits, and what an operator can do with it. */
 import { useState } from 'preact/hooks';
-import { account, accountStats } from '../../../../lambdas/api/answers.ts';
-import { limitMeanings } from '../../../../lambdas/api/limitMeanings.ts';
-import { limitNames, limitTable, type LimitName } from '../../../../lambdas/domain/account/limits.ts';
+import { account, accountStats } from '../../../../lambdas/wire/answers.ts';
+import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
+import { limitNames, limitTable, type LimitName } from '../../../../lambdas/wire/limits.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';

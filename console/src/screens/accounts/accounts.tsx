@@ -1,6 +1,6 @@
 /** Accounts, for the operator of the deployment. */
 import { useState } from 'preact/hooks';
-import { account, accounts, accountStats, type Answer } from '../../../../lambdas/api/answers.ts';
+import { account, accounts, accountStats, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';

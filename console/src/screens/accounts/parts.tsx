@@ -1,4 +1,4 @@
-import type { account, Answer } from '../../../../lambdas/api/answers.ts';
+import type { account, Answer } from '../../../../lambdas/wire/answers.ts';
 import { Button, Card, Copy, Facts } from '../../ui/basics.tsx';
 
 export type Account = Answer<typeof account>;

@@ -1,6 +1,6 @@
 /** Buttons that send dead letters again, or delete them: one, those that are selected, or all that match. */
 import { useRef, useState } from 'preact/hooks';
-import { deleted, retriedPage } from '../../../../lambdas/api/answers.ts';
+import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
 import { Opens } from '../../ui/act.tsx';
 import { Bulk } from '../../ui/bulk.tsx';

@@ -1,5 +1,5 @@
 /** One dead letter: why it failed, and what was sent. */
-import { deadLetter, logPage, type Answer } from '../../../../lambdas/api/answers.ts';
+import { deadLetter, logPage, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';

@@ -5,7 +5,7 @@ import {
   deadLetterPage,
   type Answer,
   type deadLetterGroup,
-} from '../../../../lambdas/api/answers.ts';
+} from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';

@@ -1,5 +1,5 @@
 /** Circuits of hosts that are down: their deliveries wait. */
-import { circuits, type Answer, type circuit } from '../../../../lambdas/api/answers.ts';
+import { circuits, type Answer, type circuit } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { usePages } from '../../api/useAsked.ts';

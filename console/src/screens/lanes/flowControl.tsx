@@ -1,6 +1,6 @@
 /** Flow-control keys: their messages go at a limited pace. */
 import { useState } from 'preact/hooks';
-import { flowControl, flowControls, type Answer } from '../../../../lambdas/api/answers.ts';
+import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';

@@ -1,5 +1,5 @@
 /** Parts that queues and flow-control keys share. */
-import { globalParallelism } from '../../../../lambdas/api/answers.ts';
+import { globalParallelism } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';

@@ -1,6 +1,6 @@
 /** Queues: their messages go one after another. */
 import { useState } from 'preact/hooks';
-import { queue, queues, type Answer } from '../../../../lambdas/api/answers.ts';
+import { queue, queues, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';

@@ -9,7 +9,7 @@ import {
   messageInAnyState,
   messagePage,
   type Readable,
-} from '../../../../lambdas/api/answers.ts';
+} from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked, usePages } from '../../api/useAsked.ts';

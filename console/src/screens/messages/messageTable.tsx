@@ -1,5 +1,5 @@
 import type * as z from 'zod/mini';
-import type { listedMessage, Readable } from '../../../../lambdas/api/answers.ts';
+import type { listedMessage, Readable } from '../../../../lambdas/wire/answers.ts';
 import { href } from '../../place.ts';
 import { Cut, State } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';

@@ -1,5 +1,5 @@
 /** Messages: what waits, and what became of what was sent. */
-import { cancelled, messagePage } from '../../../../lambdas/api/answers.ts';
+import { cancelled, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { pagesOf } from '../../api/client.ts';
 import { usePages } from '../../api/useAsked.ts';

@@ -1,6 +1,6 @@
 /** What happened to a message, of the entries of its log. */
 import type * as z from 'zod/mini';
-import type { logEntry, Readable } from '../../../../lambdas/api/answers.ts';
+import type { logEntry, Readable } from '../../../../lambdas/wire/answers.ts';
 
 export type LogEntry = Readable<z.infer<typeof logEntry>>;
 

@@ -1,7 +1,7 @@
 /** What the form has: a message that is about to be published, and the request that publishes it. */
 
 import type * as z from 'zod/mini';
-import type { messageInAnyState, Readable } from '../../../../lambdas/api/answers.ts';
+import type { messageInAnyState, Readable } from '../../../../lambdas/wire/answers.ts';
 import { textOf } from '../../ui/base64.ts';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
 import { isRedacted } from '../../ui/redacted.ts';

@@ -1,7 +1,7 @@
 /** Runs that have failed are resumed or restarted: one, or all that match. */
 import { useState } from 'preact/hooks';
-import { deleted } from '../../../../lambdas/api/answers.ts';
-import { anewRun, anewRuns, cancelledRuns } from '../../../../lambdas/api/workflowAnswers.ts';
+import { deleted } from '../../../../lambdas/wire/answers.ts';
+import { anewRun, anewRuns, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { ask, pagesOf, path } from '../../api/client.ts';
 import { go, href } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';

@@ -1,6 +1,6 @@
 /** One run of a workflow: its steps on a time line, and what can be done with it. */
 import { useState } from 'preact/hooks';
-import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/api/workflowAnswers.ts';
+import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';

@@ -1,6 +1,6 @@
 /** Runs of workflows: all of them, or those that have failed and can be resumed. */
 import type { ComponentChildren } from 'preact';
-import { runDeadLetterPage, runPage } from '../../../../lambdas/api/workflowAnswers.ts';
+import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';

@@ -1,6 +1,6 @@
 /** When the steps of a run took place. */
-import type { Answer } from '../../../../lambdas/api/answers.ts';
-import type { nextStep, runStep, workflowRun } from '../../../../lambdas/api/workflowAnswers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import type { nextStep, runStep, workflowRun } from '../../../../lambdas/wire/workflowAnswers.ts';
 
 export type Run = Answer<typeof workflowRun>;
 /** A step, or the delivery that is to bring the next one. */

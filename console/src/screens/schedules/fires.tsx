@@ -1,6 +1,6 @@
 /** What a cron expression means: in words, and its next fires. The API reads expressions: it is what runs them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { explainedCron, type Answer } from '../../../../lambdas/api/answers.ts';
+import { explainedCron, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
 import { Time } from '../../ui/time.tsx';
 

@@ -1,6 +1,6 @@
 /** Creates a schedule, and changes one. */
 import { useState } from 'preact/hooks';
-import { schedule, scheduled, type Answer } from '../../../../lambdas/api/answers.ts';
+import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';

@@ -1,5 +1,5 @@
 /** One schedule: when it fires, what became of its last fire, and what it publishes. */
-import { publishAnswer, schedule, type Answer } from '../../../../lambdas/api/answers.ts';
+import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked } from '../../api/useAsked.ts';

@@ -1,5 +1,5 @@
 /** Schedules: what is published again and again. */
-import { schedules, type Answer, type schedule } from '../../../../lambdas/api/answers.ts';
+import { schedules, type Answer, type schedule } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';

@@ -1,6 +1,6 @@
 /** A URL group: its endpoints, and the headers that messages to it have by default. */
 import { useState } from 'preact/hooks';
-import { urlGroup, type Answer } from '../../../../lambdas/api/answers.ts';
+import { urlGroup, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';

@@ -1,6 +1,6 @@
 /** URL groups: what is published to one is published to each of its endpoints. */
 import { useState } from 'preact/hooks';
-import { urlGroups } from '../../../../lambdas/api/answers.ts';
+import { urlGroups } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { usePages } from '../../api/useAsked.ts';

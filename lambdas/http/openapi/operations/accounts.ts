@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import { accountFields, longestAccountPage } from '../../../api/accountShapes.ts';
-import { account, accountId, accountStats } from '../examples.ts';
-import type { Errors } from '../errors.ts';
-import type { Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { accountFields, longestAccountPage } from '../../../management/accountShapes.ts';
+import { account, accountId, accountStats } from '../parts/examples.ts';
+import type { Errors } from '../parts/errors.ts';
+import type { Operations } from '../parts/operation.ts';
+import { variables } from '../parts/parameters.ts';
 
 const { brand } = variables;
 const ofAccount = { brand, id: variables.accountId };

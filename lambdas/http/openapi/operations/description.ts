@@ -1,4 +1,4 @@
-import type { Operations } from '../operation.ts';
+import type { Operations } from '../parts/operation.ts';
 
 export const description: Operations<'description'> = {
   'GET /v2/health': {

@@ -1,8 +1,8 @@
-import { largestCount } from '../../../domain/bounds.ts';
-import { cursorHeaders, goesOn } from '../arrays.ts';
-import { circuit, flowControl as shown } from '../examples.ts';
-import type { Operation, Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { largestCount } from '../../../shared/bounds.ts';
+import { cursorHeaders, goesOn } from '../parts/arrays.ts';
+import { circuit, flowControl as shown } from '../parts/examples.ts';
+import type { Operation, Operations } from '../parts/operation.ts';
+import { variables } from '../parts/parameters.ts';
 
 const key = { key: variables.flowControlKey };
 const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;

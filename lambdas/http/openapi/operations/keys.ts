@@ -1,5 +1,5 @@
-import { signingKeys } from '../examples.ts';
-import type { Operations } from '../operation.ts';
+import { signingKeys } from '../parts/examples.ts';
+import type { Operations } from '../parts/operation.ts';
 
 export const keys: Operations<'keys'> = {
   'GET /v2/keys': {

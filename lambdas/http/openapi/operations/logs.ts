@@ -1,6 +1,6 @@
-import { logPage, logs as entries } from '../examples.ts';
-import type { Errors } from '../errors.ts';
-import type { Operations } from '../operation.ts';
+import { logPage, logs as entries } from '../parts/examples.ts';
+import type { Errors } from '../parts/errors.ts';
+import type { Operations } from '../parts/operation.ts';
 
 const errors: Errors = {
   400: [

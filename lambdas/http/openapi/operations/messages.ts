@@ -1,7 +1,7 @@
-import { messageId, messageInAnyState, messagePage, runId } from '../examples.ts';
-import type { Errors } from '../errors.ts';
-import type { Operations } from '../operation.ts';
-import { counting, variables } from '../parameters.ts';
+import { messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
+import type { Errors } from '../parts/errors.ts';
+import type { Operations } from '../parts/operation.ts';
+import { counting, variables } from '../parts/parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = [

@@ -1,8 +1,8 @@
-import { messageId } from '../examples.ts';
-import type { Errors } from '../errors.ts';
-import type { Operations } from '../operation.ts';
+import { messageId } from '../parts/examples.ts';
+import type { Errors } from '../parts/errors.ts';
+import type { Operations } from '../parts/operation.ts';
 import { tooManyQueues } from './queues.ts';
-import { variables } from '../parameters.ts';
+import { variables } from '../parts/parameters.ts';
 import { triggers } from './workflowRuns.ts';
 
 const { destination, queueName } = variables;

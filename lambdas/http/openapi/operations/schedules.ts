@@ -1,8 +1,8 @@
-import { messageId, schedule } from '../examples.ts';
-import { cursorHeaders, goesOn } from '../arrays.ts';
-import type { Errors } from '../errors.ts';
-import type { Operation, Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { messageId, schedule } from '../parts/examples.ts';
+import { cursorHeaders, goesOn } from '../parts/arrays.ts';
+import type { Errors } from '../parts/errors.ts';
+import type { Operation, Operations } from '../parts/operation.ts';
+import { variables } from '../parts/parameters.ts';
 import { refusalsOfSendingAgain } from './messages.ts';
 import { tooManyQueues } from './queues.ts';
 

@@ -1,5 +1,5 @@
-import { ownStats } from '../examples.ts';
-import type { Operations } from '../operation.ts';
+import { ownStats } from '../parts/examples.ts';
+import type { Operations } from '../parts/operation.ts';
 
 export const stats: Operations<'stats'> = {
   'GET /v2/stats': {

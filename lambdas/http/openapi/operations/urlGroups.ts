@@ -1,7 +1,7 @@
-import { urlGroup } from '../examples.ts';
-import { cursorHeaders, goesOn } from '../arrays.ts';
-import type { Operations } from '../operation.ts';
-import { variables } from '../parameters.ts';
+import { urlGroup } from '../parts/examples.ts';
+import { cursorHeaders, goesOn } from '../parts/arrays.ts';
+import type { Operations } from '../parts/operation.ts';
+import { variables } from '../parts/parameters.ts';
 
 const name = variables.groupName;
 

@@ -1,9 +1,9 @@
-import type { Errors } from '../errors.ts';
-import { deadLetterCount, dlqId } from '../examples.ts';
-import type { Operation, OperationsAt } from '../operation.ts';
-import { counting, uncounted, variables } from '../parameters.ts';
-import { anewRun, anewRuns, runDeadLetter, runDeadLetterPage } from '../runExamples.ts';
-import { ofDeadLetters, ofManyDeadLetters } from '../runParameters.ts';
+import type { Errors } from '../parts/errors.ts';
+import { deadLetterCount, dlqId } from '../parts/examples.ts';
+import type { Operation, OperationsAt } from '../parts/operation.ts';
+import { counting, uncounted, variables } from '../parts/parameters.ts';
+import { anewRun, anewRuns, runDeadLetter, runDeadLetterPage } from '../parts/runExamples.ts';
+import { ofDeadLetters, ofManyDeadLetters } from '../parts/runParameters.ts';
 import { busy } from './workflowRuns.ts';
 
 const tag = 'Workflow dead letters';

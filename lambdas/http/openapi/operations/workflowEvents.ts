@@ -1,8 +1,8 @@
-import { messageId, runId } from '../examples.ts';
-import type { Operation, OperationsAt } from '../operation.ts';
-import { variables } from '../parameters.ts';
-import { notified, waiter } from '../runExamples.ts';
-import { ofSubmissions } from '../runParameters.ts';
+import { messageId, runId } from '../parts/examples.ts';
+import type { Operation, OperationsAt } from '../parts/operation.ts';
+import { variables } from '../parts/parameters.ts';
+import { notified, waiter } from '../parts/runExamples.ts';
+import { ofSubmissions } from '../parts/runParameters.ts';
 import { badPath, busy } from './workflowRuns.ts';
 
 const tag = 'Workflow events';

@@ -1,9 +1,9 @@
-import type { Errors } from '../errors.ts';
-import { runId } from '../examples.ts';
-import type { Operation, OperationsAt } from '../operation.ts';
-import { counting, variables } from '../parameters.ts';
-import { runEntries, runPage, startedRun } from '../runExamples.ts';
-import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../runParameters.ts';
+import type { Errors } from '../parts/errors.ts';
+import { runId } from '../parts/examples.ts';
+import type { Operation, OperationsAt } from '../parts/operation.ts';
+import { counting, variables } from '../parts/parameters.ts';
+import { runEntries, runPage, startedRun } from '../parts/runExamples.ts';
+import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../parts/runParameters.ts';
 
 /** Of a request that changes runs. */
 export const busy = ['busy', 'The run is being changed by many at once; send the request again.'] as const;

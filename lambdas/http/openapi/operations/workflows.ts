@@ -1,4 +1,4 @@
-import type { Operations } from '../operation.ts';
+import type { Operations } from '../parts/operation.ts';
 import { deadLettersOfRuns } from './workflowDeadLetters.ts';
 import { events } from './workflowEvents.ts';
 import { runs } from './workflowRuns.ts';

@@ -5,7 +5,7 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { clientOptions } from '../../../../lambdas/clientOptions.ts';
+import { clientOptions } from '../../../../lambdas/aws/clientOptions.ts';
 import { openDoor, type AwsCall, type Door, type Fault } from '../../../../local/aws/door.ts';
 import { credentials } from '../../../../local/lambda/environment.ts';
 import { startSqs, type Sqs } from '../../../../local/sqs/sqs.ts';

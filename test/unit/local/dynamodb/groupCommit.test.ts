@@ -8,7 +8,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { tables } from '../../../../lambdas/resources.ts';
+import { tables } from '../../../../lambdas/aws/resources.ts';
 import { HandOverHandler } from '../../../../local/aws/handOver.ts';
 import { connect, type Call, type Connection, type Send } from '../../../../local/dynamodb/connection.ts';
 import {

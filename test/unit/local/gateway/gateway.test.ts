@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { gatewayRefusals } from '../../../../lambdas/http/openapi/errors.ts';
+import { gatewayRefusals } from '../../../../lambdas/http/openapi/parts/errors.ts';
 import { gatewayRoutes, type ApiFunction, type GatewayRoute } from '../../../../lambdas/http/routes.ts';
 import { startGateway, type Gateway, type GatewayOptions } from '../../../../local/gateway/gateway.ts';
 import { createRouter } from '../../../../local/gateway/router.ts';

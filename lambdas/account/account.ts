@@ -1,0 +1,132 @@
+import { randomInt } from 'node:crypto';
+import type { CircuitSettings } from '../circuit/settings.ts';
+import { secondMs } from '../shared/clock.ts';
+import { shardCounts } from '../shared/ids.ts';
+import { eachLimit, type Limits, type Plan } from '../wire/limits.ts';
+
+/** An account as it is stored: without its credentials, which are derived from the generations. */
+export interface Account {
+  /** A UUID. */
+  readonly id: string;
+  readonly customerId?: string | undefined;
+  /** An e-mail address. */
+  readonly createdBy?: string | undefined;
+  readonly plan: Plan;
+  /** The region that serves it: its row is written in this region's replica only. */
+  readonly region: string;
+  readonly active: boolean;
+  /** `active`, `passive` or `deleted`. */
+  readonly state: string;
+  /** Unix milliseconds of the last change of its state. */
+  readonly stateChangedAt?: number | undefined;
+  /** Raised by a reset of the tokens. */
+  readonly tokenGeneration: number;
+  /** The generation of the current signing key; the next key is one further. */
+  readonly signingGeneration: number;
+  /** Which master secret the current signing key is derived from; see `signingKeysOf`. */
+  readonly signingSecret?: string | undefined;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Unix milliseconds. */
+  readonly planUpgradedAt?: number | undefined;
+  /** Unix milliseconds. */
+  readonly deletedAt?: number | undefined;
+  /** Limits that differ from the plan's. */
+  readonly limits: Partial<Limits>;
+  /** Dollars a month; 0 for no limit. */
+  readonly budget: number;
+  readonly reservedType?: string | undefined;
+  /** Dollars. */
+  readonly reservedPrice?: number | undefined;
+  readonly prodPack: boolean;
+  /** Whether its usage is exported as metrics of its own. */
+  readonly prometheus: boolean;
+  readonly enterprise?: { readonly enabled: boolean } | undefined;
+  /** Partitions that the rows of its messages and dead letters are spread over; never lowered, as rows stay where they are. */
+  readonly shards: number;
+  /** Its region is being emptied: it takes nothing new, and finishes what it has. */
+  readonly isDraining?: boolean | undefined;
+  /** Whether and how circuits of hosts hold back its messages; undefined where they do not. */
+  readonly circuit?: CircuitSettings | undefined;
+  /** Raised by each change, so that of two changes at once one sees the other. */
+  readonly version: number;
+}
+
+/**
+ * Chooses an account's first generation, at random. An account may be made under the id of one that was deleted, whose row
+ * is gone by then, so that nothing can count on from it: a random start keeps the tokens and signing keys of the two apart,
+ * however often each is rotated.
+ */
+const firstGeneration = (): number => randomInt(1, 2 ** 48);
+
+/** Makes a new account; what is not given has its default. */
+export const newAccount = (
+  account: Pick<Account, 'id' | 'plan' | 'region' | 'createdAt'> & Partial<Account>,
+): Account => ({
+  active: true,
+  state: 'active',
+  tokenGeneration: firstGeneration(),
+  signingGeneration: firstGeneration(),
+  limits: {},
+  budget: 0,
+  prodPack: false,
+  prometheus: false,
+  shards: shardCounts.usual,
+  version: 1,
+  ...account,
+});
+
+/** The hard daily limit is ten times the soft one, where no hard one is set. */
+const hardOverSoft = 10;
+
+/** By the limits that are set for an account: a request asks for all of them time and again. */
+const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
+  free: new WeakMap(),
+  paid: new WeakMap(),
+};
+
+/** The limits that hold for an account: those set for it, else its plan's. */
+export function limitsOf({ plan, limits: own }: Pick<Account, 'plan' | 'limits'>): Limits {
+  const known = knownLimits[plan].get(own) ?? mergedLimits(plan, own);
+  knownLimits[plan].set(own, known);
+  return known;
+}
+
+function mergedLimits(plan: Plan, own: Account['limits']): Limits {
+  const limits = eachLimit((name, limit) => own[name] ?? limit[plan]);
+  return {
+    ...limits,
+    max_requests_per_day_hard: own.max_requests_per_day_hard ?? hardOverSoft * limits.max_requests_per_day,
+  };
+}
+
+/** DynamoDB takes 3,000 reads of one row in a second, and more than a limit come where many processes hold it. */
+const manyRequestsPerSecond = 2_000;
+
+/** Whether an account may send so many requests that its row cannot be read for each. */
+export const allowsManyRequests = (account: Pick<Account, 'plan' | 'limits'>): boolean =>
+  limitsOf(account).max_requests_per_second > manyRequestsPerSecond;
+
+/** Messages in a day from which on an account's peaks may be too much for the usual partitions: see docs/scale.md. */
+const manyMessagesPerDay = 50_000_000;
+
+/** Counts the partitions that an account has to have for its limits. One that had more once keeps them. */
+export function shardsFor(account: Pick<Account, 'plan' | 'limits' | 'shards'>): number {
+  const isWide =
+    allowsManyRequests(account) || limitsOf(account).max_requests_per_day_hard > manyMessagesPerDay;
+  return Math.max(account.shards, isWide ? shardCounts.wide : shardCounts.usual);
+}
+
+/** Retries of a message whose request does not say how many. */
+const planRetries: Record<Plan, number> = { free: 3, paid: 5 };
+
+export const defaultRetries = (account: Account): number =>
+  Math.min(planRetries[account.plan], limitsOf(account).max_retries);
+
+/** Whether its tokens work and its messages are delivered. */
+export const isServed = ({ active, state }: Account): boolean => active && state === 'active';
+
+export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
+
+/** A worker goes on for so long with an account as it last read it: after this, each worker knows of a change. */
+export const accountLifetimeMs = 10 * secondMs;

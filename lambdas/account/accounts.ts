@@ -1,0 +1,170 @@
+/**
+ * The accounts' table, of which every region has a replica. An account's row is written in its own region only, on the
+ * condition that it is as it was read there, so that no two regions write the same row. Where the latest state matters, it is
+ * read there too.
+ */
+import {
+  GetItemCommand,
+  PutItemCommand,
+  ScanCommand,
+  type ScanCommandInput,
+  type ScanCommandOutput,
+} from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod/mini';
+import type { Account } from './account.ts';
+import { dayMs } from '../shared/clock.ts';
+import type { CircuitSettings } from '../circuit/settings.ts';
+import { eachLimit, plans } from '../wire/limits.ts';
+import { shardCounts } from '../shared/ids.ts';
+import { epochSeconds } from '../message/message.ts';
+import { settings } from '../aws/settings.ts';
+import { dynamodbIn, toItem, unlessRefused, type Key, type Row } from '../aws/dynamodb.ts';
+
+const circuitSettings = z.object({
+  enabled: z.boolean(),
+  failures: z.optional(z.number()),
+  open_seconds: z.optional(z.number()),
+  longest_open_seconds: z.optional(z.number()),
+  longest_wait_seconds: z.optional(z.number()),
+} satisfies Readonly<Record<keyof CircuitSettings, z.ZodMiniType>>);
+
+const accountRow = z.object({
+  id: z.string(),
+  customerId: z.optional(z.string()),
+  createdBy: z.optional(z.string()),
+  plan: z.enum(plans),
+  region: z.string(),
+  active: z.boolean(),
+  state: z.string(),
+  stateChangedAt: z.optional(z.number()),
+  tokenGeneration: z.number(),
+  signingGeneration: z.number(),
+  signingSecret: z.optional(z.string()),
+  createdAt: z.number(),
+  planUpgradedAt: z.optional(z.number()),
+  deletedAt: z.optional(z.number()),
+  limits: z.object(eachLimit(() => z.optional(z.number()))),
+  budget: z._default(z.number(), 0),
+  reservedType: z.optional(z.string()),
+  reservedPrice: z.optional(z.number()),
+  prodPack: z._default(z.boolean(), false),
+  prometheus: z._default(z.boolean(), false),
+  enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  shards: z._default(z.number(), shardCounts.usual),
+  isDraining: z.optional(z.boolean()),
+  circuit: z.optional(circuitSettings),
+  version: z._default(z.number(), 1),
+});
+
+const accountOf = (row: Row): Account => accountRow.parse(row);
+
+/** Accounts as they were last read, by id. */
+const lastRead = new Map<string, { readonly text: string; readonly account: Account }>();
+
+/** Accounts that a process keeps at once. */
+const mostKept = 1_000;
+
+/** Reads an account out of its item. A row is read at each request, and hardly ever is another than the last time. */
+function readItem(id: string, item: Key): Account {
+  const text = JSON.stringify(item);
+  const known = lastRead.get(id);
+  if (known?.text === text) return known.account;
+  const account = accountOf(unmarshall(item));
+  lastRead.delete(id);
+  lastRead.set(id, { text, account });
+  const [oldest] = lastRead.keys();
+  if (lastRead.size > mostKept && oldest !== undefined) lastRead.delete(oldest);
+  return account;
+}
+
+/** Another region may take so long to answer a read: where it is away, there must be time left to answer the request. */
+const patienceMs = 5_000;
+
+/**
+ * Reads an account.
+ *
+ * @param consistent whether a change of a moment ago must be seen, as when a token is checked; such a read costs twice
+ * @param region the region whose replica is read
+ * @returns undefined when there is no such account
+ */
+export async function loadAccount(
+  id: string,
+  consistent: boolean,
+  region: string = settings.region,
+): Promise<Account | undefined> {
+  // An id comes from a stranger's token; the rows of the APIs' hosts, whose keys have a `#`, are no accounts.
+  if (id.includes('#')) return undefined;
+  const { Item } = await dynamodbIn(region).send(
+    new GetItemCommand({
+      TableName: settings.accountsTable,
+      Key: { id: { S: id } },
+      ConsistentRead: consistent,
+    }),
+    // A call with options, even with none in them, makes a client put all its steps together anew.
+    region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(patienceMs) },
+  );
+  return Item && readItem(id, Item);
+}
+
+/** A deleted account is shown for so long; then its row expires. */
+const deletedShownMs = 90 * dayMs;
+
+/**
+ * Writes an account in the place of what was read of it in its own region.
+ *
+ * @param read undefined when there was none
+ * @returns false when somebody else changed it meanwhile; nothing is written then
+ */
+export function saveAccount(account: Account, read: Account | undefined): Promise<boolean> {
+  const region = read?.region ?? account.region;
+  const expiresAt =
+    account.deletedAt === undefined ? undefined : epochSeconds(account.deletedAt + deletedShownMs);
+  const condition =
+    read === undefined
+      ? { ConditionExpression: 'attribute_not_exists(id)' }
+      : {
+          ConditionExpression:
+            '#region = :region AND (#version = :version OR attribute_not_exists(#version))',
+          ExpressionAttributeNames: { '#region': 'region', '#version': 'version' },
+          ExpressionAttributeValues: { ':region': { S: region }, ':version': { N: String(read.version) } },
+        };
+  return unlessRefused(
+    dynamodbIn(region).send(
+      new PutItemCommand({
+        TableName: settings.accountsTable,
+        Item: toItem({ ...account, expiresAt }),
+        ...condition,
+      }),
+    ),
+  );
+}
+
+/**
+ * Reads the accounts that a region serves, in an order that follows from the hash of their ids.
+ *
+ * @param replica the region whose replica is read; another than the accounts' own may lack their latest changes
+ */
+export async function* accountsOf(
+  region: string,
+  replica: string,
+  afterId: string | undefined,
+): AsyncGenerator<Account> {
+  const input: ScanCommandInput = {
+    TableName: settings.accountsTable,
+    ConsistentRead: true,
+    FilterExpression: '#region = :region',
+    ExpressionAttributeNames: { '#region': 'region' },
+    ExpressionAttributeValues: { ':region': { S: region } },
+  };
+  let from: ScanCommandOutput['LastEvaluatedKey'] =
+    afterId === undefined ? undefined : { id: { S: afterId } };
+  do {
+    const page: ScanCommandOutput = await dynamodbIn(replica).send(
+      new ScanCommand({ ...input, ExclusiveStartKey: from }),
+      { abortSignal: AbortSignal.timeout(patienceMs) },
+    );
+    for (const item of page.Items ?? []) yield accountOf(unmarshall(item));
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+}

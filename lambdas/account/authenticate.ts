@@ -1,0 +1,73 @@
+import { isServed, type Account } from './account.ts';
+import { now } from '../shared/clock.ts';
+import { readToken, verifyToken, type Access, type MasterSecret } from './credentials.ts';
+import type { CodeOf } from '../shared/errorCodes.ts';
+import { givenCredentials } from '../aws/givenCredentials.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { loadAccount } from './accounts.ts';
+import { masterSecret, renewedMasterSecret } from './secrets.ts';
+import { settings } from '../aws/settings.ts';
+import { createKnownAccounts } from './knownAccounts.ts';
+
+export interface Caller {
+  readonly account: Account;
+  /** The access that its token gives. */
+  readonly access: Access;
+}
+
+const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
+  new HttpError(401, code, message, { 'www-authenticate': 'Bearer' });
+
+const accounts = createKnownAccounts((id) => loadAccount(id, true), now);
+
+/**
+ * Finds the account that sends a request, by its token. The account is read for each request, strongly consistent, so that
+ * tokens that were replaced are refused from the next request on; of an account with very many requests, within a second.
+ *
+ * @throws HttpError 401
+ */
+export async function authenticate(token: string | undefined): Promise<Caller> {
+  if (token === undefined || token === '') {
+    throw unauthorized(
+      'token_missing',
+      'The token is missing; send it as the header Authorization: Bearer <token> or as the query parameter svc_token.',
+    );
+  }
+  const parts = readToken(token, givenCredentials());
+  if (parts === undefined)
+    throw unauthorized('token_invalid', 'The token is malformed; use it exactly as it was issued.');
+
+  const [{ account, isRead }, secret] = await Promise.all([accounts.find(parts.accountId), masterSecret()]);
+  const caller = await judge(account, secret, parts.password);
+  if (!(caller instanceof HttpError)) return caller;
+  // Nobody is refused for what the account was a second ago: the token may be a new one.
+  const latest = isRead ? caller : await judge(await accounts.read(parts.accountId), secret, parts.password);
+  if (latest instanceof HttpError) throw latest;
+  return latest;
+}
+
+/** @returns the caller, or the refusal */
+async function judge(
+  account: Account | undefined,
+  secret: MasterSecret,
+  password: string,
+): Promise<Caller | HttpError> {
+  const access = account && (await verify(account, secret, password));
+  if (account === undefined || access === undefined)
+    return unauthorized('token_invalid', 'The token is not valid.');
+  if (account.region !== settings.region) {
+    return unauthorized(
+      'wrong_region',
+      `The token belongs to the region ${account.region}; this is ${settings.region}.`,
+    );
+  }
+  if (!isServed(account)) return unauthorized('account_inactive', 'The account is not active.');
+  return { account, access };
+}
+
+/** Verifies a token; where that fails, once more with the master secret read again: a new one may have followed. */
+async function verify(account: Account, secret: MasterSecret, password: string): Promise<Access | undefined> {
+  const access = verifyToken(secret, account, password);
+  if (access !== undefined) return access;
+  return verifyToken(await renewedMasterSecret(), account, password);
+}

@@ -1,0 +1,57 @@
+/**
+ * The accounts whose tokens are checked. An account is read for each request, so that a change holds from the next request on.
+ * One that may send more requests in a second than DynamoDB takes reads of one row (3,000) is remembered for a second.
+ */
+import { allowsManyRequests, type Account } from './account.ts';
+import { secondMs } from '../shared/clock.ts';
+import { recentlyUsed } from '../shared/recentlyUsed.ts';
+
+const rememberedMs = secondMs;
+
+interface Known {
+  account: Account | undefined;
+  /** Unix milliseconds. */
+  until: number;
+}
+
+export interface KnownAccounts {
+  /** @returns the account, and whether it was read now; else it may have been changed within the last second */
+  readonly find: (id: string) => Promise<{ readonly account: Account | undefined; readonly isRead: boolean }>;
+  /** Reads the account now. */
+  readonly read: (id: string) => Promise<Account | undefined>;
+}
+
+/** @param load reads an account, strongly consistent */
+export function createKnownAccounts(
+  load: (id: string) => Promise<Account | undefined>,
+  now: () => number,
+): KnownAccounts {
+  const all = new Map<string, Known>();
+
+  async function read(id: string): Promise<Account | undefined> {
+    // What is read is as old as the moment at which the read began.
+    const until = now() + rememberedMs;
+    const account = await load(id);
+    if (account === undefined || !allowsManyRequests(account)) {
+      all.delete(id);
+      return account;
+    }
+    const known = recentlyUsed(
+      all,
+      id,
+      () => ({ account, until }),
+      () => true,
+    );
+    if (known.until <= until) Object.assign(known, { account, until });
+    return account;
+  }
+
+  return {
+    read,
+    find: async (id) => {
+      const known = all.get(id);
+      if (known !== undefined && now() < known.until) return { account: known.account, isRead: false };
+      return { account: await read(id), isRead: true };
+    },
+  };
+}

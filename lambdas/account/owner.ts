@@ -1,0 +1,22 @@
+import { accountLifetimeMs, isDeleted, isServed, type Account } from './account.ts';
+import type { Message } from '../message/message.ts';
+import { log } from '../aws/log.ts';
+import { loadAccount } from './accounts.ts';
+import { cached } from '../shared/cached.ts';
+
+/**
+ * Accounts change rarely, and the next signing key is known in advance: a delivery may see a change late. An account that is
+ * not served is read again for each message.
+ */
+const accounts = cached(accountLifetimeMs, (id: string) => loadAccount(id, false), isServed);
+
+/** @returns undefined when the account was deleted: its messages are not delivered, and expire */
+export async function ownerOf({
+  accountId,
+  messageId,
+}: Pick<Message, 'accountId' | 'messageId'>): Promise<Account | undefined> {
+  const account = (await accounts(accountId)) ?? (await loadAccount(accountId, true));
+  if (account !== undefined && !isDeleted(account)) return account;
+  log.warn('A message of a deleted account is not delivered', { accountId, messageId });
+  return undefined;
+}

@@ -1,0 +1,67 @@
+/** The deployment's secrets. They are in Secrets Manager, where an operator can change them without a deployment. */
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod/mini';
+import { countFailures } from '../aws/failures.ts';
+import { clientOptions } from '../aws/clientOptions.ts';
+import { minuteMs } from '../shared/clock.ts';
+import type { MasterSecret } from './credentials.ts';
+import { TransientError } from '../shared/transientError.ts';
+import { parseMasterSecret, parseSecretJson } from './masterSecret.ts';
+import { givenCredentials } from '../aws/givenCredentials.ts';
+import { makeLean } from '../aws/makeLean.ts';
+import { settings } from '../aws/settings.ts';
+import { remembered, type Remembered } from '../table/remembered.ts';
+
+const client = makeLean(new SecretsManagerClient({ ...clientOptions('quick') }));
+client.middlewareStack.use(countFailures('Secrets'));
+
+/** Parses a secret. One that is malformed makes work wait, until an operator has corrected it. */
+function parsed<T>(text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new TransientError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** Keeps a secret in the process. While Secrets Manager does not answer, the last known value is used on. */
+const secret = <T>(id: string, lifetimeMs: number, parse: (text: string) => T): Remembered<T> =>
+  remembered({
+    name: `the secret ${id}`,
+    lifetimeMs,
+    read: async () => {
+      const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: id }));
+      if (SecretString === undefined) throw new TransientError(`The secret ${id} has no text.`);
+      return parsed(SecretString, parse);
+    },
+  });
+
+const master = secret(settings.masterSecretId, 5 * minuteMs, (text): MasterSecret => ({
+  ...parseMasterSecret(text),
+  given: givenCredentials(),
+}));
+
+/** Reads the master secret, from which tokens and signing keys are derived. */
+export const masterSecret = master.get;
+/** Reads it again, for a token that does not verify: the master secret may have changed since. */
+export const renewedMasterSecret = master.renewed;
+
+const credentials = z.object({
+  username: z.string().check(z.minLength(1)),
+  password: z.string().check(z.minLength(16)),
+});
+export type ManagementCredentials = z.infer<typeof credentials>;
+
+function parseCredentials(text: string): ManagementCredentials {
+  const read = credentials.safeParse(parseSecretJson(text));
+  if (read.success) return read.data;
+  throw new Error(
+    'The secret of the management API must be {"username", "password"}, the password of at least 16 characters.',
+  );
+}
+
+const management = secret(settings.managementSecretId, minuteMs, parseCredentials);
+
+/** Reads the user name and password of the management API. */
+export const managementCredentials = management.get;
+export const renewedManagementCredentials = management.renewed;

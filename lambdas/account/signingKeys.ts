@@ -1,0 +1,39 @@
+import type { Account } from './account.ts';
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { givenTo, rotatedSigning, signingKeysOf } from './credentials.ts';
+import { forbidden, HttpError } from '../shared/httpError.ts';
+import { loadAccount, saveAccount } from './accounts.ts';
+import { masterSecret } from './secrets.ts';
+import { retryOnConflict } from '../aws/retryOnConflict.ts';
+
+export const getSigningKeys = async (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
+  signingKeysOf(await masterSecret(), account);
+
+/** Refuses a rotation that would change nothing. */
+export const credentialsFixed = (): HttpError =>
+  forbidden(
+    'credentials_fixed',
+    'The token and the signing keys of this account are fixed while the local stage runs with --dev; start it without, to rotate them.',
+  );
+
+const refusal = 'The account is being changed by others; send the request again.';
+
+/**
+ * Makes the next signing key the current one, and a new one the next.
+ *
+ * @throws HttpError 403 where the keys are fixed, or 503
+ */
+export async function rotateSigningKeys(account: Account): Promise<Answer<typeof answers.signingKeys>> {
+  const secret = await masterSecret();
+  if (givenTo(secret, account.id) !== undefined) throw credentialsFixed();
+  // The first attempt needs no look of its own: the account was read for this very request.
+  let known: Account | undefined = account;
+  return retryOnConflict(refusal, async () => {
+    const before = known ?? (await loadAccount(account.id, true));
+    known = undefined;
+    if (before === undefined) throw new HttpError(503, 'busy', refusal);
+    const after = { ...before, ...rotatedSigning(secret, before), version: before.version + 1 };
+    return (await saveAccount(after, before)) ? signingKeysOf(secret, after) : undefined;
+  });
+}

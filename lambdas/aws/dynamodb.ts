@@ -1,0 +1,336 @@
+import {
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  ScanCommand,
+  type ScanCommandInput,
+  type ScanCommandOutput,
+  type AttributeValue,
+  type KeysAndAttributes,
+  type QueryCommandInput,
+  type QueryCommandOutput,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
+  type UpdateItemCommandOutput,
+  type WriteRequest,
+} from '@aws-sdk/client-dynamodb';
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import { setTimeout } from 'node:timers/promises';
+import { countFailures } from './failures.ts';
+import { clientOptions } from './clientOptions.ts';
+import { TransientError } from '../shared/transientError.ts';
+import { chunksOf } from '../shared/lists.ts';
+import { makeLean } from './makeLean.ts';
+import { settings } from './settings.ts';
+
+/** Makes a client: of a region, or of this one. */
+function open(region?: string): DynamoDBClient {
+  const client = makeLean(
+    new DynamoDBClient({ ...clientOptions('quick'), ...(region !== undefined && { region }) }),
+  );
+  client.middlewareStack.use(countFailures('Dynamodb'));
+  return client;
+}
+
+/** The client of this region's tables. */
+export const dynamodb = open();
+
+const elsewhere = new Map<string, DynamoDBClient>();
+
+/** The client of a region, for the few tables that are reached from others. */
+export function dynamodbIn(region: string): DynamoDBClient {
+  if (region === settings.region) return dynamodb;
+  const known = elsewhere.get(region) ?? open(region);
+  elsewhere.set(region, known);
+  return known;
+}
+
+export type Row = Record<string, unknown>;
+export type Key = Record<string, AttributeValue>;
+
+/** Makes an item as DynamoDB holds it of plain values. */
+export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });
+
+/**
+ * Writes a row unless its key is taken.
+ *
+ * @returns whether it was written
+ */
+export async function putNew(table: string, sortKey: string, row: object): Promise<boolean> {
+  return unlessRefused(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: table,
+        Item: toItem(row),
+        ConditionExpression: 'attribute_not_exists(#key)',
+        ExpressionAttributeNames: { '#key': sortKey },
+      }),
+    ),
+  );
+}
+
+/** The answer to a put, an update or a delete. */
+interface Written {
+  readonly Attributes?: Key | undefined;
+}
+
+/** A conditional write that was made, or the row as it is because the condition failed on it. */
+type ConditionalWrite =
+  | { readonly isMade: true; readonly row: Row }
+  | { readonly isMade: false; readonly row: Row | undefined };
+
+/**
+ * Waits for a conditional write that asks for the row with `ReturnValuesOnConditionCheckFailure`.
+ *
+ * @returns the attributes that the write returns, or else the row on which its condition failed; undefined for no row
+ */
+export async function conditionalWrite(write: Promise<Written>): Promise<ConditionalWrite> {
+  try {
+    const { Attributes = {} } = await write;
+    return { isMade: true, row: unmarshall(Attributes) };
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    return { isMade: false, row: error.Item && unmarshall(error.Item) };
+  }
+}
+
+/** @returns whether the write's condition held */
+export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
+  (await conditionalWrite(write)).isMade;
+
+/** A failure that the SDK does not try again, because it goes by an error's name and cause: this one has neither. */
+class OnlyTry extends Error {
+  readonly failure: unknown;
+  constructor(failure: unknown) {
+    super('This was the only try.');
+    this.failure = failure;
+  }
+}
+
+/** An update that is sent once. A class of its own, because a client keeps the steps of each class. */
+class UpdateItemOnce extends UpdateItemCommand {
+  constructor(input: UpdateItemCommandInput) {
+    super(input);
+    this.middlewareStack.add(
+      (next) => (args) =>
+        next(args).catch((error: unknown) => {
+          throw new OnlyTry(error);
+        }),
+      { step: 'finalizeRequest', name: 'onlyTry' },
+    );
+  }
+}
+
+/**
+ * Adds to a row, and does not try again: when only the answer was lost, the SDK would add twice.
+ *
+ * @throws at the first failure, throttling included; the addition may have been made all the same
+ */
+export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateItemCommandOutput> {
+  try {
+    return await dynamodb.send(new UpdateItemOnce(input));
+  } catch (error) {
+    throw error instanceof OnlyTry ? error.failure : error;
+  }
+}
+
+/**
+ * The condition that a row still has the version it was read with, in a table by `accountId` whose rows get a higher version
+ * with each change.
+ *
+ * @param version undefined when there was no row
+ */
+export const ifVersionIs = (version: number | undefined) =>
+  version === undefined
+    ? { ConditionExpression: 'attribute_not_exists(accountId)' }
+    : {
+        ConditionExpression: '#version = :version',
+        ExpressionAttributeNames: { '#version': 'version' },
+        ExpressionAttributeValues: { ':version': { N: String(version) } },
+      };
+
+/** Reads one row; undefined when there is none. */
+export async function getRow(table: string, key: object, consistent: boolean): Promise<Row | undefined> {
+  const { Item } = await dynamodb.send(
+    new GetItemCommand({ TableName: table, Key: toItem(key), ConsistentRead: consistent }),
+  );
+  return Item === undefined ? undefined : unmarshall(Item);
+}
+
+export async function deleteRow(table: string, key: object): Promise<void> {
+  await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
+}
+
+/** Rows of the largest read of a query with a limit. DynamoDB itself reads at most 1 MB at once. */
+const mostRowsPerRead = 640;
+
+/**
+ * Reads the items that a query finds, page by page, until the reader stops asking. A `Limit` is the number of rows of the first
+ * read; each further one is twice as large, because who reads on finds little of what it looks for. From the second on, such a
+ * query reads the next page while the one before is looked at: so several partitions that are merged are read side by side.
+ *
+ * @param until Unix milliseconds after which no further page is read, for a query whose pages may all be empty
+ */
+export async function* queryItems(
+  input: QueryCommandInput,
+  client = dynamodb,
+  until = Infinity,
+): AsyncGenerator<Key> {
+  let limit = input.Limit;
+  const read = (from: Key | undefined): Promise<QueryCommandOutput> => {
+    const page = client.send(new QueryCommand({ ...input, Limit: limit, ExclusiveStartKey: from }));
+    limit &&= Math.min(2 * limit, mostRowsPerRead);
+    return page;
+  };
+  let next: Promise<QueryCommandOutput> | undefined = read(undefined);
+  for (let pages = 1; next !== undefined; pages += 1) {
+    const page: QueryCommandOutput = await next;
+    const from = page.LastEvaluatedKey;
+    const goesOn = from !== undefined && Date.now() <= until;
+    const ahead: Promise<QueryCommandOutput> | undefined =
+      goesOn && limit !== undefined && pages > 1 ? read(from) : undefined;
+    // A page that fails is told to who asks for its rows. Where nobody does any more, it was not needed.
+    ahead?.catch(() => undefined);
+    yield* page.Items ?? [];
+    next = ahead ?? (goesOn && Date.now() <= until ? read(from) : undefined);
+  }
+}
+
+/** Reads the rows that a query finds, as {@link queryItems} does. */
+export async function* queryRows(...query: Parameters<typeof queryItems>): AsyncGenerator<Row> {
+  for await (const item of queryItems(...query)) yield unmarshall(item);
+}
+
+/** Reads all rows of a table that a scan finds, one page after the other; those of a partition follow each other. */
+export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
+  let from: Key | undefined;
+  do {
+    const page: ScanCommandOutput = await dynamodb.send(
+      new ScanCommand({ ...input, ExclusiveStartKey: from }),
+    );
+    for (const item of page.Items ?? []) yield unmarshall(item);
+    from = page.LastEvaluatedKey;
+  } while (from !== undefined);
+}
+
+/**
+ * Reads the rows of a partition, in the order of their sort keys, strongly consistent.
+ *
+ * @param behind the sort key of the row before the first one to read
+ */
+export const rowsOf = (
+  table: { readonly name: string; readonly partitionKey: string; readonly sortKey: string },
+  partition: string,
+  behind?: string,
+): AsyncGenerator<Row> =>
+  queryRows({
+    TableName: table.name,
+    ConsistentRead: true,
+    KeyConditionExpression: `#partition = :partition${behind === undefined ? '' : ' AND #sort > :behind'}`,
+    ExpressionAttributeNames: {
+      '#partition': table.partitionKey,
+      ...(behind !== undefined && { '#sort': table.sortKey }),
+    },
+    ExpressionAttributeValues: {
+      ':partition': { S: partition },
+      ...(behind !== undefined && { ':behind': { S: behind } }),
+    },
+  });
+
+/** Unprocessed rows are tried again for this long. The last try takes up to 13 s more, and an API function ends after 28 s. */
+const patienceMs = 10_000;
+
+/** DynamoDB reads 100 rows at once, and 16 MB of them. */
+const rowsPerGet = 100;
+
+/** The way in which rows are read by their keys: with which attributes, and whether strongly consistent. */
+type Reading = Pick<
+  KeysAndAttributes,
+  'ProjectionExpression' | 'ExpressionAttributeNames' | 'ConsistentRead'
+>;
+
+/**
+ * Reads rows by their keys, 100 at a time, eventually consistent unless said otherwise. Keys that a throttled table leaves
+ * unprocessed are read again.
+ *
+ * @param keys all different
+ * @returns the rows that are there, in any order
+ * @throws when something is still unprocessed after 10 s
+ */
+export async function getRows(
+  table: string,
+  keys: readonly object[],
+  reading: Reading,
+): Promise<readonly Row[]> {
+  const until = Date.now() + patienceMs;
+  const found = await Promise.all(
+    chunksOf(keys, rowsPerGet).map((chunk) => getSome(table, chunk, reading, until)),
+  );
+  return found.flat();
+}
+
+async function getSome(
+  table: string,
+  keys: readonly object[],
+  reading: Reading,
+  until: number,
+): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  let left: Key[] = keys.map(toItem);
+  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 2_000)) {
+    const { Responses, UnprocessedKeys } = await dynamodb.send(
+      new BatchGetItemCommand({ RequestItems: { [table]: { ...reading, Keys: left } } }),
+    );
+    rows.push(...(Responses?.[table] ?? []).map((item) => unmarshall(item)));
+    left = UnprocessedKeys?.[table]?.Keys ?? [];
+    if (left.length === 0) return rows;
+    if (Date.now() > until)
+      throw new TransientError(`The table ${table} took too long to read ${left.length} rows.`);
+    await setTimeout(waitMs * (0.5 + Math.random() / 2));
+  }
+}
+
+/** DynamoDB takes 25 rows at once. */
+const rowsPerWrite = 25;
+
+/**
+ * Writes rows, 25 at a time, over those that have the same keys. Rows that a throttled table leaves unprocessed are written
+ * again.
+ *
+ * @throws when something is still unprocessed after 10 s
+ */
+export async function putAll(table: string, rows: readonly object[]): Promise<void> {
+  const until = Date.now() + patienceMs;
+  const requests = rows.map((row) => ({ PutRequest: { Item: toItem(row) } }));
+  await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
+}
+
+/**
+ * Deletes rows by their keys, as {@link putAll} writes them. A row that is not there is no failure.
+ *
+ * @param keys all different
+ */
+export async function deleteAll(table: string, keys: readonly object[]): Promise<void> {
+  const until = Date.now() + patienceMs;
+  const requests = keys.map((key) => ({ DeleteRequest: { Key: toItem(key) } }));
+  await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
+}
+
+async function writeSome(table: string, all: readonly WriteRequest[], until: number): Promise<void> {
+  let requests: WriteRequest[] = [...all];
+  for (let waitMs = 50; ; waitMs = Math.min(waitMs * 2, 2_000)) {
+    const { UnprocessedItems } = await dynamodb.send(
+      new BatchWriteItemCommand({ RequestItems: { [table]: requests } }),
+    );
+    requests = UnprocessedItems?.[table] ?? [];
+    if (requests.length === 0) return;
+    if (Date.now() > until)
+      throw new TransientError(`The table ${table} took too long to write ${requests.length} rows.`);
+    await setTimeout(waitMs * (0.5 + Math.random() / 2));
+  }
+}

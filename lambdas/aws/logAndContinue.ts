@@ -1,0 +1,17 @@
+import { log } from './log.ts';
+
+/**
+ * Waits for something that can be done without. A failure is logged, and the caller goes on.
+ *
+ * @returns undefined after a failure
+ */
+export async function logAndContinue<T>(wanted: Promise<T>): Promise<T | undefined> {
+  try {
+    return await wanted;
+  } catch (error) {
+    log.error('Something could not be read, and is done without', {
+      error: error instanceof Error ? error : String(error),
+    });
+    return undefined;
+  }
+}

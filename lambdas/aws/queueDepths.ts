@@ -1,0 +1,34 @@
+import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
+import { settings } from './settings.ts';
+import { sqs } from './sqs.ts';
+
+/** The queues of this region, each with the number of its messages: visible, in work, or with a timer. */
+export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
+  const urls = {
+    short: settings.shortQueueUrl,
+    long: settings.longQueueUrl,
+    dead: settings.deadQueueUrl,
+    fire: settings.fireQueueUrl,
+    undeliveredFires: settings.undeliveredFiresQueueUrl,
+    accountChanges: settings.accountChangesQueues[settings.region],
+  };
+  const depths = await Promise.all(
+    Object.entries(urls).map(async ([name, QueueUrl]) => [name, await depthOf(QueueUrl)] as const),
+  );
+  return Object.fromEntries(depths);
+}
+
+/** SQS counts approximately: a message may be missing in it, or be there still, for a minute. */
+async function depthOf(QueueUrl: string | undefined): Promise<number> {
+  const { Attributes = {} } = await sqs.send(
+    new GetQueueAttributesCommand({
+      QueueUrl,
+      AttributeNames: [
+        'ApproximateNumberOfMessages',
+        'ApproximateNumberOfMessagesNotVisible',
+        'ApproximateNumberOfMessagesDelayed',
+      ],
+    }),
+  );
+  return Object.values(Attributes).reduce((sum, count) => sum + Number(count), 0);
+}

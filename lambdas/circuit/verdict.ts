@@ -1,0 +1,39 @@
+/** The verdict of an attempt about its destination's host, and the name of that host. */
+import { targetOf } from '../destination/destination.ts';
+import type { DestinationResponse } from '../delivery/outcome.ts';
+import { retryHint } from '../destination/retryAfter.ts';
+
+/** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer. */
+export const longestHost = 253 + 6;
+
+/** The host that a URL's circuit is of: `host`, or `host:port`; undefined for one that is too long to be reached. */
+export function circuitHostOf(url: string): string | undefined {
+  const { host } = targetOf(url);
+  return host.length <= longestHost ? host : undefined;
+}
+
+/**
+ * The verdict of an attempt about its host.
+ *
+ * - `up`: it answers. A 4XX is about the request, not about the host.
+ * - `down`: no answer, or a 5XX.
+ * - `busy`: a 429. The host is not down, but a probe that gets it is no reason to let go all that wait.
+ * - `nothing`: no request was made.
+ */
+export type Verdict =
+  | { readonly says: 'up' | 'nothing' }
+  | {
+      readonly says: 'down' | 'busy';
+      readonly status: number;
+      readonly error: string | undefined;
+      /** Unix milliseconds before which the host does not want to be called again; undefined where it does not say. */
+      readonly notBefore: number | undefined;
+    };
+
+/** @param now Unix milliseconds */
+export function verdictOf({ status, error, headers, isRefusal }: DestinationResponse, now: number): Verdict {
+  if (isRefusal === true) return { says: 'nothing' };
+  const isDown = status === 0 || status >= 500;
+  if (!isDown && status !== 429) return { says: 'up' };
+  return { says: isDown ? 'down' : 'busy', status, error, notBefore: retryHint(headers, now) };
+}

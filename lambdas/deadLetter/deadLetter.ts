@@ -1,0 +1,40 @@
+import { listedResponseBytes } from '../message/records.ts';
+import { limitsOf } from '../account/account.ts';
+import { beginningOf } from '../shared/bytes.ts';
+import { count } from '../aws/metrics.ts';
+import { putDeadLetter, type DeadRun } from './rows.ts';
+import { keepToSize } from './size.ts';
+import { dlqIdOf } from '../message/consequenceIds.ts';
+import type { RecordedAttempt } from '../delivery/continuation.ts';
+
+/**
+ * Writes the dead letter of an attempt that was the last, unless it is there or was there before.
+ *
+ * @param run the run that failed with it, and until when its records are kept, Unix milliseconds
+ */
+export async function bury(
+  { history, attempt, account }: RecordedAttempt,
+  run?: { readonly workflow: DeadRun; readonly keptUntil: number },
+): Promise<void> {
+  const { message } = history;
+  const { max_dlq_retention_time_milis: retentionMs, max_dlq_size: size } = limitsOf(account);
+  const responseBody = beginningOf(attempt.response.body, listedResponseBytes);
+  // The bodies stay with the message, and with the records of its run: neither must end before.
+  const neededUntil = Math.min(message.expiresAt, run?.keptUntil ?? Infinity);
+  const expiresAt = Math.min(attempt.recordedAt + retentionMs, neededUntil);
+  const isNew = await putDeadLetter({
+    dlqId: dlqIdOf(history, attempt.number),
+    message,
+    workflow: run?.workflow,
+    retried: attempt.number,
+    failedAt: attempt.recordedAt,
+    responseStatus: attempt.response.status,
+    responseHeaders: attempt.response.headers,
+    responseBody: responseBody.length === 0 ? undefined : responseBody,
+    error: attempt.response.error,
+    expiresAt,
+  });
+  if (!isNew) return;
+  count('DeadLettered');
+  await keepToSize(account, expiresAt, size);
+}

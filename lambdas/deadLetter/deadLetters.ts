@@ -1,0 +1,224 @@
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { fitting, type ShownAs } from '../wire/answerSize.ts';
+import { longestPage, matches, type Filter, type Filterable } from '../wire/filters.ts';
+import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts';
+import type { Account } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import { notFound, quote } from '../shared/httpError.ts';
+import { logSubjectOf } from '../message/logSubject.ts';
+import {
+  listDeadLetters as listStored,
+  loadDeadLetter,
+  type DeadLetter,
+  type DeadRun,
+  type ListedDeadLetter,
+} from './rows.ts';
+import { loadBody } from '../message/bodies.ts';
+import { loadMessage } from '../message/history.ts';
+import { precedes, shardsOf } from '../table/shards.ts';
+import {
+  countEach,
+  idRows,
+  listBudgetMs,
+  loadedRows,
+  merged,
+  onEach,
+  orderedScope,
+  pageOf,
+  rangeOf,
+  show,
+} from '../list/pages.ts';
+import { limitedScan } from '../list/scans.ts';
+import { removeDeadLetters } from './size.ts';
+
+export const noSuchDeadLetter = (dlqId: string): Error =>
+  notFound('dead_letter_not_found', `There is no dead letter ${quote(dlqId)}.`);
+
+/**
+ * Makes the record of a dead letter as lists show it: without the message's body.
+ *
+ * @param responseBody as much of the last answer's body as was read
+ */
+const deadLetterRecord = (
+  { dlqId, message, responseStatus, responseHeaders, error, retried, failedAt, expiresAt }: DeadLetter,
+  responseBody: Uint8Array = new Uint8Array(),
+  bodies: ShownAs = 'text',
+): Answer<typeof answers.listedDeadLetter> => ({
+  ...messageRecord(message),
+  dlqId,
+  retried,
+  failedAt,
+  expiresAt,
+  ...responseRecord({ status: responseStatus, headers: responseHeaders, body: responseBody, error }, bodies),
+});
+
+const filterableOf = ({ message, responseStatus, workflow }: DeadLetter): Filterable => ({
+  ...logSubjectOf(message),
+  responseStatus,
+  run: workflow,
+});
+
+/** A dead letter of a workflow's run. */
+export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
+
+/** A dead letter of an ordinary message. */
+export type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
+
+/** The two kinds are listed and worked on apart: what failed a run is no message that its owner sent. */
+export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>
+  deadLetter.workflow === undefined;
+export const isOfRun = (deadLetter: DeadLetter): deadLetter is DeadLetterOfRun =>
+  deadLetter.workflow !== undefined;
+
+/** Dead letters that are loaded at once where their ids are given. */
+const loadedAtOnce = 10;
+
+/**
+ * Begins to read the dead letters of one kind that a filter selects.
+ *
+ * @returns the rows among which they are, in the order of the filter, or of its ids; and `selected`, which gives a
+ * row's dead letter, or undefined where the filter does not select it
+ */
+export async function selection<D extends DeadLetter>(
+  account: Account,
+  filter: Filter,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is D,
+) {
+  const time = now();
+  const scope = orderedScope(`${account.id}/dlq`, filter.order);
+  const range = await rangeOf(scope, filter);
+  const rows: AsyncIterable<ListedDeadLetter> =
+    filter.ids === undefined
+      ? limitedScan(
+          account.id,
+          merged(
+            shardsOf(account).map((shard) => listStored(shard, range, time)),
+            precedes(filter.order),
+          ),
+        )
+      : loadedRows(idRows(filter.ids, range.behind), loadedAtOnce, async (row) => ({
+          ...row,
+          deadLetter: await loadDeadLetter(account.id, row.id, time),
+        }));
+  const selected = ({ deadLetter }: ListedDeadLetter): D | undefined =>
+    deadLetter !== undefined &&
+    isWanted(deadLetter) &&
+    (filter.ids !== undefined || matches(filter, filterableOf(deadLetter)))
+      ? deadLetter
+      : undefined;
+  return { scope, range, rows, selected };
+}
+
+/** The most dead letters of a bulk operation. Where ids are given, no other filter counts: then it is all of them. */
+export const mostOf = ({ ids, count }: Filter): number =>
+  ids === undefined ? (count ?? Infinity) : Infinity;
+
+export async function listDeadLetters(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.deadLetterPage>> {
+  const { scope, range, rows, selected } = await selection(account, filter, isOfMessage);
+  const limits = {
+    count: filter.ids === undefined ? (filter.count ?? longestPage) : Infinity,
+    budgetMs: listBudgetMs,
+  };
+  const page = await pageOf(rows, range, limits, (row) => [selected(row) ?? []].flat());
+  const { records, cursor } = await show(scope, page.entries, page.next, (deadLetter) =>
+    deadLetterRecord(deadLetter, deadLetter.responseBody),
+  );
+  return { messages: records, cursor };
+}
+
+/**
+ * Reads one dead letter of a kind.
+ *
+ * @throws HttpError 404
+ */
+export async function deadLetterOf<D extends DeadLetter>(
+  account: Account,
+  dlqId: string,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is D,
+): Promise<D> {
+  const deadLetter = await loadDeadLetter(account.id, dlqId, now());
+  if (deadLetter === undefined || !isWanted(deadLetter)) throw noSuchDeadLetter(dlqId);
+  return deadLetter;
+}
+
+/** @throws HttpError 404 */
+export async function getDeadLetter(
+  account: Account,
+  dlqId: string,
+): Promise<Answer<typeof answers.deadLetter>> {
+  const deadLetter = await deadLetterOf(account, dlqId, isOfMessage);
+  const history = await loadMessage(deadLetter.message);
+  if (history === undefined) throw noSuchDeadLetter(dlqId);
+  const { message } = deadLetter;
+  const last = history.attempts.find(({ number }) => number === deadLetter.retried);
+  const body = await loadBody(message.messageId, history.body);
+  return fitting((bodies) => ({
+    ...deadLetterRecord(deadLetter, last?.response.body ?? deadLetter.responseBody, bodies),
+    ...bodyRecord(body, message.redaction, bodies),
+  }));
+}
+
+/** @throws HttpError 404 */
+export async function deleteDeadLetter(
+  account: Account,
+  dlqId: string,
+  isWanted: (deadLetter: DeadLetter) => boolean = isOfMessage,
+): Promise<void> {
+  const deadLetter = await loadDeadLetter(account.id, dlqId, now());
+  const isDeleted =
+    deadLetter !== undefined &&
+    isWanted(deadLetter) &&
+    (await removeDeadLetters(account.id, [deadLetter], 'deleted')).size > 0;
+  if (!isDeleted) throw noSuchDeadLetter(dlqId);
+}
+
+/** Dead letters that one step of a bulk deletion takes. */
+const deletedAtOnce = 20;
+
+export async function deleteDeadLetters(
+  account: Account,
+  filter: Filter,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is DeadLetter = isOfMessage,
+): Promise<Answer<typeof answers.deleted>> {
+  const { scope, rows, selected } = await selection(account, filter, isWanted);
+  let deleted = 0;
+  const limits = { count: mostOf(filter), atOnce: deletedAtOnce };
+  const cursor = await onEach(scope, rows, limits, selected, async (some) => {
+    deleted += (await removeDeadLetters(account.id, some, 'deleted')).size;
+  });
+  return { deleted, cursor };
+}
+
+/** The most groups of a count. */
+const mostGroups = 100;
+
+type Group = Answer<typeof answers.deadLetterGroup>;
+
+const byCount = (one: Group, other: Group): number =>
+  other.count - one.count || other.lastFailedAt - one.lastFailedAt;
+
+/** Counts the dead letters that a bulk operation with a filter would take, by their hosts and statuses as well. */
+export async function countDeadLetters(
+  account: Account,
+  filter: Filter,
+  isWanted: (deadLetter: DeadLetter) => deadLetter is DeadLetter = isOfMessage,
+): Promise<Answer<typeof answers.deadLetterCount>> {
+  const { scope, rows, selected } = await selection(account, filter, isWanted);
+  const groups = new Map<string, Group>();
+  const counted = await countEach(scope, rows, selected, ({ message, responseStatus, failedAt }) => {
+    const { host } = new URL(message.url);
+    const key = `${responseStatus} ${host}`;
+    const { count = 0, lastFailedAt = 0 } = groups.get(key) ?? {};
+    groups.set(key, {
+      host,
+      responseStatus,
+      count: count + 1,
+      lastFailedAt: Math.max(lastFailedAt, failedAt),
+    });
+  });
+  return { ...counted, groups: [...groups.values()].sort(byCount).slice(0, mostGroups) };
+}

@@ -1,0 +1,66 @@
+import { limitsOf, type Account } from '../account/account.ts';
+import { signingKeysOf } from '../account/credentials.ts';
+import { now } from '../shared/clock.ts';
+import type { DestinationResponse } from './outcome.ts';
+import { signatureHeaders } from './rules/signature.ts';
+import { headerName, type Header } from '../shared/headers.ts';
+import { addMissingHeaders } from '../options/forwarding.ts';
+import type { Message } from '../message/message.ts';
+import { settings } from '../aws/settings.ts';
+import { masterSecret } from '../account/secrets.ts';
+import { createDeliveryClient } from './client/deliveryClient.ts';
+import { deploymentRules } from '../destination/rulesOfDeployment.ts';
+import { loopMark } from './loopDetection.ts';
+
+const request = createDeliveryClient(deploymentRules);
+
+/** Tells a destination where its message came from. */
+function originHeaders({ prefix, ...message }: Message): readonly Header[] {
+  const origin = {
+    'topic-name': message.topicName,
+    'endpoint-name': message.endpointName,
+    'queue-name': message.queueName,
+    'schedule-id': message.scheduleId,
+  };
+  return Object.entries(origin).flatMap(([name, value]): Header[] =>
+    value === undefined ? [] : [[headerName(prefix, name).toLowerCase(), value]],
+  );
+}
+
+/**
+ * Makes the HTTP request of an attempt, signed and with all headers that tell the destination about its message.
+ *
+ * @param attempt 0 for the first delivery
+ */
+export async function callDestination(
+  message: Message,
+  attempt: number,
+  account: Account,
+  body: Uint8Array,
+): Promise<DestinationResponse> {
+  const { prefix, messageId } = message;
+  const signatures = signatureHeaders(signingKeysOf(await masterSecret(), account), {
+    messageId,
+    url: message.url,
+    body,
+    prefix,
+    signedAt: now(),
+  });
+  const own: readonly Header[] = [
+    [headerName(prefix, 'message-id').toLowerCase(), messageId],
+    [headerName(prefix, 'retried').toLowerCase(), String(attempt)],
+    [headerName(prefix, 'caller-ip').toLowerCase(), message.callerIp],
+    [headerName(prefix, 'region').toLowerCase(), settings.region],
+    ...originHeaders(message),
+    ...(await loopMark(message)),
+    ...signatures.map(([name, value]): Header => [name.toLowerCase(), value]),
+  ];
+  return request({
+    url: message.url,
+    method: message.method,
+    headers: addMissingHeaders(own, addMissingHeaders(message.headers, [['user-agent', 'Svc-Queue']])),
+    body,
+    timeoutMs: message.timeoutMs,
+    maxResponseBytes: limitsOf(account).max_message_size,
+  });
+}

@@ -1,0 +1,112 @@
+import { beginningOf } from '../shared/bytes.ts';
+import { joinedHeaders, shownHeaders } from '../shared/headers.ts';
+import type { Message } from '../message/message.ts';
+import { shortened } from './rules/shortenedText.ts';
+import type { DestinationResponse } from './outcome.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+
+export interface CallbackFacts {
+  readonly message: Message;
+  readonly body: Uint8Array;
+  readonly response: DestinationResponse;
+  /** Retries made so far: 0 after the first delivery. */
+  readonly retried: number;
+  /** Set in failure callbacks. */
+  readonly dlqId?: string | undefined;
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+/** The most bytes whose base64 has at most `length` characters. */
+const fitting = (length: number): number => Math.max(0, Math.floor(length / 4) * 3);
+
+/** All that a callback tells, with both bodies empty. */
+const emptyCallback = ({ message, response, retried, dlqId }: CallbackFacts) => ({
+  status: response.status,
+  error: response.error,
+  header: shownHeaders(response.headers),
+  body: '',
+  retried,
+  maxRetries: message.maxRetries,
+  dlqId,
+  sourceMessageId: message.messageId,
+  topicName: message.topicName,
+  endpointName: message.endpointName,
+  url: shownUrl(message.url),
+  method: message.method,
+  sourceHeader: joinedHeaders(message.headers),
+  sourceBody: '',
+  notBefore: String(message.notBefore),
+  createdAt: String(message.createdAt),
+  scheduleId: message.scheduleId,
+  callerIP: message.callerIp,
+});
+
+const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** Writes as much of a body as has at most so many characters in base64. */
+function beginningIn(
+  length: number,
+  body: Uint8Array,
+): { readonly text: string; readonly isCut: true | undefined } {
+  const beginning = beginningOf(body, fitting(length));
+  return { text: base64(beginning), isCut: beginning.length < body.length || undefined };
+}
+
+/**
+ * Makes the JSON body of a callback, as `docs/receiving.md` describes it. Where it would be larger than `maxBytes`, a body in it is
+ * cut, and a field tells so.
+ *
+ * @param first the body that is cut last
+ */
+export function callbackBody(
+  facts: CallbackFacts,
+  maxBytes: number,
+  first: 'body' | 'sourceBody' = 'sourceBody',
+): Uint8Array {
+  const whole = emptyCallback(facts);
+  const room = maxBytes - jsonBytes({ ...whole, bodyIsCut: true, sourceBodyIsCut: true });
+  const bodies = { body: facts.response.body, sourceBody: facts.body };
+  const kept = beginningIn(room, bodies[first]);
+  const other = beginningIn(room - kept.text.length, bodies[first === 'body' ? 'sourceBody' : 'body']);
+  const [body, sourceBody] = first === 'body' ? [kept, other] : [other, kept];
+  return Buffer.from(
+    JSON.stringify({
+      ...whole,
+      body: body.text,
+      bodyIsCut: facts.response.isCut ?? body.isCut,
+      sourceBody: sourceBody.text,
+      sourceBodyIsCut: sourceBody.isCut,
+    }),
+  );
+}
+
+/** Counts the bytes of a callback with the whole response, and without the message's body. */
+export const bytesWithResponse = (facts: CallbackFacts): number =>
+  jsonBytes({ ...emptyCallback(facts), bodyIsCut: true, sourceBodyIsCut: true }) +
+  4 * Math.ceil(facts.response.body.length / 3);
+
+/**
+ * Bytes of a failed response that are told in any case: the message's own body, which is told whole, may leave no room for it
+ * within the largest message.
+ */
+const leastResponseBytes = 64 * 1_024;
+
+/**
+ * Makes the JSON body of a callback that tells of the failure of something larger, such as a workflow's run: with fields of its
+ * own, and with the whole of the message's body, or without the field where that is empty. A response that is too long is
+ * shortened so that what was JSON still is, and a field tells so.
+ */
+export function failedCallbackBody(
+  facts: CallbackFacts,
+  more: Readonly<Record<string, string | number>>,
+  maxBytes: number,
+): Uint8Array {
+  const { body, isCut } = facts.response;
+  const sourceBody = facts.body.length === 0 ? undefined : base64(facts.body);
+  const whole = { ...emptyCallback(facts), bodyIsCut: true, ...more, sourceBody };
+  const room = Math.max(fitting(maxBytes - jsonBytes(whole)), leastResponseBytes);
+  const told = shortened(body, room, isCut);
+  const bodyIsCut = told === body ? undefined : true;
+  return Buffer.from(JSON.stringify({ ...whole, body: base64(told), bodyIsCut }));
+}

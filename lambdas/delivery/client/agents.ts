@@ -1,0 +1,87 @@
+/**
+ * The agents of the outgoing HTTP client. They keep a few idle connections for a short time, so that the next delivery to the
+ * same host need not connect.
+ *
+ * On Lambda a process may have 1,024 files and connections open, its connections to AWS included. Node bounds the idle
+ * connections to one host; these agents bound those to all hosts and of both protocols together.
+ */
+import http from 'node:http';
+import https from 'node:https';
+import type { Duplex } from 'node:stream';
+import { secondMs } from '../../shared/clock.ts';
+
+/**
+ * A connection to one of several addresses may take so long before the next address is tried. Node's own quarter of a second is
+ * shorter than a round trip around the world.
+ */
+const addressTimeoutMs = 2 * secondMs;
+
+export interface AgentsOptions {
+  /** Idle connections to all hosts together. */
+  readonly most?: number;
+  /** The longest that a connection may be idle. */
+  readonly lifetimeMs?: number;
+}
+
+/** One agent for each protocol. */
+export interface Agents {
+  readonly 'http:': http.Agent;
+  readonly 'https:': https.Agent;
+}
+
+/** Makes agents that open a connection for each request, and keep none. */
+export function createFreshAgents(): Agents {
+  const options = { autoSelectFamilyAttemptTimeout: addressTimeoutMs };
+  return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) };
+}
+
+/**
+ * Makes agents that keep connections; those of both protocols are counted together.
+ *
+ * A batch is at most ten messages, so a process on Lambda uses ten connections at once. It keeps 128: an eighth of what it may
+ * have open. Between two batches a busy host is quiet for ten seconds at most.
+ */
+export function createAgents({ most = 128, lifetimeMs = 10 * secondMs }: AgentsOptions = {}): Agents {
+  /** Idle connections with the timers that end them, those first that are idle for longest. Closed ones count until then. */
+  const idle = new Map<Duplex, NodeJS.Timeout>();
+
+  const forget = (connection: Duplex): void => {
+    clearTimeout(idle.get(connection));
+    idle.delete(connection);
+  };
+  const end = (connection: Duplex): void => {
+    forget(connection);
+    connection.destroy();
+  };
+  const keep = (connection: Duplex): void => {
+    const [oldest] = idle.keys();
+    if (oldest !== undefined && idle.size >= most) end(oldest);
+    // An idle connection must not keep a process from ending.
+    idle.set(connection, setTimeout(end, lifetimeMs, connection).unref());
+  };
+
+  const counted = <A extends http.Agent>(agent: A): A => {
+    // It returns a boolean, although its type says that it returns nothing.
+    const keepSocketAlive: (connection: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
+    const reuseSocket = agent.reuseSocket.bind(agent);
+    agent.keepSocketAlive = (connection) => {
+      // False where the server said that it closes the connection; the agent closes it then.
+      const isKept = keepSocketAlive(connection);
+      if (isKept !== false) keep(connection);
+      return isKept;
+    };
+    agent.reuseSocket = (connection, request) => {
+      forget(connection);
+      reuseSocket(connection, request);
+    };
+    return agent;
+  };
+
+  const options = {
+    keepAlive: true,
+    maxFreeSockets: most,
+    scheduling: 'lifo',
+    autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+  } as const;
+  return { 'http:': counted(new http.Agent(options)), 'https:': counted(new https.Agent(options)) };
+}

@@ -1,0 +1,354 @@
+/**
+ * The outgoing HTTP client: it makes every request that leaves the service for a user's destination.
+ *
+ * For each connection a name is resolved once, all its addresses are checked, and one of these addresses is connected to. So a
+ * DNS answer that changes after the check has no effect. A connection that is kept alive leads to an address that was checked.
+ *
+ * Whatever a destination does, an attempt ends by its deadline and costs no more than the bounds below.
+ */
+import type { Method } from '../../wire/method.ts';
+import type { Header } from '../../shared/headers.ts';
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { addressOfHost, isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
+import { secondMs } from '../../shared/clock.ts';
+import { targetOf, type DestinationRules, type Target } from '../../destination/destination.ts';
+import { chunksOf } from '../../shared/lists.ts';
+import type { DestinationResponse } from '../outcome.ts';
+import { createAgents, createFreshAgents, type Agents } from './agents.ts';
+import { createResolver, type Address, type Resolver } from './nameResolver.ts';
+
+export interface DeliveryRequest {
+  readonly url: string;
+  readonly method: Method;
+  /** Names in lower case. */
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array;
+  /** For everything: resolving, connecting, sending, and reading the answer. */
+  readonly timeoutMs: number;
+  /** Bytes of the answer's body that are read; the rest is cut off. */
+  readonly maxResponseBytes: number;
+}
+
+/** Makes one request. Where there is no answer, the response has status 0 and an error's text; it never rejects. */
+export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
+
+/** For resolving the name, connecting and the TLS handshake: a server that takes longer will not connect. */
+const connectTimeoutMs = 10 * secondMs;
+
+/** Addresses of each family that are tried: a name may have thousands, and none of them need answer. */
+const mostAddresses = 4;
+
+/**
+ * Pieces of an answer's body that are read; the rest is cut off. A piece costs microseconds whatever its size: 4 MiB in chunks
+ * of one byte would keep the processor busy for ten seconds, and delay the process's other deliveries. A language model that
+ * streams its answer sends a few thousand pieces.
+ */
+const mostPieces = 65_536;
+
+/** Informational answers (1xx) before the answer itself; servers send one or two. */
+const mostInformational = 32;
+
+/** Bytes of headers in one answer: Node's own default. */
+const maxHeaderBytes = 16_384;
+
+/** Characters of an error's text. Node's error for the wrong certificate lists all names of the certificate. */
+const longestError = 1_000;
+
+class RefusedDestination extends Error {}
+class ClosedKeptConnection extends Error {}
+
+const refusal = (hostname: string, address: string): RefusedDestination =>
+  new RefusedDestination(
+    hostname === address
+      ? `The destination ${address} is not a public address.`
+      : `The destination ${hostname} has the address ${address}, which is not public.`,
+  );
+
+const ownHostRefusal = (hostname: string): RefusedDestination =>
+  new RefusedDestination(
+    `The destination ${hostname} is this service itself; messages to it would go in circles.`,
+  );
+
+/** @throws RefusedDestination unless a delivery may go to all of a name's addresses */
+function checkAddresses(
+  { hostname, port }: Target,
+  addresses: readonly Address[],
+  { allowed, own }: DestinationRules,
+): void {
+  if (addresses.some(({ address }) => isOwnHost(address, port, own))) throw ownHostRefusal(hostname);
+  if (allowed.hosts.has(plainName(hostname))) return;
+  const unsafe = addresses.find(({ address }) => !isReachable(address, allowed));
+  if (unsafe !== undefined) throw refusal(hostname, unsafe.address);
+}
+
+/**
+ * @param rules fixed, or read for each request
+ * @param resolver another one in tests
+ */
+export function createDeliveryClient(
+  rules: DestinationRules | (() => Promise<DestinationRules>),
+  resolver: Resolver = createResolver(),
+): DeliveryClient {
+  const keeping = createAgents();
+  const fresh = createFreshAgents();
+
+  return async (request) => {
+    const latest = typeof rules === 'function' ? await rules() : rules;
+    const deadline = new AbortController();
+    // The timer of `AbortSignal.timeout` would let a process end before its attempts.
+    const timer = setTimeout(() => {
+      deadline.abort();
+    }, request.timeoutMs);
+    const exchangeBy = (agents: Agents): Promise<DestinationResponse> =>
+      exchange(request, { agents, resolver, rules: latest }, deadline.signal);
+    try {
+      try {
+        return await exchangeBy(keeping);
+      } catch (error) {
+        // A server may close a kept connection at the moment of its next use, before it has seen the request. That says
+        // nothing about the destination, so the request is made once more, on a new connection.
+        if (!(error instanceof ClosedKeptConnection)) throw error;
+        return await exchangeBy(fresh);
+      }
+    } catch (error) {
+      return {
+        status: 0,
+        error: describe(error).slice(0, longestError).toWellFormed(),
+        headers: [],
+        body: new Uint8Array(),
+        isRefusal: error instanceof RefusedDestination,
+      };
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
+/** The means of an exchange. */
+interface Means {
+  readonly agents: Agents;
+  readonly resolver: Resolver;
+  readonly rules: DestinationRules;
+}
+
+/** Makes a request over one connection, and reads its answer. */
+function exchange(
+  request: DeliveryRequest,
+  means: Means,
+  deadline: AbortSignal,
+): Promise<DestinationResponse> {
+  const target = targetOf(request.url);
+  return new Promise((resolve, reject) => {
+    const outgoing = open(request, target, means);
+    // Every exchange ends in `end`, once, and leaves nothing behind but a connection that can be kept.
+    let isOver = false;
+    const end = (isClean: boolean, settle: () => void): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(connecting);
+      deadline.removeEventListener('abort', onDeadline);
+      if (!isClean) outgoing.destroy();
+      settle();
+    };
+    const fail: Fail = (errorOf) => {
+      end(false, () => {
+        reject(errorOf());
+      });
+    };
+    const succeed = (response: DestinationResponse, isComplete: boolean): void => {
+      // A destination that answers before it has read the request may never read the rest of it.
+      end(isComplete && outgoing.writableFinished, () => {
+        resolve(response);
+      });
+    };
+    const connecting = setTimeout(() => {
+      fail(() => new Error(`No connection to the destination within ${connectTimeoutMs / secondMs} s.`));
+    }, connectTimeoutMs);
+    const onDeadline = (): void => {
+      fail(() => new Error(`The destination did not answer within ${request.timeoutMs / secondMs} s.`));
+    };
+    deadline.addEventListener('abort', onDeadline);
+    if (deadline.aborted) onDeadline();
+
+    whenConnected(outgoing, target, () => {
+      clearTimeout(connecting);
+    });
+    watch(outgoing, request.maxResponseBytes, succeed, fail);
+    try {
+      write(outgoing, request, target);
+    } catch (error) {
+      fail(() => (error instanceof Error ? error : new Error(String(error))));
+    }
+  });
+}
+
+/**
+ * Begins a request; nothing is sent before its body.
+ *
+ * @throws RefusedDestination for a host that needs no look-up to be refused
+ */
+function open(request: DeliveryRequest, target: Target, { agents, resolver, rules }: Means): ClientRequest {
+  const { hostname, port } = target;
+  if (isOwnHost(hostname, port, rules.own)) throw ownHostRefusal(hostname);
+  if (addressOfHost(hostname) !== undefined && !isReachable(hostname, rules.allowed)) {
+    throw refusal(hostname, hostname);
+  }
+  return (target.protocol === 'https:' ? https : http).request({
+    agent: agents[target.protocol],
+    // TLS names the host without the dot that may end it (RFC 6066, 3).
+    host: plainName(hostname),
+    port,
+    path: target.path,
+    method: request.method,
+    auth: request.headers.some(([name]) => name === 'authorization') ? undefined : target.credentials,
+    lookup: lookupFor(target, resolver, rules),
+    maxHeaderSize: maxHeaderBytes,
+    setHost: false,
+  });
+}
+
+/** Resolves a name for Node, and refuses it unless a delivery may go to all its addresses. */
+const lookupFor =
+  (target: Target, resolver: Resolver, rules: DestinationRules): LookupFunction =>
+  (hostname, options, done) => {
+    resolver(hostname)
+      .then((addresses) => {
+        checkAddresses(target, addresses, rules);
+        const tried = ([4, 6] as const).flatMap((family) =>
+          addresses.filter((address) => address.family === family).slice(0, mostAddresses),
+        );
+        const [first] = tried;
+        if (first === undefined) done(new Error(`The name ${hostname} has no address.`), '');
+        else if (options.all === true) done(null, tried);
+        else done(null, first.address, first.family);
+      })
+      .catch((error: unknown) => {
+        done(error instanceof Error ? error : new Error(String(error)), '');
+      });
+  };
+
+type Succeed = (response: DestinationResponse, isComplete: boolean) => void;
+/** Takes what makes the error: connections close behind every exchange, and the stack of an error costs CPU. */
+type Fail = (errorOf: () => Error) => void;
+
+/** Hears all that may become of a request. */
+function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succeed, fail: Fail): void {
+  let isAnswering = false;
+  let informational = 0;
+  outgoing.on('error', (error: NodeJS.ErrnoException) => {
+    const isReset = error.code === 'ECONNRESET' || error.code === 'EPIPE';
+    const isUnheard = !isAnswering && informational === 0;
+    if (isReset && isUnheard && outgoing.reusedSocket) fail(() => new ClosedKeptConnection(error.message));
+    else fail(() => (isReset ? closed(isAnswering) : inWords(error)));
+  });
+  // Node ends some connections without an error.
+  outgoing.on('close', () => {
+    fail(() => closed(isAnswering));
+  });
+  outgoing.on('information', () => {
+    informational += 1;
+    if (informational > mostInformational) {
+      fail(
+        () => new Error(`The destination sent more than ${mostInformational} informational answers (1xx).`),
+      );
+    }
+  });
+  outgoing.on('upgrade', (_incoming, socket) => {
+    socket.destroy();
+    fail(otherProtocol);
+  });
+  outgoing.on('response', (incoming) => {
+    isAnswering = true;
+    // Node emits `response` for a 101 without the header `Upgrade`.
+    if (incoming.statusCode === 101) fail(otherProtocol);
+    else readResponse(incoming, maxResponseBytes, succeed, fail);
+  });
+}
+
+/** @throws Error for a header that Node refuses */
+function write(outgoing: ClientRequest, request: DeliveryRequest, target: Target): void {
+  outgoing.setHeader('host', target.host);
+  for (const [name, value] of request.headers) outgoing.appendHeader(name, value);
+  if (request.body.length > 0 || !['GET', 'DELETE'].includes(request.method)) {
+    outgoing.setHeader('content-length', request.body.length);
+  }
+  outgoing.end(request.body);
+}
+
+/** Puts the codes of Node's HTTP parser into words. */
+function inWords(error: NodeJS.ErrnoException): Error {
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return new Error(`The destination answered with more than ${maxHeaderBytes} bytes of headers.`);
+  }
+  if (error.code?.startsWith('HPE_') !== true) return error;
+  return new Error(`The destination answered with something that is not HTTP (${error.code}).`);
+}
+
+const otherProtocol = (): Error =>
+  new Error('The destination answered 101 to go on in another protocol, which was not asked for.');
+
+const closed = (isAnswering: boolean): Error =>
+  new Error(
+    isAnswering
+      ? 'The destination closed the connection before its answer was complete.'
+      : 'The destination closed the connection without an answer.',
+  );
+
+/** Calls back when the connection is there: at once where it was kept, after the handshake with TLS. */
+function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected: () => void): void {
+  outgoing.once('socket', (socket) => {
+    if (outgoing.reusedSocket) connected();
+    else socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', connected);
+  });
+}
+
+/**
+ * Reads an answer, up to the bounds of bytes and pieces.
+ *
+ * @param succeed `isComplete` is false when the rest was cut off
+ */
+function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succeed, fail: Fail): void {
+  // Pieces are copied into one buffer, because they may be slices of much larger buffers.
+  let bytes = Buffer.alloc(0);
+  let size = 0;
+  let pieces = 0;
+  const finish = (isComplete: boolean): void => {
+    // `rawHeaders` has names and values in turn. `headers` would lose names that every object has, such as `__proto__`.
+    const headers = chunksOf(incoming.rawHeaders, 2).map(([name = '', value = '']): Header => [
+      name.toLowerCase(),
+      value,
+    ]);
+    const isCut = isComplete || size === Number(incoming.headers['content-length']) ? undefined : true;
+    succeed({ status: incoming.statusCode ?? 0, headers, body: bytes.subarray(0, size), isCut }, isComplete);
+  };
+  const cutShort = (): void => {
+    fail(() => closed(true));
+  };
+  incoming.on('data', (piece: Buffer) => {
+    const needed = Math.min(size + piece.length, maxBytes);
+    if (needed > bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.min(maxBytes, Math.max(needed, 2 * bytes.length, 4_096)));
+      bytes.copy(larger, 0, 0, size);
+      bytes = larger;
+    }
+    piece.copy(bytes, size, 0, needed - size);
+    size = needed;
+    pieces += 1;
+    if (size >= maxBytes || pieces >= mostPieces) finish(false);
+  });
+  incoming.on('end', () => {
+    finish(true);
+  });
+  incoming.on('error', cutShort);
+  incoming.on('close', cutShort);
+}
+
+/** Describes an error in a sentence. Node's error for several addresses that failed has no text of its own. */
+function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(describe).join('; ');
+  }
+  return error instanceof Error ? error.message : String(error);
+}

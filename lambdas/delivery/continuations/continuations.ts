@@ -1,0 +1,32 @@
+import type { Attempt } from '../../message/message.ts';
+import type { MessageHistory } from '../../message/history.ts';
+import { callbacks } from './callbacks.ts';
+import { leaveLanesAgain } from '../../lane/lanesOfAttempt.ts';
+import type { Continuation, MadeAttempt, RecordedAttempt, Store } from '../continuation.ts';
+import { deadLetter } from './deadLetter.ts';
+import { leaveQueue } from './leaveQueue.ts';
+import { ownerOf } from '../../account/owner.ts';
+import { retry } from './retry.ts';
+import { workflow } from './workflow.ts';
+
+/** All consequences that an attempt may have. */
+const continuations: readonly Continuation[] = [callbacks, retry, deadLetter, leaveQueue, workflow];
+
+/** The messages that are to be stored before the record, each by itself. */
+export const messagesToStore = (made: MadeAttempt): readonly Store[] =>
+  continuations.flatMap(({ store }) => store?.(made) ?? []);
+
+/** Releases all that follows from a recorded attempt. */
+export async function continueFrom(recorded: RecordedAttempt): Promise<void> {
+  await Promise.all(continuations.map(({ release }) => release(recorded)));
+}
+
+/** Continues again from a record whose work was redelivered: the worker that made the attempt may have died before it did. */
+export async function continueAgain(history: MessageHistory, attempt: Attempt): Promise<void> {
+  const account = await ownerOf(history.message);
+  if (account === undefined) return;
+  await Promise.all([
+    continueFrom({ history, account, attempt }),
+    leaveLanesAgain(history.message, attempt.number, account),
+  ]);
+}

@@ -1,0 +1,13 @@
+import { attemptWork } from '../../job/job.ts';
+import { sendWork } from '../../job/send.ts';
+import type { Continuation } from '../continuation.ts';
+import { recordOf } from '../../message/recordOf.ts';
+
+/** Sends the next attempt on its way. Sent twice, it is made once: its second worker finds its record. */
+export const retry: Continuation = {
+  release: async ({ history, attempt }) => {
+    const next = attempt.number + 1;
+    if (attempt.state !== 'RETRY' || recordOf(history, next) !== undefined) return;
+    await sendWork(attemptWork(history.message, next), attempt.nextDeliveryAt ?? attempt.recordedAt);
+  },
+};

@@ -1,0 +1,20 @@
+import { rulesOf } from '../circuit/settings.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
+
+/** Fails a message for good that has waited for its host for too long. No request is made. */
+export async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
+  const time = now();
+  const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;
+  const error = `The destination has been down, and this attempt has waited for it for more than ${waitedSeconds} s; no request was made.`;
+  await finishAttempt(
+    { history, account, body },
+    {
+      number,
+      startedAt: time,
+      recordedAt: time,
+      response: { status: 0, error, headers: [], body: new Uint8Array() },
+      outcome: { state: 'FAILED' },
+    },
+  );
+}

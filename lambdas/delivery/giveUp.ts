@@ -1,0 +1,137 @@
+import { isServed } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import type { Message } from '../message/message.ts';
+import { isFault } from '../job/fault.ts';
+import { mostFaults, type GiveUpReason } from '../job/redelivery.ts';
+import type { AttemptWork } from '../job/job.ts';
+import { log } from '../aws/log.ts';
+import { count } from '../aws/metrics.ts';
+import { loadBody } from '../message/bodies.ts';
+import { loadMessage, type MessageHistory } from '../message/history.ts';
+import { callbackIdsOf } from '../message/consequenceIds.ts';
+import { continueAgain } from './continuations/continuations.ts';
+import { finishAttempt } from './finishAttempt.ts';
+import { recordOf } from '../message/recordOf.ts';
+import { declineLanes, leaveEndedLanes, leaveLanesAgain, waitForAccount } from '../lane/lanesOfAttempt.ts';
+import { leaveAsCallback } from '../lane/queueSlot.ts';
+import { ownerOf } from '../account/owner.ts';
+
+/** The errors with which a message that is given up fails. */
+const errors: Readonly<Record<GiveUpReason, string>> = {
+  deaths:
+    'The delivery worker died each time it was to make this attempt, at last with nothing else to do; see its log.',
+  faults: `The service itself failed ${mostFaults} times with this attempt, which the destination may have got; the log of the delivery workers has the errors under the message's id.`,
+};
+
+/**
+ * Ends a message that kills its worker, or that the service itself fails with: it fails, visibly, in the dead letter queue. The
+ * reason may be its body, a callback, or what follows from a recorded attempt; each is done without where it fails again.
+ *
+ * @param error what is said of it
+ * @throws when this has to be done again
+ */
+export async function giveUpAttempt(
+  work: AttemptWork,
+  why: GiveUpReason,
+  error = errors[why],
+): Promise<void> {
+  const history = await loadMessage(work);
+  if (history === undefined) {
+    await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);
+    return;
+  }
+  const number = await attemptToFail(history, work.attempt);
+  if (number === undefined) {
+    await failWithoutResult(history.message, why);
+    return;
+  }
+  if (history.end !== undefined) {
+    await leaveEndedLanes(history.message, work, true);
+    return;
+  }
+  const { message } = history;
+  const account = await ownerOf(message);
+  if (account === undefined) return;
+  if (!isServed(account)) {
+    await waitForAccount(history, account, work, true);
+    return;
+  }
+  const body = await bodyForCallbacks(history);
+  const time = now();
+  const response = { status: 0, error, headers: [], body: new Uint8Array() };
+  const result = {
+    number,
+    startedAt: time,
+    recordedAt: time,
+    response,
+    outcome: { state: 'FAILED' },
+  } as const;
+  await finishAttempt({ history, account, body }, result, {
+    storeMessage: (store) => unlessFault(message, store),
+    release: () => leaveLanesAgain(message, number, account),
+  });
+  await failWithoutResult(message, why);
+  count('GivenUp');
+  await declineLanes(work, 'over');
+}
+
+/** Fails the run of a call whose result could not be stored: its endpoint would wait for it for ever. */
+async function failWithoutResult(message: Message, why: GiveUpReason): Promise<void> {
+  const { workflow, accountId } = message;
+  if (workflow?.role !== 'call') return;
+  const history = await loadMessage(message);
+  const attempt = history?.attempts.at(-1);
+  if (history === undefined || attempt === undefined) return;
+  for (const messageId of callbackIdsOf({ history, attempt })) {
+    if ((await loadMessage({ accountId, messageId })) !== undefined) continue;
+    const { failGivenUp } = await import('../workflow/forWorkers.ts');
+    await failGivenUp(
+      { accountId, runId: workflow.runId },
+      workflow.startSeq,
+      why,
+      `the call ${message.messageId}`,
+    );
+  }
+}
+
+/** @returns undefined where nothing is left to fail: the attempt is recorded, and all that follows from it is done */
+async function attemptToFail(history: MessageHistory, number: number): Promise<number | undefined> {
+  const recorded = recordOf(history, number);
+  if (recorded === undefined) return number;
+  try {
+    await continueAgain(history, recorded);
+    return undefined;
+  } catch (error) {
+    // A record stays as it is: only the next attempt can fail in its place.
+    if (recorded.state !== 'RETRY' || !isFault(error)) throw error;
+    logFault(history.message, error);
+  }
+  return recordOf(history, number + 1) === undefined ? number + 1 : undefined;
+}
+
+/** @returns the message's body, empty where no callback asks for it or it cannot be had */
+async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint8Array> {
+  let loaded: Uint8Array = new Uint8Array();
+  if (message.callback === undefined && message.failureCallback === undefined) return loaded;
+  await unlessFault(message, async () => {
+    loaded = await loadBody(message.messageId, body);
+  });
+  return loaded;
+}
+
+/** Does work that a message which is given up can go without. */
+async function unlessFault(message: Message, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    logFault(message, error);
+  }
+}
+
+function logFault({ messageId }: Message, error: unknown): void {
+  log.error('A message that is given up goes without what the service fails with', {
+    messageId,
+    error: error instanceof Error ? error : String(error),
+  });
+}

@@ -1,0 +1,39 @@
+import type { Header } from '../../shared/headers.ts';
+import { longestRetryDelayMs } from '../../shared/bounds.ts';
+import { secondMs } from '../../shared/clock.ts';
+import { retryHint } from '../../destination/retryAfter.ts';
+
+const clamp = (delayMs: number): number => Math.min(Math.max(delayMs, 0), longestRetryDelayMs);
+
+/** The default: `min(86400, e^(2.5 n))` seconds before retry n, n = 1 being the first. */
+export const defaultBackoffMs = (retry: number): number =>
+  Math.round(Math.min(longestRetryDelayMs, Math.exp(2.5 * retry) * secondMs));
+
+/**
+ * Milliseconds to wait before a retry. Few messages have an expression, and its parser is loaded when the first comes.
+ *
+ * @param retried how many retries were made before this one: 0 for the first
+ * @param expression the message's retry-delay expression, checked when it was accepted
+ */
+export async function backoffMs(retried: number, expression: string | undefined): Promise<number> {
+  if (expression === undefined) return defaultBackoffMs(retried + 1);
+  const { evaluateRetryDelay, parseRetryDelay } = await import('../../options/retryDelayExpression.ts');
+  const value = evaluateRetryDelay(parseRetryDelay('Svc-Retry-Delay', expression), retried);
+  return Number.isNaN(value) ? defaultBackoffMs(retried + 1) : Math.round(clamp(value));
+}
+
+/**
+ * Milliseconds to wait before a retry: until the moment that the answer asks for (`retryHint`), at most a day, and by the
+ * message's own settings where it asks for none.
+ *
+ * @param now Unix milliseconds
+ */
+export async function retryDelayMs(
+  retried: number,
+  expression: string | undefined,
+  headers: readonly Header[],
+  now: number,
+): Promise<number> {
+  const moment = retryHint(headers, now);
+  return moment === undefined ? backoffMs(retried, expression) : clamp(moment - now);
+}

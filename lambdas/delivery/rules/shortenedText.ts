@@ -1,0 +1,140 @@
+/** Shortens a text that somebody parses: JSON stays JSON, characters stay whole, and what is cut says so. */
+import { beginningOf } from '../../shared/bytes.ts';
+
+/** Levels of arrays and objects, beyond which JSON is shortened as plain text: `JSON.stringify` calls itself for each. */
+const deepest = 100;
+
+/** Bytes below which a text within JSON is not cut: it would not even have the mark. */
+const shortestCut = 128;
+
+/** Makes the mark at the end of a text that was cut. */
+const markOf = (bytes: number, isBeginning: boolean): string =>
+  ` … (cut: the whole has ${isBeginning ? 'more than ' : ''}${bytes} bytes)`;
+
+/** The mark of a text within JSON of which only the beginning was there. */
+const endMissing = ' … (cut: the end is missing)';
+
+/** Cuts a text to so many bytes of UTF-8, with the mark. */
+function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
+  const mark = markOf(bytes.length, isBeginning);
+  const room = Math.max(0, mostBytes - Buffer.byteLength(mark));
+  return `${Buffer.from(beginningOf(bytes, room)).toString('utf8')}${mark}`;
+}
+
+/** The arrays and objects around a place in JSON, the innermost first. */
+type Around = { readonly closer: '}' | ']'; readonly outer: Around } | undefined;
+
+interface Outline {
+  /** The brackets that are open where the text ends. */
+  readonly around: Around;
+  readonly endsInString: boolean;
+  /** The end of what is complete: before the last comma, or behind the last bracket that opens; and what is open there. */
+  readonly complete: { readonly end: number; readonly around: Around };
+  readonly depth: number;
+}
+
+/** Reads the strings, arrays and objects of a text as JSON has them. Whether it is JSON is not looked at. */
+function outlineOf(text: string): Outline {
+  let around: Around;
+  let depth = 0;
+  let mostDepth = 0;
+  let endsInString = false;
+  let complete: Outline['complete'] = { end: 0, around: undefined };
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (endsInString) {
+      if (character === '\\') at += 1;
+      else if (character === '"') endsInString = false;
+      continue;
+    }
+    switch (character) {
+      case '"':
+        endsInString = true;
+        break;
+      case '{':
+      case '[':
+        around = { closer: character === '{' ? '}' : ']', outer: around };
+        depth += 1;
+        mostDepth = Math.max(mostDepth, depth);
+        complete = { end: at + 1, around };
+        break;
+      case '}':
+      case ']':
+        around = around?.outer;
+        depth -= 1;
+        break;
+      case ',':
+        complete = { end: at, around };
+        break;
+      default:
+    }
+  }
+  return { around, endsInString, complete, depth: mostDepth };
+}
+
+function closersOf(around: Around): string {
+  let closers = '';
+  for (let open = around; open !== undefined; open = open.outer) closers += open.closer;
+  return closers;
+}
+
+function parsed(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name, or a number or a word such as `true`, of which the end may be missing. */
+const partOfField = /^,?\s*(?:"|[-+.\w]{0,30}$)/;
+
+/** Reads the beginning of JSON whose end is missing: the text that it ends in is closed, or the field that it ends in left out. */
+function parsedBeginning(text: string, outline: Outline): { readonly value: unknown } | undefined {
+  const { around, endsInString, complete } = outline;
+  if (around === undefined) return undefined;
+  // Of an escape such as `\u00e9` there may be a part.
+  const last = endsInString
+    ? `${text.replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1')}${endMissing}"`
+    : text;
+  const closed = parsed(`${last}${closersOf(around)}`);
+  if (closed !== undefined || !partOfField.test(text.slice(complete.end))) return closed;
+  return parsed(`${text.slice(0, complete.end)}${closersOf(complete.around)}`);
+}
+
+/** Writes JSON whose long texts are cut, each to the same length, so that all of it has at most so many bytes. */
+function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
+  for (let most = mostBytes; most >= shortestCut; most = Math.floor((most * 3) / 4)) {
+    const json = JSON.stringify(value, (_name, one: unknown) => {
+      if (typeof one !== 'string' || one.length * 3 <= most) return one;
+      const bytes = Buffer.from(one);
+      return bytes.length <= most ? one : cutTo(bytes, most, one.endsWith(endMissing));
+    });
+    if (Buffer.byteLength(json) <= mostBytes) return Buffer.from(json);
+  }
+  return undefined;
+}
+
+/**
+ * Shortens a body. Of a JSON object or array long texts are cut and all else is left, so that it can still be parsed; also where
+ * the body is itself only the beginning of one, whose end was not read or not kept. Other bodies are cut to their beginning. What
+ * is cut ends with how long the whole was.
+ *
+ * @param mostBytes at least 256
+ * @param isBeginning whether the body is known to be the beginning of a longer one
+ * @returns the body itself where it is short, and whole as far as can be told
+ */
+export function shortened(body: Uint8Array, mostBytes: number, isBeginning = false): Uint8Array {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  // A character whose end is missing is left out.
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
+  if (/^\s*[{[]/.test(text)) {
+    const outline = outlineOf(text);
+    const whole = outline.depth > deepest ? undefined : parsed(text);
+    if (whole !== undefined && body.length <= mostBytes) return body;
+    const json = outline.depth > deepest ? undefined : (whole ?? parsedBeginning(text, outline));
+    const short = json && withShortTexts(json.value, mostBytes);
+    if (short !== undefined) return short;
+  }
+  return body.length <= mostBytes && !isBeginning ? body : Buffer.from(cutTo(bytes, mostBytes, isBeginning));
+}

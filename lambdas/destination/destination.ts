@@ -1,0 +1,164 @@
+import {
+  addressOfHost,
+  isLocalName,
+  isOwnHost,
+  isReachable,
+  plainName,
+  type AllowedDestinations,
+  type OwnHosts,
+} from './addresses.ts';
+import { badRequest, forbidden, type HttpError } from '../shared/httpError.ts';
+import { quoteUrl } from '../shared/urlCredentials.ts';
+
+/** The address of a message. */
+export type Destination =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'group'; readonly name: string };
+
+/** The scheme of a URL, with as many of its slashes as there are left. */
+const scheme = /^(https?):\/{0,2}/i;
+const groupName = /^[A-Za-z0-9._-]+$/;
+const allowed =
+  'a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-")';
+
+/** For a destination, or another URL, to which nothing can be delivered. */
+export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
+
+/**
+ * Parses a destination in the raw path, byte for byte. Two changes that clients and proxies make are undone: a scheme whose
+ * slashes were collapsed (`https:/`), and a destination that is percent-encoded as a whole (`https%3A%2F%2F…`), which is decoded
+ * once.
+ *
+ * @throws HttpError 400
+ */
+export function parseDestination(raw: string): Destination {
+  if (raw === '') throw badDestination(`The destination is missing; allowed is ${allowed}.`);
+  const text = /^https?%3a/i.test(raw) ? decodeOnce(raw) : raw;
+  if (scheme.test(text)) {
+    return { kind: 'url', url: parseUrl('The destination', text.replace(scheme, '$1://')) };
+  }
+  if (groupName.test(text)) return { kind: 'group', name: text };
+  throw badDestination(`The destination is ${quoteUrl(text)}; allowed is ${allowed}.`);
+}
+
+function decodeOnce(raw: string): string {
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    throw badDestination('The destination is percent-encoded, but not correctly.');
+  }
+}
+
+/**
+ * Parses a URL that can be delivered to, and leaves it as it was written. Only what cannot stand in an HTTP request is changed:
+ * spaces and non-ASCII are encoded, a fragment is cut. Scheme and host are normalized by the URL standard.
+ *
+ * @param field the field's name in the error's text
+ * @throws HttpError 400
+ */
+export function parseUrl(field: string, text: string): string {
+  const refuse = (problem: string): Error =>
+    badDestination(
+      `${field} is ${quoteUrl(text)}: ${problem}. Allowed is a URL that starts with http:// or https://.`,
+    );
+  const authority = /^https?:\/\/[^/?#\\]*/i.exec(text)?.[0];
+  if (authority === undefined) throw refuse('it has another form');
+  const target = text.slice(authority.length).replace(/#.*/s, '');
+  if (target.startsWith('\\')) throw refuse('it has a backslash behind the host');
+  if (/[\s\p{C}]/u.test(authority)) throw refuse('its host has a space or a control character');
+
+  let parsed: URL;
+  try {
+    parsed = new URL(authority);
+    credentialsOf(parsed);
+  } catch {
+    throw refuse('its user, host or port cannot be read');
+  }
+  const credentials =
+    parsed.username === '' && parsed.password === '' ? '' : `${parsed.username}:${parsed.password}@`;
+  return `${parsed.protocol}//${credentials}${parsed.host}${encodeTarget(target)}`;
+}
+
+/** Encodes only what may not stand in an HTTP request target. */
+const encodeTarget = (target: string): string =>
+  target.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()));
+
+/** A destination as an HTTP client needs it. */
+export interface Target {
+  readonly protocol: 'http:' | 'https:';
+  /** A name, or an address without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  /** `host` or `host:port`, as it stands in the URL. */
+  readonly host: string;
+  /** Path and query for the request line, byte for byte. */
+  readonly path: string;
+  /** `user:password` when the URL has them. */
+  readonly credentials: string | undefined;
+}
+
+/** Splits a URL that {@link parseUrl} returned. */
+export function targetOf(url: string): Target {
+  const parsed = new URL(url);
+  const secure = parsed.protocol === 'https:';
+  const rest = url.replace(/^https?:\/\/[^/?]*/, '');
+  return {
+    protocol: secure ? 'https:' : 'http:',
+    hostname: addressOfHost(parsed.hostname) ?? parsed.hostname,
+    port: parsed.port === '' ? (secure ? 443 : 80) : Number(parsed.port),
+    host: parsed.host,
+    path: rest.startsWith('/') ? rest : `/${rest}`,
+    credentials: credentialsOf(parsed),
+  };
+}
+
+/** Tells whether a URL is one that {@link parseUrl} returns. What earlier releases have stored may be none. */
+export function isDeliverable(url: string): boolean {
+  try {
+    parseUrl('', url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * `user:password`, percent-decoded; undefined where a URL has neither.
+ *
+ * @throws URIError
+ */
+const credentialsOf = ({ username, password }: URL): string | undefined =>
+  username === '' && password === '' ? undefined : decodeURIComponent(`${username}:${password}`);
+
+/** The destinations that a deployment allows besides public ones, and its own hosts, which it refuses. */
+export interface DestinationRules {
+  readonly allowed: AllowedDestinations;
+  readonly own: OwnHosts;
+}
+
+/**
+ * Refuses destinations that are unsafe whatever the DNS says: addresses that are not public, in any spelling, `localhost`, and
+ * the service itself. The addresses of names are checked when a delivery connects.
+ *
+ * @param field the field's name in the error's text
+ * @throws HttpError 403
+ */
+export function refuseUnsafe(field: string, url: string, { allowed, own }: DestinationRules): void {
+  const { hostname, port } = targetOf(url);
+  if (isOwnHost(hostname, port, own)) {
+    throw forbidden(
+      'delivery_loop',
+      `${field} is ${quoteUrl(url)}, which is this service itself; messages to it would go in circles.`,
+    );
+  }
+  const name = plainName(hostname);
+  if (allowed.hosts.has(name)) return;
+  const address = addressOfHost(hostname);
+  const unsafe = address === undefined ? isLocalName(name) : !isReachable(address, allowed);
+  if (unsafe) {
+    throw forbidden(
+      'destination_not_allowed',
+      `${field} is ${quoteUrl(url)}, which is not a public address; this deployment refuses it.`,
+    );
+  }
+}

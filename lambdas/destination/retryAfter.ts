@@ -1,0 +1,71 @@
+/** The moment at which a destination asks to be called again after a failure. */
+import { dayMs, hourMs, secondMs } from '../shared/clock.ts';
+import { valuesOf, type Header } from '../shared/headers.ts';
+
+const hintHeaders = [
+  'retry-after',
+  'x-ratelimit-reset',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-reset-tokens',
+] as const;
+
+/** Milliseconds in each unit of a duration as Go prints it. Headers are read as Latin-1, so a `µ` in UTF-8 is two characters. */
+const units: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-6],
+  ...['us', 'µs', 'μs', 'Âµs', 'Î¼s'].map((unit) => [unit, 1e-3] as const),
+  ['ms', 1],
+  ['s', secondMs],
+  ['m', 60 * secondMs],
+  ['h', hourMs],
+  // Go has no days. The client of workflows sends what its user wrote.
+  ['d', dayMs],
+]);
+
+/** From here on a number is a Unix time in seconds, as GitHub sends it (2001 and later), because as a delay it is 31 years. */
+const leastUnixSeconds = 1e9;
+/** From here on it is a Unix time in milliseconds, of 2001 and later. */
+const leastUnixMs = 1e12;
+
+/** Longer values have none of the forms that are read here. */
+const longestValue = 100;
+
+/** @returns Unix milliseconds; undefined for a text of another form */
+function momentOf(value: string, now: number): number | undefined {
+  const text = value.trim();
+  if (text.length > longestValue) return undefined;
+  if (/^\d+(\.\d+)?$/.test(text)) {
+    const number = Number(text);
+    if (number >= leastUnixMs) return number;
+    return number >= leastUnixSeconds ? number * secondMs : now + number * secondMs;
+  }
+  if (/^(\d+(\.\d*)?[^\d.\s]+)+$/.test(text)) return addDuration(now, text);
+  // The forms of RFC 9110, 5.6.7, all of which begin with a day's name. The oldest names no zone, and means GMT.
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
+  const moment = Date.parse(/:\d\d \d{4}$/.test(text) ? `${text} GMT` : text);
+  return Number.isNaN(moment) ? undefined : moment;
+}
+
+function addDuration(now: number, text: string): number | undefined {
+  let moment = now;
+  for (const [, count, unit = ''] of text.matchAll(/(\d+(?:\.\d*)?)([^\d.]+)/g)) {
+    const unitMs = units.get(unit);
+    if (unitMs === undefined) return undefined;
+    moment += Number(count) * unitMs;
+  }
+  return moment;
+}
+
+/**
+ * The moment that the headers of a failed answer ask for: `Retry-After`, `X-RateLimit-Reset`, `X-RateLimit-Reset-Requests` and
+ * `X-RateLimit-Reset-Tokens`, each as a number of seconds, an HTTP date, a duration such as `6m5s`, or a Unix time. Of
+ * several the latest counts.
+ *
+ * @param now Unix milliseconds
+ * @returns whole Unix milliseconds; undefined where no header can be read
+ */
+export function retryHint(headers: readonly Header[], now: number): number | undefined {
+  const moments = hintHeaders
+    .flatMap((name) => valuesOf(headers, name))
+    .flatMap((value) => momentOf(value, now) ?? []);
+  return moments.length === 0 ? undefined : Math.ceil(Math.max(...moments));
+}

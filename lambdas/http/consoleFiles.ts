@@ -1,0 +1,117 @@
+/**
+ * The files of the console. They are built and compressed before: this only reads them, once for a process.
+ *
+ * `index.html` names the others, and these have a hash of their content in their names. So a browser may keep them for ever,
+ * and asks for the page each time.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Header } from '../shared/headers.ts';
+import { notFound, quote } from '../shared/httpError.ts';
+import { settings } from '../aws/settings.ts';
+
+/**
+ * The folder of the built files: in a function's bundle beside its code, on the local stage where it has built them. That is
+ * when somebody opens the console, after the settings were read.
+ */
+const folder = process.env['CONSOLE_DIRECTORY'] ?? fileURLToPath(new URL('./console/', import.meta.url));
+
+const types: ReadonlyMap<string, string> = new Map([
+  ['.js', 'text/javascript; charset=utf-8'],
+  ['.css', 'text/css; charset=utf-8'],
+  ['.svg', 'image/svg+xml'],
+]);
+
+/** The compressed forms of a file, the smallest first, with the ends of their names. */
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+const files: ReadonlyMap<string, Uint8Array> = new Map(
+  readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]),
+);
+
+/**
+ * Nothing but the page's own files may run, and it may talk to its own API only. A token is in reach of whatever runs in the
+ * page.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+interface Served {
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A year, in seconds. */
+const forEver = 'public, max-age=31536000, immutable';
+
+/** The page names the APIs that have its address: only these can be called from it. */
+const page = Buffer.from(
+  Buffer.from(files.get('index.html') ?? '')
+    .toString()
+    .replace('%APIS%', settings.consoleApis),
+);
+
+export const consolePage = (): Served => ({
+  body: page,
+  headers: headersOf('text/html; charset=utf-8', 'no-cache'),
+});
+
+/** @throws HttpError 404 for a file that this version of the console does not have */
+export function consoleFile(name: string, headers: readonly Header[]): Served {
+  const plain = files.get(name);
+  const type = types.get(extname(name));
+  if (plain === undefined || type === undefined) {
+    throw notFound(
+      'file_not_found',
+      `The console has no file ${quote(name)}. Load its page again: there may be a new version.`,
+    );
+  }
+  const accepted = acceptedEncodings(headers);
+  const [encoding, end] = encodings.find(([one, end]) => accepted.has(one) && files.has(name + end)) ?? [];
+  return {
+    body: files.get(name + (end ?? '')) ?? plain,
+    headers: {
+      ...headersOf(type, forEver),
+      vary: 'accept-encoding',
+      ...(encoding !== undefined && { 'content-encoding': encoding }),
+    },
+  };
+}
+
+const headersOf = (type: string, cacheControl: string): Readonly<Record<string, string>> => ({
+  'content-type': type,
+  'cache-control': cacheControl,
+  'content-security-policy': policy,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+});
+
+/** Reads `Accept-Encoding`. An encoding with the weight 0 is refused. */
+function acceptedEncodings(headers: readonly Header[]): ReadonlySet<string> {
+  const items = headers
+    .filter(([name]) => name === 'accept-encoding')
+    .flatMap(([, value]) => value.split(','));
+  const parsed = items.map((item) =>
+    item
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*/),
+  );
+  return new Set(
+    parsed.flatMap(([name = '', weight]) =>
+      weight !== undefined && /^q=0(\.0*)?$/.test(weight) ? [] : name,
+    ),
+  );
+}

@@ -1,0 +1,30 @@
+/** The shared part of lists whose answer is an array: their cursor is in a header. */
+import { headerName } from '../../../shared/headers.ts';
+import { defaultPrefix } from '../../../options/dialect.ts';
+import type { AnswerHeaders } from './headers.ts';
+import type { Operation } from './operation.ts';
+
+export const goesOn: Pick<Operation, 'query' | 'errors'> = {
+  query: {
+    cursor: {
+      description: 'Where the answer before left off, exactly as its header said.',
+      schema: { type: 'string', minLength: 1 },
+    },
+  },
+  errors: {
+    400: [
+      [
+        'cursor_invalid',
+        'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
+      ],
+    ],
+  },
+};
+
+export const cursorHeaders: AnswerHeaders = {
+  [headerName(defaultPrefix, 'cursor')]: {
+    description:
+      'Only where there are more than an answer has room for (4.7 MB): where to go on. Its prefix is the request’s.',
+    schema: { type: 'string' },
+  },
+};

@@ -1,0 +1,20 @@
+/** Headers of answers. */
+import { headerName } from '../../../shared/headers.ts';
+import { defaultPrefix } from '../../../options/dialect.ts';
+
+export interface Header {
+  readonly description: string;
+  readonly schema: { readonly type: 'string' | 'integer' };
+  readonly example?: string | number;
+}
+
+export type AnswerHeaders = Readonly<Record<string, Header>>;
+
+/** The warning that `services/usage/usage.ts` adds to the answers of every operation that takes a token. */
+export const softLimitName = headerName(defaultPrefix, 'soft-limit');
+export const softLimit: Header = {
+  description:
+    'Only once more messages were sent today than the account’s `max_requests_per_day`: that limit, and how many they are. Its prefix is the request’s.',
+  schema: { type: 'string' },
+  example: 'max_requests_per_day=1000; used=1042',
+};

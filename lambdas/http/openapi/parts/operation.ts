@@ -1,0 +1,78 @@
+import type { Scope } from '../../../options/configuration.ts';
+import type { List } from '../../../wire/filters.ts';
+import type { ApiFunction, RoutesOf } from '../../routes.ts';
+import type { Errors } from './errors.ts';
+import type { AnswerHeaders } from './headers.ts';
+import type { NamedParameters, PathVariable, QueryParameter } from './parameters.ts';
+import type { SchemaName, Shown } from './schemas.ts';
+
+/** The groups of operations. */
+export const tags = {
+  Publish: 'Sending messages.',
+  Messages: 'Messages that wait for their delivery.',
+  Logs: 'What happened to messages.',
+  'URL groups': 'Names for several endpoints: what is published to one is published to each.',
+  Queues:
+    'Messages that are delivered in the order in which they came, so many at once; each is there from its first message on.',
+  'Flow control': 'Keys that messages share, each with its limits of deliveries at once and in a period.',
+  Schedules: 'Messages that are published again and again.',
+  'Dead letter queue': 'Messages whose last retry has failed.',
+  'Workflow runs': 'Executions of functions that go on where they left off, over many deliveries.',
+  'Workflow events': 'What runs wait for.',
+  'Workflow dead letters': 'Runs that have failed.',
+  'Signing keys': 'What deliveries are signed with.',
+  Statistics: 'What the account has used, and what became of its messages.',
+  Accounts: 'Who may use the service, and how much.',
+  Service: 'What the service says of itself.',
+} as const;
+
+/** A JSON body, with an example that the compiler checks. */
+type Json = {
+  readonly [Name in SchemaName]: { readonly schema: Name; readonly example: Shown<Name> };
+}[SchemaName];
+
+/** The names of the variables of a path. */
+type VariableOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? (Name extends `${infer Plain}+` ? Plain : Name) | VariableOf<Rest>
+  : never;
+
+/** The description of one route, without what follows from the route table and from `errors.ts`. */
+export interface Operation<Variable extends string = string> {
+  readonly id: string;
+  readonly tag: keyof typeof tags;
+  readonly summary: string;
+  /** Markdown. */
+  readonly description?: string;
+  readonly deprecated?: true;
+  readonly variables: Readonly<Record<Variable, PathVariable>>;
+  /** It reads configuration headers, and the query parameters that stand for them. */
+  readonly configuration?: Exclude<Scope, 'callback'>;
+  readonly filters?: List;
+  /** It counts what these filters select: all of it, so the parameter `count` is not among them. */
+  readonly counts?: List;
+  /** Other parameters that it shares with some operations: each is described once, and referred to. */
+  readonly shared?: NamedParameters;
+  /** Query parameters of its own. */
+  readonly query?: Readonly<Record<string, QueryParameter>>;
+  /** It is refused where its messages are too many for the account's daily limit or budget. */
+  readonly isHeldToUsage?: true;
+  /** `bytes` are passed on as they are: a message, or what is described. */
+  readonly body?: 'bytes' | { readonly bytes: string } | ({ readonly required: boolean } & Json);
+  readonly answers: Readonly<
+    Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & Json>
+  >;
+  /** Refusals of its own; shared ones are added to them. */
+  readonly errors?: Errors;
+}
+
+type AnyRoute = RoutesOf<ApiFunction>;
+
+/** The descriptions of some routes, each named by its method and path. */
+export type OperationsAt<Names extends `${AnyRoute['method']} ${AnyRoute['path']}`> = {
+  readonly [Name in Names]: Operation<VariableOf<Name>>;
+};
+
+/** The descriptions of a function's routes. The compiler reports a route without one. */
+export type Operations<F extends ApiFunction> = {
+  readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: Operation<VariableOf<R['path']>>;
+};

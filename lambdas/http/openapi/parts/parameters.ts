@@ -1,0 +1,377 @@
+/** The parameters of operations: configuration, filters and paging, from the tables that their parsers use. */
+import { orders } from '../../../table/cursor.ts';
+import { callbackScopes, type CallbackScope } from '../../../shared/config.ts';
+import { headerName } from '../../../shared/headers.ts';
+import {
+  configuration,
+  type ConfigurationEntry,
+  type Scope,
+  type ValueSchema,
+} from '../../../options/configuration.ts';
+import { defaultPrefix } from '../../../options/dialect.ts';
+import {
+  aliases,
+  highestStatus,
+  idFilters,
+  known,
+  latestDateMs,
+  longestPage,
+  mostAtOnce,
+  orderedLists,
+  logStateFilters,
+  messageStateFilters,
+  mostIds,
+  type Field,
+  type List,
+} from '../../../wire/filters.ts';
+import { longestFlowControlKey } from '../../../shared/bounds.ts';
+import { namePattern } from '../../../options/names.ts';
+import { failureFunctionStates } from '../../../wire/failureStates.ts';
+import { accountId, dlqId, messageId, runId } from './examples.ts';
+
+type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly description: string;
+  readonly required?: true;
+  readonly deprecated?: true;
+  readonly schema: ListSchema;
+  readonly example?: unknown;
+}
+
+/** Parameters by the names by which operations refer to them. */
+export type NamedParameters = Readonly<Record<string, Parameter>>;
+
+function valueOf({ schema, example }: ConfigurationEntry): unknown {
+  return schema.type === 'string' ? example : JSON.parse(example);
+}
+
+/** A variable of a path. */
+export type PathVariable = Pick<Parameter, 'description' | 'schema' | 'example'>;
+/** A query parameter that one operation has. */
+export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
+
+/** The beginning of a URL in a path: clients and proxies encode it as a whole, or make one slash of two. */
+const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';
+
+/** Names of URL groups and queues. */
+const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
+
+/** Variables that several operations have. */
+export const variables = {
+  destination: {
+    description:
+      'A URL that starts with `http://` or `https://`, as it is or percent-encoded as a whole, or the name of a URL group.',
+    schema: { type: 'string', pattern: `^(${schemeInPath}.+|[A-Za-z0-9._-]+)$` },
+    example: 'https://example.com/orders',
+  },
+  queueName: { description: 'The queue’s name.', schema: nameSchema, example: 'mail' },
+  flowControlKey: {
+    description: 'The key, percent-encoded, as its messages have it in `Svc-Flow-Control-Key`.',
+    schema: { type: 'string', minLength: 1, maxLength: longestFlowControlKey },
+    example: 'tenant-7',
+  },
+  circuitHost: {
+    description: 'The host, percent-encoded, as the list shows it.',
+    schema: { type: 'string', minLength: 1, maxLength: 259 },
+    example: 'hooks.example.com',
+  },
+  messageId: { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
+  dlqId: { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
+  schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
+  groupName: { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
+  brand: {
+    description:
+      '`svc`, or what stands for another dialect that the deployment accepts: `qstash` for that of `Upstash`.',
+    schema: { type: 'string' },
+    example: 'svc',
+  },
+  workflowUrl: {
+    description:
+      'The URL of the workflow’s endpoint: it starts with `http://` or `https://`, as it is or percent-encoded as a whole.',
+    schema: { type: 'string', pattern: `^${schemeInPath}.+` },
+    example: 'https://example.com/workflows/orders',
+  },
+  runId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
+  eventId: {
+    description: 'The event’s id, percent-encoded, though a slash in it may stand as it is.',
+    schema: { type: 'string', minLength: 1, maxLength: 256 },
+    example: 'order-4711-paid',
+  },
+  event: {
+    description:
+      'The event’s id, or the id of a run, a slash, and the event’s id: the event is for that run then.',
+    schema: { type: 'string' },
+    example: `${runId}/order-4711-paid`,
+  },
+  accountId: { description: 'The account’s id, a UUID.', schema: { type: 'string' }, example: accountId },
+} as const satisfies Record<string, PathVariable>;
+
+type Named = readonly [key: string, parameter: Parameter];
+
+/** A configuration header, and the query parameter that stands for it. */
+function bothForms(name: string, entry: ConfigurationEntry, description: string): readonly Named[] {
+  const header = headerName(defaultPrefix, name);
+  const key = name.replace('-*', '');
+  const common = { schema: entry.schema, example: valueOf(entry) };
+  return [
+    [`header.${key}`, { name: header, in: 'header', description, ...common }],
+    [
+      `query.${key}`,
+      {
+        name: header.toLowerCase(),
+        in: 'query',
+        description: `The header \`${header}\`, which wins, as a query parameter.`,
+        ...common,
+      },
+    ],
+  ];
+}
+
+/** The callbacks that a request may configure. */
+const callbacksIn: Readonly<Record<Exclude<Scope, 'callback'>, readonly CallbackScope[]>> = {
+  message: callbackScopes,
+  retry: callbackScopes,
+  schedule: callbackScopes,
+  trigger: ['failure-callback'],
+  resume: [],
+};
+
+function entriesFor(scope: Scope): readonly (readonly [name: string, entry: ConfigurationEntry])[] {
+  const all: readonly (readonly [string, ConfigurationEntry])[] = Object.entries(configuration);
+  // A schedule is a publish that is made again and again: it has all parameters of a publish, and more.
+  const wanted: readonly Scope[] = scope === 'schedule' ? ['message', 'schedule'] : [scope];
+  return all.filter(([, { scopes }]) => scopes.some((one) => wanted.includes(one)));
+}
+
+/** Makes the parameters of a request's configuration, those of its callbacks included. */
+export function configurationParameters(scope: Exclude<Scope, 'callback'>): NamedParameters {
+  const own = entriesFor(scope).flatMap(([name, entry]) => bothForms(name, entry, entry.description));
+  const ofCallbacks = callbacksIn[scope].flatMap((callback) =>
+    entriesFor('callback').flatMap(([name, entry]) => {
+      const [inner, outer] = [name, callback].map((one) => headerName(defaultPrefix, one));
+      const description = `\`${inner ?? ''}\` for the message that \`${outer ?? ''}\` asks for.`;
+      return bothForms(`${callback}-${name}`, entry, description);
+    }),
+  );
+  return Object.fromEntries([...own, ...ofCallbacks]);
+}
+
+/** Unix milliseconds. */
+export const dateSchema: ValueSchema = {
+  type: 'integer',
+  format: 'int64',
+  minimum: 0,
+  maximum: latestDateMs,
+};
+
+/** One value of a filter, or several with commas between them; none of them is empty. */
+export const valuesSchema: ValueSchema = {
+  type: 'string',
+  pattern: '^[^,]*[^,\\s][^,]*(,[^,]*[^,\\s][^,]*)*$',
+};
+
+/** A value of a filter that may have commas in it. */
+export const textSchema: ValueSchema = { type: 'string', minLength: 1 };
+
+interface FilterValue {
+  readonly description: string;
+  readonly schema: ValueSchema;
+  readonly example: string | number;
+}
+
+const filterValues: Readonly<Record<Field, FilterValue>> = {
+  url: {
+    description: 'The destination, exactly.',
+    schema: textSchema,
+    example: 'https://example.com/orders',
+  },
+  host: {
+    description: 'The destination’s host, with its port where the URL has one.',
+    schema: valuesSchema,
+    example: 'example.com',
+  },
+  path: { description: 'The destination’s path.', schema: textSchema, example: '/orders' },
+  messageId: {
+    description: 'The message’s id.',
+    schema: valuesSchema,
+    example: messageId,
+  },
+  topicName: {
+    description: 'The URL group that it was published to.',
+    schema: valuesSchema,
+    example: 'orders',
+  },
+  queueName: { description: 'The queue that it went through.', schema: valuesSchema, example: 'mail' },
+  scheduleId: {
+    description: 'The schedule that made it.',
+    schema: valuesSchema,
+    example: 'nightly-report',
+  },
+  callerIp: {
+    description: 'The address it was published from.',
+    schema: valuesSchema,
+    example: '203.0.113.7',
+  },
+  flowControlKey: { description: 'Its flow-control key.', schema: valuesSchema, example: 'tenant-7' },
+  label: { description: 'One of its labels.', schema: valuesSchema, example: 'nightly' },
+  responseStatus: {
+    description: 'The status of the last answer; 0 where there was none.',
+    schema: { type: 'integer', minimum: 0, maximum: highestStatus },
+    example: 503,
+  },
+  state: {
+    description:
+      'The entry’s state. `IN_PROGRESS` stands for `ACTIVE`, `RETRY` and `ERROR`; `CANCELLED`, in another spelling, for `CANCELED`.',
+    schema: { type: 'string', enum: Object.keys(logStateFilters) },
+    example: 'DELIVERED',
+  },
+  workflowUrl: {
+    description: 'The URL that the run was started with, exactly.',
+    schema: textSchema,
+    example: 'https://example.com/workflows/orders',
+  },
+  workflowRunId: { description: 'The run’s id.', schema: valuesSchema, example: runId },
+  workflowCreatedAt: {
+    description: 'When the run was started, in Unix milliseconds.',
+    schema: dateSchema,
+    example: 1_767_225_600_000,
+  },
+  failureFunctionState: {
+    description: 'The state of the run’s failure function.',
+    schema: { type: 'string', enum: failureFunctionStates },
+    example: 'CALLBACK_FAIL',
+  },
+};
+
+/** Filters that have other values in one list than in the rest. */
+const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Field, FilterValue>>>>>> = {
+  listedMessages: {
+    state: {
+      description:
+        'The message’s state; without it, those that wait: `CREATED` and `RETRY`. `ALL` stands for all of them; `CANCELLED`, in another spelling, for `CANCELED`.',
+      schema: { type: 'string', enum: Object.keys(messageStateFilters) },
+      example: 'ALL',
+    },
+  },
+};
+
+/** Added to the description of a filter that takes more than one value. */
+export const several = 'Repeated, or separated by commas, any of the values will do.';
+
+function filterParameter(name: string, { description, schema, example }: FilterValue): Parameter {
+  return {
+    name,
+    in: 'query',
+    description: `${description} ${several}`,
+    schema: { type: 'array', items: schema },
+    example: [example],
+  };
+}
+
+/** The names of the parameter `count`: the lists of one name have the same limit. */
+const countNames: Readonly<Record<List, string>> = {
+  messages: 'bulk.count',
+  listedMessages: 'page.count',
+  dlq: 'page.count',
+  deadRuns: 'bulk.dlqCount',
+  logs: 'page.logCount',
+};
+
+/** The number of entries that a list shows, or that a bulk operation takes. */
+export const countParameter = (list: List): NamedParameters => ({
+  [countNames[list]]: {
+    name: 'count',
+    in: 'query',
+    description:
+      list === 'messages'
+        ? `The most messages that are cancelled, by default all. Published clients say ${longestPage} where they mean all, so this does too.`
+        : `The most entries of a page, by default ${longestPage}; of a bulk operation, by default all.`,
+    schema: { type: 'integer', minimum: 1, maximum: mostAtOnce[list] },
+    example: 20,
+  },
+});
+
+/** The order of a list of logs or dead letters. */
+export const orderParameter: NamedParameters = {
+  'page.order': {
+    name: 'order',
+    in: 'query',
+    description:
+      'Which entries come first. Default: `latestFirst`. A cursor goes on in the order that it was handed out for.',
+    schema: { type: 'string', enum: orders },
+    example: 'earliestFirst',
+  },
+};
+
+/** The parameters for the beginning and the end of any list. */
+export const pagingOf = (list: List): NamedParameters => ({
+  'page.fromDate': {
+    name: 'fromDate',
+    in: 'query',
+    description: 'Unix milliseconds, inclusive.',
+    schema: dateSchema,
+    example: 1_767_225_600_000,
+  },
+  'page.toDate': {
+    name: 'toDate',
+    in: 'query',
+    description: 'Unix milliseconds, inclusive.',
+    schema: dateSchema,
+    example: 1_767_311_999_999,
+  },
+  ...countParameter(list),
+  ...(orderedLists.has(list) && orderParameter),
+  'page.cursor': {
+    name: 'cursor',
+    in: 'query',
+    description: 'Where the answer before left off, exactly as it was answered.',
+    schema: { type: 'string', minLength: 1 },
+  },
+});
+
+/** Added to the description of an operation that counts. */
+export const counting =
+  'It goes on for five seconds and then answers with what it has counted, and with a cursor: the numbers of all answers are added up.';
+
+/** Leaves the parameters `count` and `order` out, for an operation that counts all that match. */
+export const uncounted = (parameters: NamedParameters): NamedParameters =>
+  Object.fromEntries(
+    Object.entries(parameters).filter(([, { name }]) => name !== 'count' && name !== 'order'),
+  );
+
+/** Makes the parameters of the filters of a list or a bulk operation. */
+export function filterParameters(list: List): NamedParameters {
+  const ids = idFilters[list];
+  const older = Object.entries(aliases).filter(([, field]) => known[list].some((one) => one === field));
+  return {
+    ...Object.fromEntries(
+      known[list].map((field): Named => {
+        const own = ownFilterValues[list]?.[field];
+        return own === undefined
+          ? [`filter.${field}`, filterParameter(field, filterValues[field])]
+          : [`filter.${list}.${field}`, filterParameter(field, own)];
+      }),
+    ),
+    ...Object.fromEntries(
+      older.map(([alias, field]): Named => [
+        `filter.${alias}`,
+        {
+          ...filterParameter(alias, filterValues[field]),
+          description: `\`${field}\`, in an older spelling.`,
+          deprecated: true,
+        },
+      ]),
+    ),
+    ...pagingOf(list),
+    [`filter.${ids}`]: {
+      name: ids,
+      in: 'query',
+      description: `Up to ${mostIds} ids, repeated or separated by commas. Given these, nothing else narrows.`,
+      schema: { type: 'array', items: valuesSchema },
+      example: [ids === 'dlqIds' ? dlqId : messageId],
+    },
+  };
+}

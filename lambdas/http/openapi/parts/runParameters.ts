@@ -1,0 +1,224 @@
+/** The parameters of operations on runs of workflows: filters and paging. */
+import { highestStatus, longestPage, mostAtOnce, mostIds } from '../../../wire/filters.ts';
+import { mostTrimmed } from '../../../wire/workflowFilters.ts';
+import { defaultPrefix } from '../../../options/dialect.ts';
+import { headerName } from '../../../shared/headers.ts';
+import { failureFunctionStates } from '../../../wire/failureStates.ts';
+import { stepStates } from '../../../wire/stepStates.ts';
+import { longestRunId, runStates } from '../../../workflow/run.ts';
+import { dlqId, messageId, runId } from './examples.ts';
+import {
+  countParameter,
+  orderParameter,
+  dateSchema,
+  pagingOf,
+  several,
+  textSchema,
+  uncounted,
+  valuesSchema,
+  type NamedParameters,
+  type Parameter,
+} from './parameters.ts';
+
+type Filter = Pick<Parameter, 'description' | 'schema' | 'example'>;
+
+const text = (description: string, example: string, items = valuesSchema): Filter => ({
+  description: `${description} ${several}`,
+  schema: { type: 'array', items },
+  example: [example],
+});
+const moment = (description: string): Filter => ({
+  description: `${description} Unix milliseconds.`,
+  schema: dateSchema,
+  example: 1_767_225_600_000,
+});
+
+const url = 'https://example.com/workflows/orders';
+
+const filters = {
+  workflowUrl: text('The URL that the run was started with, exactly.', url, textSchema),
+  workflowRunId: {
+    description: 'The run’s id.',
+    schema: textSchema,
+    example: runId,
+  },
+  workflowCreatedAt: moment('When the run was started: it tells runs with one id apart.'),
+  label: text('One of the run’s labels.', 'nightly'),
+  callerIp: text('The address that the run was started from.', '203.0.113.7'),
+  flowControlKey: text('The run’s flow-control key.', 'tenant-7'),
+  host: text('The host of the run’s URL, with its port where the URL has one.', 'example.com'),
+  path: text('The path of the run’s URL.', '/workflows/orders', textSchema),
+  failureFunctionState: {
+    description:
+      'The state of the failure function: in progress, successful, failed, or cancelled by hand. ' + several,
+    schema: { type: 'array', items: { type: 'string', enum: failureFunctionStates } },
+    example: ['CALLBACK_FAIL'],
+  },
+} as const satisfies Record<string, Filter>;
+
+const named = (among: readonly (keyof typeof filters)[]): NamedParameters =>
+  Object.fromEntries(
+    among.map((name) => [`run.${name}`, { name, in: 'query' as const, ...filters[name] }] as const),
+  );
+
+const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedParameters =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, one]) => [
+      `${kind}.${name}`,
+      { name, in: 'query' as const, ...one },
+    ]),
+  );
+
+/** Of a list of dead letters, and of all that can be done to many. */
+export const ofDeadLetters: NamedParameters = {
+  ...own(
+    {
+      url: text(
+        'The URL of the delivery that failed, exactly, as older clients ask for it.',
+        url,
+        textSchema,
+      ),
+      responseStatus: {
+        description: `The status of the last answer; 0 where there was none. ${several}`,
+        schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: highestStatus } },
+        example: [500],
+      },
+    },
+    'failed',
+  ),
+  ...named([
+    'workflowUrl',
+    'workflowRunId',
+    'workflowCreatedAt',
+    'label',
+    'failureFunctionState',
+    'callerIp',
+    'flowControlKey',
+  ]),
+  ...pagingOf('dlq'),
+};
+
+/** Of bulk operations on dead letters. */
+export const ofManyDeadLetters: NamedParameters = {
+  ...uncounted(ofDeadLetters),
+  ...countParameter('deadRuns'),
+  ...orderParameter,
+  ...own(
+    {
+      dlqIds: {
+        description: `Up to ${mostIds} ids of dead letters, repeated or separated by commas. Given these, all other filters are ignored.`,
+        schema: { type: 'array', items: valuesSchema },
+        example: [dlqId],
+      },
+    },
+    'filter',
+  ),
+};
+
+/** Of the log. */
+export const ofLogs: NamedParameters = {
+  ...named([
+    'workflowUrl',
+    'workflowRunId',
+    'workflowCreatedAt',
+    'label',
+    'callerIp',
+    'flowControlKey',
+    'host',
+    'path',
+  ]),
+  ...own(
+    {
+      state: {
+        description: 'The state of the run, or of one of its steps.',
+        schema: { type: 'string', enum: [...runStates, ...stepStates] },
+        example: 'RUN_FAILED',
+      },
+      messageId: {
+        description: 'The id of one of the run’s messages.',
+        schema: valuesSchema,
+        example: messageId,
+      },
+      workflowRuns: {
+        description:
+          'Runs, each as its id, `@` and its start in Unix milliseconds. Given these, all other filters are ignored. ' +
+          several,
+        schema: { type: 'array', items: { type: 'string', pattern: '^[^,]*[^,\\s][^,]*@\\d{1,15}$' } },
+        example: [`${runId}@1767225600000`],
+      },
+      trimBody: {
+        description: 'Bytes that are shown of each body; −1 shows none. Default: all.',
+        schema: { type: 'integer', minimum: -1, maximum: mostTrimmed },
+        example: 1_024,
+      },
+      groupBy: {
+        description: '`workflowRunId`, which clients say, and which the answer is grouped by anyway.',
+        schema: { type: 'string', enum: ['workflowRunId'] },
+        example: 'workflowRunId',
+      },
+    },
+    'runs',
+  ),
+  // A run takes more room than an entry: a page has as many as one of dead letters.
+  ...pagingOf('dlq'),
+};
+
+const { 'page.fromDate': fromDate, 'page.toDate': toDate, 'page.cursor': cursor } = pagingOf('logs');
+
+/** Of the runs that a request cancels. */
+export const ofCancelledRuns: NamedParameters = {
+  ...own(
+    {
+      workflowRunIds: {
+        description: `Up to ${mostIds} ids of runs, repeated or separated by commas. Given these, all other filters are ignored; runs that have ended are passed over.`,
+        schema: { type: 'array', items: valuesSchema },
+        example: [runId],
+      },
+      workflowUrl: text(
+        'What the URL that the run was started with begins with.',
+        'https://example.com/',
+        textSchema,
+      ),
+      workflowUrlExactMatch: {
+        description: 'Whether `workflowUrl` is the whole URL. Default: `false`.',
+        schema: { type: 'boolean' },
+        example: true,
+      },
+      count: {
+        description: `The most runs that one request cancels, by default ${longestPage}.`,
+        schema: { type: 'integer', minimum: 1, maximum: mostAtOnce.messages },
+        example: 20,
+      },
+    },
+    'cancel',
+  ),
+  ...named(['host', 'path', 'label', 'flowControlKey', 'callerIp']),
+  ...(fromDate && { 'page.fromDate': fromDate }),
+  ...(toDate && { 'page.toDate': toDate }),
+};
+
+/** Of the runs that a request counts. */
+export const ofCountedRuns: NamedParameters = {
+  ...uncounted(ofCancelledRuns),
+  ...(cursor && { 'page.cursor': cursor }),
+};
+
+/** Of what the endpoint of a run submits. */
+export const ofSubmissions: NamedParameters = {
+  'submission.init': {
+    name: headerName(defaultPrefix, 'workflow-init'),
+    in: 'header',
+    description: '`false`: it belongs to a run.',
+    required: true,
+    schema: { type: 'string', enum: ['false'] },
+    example: 'false',
+  },
+  'submission.runId': {
+    name: headerName(defaultPrefix, 'workflow-runid'),
+    in: 'header',
+    description: 'The run’s id.',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: longestRunId },
+    example: runId,
+  },
+};

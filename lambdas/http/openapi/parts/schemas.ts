@@ -1,0 +1,155 @@
+import * as z from 'zod/mini';
+import { changedAccountInput, newAccountInput } from '../../../management/accountShapes.ts';
+import * as answers from '../../../wire/answers.ts';
+import * as errors from '../../../wire/errorAnswers.ts';
+import { idBodies } from '../../../wire/filters.ts';
+import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
+import {
+  addedEndpoints,
+  groupDefaults,
+  queueSettings,
+  removedEndpoints,
+  scheduleChange,
+} from '../../../wire/requests.ts';
+import { cancelBody } from '../../../wire/workflowFilters.ts';
+import * as workflows from '../../../wire/workflowAnswers.ts';
+import { triggerItem } from '../../../wire/workflowRequests.ts';
+import { waitShape } from '../../../workflow/waits/waiting.ts';
+
+/** The JSON bodies of requests and answers, by their names in the description. */
+const shapes = {
+  Error: errors.error,
+  Published: answers.published,
+  PublishedToEndpoint: answers.publishedToEndpoint,
+  PublishAnswer: answers.publishAnswer,
+  BatchItem: batchItem,
+  BatchRequest: z.array(batchItem).check(z.maxLength(longestBatch)),
+  ItemError: errors.itemError,
+  BatchAnswer: errors.batchAnswer,
+  Message: answers.message,
+  ListedMessage: answers.listedMessage,
+  MessagePage: answers.messagePage,
+  MessageInAnyState: answers.messageInAnyState,
+  MessageAnswer: answers.messageAnswer,
+  MessageIds: idBodies.messages,
+  Cancelled: answers.cancelled,
+  Counted: answers.counted,
+  LogEntry: answers.logEntry,
+  LogPage: answers.logPage,
+  Event: answers.event,
+  EventPage: answers.eventPage,
+  UrlGroup: answers.urlGroup,
+  UrlGroups: answers.urlGroups,
+  AddedEndpoints: addedEndpoints,
+  RemovedEndpoints: removedEndpoints,
+  GroupDefaults: groupDefaults,
+  QueueSettings: queueSettings,
+  Queue: answers.queue,
+  Queues: answers.queues,
+  FlowControl: answers.flowControl,
+  FlowControls: answers.flowControls,
+  Circuit: answers.circuit,
+  Circuits: answers.circuits,
+  GlobalParallelism: answers.globalParallelism,
+  ListedDeadLetter: answers.listedDeadLetter,
+  DeadLetter: answers.deadLetter,
+  DeadLetterPage: answers.deadLetterPage,
+  DeadLetterGroup: answers.deadLetterGroup,
+  DeadLetterCount: answers.deadLetterCount,
+  DlqIds: idBodies.dlq,
+  Deleted: answers.deleted,
+  Retried: answers.messageIdAnswer,
+  RetriedPage: answers.retriedPage,
+  Schedule: answers.schedule,
+  Schedules: answers.schedules,
+  Scheduled: answers.scheduled,
+  ScheduleChange: scheduleChange,
+  ExplainedCron: answers.explainedCron,
+  TriggerItem: triggerItem,
+  TriggerRequest: z.array(triggerItem).check(z.maxLength(longestBatch)),
+  StartedRun: workflows.startedRun,
+  StartedRuns: workflows.startedRuns,
+  RunEntries: workflows.runEntries,
+  RunsToCancel: cancelBody,
+  CancelledRuns: workflows.cancelledRuns,
+  WorkflowRun: workflows.workflowRun,
+  StepGroup: workflows.stepGroup,
+  RunStep: workflows.runStep,
+  NextStep: workflows.nextStep,
+  FailureFunction: workflows.failureFunction,
+  RunPage: workflows.runPage,
+  Wait: waitShape,
+  Waiter: workflows.waiter,
+  Waiters: workflows.waiters,
+  Notification: workflows.notification,
+  Notified: workflows.notified,
+  ListedRunDeadLetter: workflows.listedRunDeadLetter,
+  RunDeadLetter: workflows.runDeadLetter,
+  RunDeadLetterPage: workflows.runDeadLetterPage,
+  AnewRun: workflows.anewRun,
+  AnewRuns: workflows.anewRuns,
+  SigningKeys: answers.signingKeys,
+  OwnStats: answers.ownStats,
+  NewAccount: newAccountInput,
+  AccountChange: changedAccountInput,
+  Account: answers.account,
+  Accounts: answers.accounts,
+  AccountStats: answers.accountStats,
+  Health: answers.health,
+  Description: answers.description,
+  Nothing: answers.nothing,
+} as const satisfies Record<string, z.ZodMiniType>;
+
+export type SchemaName = keyof typeof shapes;
+
+/** The type of a body of this name as JSON, for examples. */
+export type Shown<Name extends SchemaName> = answers.Readable<z.input<(typeof shapes)[Name]>>;
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+const uri = (name: string): string => `#/components/schemas/${name}`;
+
+export const schemaOf = (name: SchemaName): Reference => ({ $ref: uri(name) });
+
+/**
+ * Writes the shapes as JSON Schema, with references to each other. Objects allow other fields: answers may get more of them,
+ * and clients must accept that.
+ */
+export function componentSchemas(): Readonly<Record<string, object>> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, shape] of Object.entries(shapes)) registry.add(shape, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    uri,
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      // Every integer and every map would have these, which say nothing about them.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
+    },
+  });
+  // Each schema would repeat its name, which is its key.
+  const isSaid = ([keyword]: readonly [string, unknown]): boolean => /^\$(id|schema)$/.test(keyword);
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      Object.fromEntries(Object.entries(schema).filter((entry) => !isSaid(entry))),
+    ]),
+  );
+}
+
+/** Selects the schemas that a description refers to, and those that these refer to. */
+export function schemasIn(described: unknown): Readonly<Record<string, object>> {
+  const all = componentSchemas();
+  const found = new Set<string>();
+  const look = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      if (found.has(name)) continue;
+      found.add(name);
+      look(all[name]);
+    }
+  };
+  look(described);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => found.has(name)));
+}

@@ -1,0 +1,58 @@
+/** The parser of work stands apart from the rest: a function that only sends work does not load it. */
+import * as z from 'zod/mini';
+import { laneKinds } from '../lane/lane.ts';
+import { deliveryQueues, type Work } from './job.ts';
+
+const name = z.string().check(z.minLength(1));
+
+const workShape = z.union([
+  z.object({
+    kind: z.literal('pump'),
+    accountId: name,
+    // Once there was but one line for each account.
+    lane: z._default(z.enum(laneKinds), 'account'),
+    name: z._default(z.string(), ''),
+    dueAt: z._default(z.number(), 0),
+    keepsFrom: z.optional(z.number()),
+  }),
+  z.object({
+    kind: z.literal('runStart'),
+    accountId: name,
+    runId: name,
+    messageId: name,
+    dlqId: z.optional(name),
+  }),
+  z.object({
+    kind: z.literal('runEnd'),
+    accountId: name,
+    runId: name,
+    createdAt: z.number(),
+    startSeq: z.int().check(z.nonnegative()),
+  }),
+  z.object({
+    kind: z.literal('waitTimeout'),
+    accountId: name,
+    runId: name,
+    seq: z.int().check(z.nonnegative()),
+    dueAt: z.number(),
+  }),
+  z.object({
+    // An attempt had no kind once, and Scheduler keeps what is due for up to a year: such texts are still on their way.
+    kind: z._default(z.literal('attempt'), 'attempt'),
+    accountId: name,
+    messageId: name,
+    attempt: z.int().check(z.nonnegative()),
+    queue: z.enum(deliveryQueues),
+    host: z.optional(z.string()),
+    admittedTo: z.optional(
+      z.object({ lane: z.enum(laneKinds), name: z.string(), ticket: z.string(), sentAt: z.number() }),
+    ),
+    madeAt: z.optional(z.number()),
+    looks: z.optional(z.int().check(z.nonnegative())),
+    isFollowUp: z.optional(z.boolean()),
+    slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
+  }),
+]);
+
+/** @throws Error for a text that is no work */
+export const parseWork = (text: string): Work => workShape.parse(JSON.parse(text));

@@ -1,0 +1,225 @@
+/**
+ * Work on its way to the delivery workers: by SQS's message timers where it is due soon, by EventBridge Scheduler where it is
+ * due later than a timer reaches.
+ */
+import { createHash } from 'node:crypto';
+import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
+import { setTimeout } from 'node:timers/promises';
+import { now, secondMs } from '../shared/clock.ts';
+import { chunksOf, eachOf } from '../shared/lists.ts';
+import {
+  deliveryQueues,
+  formatWork,
+  type DeliveryQueue,
+  type PumpWork,
+  type WaitTimeoutWork,
+  type Work,
+} from './job.ts';
+import { TransientError } from '../shared/transientError.ts';
+import { settings } from '../aws/settings.ts';
+import { traceAttribute, traceHeader } from '../aws/trace.ts';
+import { sendLater, unschedule } from '../aws/scheduler.ts';
+import { sqs } from '../aws/sqs.ts';
+
+export interface DueWork {
+  readonly work: Work;
+  /** Unix milliseconds. */
+  readonly dueAt: number;
+}
+
+/** The way that work takes. */
+interface Route {
+  readonly queue: DeliveryQueue;
+  /**
+   * The group of its message. SQS's fair queues favour groups that are quiet, so one busy or slow destination does not starve
+   * the rest.
+   */
+  readonly group: string;
+  /** The name under which Scheduler keeps it where it is due later than a message timer reaches. */
+  readonly scheduleName: string;
+}
+
+const attemptName = (messageId: string, attempt: number): string => `${messageId}-${attempt}`;
+
+/**
+ * Names of lanes may be longer than those of schedules, and have other characters. A pump that keeps messages from expiring is
+ * another than one that comes at the same moment without that.
+ */
+function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpWork): string {
+  const hashed = hashedName('pump', `${accountId}#${lane}#${name}`);
+  return `${hashed}-${dueAt}${keepsFrom === undefined ? '' : '-keep'}`;
+}
+
+/** Names a schedule for something whose own name may be too long, or have other characters than names of schedules. */
+const hashedName = (kind: string, name: string): string =>
+  `${kind}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
+const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutWork): string =>
+  `${hashedName('wait', `${accountId}#${seq}#${runId}`)}-${dueAt}`;
+
+function routeOf(work: Work): Route {
+  const { accountId } = work;
+  switch (work.kind) {
+    case 'attempt':
+      return {
+        queue: work.queue,
+        group: `${accountId}:${work.host ?? work.admittedTo?.name ?? ''}`,
+        scheduleName: attemptName(work.messageId, work.attempt),
+      };
+    case 'pump':
+      return { queue: 'short', group: `${accountId}:${work.name}`, scheduleName: pumpName(work) };
+    case 'runStart':
+      return {
+        queue: 'short',
+        group: `${accountId}:${work.runId}`,
+        scheduleName: hashedName('start', `${accountId}#${work.messageId}#${work.runId}`),
+      };
+    case 'runEnd':
+      return {
+        queue: 'short',
+        group: `${accountId}:${work.runId}`,
+        scheduleName: hashedName('end', `${accountId}#${work.createdAt}#${work.runId}`),
+      };
+    case 'waitTimeout':
+      return { queue: 'short', group: `${accountId}:${work.runId}`, scheduleName: waitName(work) };
+  }
+}
+
+const urlOf = (queue: DeliveryQueue): string =>
+  queue === 'short' ? settings.shortQueueUrl : settings.longQueueUrl;
+const arnOf = (queue: DeliveryQueue): string =>
+  queue === 'short' ? settings.shortQueueArn : settings.longQueueArn;
+
+/** The longest that SQS delays a message: `DelaySeconds` is at most 900. */
+const longestTimerSeconds = 900;
+
+/** Tells whether one moment is further from another than a message timer reaches. Unix milliseconds. */
+export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
+  dueAt - sentAt > longestTimerSeconds * secondMs;
+
+/** Whole seconds until a moment in Unix milliseconds, as far as a message timer reaches. */
+const timerUntil = (dueAt: number): number =>
+  Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
+
+/** The message that carries work. The name of a group has up to 128 letters, digits and punctuation marks. */
+const messageOf = ({ work, dueAt }: DueWork) => ({
+  MessageBody: formatWork(work),
+  MessageSystemAttributes: traceAttribute(),
+  DelaySeconds: timerUntil(dueAt),
+  MessageGroupId: routeOf(work)
+    .group.replace(/[^\x21-\x7e]/g, '_')
+    .slice(0, 128),
+});
+
+/** The name under which Scheduler keeps work that is due; undefined where a message timer reaches, or has to do. */
+const scheduleNameOf = ({ work, dueAt }: DueWork): string | undefined =>
+  isFarFrom(now(), dueAt) ? routeOf(work).scheduleName : undefined;
+
+/** Scheduler carries no trace header beside the text. */
+function textForScheduler(work: Work): string {
+  const trace = traceHeader();
+  return trace === undefined ? formatWork(work) : JSON.stringify({ ...work, trace });
+}
+
+const schedule = (name: string, { work, dueAt }: DueWork): Promise<void> =>
+  sendLater({ name, dueAt, queueArn: arnOf(routeOf(work).queue), input: textForScheduler(work) });
+
+/**
+ * Sends work so that it arrives when it is due. What Scheduler sends comes up to two minutes early; the worker sends it on.
+ *
+ * @param dueAt Unix milliseconds
+ */
+export async function sendWork(work: Work, dueAt: number): Promise<void> {
+  const due = { work, dueAt };
+  const name = scheduleNameOf(due);
+  if (name !== undefined) await schedule(name, due);
+  else await sqs.send(new SendMessageCommand({ QueueUrl: urlOf(routeOf(work).queue), ...messageOf(due) }));
+}
+
+/** Takes back an attempt that Scheduler keeps, if it has not been sent yet. */
+export const withdrawFar = (messageId: string, attempt: number): Promise<void> =>
+  unschedule(attemptName(messageId, attempt));
+
+/** Takes back the end of a wait that Scheduler keeps, if it has not been sent yet. */
+export const withdrawFarWait = (work: WaitTimeoutWork): Promise<void> => unschedule(waitName(work));
+
+/** SQS takes 10 messages at once. */
+const messagesPerSend = 10;
+const sendsAtOnce = 20;
+/** So often SQS is asked to take a message, with 1.4 s of pauses between: a throttled queue takes most by then. */
+const mostRounds = 4;
+const firstPauseMs = 200;
+
+interface Sending<T> extends DueWork {
+  readonly item: T;
+}
+
+/**
+ * Sends the work of many items, 10 to a call.
+ *
+ * @returns the items whose work could not be sent, each with the reason
+ */
+export async function sendEach<T>(
+  items: readonly T[],
+  dueWorkOf: (item: T) => DueWork,
+): Promise<ReadonlyMap<T, unknown>> {
+  const failures = new Map<T, unknown>();
+  let left: readonly Sending<T>[] = items.map((item) => ({ item, ...dueWorkOf(item) }));
+  for (let round = 0; round < mostRounds && left.length > 0; round += 1) {
+    if (round > 0) await setTimeout(firstPauseMs * 2 ** (round - 1));
+    failures.clear();
+    const isFar = (due: DueWork): boolean => scheduleNameOf(due) !== undefined;
+    const far = left.filter(isFar).map((one) => [one]);
+    const near = left.filter((one) => !isFar(one));
+    const batches = deliveryQueues.flatMap((queue) =>
+      chunksOf(
+        near.filter(({ work }) => routeOf(work).queue === queue),
+        messagesPerSend,
+      ),
+    );
+    await eachOf([...far, ...batches], sendsAtOnce, async (batch) => {
+      for (const [item, error] of await sendBatch(batch)) failures.set(item, error);
+    });
+    left = left.filter(({ item }) => failures.has(item));
+  }
+  return failures;
+}
+
+/**
+ * Sends the work of many items, as {@link sendEach} does.
+ *
+ * @throws TransientError where any of it could not be sent; the rest was
+ */
+export async function sendAll<T>(items: readonly T[], dueWorkOf: (item: T) => DueWork): Promise<void> {
+  const failures = await sendEach(items, dueWorkOf);
+  const [cause] = failures.values();
+  if (failures.size > 0)
+    throw new TransientError(`${failures.size} pieces of work could not be sent.`, { cause });
+}
+
+/** @param batch messages of one queue, or one piece of work for Scheduler */
+async function sendBatch<T>(batch: readonly Sending<T>[]): Promise<readonly [T, unknown][]> {
+  const [first] = batch;
+  if (first === undefined) return [];
+  try {
+    const name = scheduleNameOf(first);
+    if (name !== undefined) {
+      await schedule(name, first);
+      return [];
+    }
+    const { Failed = [] } = await sqs.send(
+      new SendMessageBatchCommand({
+        QueueUrl: urlOf(routeOf(first.work).queue),
+        Entries: batch.map((due, index) => ({ Id: String(index), ...messageOf(due) })),
+      }),
+    );
+    return Failed.flatMap(({ Id, Code, Message: text }) => {
+      const due = batch[Number(Id)];
+      if (due === undefined) return [];
+      const error = new Error(text ?? 'SQS did not take it.');
+      error.name = Code ?? 'ServiceFailure';
+      return [[due.item, error]];
+    });
+  } catch (error) {
+    return batch.map(({ item }) => [item, error]);
+  }
+}

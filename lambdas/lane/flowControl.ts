@@ -1,0 +1,183 @@
+/** Flow-control keys as their account sees and changes them. A key is there from the first message that names it: see `ensureKeys.ts`. */
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { limitsOf, type Account } from '../account/account.ts';
+import { longestFlowControlKey } from '../shared/bounds.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import { badField, notFound, overLimit, quote, type HttpError } from '../shared/httpError.ts';
+import { defaultPeriod, parseCount, parsePeriod } from '../options/flowControl.ts';
+import { isThere, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
+import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
+import { periodOf, recentStarts } from './rules/rate.ts';
+import { listLanes, loadLane } from './store/lanes.ts';
+import { showByName, type ShownPage } from '../list/pages.ts';
+import { changeOrRefuse } from './keys/changeOrRefuse.ts';
+import { accountLane, keyLane } from './slots/acquire.ts';
+
+type Shown = Answer<typeof answers.flowControl>;
+
+const toSeconds = (ms: number): number => Math.floor(ms / secondMs);
+
+/** The published clients read whole numbers everywhere: 0 stands for no limit, and for no start. */
+function flowControlRecord(lane: Lane, time: number): Shown {
+  // Starts that are counted ahead are not made yet.
+  const starts = recentStarts(lane, time).filter(({ at }) => at <= time);
+  const [oldest] = starts;
+  return {
+    flowControlKey: lane.name,
+    waitListSize: waitingIn(lane),
+    parallelismMax: lane.parallelism ?? 0,
+    parallelismCount: slotsInUse(lane, time),
+    rateMax: lane.rate ?? 0,
+    rateCount: starts.reduce((sum, { count }) => sum + count, 0),
+    ratePeriod: toSeconds(periodOf(lane)),
+    ratePeriodStart: oldest === undefined ? 0 : toSeconds(oldest.at),
+    isPaused: lane.isPaused,
+    isPinnedParallelism: lane.isPinnedParallelism,
+    isPinnedRate: lane.isPinnedRate,
+  };
+}
+
+const noSuchKey = (key: string): HttpError =>
+  notFound('flow_control_key_not_found', `There is no flow-control key ${quote(key)}.`);
+
+/**
+ * Lists the keys of an account by name.
+ *
+ * @param search a part of the names of those that are wanted; undefined for all
+ * @throws HttpError 400 for a text that is no cursor of this list
+ */
+export function listFlowControl(
+  account: Account,
+  search: string | undefined,
+  cursor: string | undefined,
+): Promise<ShownPage<Shown>> {
+  const time = now();
+  const isWanted = (key: string): boolean => search === undefined || key.includes(search);
+  return showByName(
+    `${account.id}/flowControl/${search ?? ''}`,
+    cursor,
+    (behind) => listLanes(account.id, 'key', behind, isWanted),
+    ({ name }) => name,
+    (lane) => flowControlRecord(lane, time),
+  );
+}
+
+/** @throws HttpError 400 for a key that no message can have: a row's own key has no room for it */
+function laneOf(account: Account, key: string): LaneKey {
+  if (key.length > longestFlowControlKey) {
+    throw badField(`The key is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters.`);
+  }
+  return keyLane(account.id, key);
+}
+
+/** @throws HttpError 404 */
+export async function getFlowControl(account: Account, key: string): Promise<Shown> {
+  const lane = await loadLane(laneOf(account, key));
+  if (lane === undefined) throw noSuchKey(key);
+  return flowControlRecord(lane, now());
+}
+
+/** Shows how many deliveries of an account are in flight, and how many may be. */
+export async function getGlobalParallelism(
+  account: Account,
+): Promise<Answer<typeof answers.globalParallelism>> {
+  const lane = await loadLane(accountLane(account.id));
+  return {
+    parallelismMax: limitsOf(account).max_global_parallelism,
+    parallelismCount: lane === undefined ? 0 : slotsInUse(lane, now()),
+  };
+}
+
+/**
+ * Changes the lane of a key that is there, and admits whoever has room by that.
+ *
+ * @throws HttpError 404 or 503; nothing is changed then
+ */
+async function changeKey(account: Account, key: string, change: (lane: Lane) => Lane): Promise<void> {
+  await changeOrRefuse(laneOf(account, key), (lane, updatedAt) => {
+    if (!isThere(lane)) throw noSuchKey(key);
+    return { ...change(lane), updatedAt };
+  });
+}
+
+/**
+ * Pauses a key: none of its messages starts until it is resumed.
+ *
+ * @throws HttpError 404 or 503
+ */
+export const pauseFlowControl = (account: Account, key: string): Promise<void> =>
+  changeKey(account, key, (lane) => ({ ...lane, isPaused: true }));
+
+/** @throws HttpError 404 or 503 */
+export const resumeFlowControl = (account: Account, key: string): Promise<void> =>
+  changeKey(account, key, (lane) => ({ ...lane, isPaused: false }));
+
+/** Lets as many of a key's messages start at once as if none had started before. @throws HttpError 404 or 503 */
+export const resetFlowControlRate = (account: Account, key: string): Promise<void> =>
+  changeKey(account, key, forgetStarts);
+
+/** The values of query parameters, as they are written. */
+interface PinRequest {
+  readonly parallelism?: string;
+  readonly rate?: string;
+  readonly period?: string;
+}
+
+/**
+ * Sets limits of a key that its messages do not change any more.
+ *
+ * @throws HttpError 400, 404, 412 or 503; nothing is changed then
+ */
+export async function pinFlowControl(account: Account, key: string, request: PinRequest): Promise<void> {
+  const pins = parsePins(request);
+  const { max_parallelism: most } = limitsOf(account);
+  if (pins.parallelism !== undefined && pins.parallelism > most) {
+    throw overLimit(
+      'parallelism_over_limit',
+      `parallelism is ${pins.parallelism}, but the account's limit max_parallelism is ${most}.`,
+    );
+  }
+  await changeKey(account, key, (lane) => pinned(lane, pins));
+}
+
+/** @throws HttpError 400 */
+function parsePins({ parallelism, rate, period }: PinRequest): Pins {
+  if (parallelism === undefined && rate === undefined) {
+    throw badField(
+      'parallelism and rate are missing; allowed is at least one of them, and a period with the rate.',
+    );
+  }
+  const first = parallelism === undefined ? {} : { parallelism: parseCount('parallelism', parallelism) };
+  if (rate === undefined) {
+    if (period !== undefined) throw badField('period is given without rate; allowed is a period with it.');
+    return first;
+  }
+  const seconds = period === undefined ? defaultPeriod : parsePeriod('period', period);
+  return { ...first, rate: parseCount('rate', rate), periodMs: seconds * secondMs };
+}
+
+/**
+ * Lets the messages of a key set its limits again.
+ *
+ * @throws HttpError 400, 404 or 503; nothing is changed then
+ */
+export async function unpinFlowControl(
+  account: Account,
+  key: string,
+  { parallelism, rate }: Pick<PinRequest, 'parallelism' | 'rate'>,
+): Promise<void> {
+  if (parallelism === undefined && rate === undefined) {
+    throw badField('parallelism and rate are missing; allowed is true for what is to be unpinned.');
+  }
+  const pins = { parallelism: isTrue('parallelism', parallelism), rate: isTrue('rate', rate) };
+  await changeKey(account, key, (lane) => unpinned(lane, pins));
+}
+
+/** @throws HttpError 400 */
+function isTrue(field: string, text = 'false'): boolean {
+  if (text !== 'true' && text !== 'false') {
+    throw badField(`${field} is ${quote(text)}; allowed are true and false.`);
+  }
+  return text === 'true';
+}

@@ -1,0 +1,60 @@
+/** Messages join the lines of their queues in the order in which they are accepted. */
+import { now } from '../shared/clock.ts';
+import { joinLine } from './rules/arrival.ts';
+import { asQueue } from './lane.ts';
+import { chunksOf, eachOf } from '../shared/lists.ts';
+import type { Message } from '../message/message.ts';
+import { attemptWork } from '../job/job.ts';
+import { lanes } from './slots/ourLanes.ts';
+import { queueEntry, queueLane } from './slots/acquire.ts';
+
+/** A message that is delayed joins its queue's line when it is due. */
+export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
+  queueName !== undefined && notBefore <= now();
+
+/** Entries that join with one write; see `mostAtOnce` in `lanes.ts`. */
+const joinedTogether = 100;
+/** Queues whose lines are joined at the same time. */
+const queuesAtOnce = 20;
+
+/**
+ * Puts messages whose rows are stored into the lines of their queues. Where there is room, they are admitted by that. A queue
+ * that is not there is made.
+ *
+ * @returns the messages that may not have joined, each with the reason
+ */
+export async function joinQueues(messages: readonly Message[]): Promise<ReadonlyMap<Message, unknown>> {
+  const failures = new Map<Message, unknown>();
+  const byQueue = new Map<string, Message[]>();
+  for (const message of messages) {
+    const name = message.queueName ?? '';
+    byQueue.set(name, [...(byQueue.get(name) ?? []), message]);
+  }
+  await eachOf([...byQueue], queuesAtOnce, async ([name, all]) => {
+    // One after another, because the order counts.
+    for (const some of chunksOf(all, joinedTogether)) {
+      try {
+        await join(name, some);
+      } catch (error) {
+        for (const message of some) failures.set(message, error);
+      }
+    }
+  });
+  return failures;
+}
+
+/** Puts a message whose row is stored into the line of its queue. */
+export const joinQueue = (message: Message): Promise<void> => join(message.queueName ?? '', [message]);
+
+/** @param messages of one account */
+async function join(name: string, messages: readonly Message[]): Promise<void> {
+  const [first] = messages;
+  if (first === undefined) return;
+  await lanes.change(queueLane(first.accountId, name), (lane, time) => ({
+    lane: messages.reduce(
+      (joined, message) => joinLine(joined, queueEntry(attemptWork(message, 0))),
+      asQueue(lane, time),
+    ),
+    result: undefined,
+  }));
+}

@@ -1,0 +1,265 @@
+/**
+ * A lane holds attempts back: to so many in flight at once, to so many starts in a period, or until it is resumed. What
+ * finds no room waits in the lane's line, in the order in which it came.
+ *
+ * Here is the state of a lane, and its limits; beside it stands what can happen to it (`arrival.ts`, `leaving.ts`,
+ * `admission.ts`, `cancelling.ts`, `pins.ts`), all without I/O: every function takes a lane and returns another.
+ * `services/lane/lanes.ts` reads lanes, applies such functions, and writes the outcome on condition that nobody else wrote
+ * meanwhile.
+ */
+import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
+import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
+import type { FlowControl } from '../options/flowControl.ts';
+import { type Line, emptyLine, isEmpty, lengthOf } from './rules/line.ts';
+import { type Starts, freeStarts, recentStarts } from './rules/rate.ts';
+
+/**
+ * - `queue`: a queue of the account. Its slots belong to messages, from the first attempt until the message and its
+ *   callbacks are over, and everything goes through its line.
+ * - `key`: a flow-control key. Its slots belong to single attempts.
+ * - `account`: all deliveries of an account. Its slots belong to processes, as long as there are plenty, and else to
+ *   single attempts.
+ * - `circuit`: the attempts at one host, while its circuit is open and until those that waited have been made. Its slots belong
+ *   to single attempts; its name is the host.
+ */
+export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
+
+export type LaneKind = (typeof laneKinds)[number];
+
+export interface LaneKey {
+  readonly accountId: string;
+  readonly kind: LaneKind;
+  /** Empty where an account has but one lane of its kind. */
+  readonly name: string;
+}
+
+/** @param host as `circuitHostOf` has it */
+export const circuitLane = (accountId: string, host: string): LaneKey => ({
+  accountId,
+  kind: 'circuit',
+  name: host,
+});
+
+/** The names of processes as holders of leases begin with this. All other holders are attempts, or messages in a queue. */
+export const processPrefix = 'process#';
+
+/** A right to some of a lane's slots. */
+export interface Lease {
+  readonly slots: number;
+  /** Unix milliseconds; undefined for one that ends with its message only. */
+  readonly until?: number | undefined;
+  /** When its start was counted, Unix milliseconds; undefined where it was not, or there is no rate. */
+  readonly startAt?: number | undefined;
+  /** Tells the work that was sent for this lease from work that was sent for another. */
+  readonly ticket?: string | undefined;
+  /** The callbacks of a queue's message that are not over: the message keeps its slot for them. */
+  readonly callbacks?: readonly string[] | undefined;
+  /** The message itself is over; only its callbacks are not. */
+  readonly isOver?: boolean | undefined;
+}
+
+export interface Limits {
+  /** Attempts in flight at once. */
+  readonly parallelism?: number | undefined;
+  /** Starts within any span of `periodMs`. */
+  readonly rate?: number | undefined;
+  readonly periodMs?: number | undefined;
+}
+
+/** A line that was deleted with its queue. Its messages are being cancelled. */
+export interface DeletedLine {
+  readonly entries: readonly string[];
+  readonly firstPage: number;
+  readonly nextPage: number;
+}
+
+export interface Lane extends LaneKey, Limits {
+  /** When the message was made whose limits these are, Unix milliseconds: an older message does not change them. */
+  readonly limitsMadeAt: number;
+  readonly isPinnedParallelism: boolean;
+  readonly isPinnedRate: boolean;
+  readonly isPaused: boolean;
+  /** Of a queue: whether its messages wait while their host is down; undefined where their account says so. */
+  readonly isCircuitOn?: boolean | undefined;
+  /** By entry (`entry.ts`), or by process. */
+  readonly leases: ReadonlyMap<string, Lease>;
+  /** Of the last period, and those that are counted ahead; the oldest first. */
+  readonly starts: readonly Starts[];
+  readonly line: Line;
+  /** Of those in the line's pages, how many were cancelled: they leave when it is their turn. */
+  readonly cancelled: number;
+  /** Unix milliseconds at which a pump comes by itself; in the past where none is on its way. */
+  readonly pumpAt: number;
+  /** Unix milliseconds at which somebody sees to it that the messages in the line do not expire, in the past where nobody does. */
+  readonly keepAt: number;
+  /** A flow-control key that nobody uses is not forgotten before, Unix milliseconds; 0 where no message is delayed for so long. */
+  readonly keptUntil: number;
+  /** A queue that was deleted: it is there while its messages are being cancelled, and for some minutes (`looks.ts`). */
+  readonly isDeleted: boolean;
+  /** Those of a queue whose messages are not all cancelled yet. */
+  readonly deletedLines: readonly DeletedLine[];
+  /** Of a circuit's lane only. */
+  readonly circuit?: Circuit | undefined;
+  readonly createdAt: number;
+  /** When somebody last changed its settings. */
+  readonly updatedAt: number;
+  /** Raised by each write; 0 for a lane that is not in the table. */
+  readonly version: number;
+}
+
+export const newLane = (key: LaneKey, now: number, limits: Limits = {}): Lane => ({
+  ...key,
+  ...limits,
+  limitsMadeAt: 0,
+  isPinnedParallelism: false,
+  isPinnedRate: false,
+  isPaused: false,
+  leases: new Map(),
+  starts: [],
+  line: emptyLine,
+  cancelled: 0,
+  pumpAt: 0,
+  keepAt: 0,
+  keptUntil: 0,
+  isDeleted: false,
+  deletedLines: [],
+  createdAt: now,
+  updatedAt: now,
+  version: 0,
+});
+
+/** Attempts that wait in a lane. */
+export const waitingIn = ({ line, cancelled }: Lane): number => Math.max(0, lengthOf(line) - cancelled);
+
+/** Tells whether somebody made a lane, and did not delete it. */
+export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
+
+/** The lane of a queue, which is made where it is not there, with a parallelism of 1. */
+export const asQueue = (lane: Lane, now: number): Lane =>
+  isThere(lane)
+    ? lane
+    : {
+        ...lane,
+        parallelism: 1,
+        isCircuitOn: undefined,
+        isDeleted: false,
+        createdAt: now,
+        updatedAt: now,
+      };
+
+export const slotsInUse = ({ leases }: Lane, now: number): number =>
+  [...leases.values()].reduce(
+    (sum, { slots, until }) => sum + (until === undefined || until > now ? slots : 0),
+    0,
+  );
+
+/** Attempts, or messages of a queue, that have a slot. A message that is over and waits for its callbacks does not count. */
+export const inFlightIn = ({ leases }: Lane): number =>
+  [...leases.values()].filter(({ isOver }) => isOver !== true).length;
+
+/** The slots of a lane; undefined without a limit. */
+export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | undefined =>
+  circuit === undefined ? parallelism : heldAtOnce(circuit, now);
+
+/** Slots that are free; Infinity without a limit. */
+export const freeSlots = (lane: Lane, now: number): number =>
+  Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
+
+/** Tells whether a circuit's lane holds attempts back: it is open, or those that waited have not all been let go. */
+export const holdsBack = ({ circuit, line }: Lane): boolean =>
+  (circuit !== undefined && isOpen(circuit)) || !isEmpty(line);
+
+/** A row has 400 KB: so many leases of some 90 bytes leave room for all else. */
+export const mostLeases = 2_000;
+
+export const hasRoom = (lane: Lane, now: number): boolean =>
+  !lane.isPaused && lane.leases.size < mostLeases && freeSlots(lane, now) > 0 && freeStarts(lane, now) > 0;
+
+/** A lane without the leases that have ended and the starts that no longer count. */
+export function pruned(lane: Lane, now: number): Lane {
+  const leases = [...lane.leases].filter(([, { until }]) => until === undefined || until > now);
+  const starts = recentStarts(lane, now);
+  const cancelled = isEmpty(lane.line) ? 0 : lane.cancelled;
+  if (
+    leases.length === lane.leases.size &&
+    starts.length === lane.starts.length &&
+    cancelled === lane.cancelled
+  ) {
+    return lane;
+  }
+  return { ...lane, leases: new Map(leases), starts, cancelled };
+}
+
+/** Tells whether a lease stands for its attempt whatever another process is about to write: none is given while one lasts. */
+export const isLasting = ({ until }: Lease, now: number): boolean =>
+  until === undefined || until > now + clockMarginMs;
+
+export function withLease(lane: Lane, holder: string, lease: Lease | undefined): Lane {
+  const leases = new Map(lane.leases);
+  if (lease === undefined) leases.delete(holder);
+  else leases.set(holder, lease);
+  return { ...lane, leases };
+}
+
+export interface Outcome<T> {
+  readonly lane: Lane;
+  readonly result: T;
+}
+
+/**
+ * Sets the number of slots that a process has.
+ *
+ * @returns the slots that it has: fewer than it wants where there is no room, or where others wait
+ */
+export function leaseTo(
+  lane: Lane,
+  { process, slots, until }: { readonly process: string; readonly slots: number; readonly until: number },
+  now: number,
+): Outcome<number> {
+  const has = lane.leases.get(process)?.slots ?? 0;
+  const free = lane.isPaused || !isEmpty(lane.line) ? 0 : freeSlots(lane, now);
+  const granted = Math.min(slots, has + free);
+  const isRefused = granted === has && slots > has;
+  if (isRefused || (granted === 0 && has === 0)) return { lane, result: granted };
+  return {
+    lane: withLease(lane, process, granted === 0 ? undefined : { slots: granted, until }),
+    result: granted,
+  };
+}
+
+/** The limits of a lane, as a message names them for its key. */
+export const limitsOfKey = ({ parallelism, rate, period }: Omit<FlowControl, 'key'>): Limits => ({
+  parallelism,
+  rate,
+  periodMs: period && period * secondMs,
+});
+
+/** A key is kept for messages of the far future in steps of this length, so that not each of them writes its lane. */
+const keptInStepsMs = 30 * dayMs;
+
+/** Keeps a key that nobody uses at least until a moment, Unix milliseconds. */
+export const keptLonger = (lane: Lane, until: number): Lane =>
+  lane.keptUntil >= until ? lane : { ...lane, keptUntil: Math.ceil(until / keptInStepsMs) * keptInStepsMs };
+
+const isSame = (one: Limits, other: Limits): boolean =>
+  one.parallelism === other.parallelism && one.rate === other.rate && one.periodMs === other.periodMs;
+
+/** Sets limits, whatever is pinned and whoever set them before. */
+export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits): Lane {
+  const limits = { parallelism, rate, periodMs };
+  return isSame(lane, limits) ? lane : { ...lane, ...limits };
+}
+
+/**
+ * Sets limits, as the newest message has them; what is pinned stays.
+ *
+ * @param madeAt when the message was made, Unix milliseconds; or another number that is higher for what is newer
+ */
+export function withNewestLimits(lane: Lane, limits: Limits, madeAt: number): Lane {
+  if (madeAt < lane.limitsMadeAt) return lane;
+  const { parallelism } = lane.isPinnedParallelism ? lane : limits;
+  const { rate, periodMs } = lane.isPinnedRate ? lane : limits;
+  const after = withLimits(lane, { parallelism, rate, periodMs });
+  // Also where they are as they were: a message that was made before this one, and comes later, does not change them.
+  return after === lane && madeAt === lane.limitsMadeAt ? lane : { ...after, limitsMadeAt: madeAt };
+}

@@ -1,0 +1,31 @@
+/** Messages that waited in a queue which was deleted: they are cancelled, each visibly. */
+import { now } from '../../shared/clock.ts';
+import { cancelledUpTo } from '../rules/cancelling.ts';
+import type { Lane } from '../lane.ts';
+import { isOver } from '../../message/isOver.ts';
+import { loadMessage } from '../../message/history.ts';
+import { count } from '../../aws/metrics.ts';
+import { endMessage } from '../../message/messages.ts';
+import { onLine } from './linePages.ts';
+import { lanes } from '../slots/ourLanes.ts';
+
+/**
+ * Cancels the messages of deleted lines.
+ *
+ * @param until Unix milliseconds after which it begins with no more of them
+ * @returns false where the time did not suffice: what is left to do is noted in the lane
+ */
+export async function cancelDeletedLines(lane: Lane, until: number): Promise<boolean> {
+  for (const line of lane.deletedLines) {
+    if (now() > until) return false;
+    const { entries, firstPage, nextPage } = line;
+    const left = await onLine(lane, entries, [firstPage, nextPage], until, async ({ messageId }) => {
+      const history = await loadMessage({ accountId: lane.accountId, messageId });
+      if (history === undefined || isOver(history)) return;
+      if (await endMessage(history.message, 'CANCELED', now())) count('Cancelled');
+    });
+    await lanes.update(lane, (found) => cancelledUpTo(found, line, left ?? nextPage));
+    if (left !== undefined) return false;
+  }
+  return true;
+}

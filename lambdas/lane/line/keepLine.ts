@@ -1,0 +1,69 @@
+/** Messages that wait for long are kept from expiring: their rows and bodies, and the pages of their line. */
+import { isDeleted, limitsOf, type Account } from '../../account/account.ts';
+import { dayMs, now } from '../../shared/clock.ts';
+import type { Lane } from '../lane.ts';
+import { expiryOf } from '../../message/message.ts';
+import { loadAccount } from '../../account/accounts.ts';
+import { savePages } from '../store/lanes.ts';
+import { prolongBody } from '../../message/bodies.ts';
+import { loadMessage, type MessageHistory } from '../../message/history.ts';
+import { prolongMessage } from '../../message/messages.ts';
+import { keepEveryMs } from '../slots/lanes.ts';
+import { onLine } from './linePages.ts';
+
+/** A message may start with so much less than the lifetime that it was given for all its retries and its dead letter. */
+const missingMs = dayMs;
+/** A message that is prolonged need not be prolonged again for so long. */
+const addedLifetimeMs = 30 * dayMs;
+
+/**
+ * Sees to it that a message which waits does not expire before its retries, its dead letter and its log entries do.
+ *
+ * @param startsAt when it may start at the latest, unless it is looked at again before. Unix milliseconds
+ */
+export async function keepMessage(
+  { message, body }: MessageHistory,
+  account: Account,
+  startsAt: number,
+): Promise<void> {
+  const { max_dlq_retention_time_milis: retentionMs } = limitsOf(account);
+  // From the account and the clock: counted from what the row has, its lifetime would grow with each time.
+  const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, retentionMs);
+  if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
+  const { workflow } = message;
+  const expiresAt = expiryAfter(startsAt + addedLifetimeMs);
+  if (workflow !== undefined) {
+    // What it delivers is in the records of its run. Few messages are of runs, and the code for them is loaded for the first.
+    const { keepRunFor } = await import('../../workflow/forWorkers.ts');
+    await keepRunFor(message.accountId, workflow, expiresAt);
+  }
+  const prolonged = { ...message, expiresAt };
+  await prolongMessage(prolonged, await prolongBody(prolonged, body, now()));
+}
+
+/**
+ * Keeps all who wait in a lane.
+ *
+ * @param from the page to begin with; 0 for the whole line
+ * @param until Unix milliseconds after which it begins no more pages
+ * @returns the page to go on from where the time did not suffice
+ */
+export async function keepLine(lane: Lane, from: number, until: number): Promise<number | undefined> {
+  const { front, back, firstPage, nextPage } = lane.line;
+  const account = await loadAccount(lane.accountId, false);
+  // The messages of a deleted account are not delivered, and expire.
+  if (account === undefined || isDeleted(account)) return undefined;
+  return onLine(
+    lane,
+    from === 0 ? [...front, ...back] : [],
+    [Math.max(from, firstPage), nextPage],
+    until,
+    async ({ messageId }) => {
+      const history = await loadMessage({ accountId: lane.accountId, messageId });
+      if (history !== undefined && history.end === undefined) {
+        await keepMessage(history, account, now() + keepEveryMs);
+      }
+    },
+    (number, entries) => savePages(lane, [{ number, entries }]),
+  );
+}

@@ -1,0 +1,37 @@
+import { parseEntry, type Entry } from '../rules/entry.ts';
+import type { LaneKey } from '../lane.ts';
+import { chunksOf, eachOf } from '../../shared/lists.ts';
+import { now, secondMs } from '../../shared/clock.ts';
+import { loadPage } from '../store/lanes.ts';
+
+/** A pump goes on for so long with all its lines; its function ends after 60 s. */
+export const budgetMs = 30 * secondMs;
+const pagesAtOnce = 10;
+const entriesAtOnce = 20;
+
+/**
+ * Does something with the entries of a line, and with those of its pages.
+ *
+ * @param numbers of the pages, from the first up to, but without, the second
+ * @param until Unix milliseconds after which it begins no more pages
+ * @param onPage does something with a page besides
+ * @returns the page to go on from where the time did not suffice
+ */
+export async function onLine(
+  key: LaneKey,
+  entries: readonly string[],
+  [firstPage, nextPage]: readonly [number, number],
+  until: number,
+  onEntry: (entry: Entry) => Promise<void>,
+  onPage: (page: number, entries: readonly string[]) => Promise<void> = async () => {},
+): Promise<number | undefined> {
+  await eachOf(entries, entriesAtOnce, (entry) => onEntry(parseEntry(entry)));
+  const pages = Array.from({ length: Math.max(0, nextPage - firstPage) }, (_, index) => firstPage + index);
+  for (const some of chunksOf(pages, pagesAtOnce)) {
+    if (now() > until) return some[0];
+    const loaded = await Promise.all(some.map((page) => loadPage(key, page)));
+    await eachOf(loaded.flat(), entriesAtOnce, (entry) => onEntry(parseEntry(entry)));
+    await Promise.all(some.map((page, index) => onPage(page, loaded[index] ?? [])));
+  }
+  return undefined;
+}

@@ -1,0 +1,50 @@
+/** The knowledge that lanes have of attempts: which of them wait in a line, and which were admitted and hold a lease. */
+import { parseEntry, type Entry } from './rules/entry.ts';
+import { processPrefix, type Lane, type LaneKind } from './lane.ts';
+import { now } from '../shared/clock.ts';
+import type { AdmittedTo } from '../job/job.ts';
+import { onLine } from './line/linePages.ts';
+import { youngMs } from './slots/acquire.ts';
+
+/** The attempts that lanes know, by {@link nameOf}. */
+export interface LaneWork {
+  /** They wait in a line, and have no work: a pump admits them. */
+  readonly waiting: ReadonlySet<string>;
+  /** They were admitted: their work has to name that, or it is taken for a second one of the same attempt. */
+  readonly admitted: ReadonlyMap<string, AdmittedTo>;
+}
+
+export const nameOf = (
+  accountId: string,
+  { messageId, attempt }: Pick<Entry, 'messageId' | 'attempt'>,
+): string => `${accountId}#${messageId}#${String(attempt)}`;
+
+/** The lanes in the order in which an attempt passes them: the last that it was admitted to counts. */
+const order: readonly LaneKind[] = ['queue', 'circuit', 'key', 'account'];
+
+export async function laneWorkOf(lanes: readonly Lane[]): Promise<LaneWork> {
+  const waiting = new Set<string>();
+  const admitted = new Map<string, AdmittedTo>();
+  for (const lane of lanes.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))) {
+    const { accountId, kind, name, line, deletedLines, leases } = lane;
+    const lines = [
+      { entries: [...line.front, ...line.back], firstPage: line.firstPage, nextPage: line.nextPage },
+      // Their messages are being cancelled.
+      ...deletedLines,
+    ];
+    for (const { entries, firstPage, nextPage } of lines) {
+      await onLine(lane, entries, [firstPage, nextPage], Infinity, (entry) => {
+        waiting.add(nameOf(accountId, entry));
+        return Promise.resolve();
+      });
+    }
+    for (const [holder, { ticket, until }] of leases) {
+      if (ticket === undefined || holder.startsWith(processPrefix)) continue;
+      if (until !== undefined && until <= now()) continue;
+      // Old enough that its admission counts as written.
+      const sentAt = now() - 2 * youngMs;
+      admitted.set(nameOf(accountId, parseEntry(holder)), { lane: kind, name, ticket, sentAt });
+    }
+  }
+  return { waiting, admitted };
+}

@@ -1,0 +1,64 @@
+/** Messages that are cancelled, and queues that are deleted with all who wait in them. */
+import { type DeletedLine, type Lane, withLease } from '../lane.ts';
+import { isEmpty } from './line.ts';
+
+/**
+ * Takes a cancelled message out of the line, or ends its slot.
+ *
+ * @param until Unix milliseconds by which an attempt of it that may be in flight has ended; undefined where none is
+ */
+export function withdraw(lane: Lane, entry: string, until: number | undefined): Lane {
+  if (!lane.leases.has(entry)) return withdrawWaiting(lane, entry);
+  return until === undefined ? withLease(lane, entry, undefined) : endLease(lane, entry, until);
+}
+
+/** Sets the end of a slot whose message was cancelled: an attempt of it may be in flight until then. Unix milliseconds. */
+export function endLease(lane: Lane, holder: string, until: number): Lane {
+  const lease = lane.leases.get(holder);
+  if (lease === undefined || (lease.until !== undefined && lease.until <= until)) return lane;
+  return withLease(lane, holder, { ...lease, until, callbacks: [] });
+}
+
+/** Takes a cancelled message out of the line. One that has a slot gives it back when its attempt is over. */
+export function withdrawWaiting(lane: Lane, entry: string): Lane {
+  if (lane.leases.has(entry)) return lane;
+  const { front, back, firstPage, nextPage } = lane.line;
+  const isOther = (one: string): boolean => one !== entry;
+  if (front.includes(entry) || back.includes(entry)) {
+    return { ...lane, line: { ...lane.line, front: front.filter(isOther), back: back.filter(isOther) } };
+  }
+  return firstPage < nextPage ? { ...lane, cancelled: lane.cancelled + 1 } : lane;
+}
+
+/** Deletes a queue: it holds nothing back from now on, and all who wait in it are to be cancelled. */
+export function deleted(lane: Lane): Lane {
+  const { front, firstPage, nextPage, back } = lane.line;
+  return {
+    ...lane,
+    // Numbers of pages are not used again: somebody may still be writing those of the deleted line.
+    line: { front: [], firstPage: nextPage + 1, nextPage: nextPage + 1, back: [] },
+    deletedLines: isEmpty(lane.line)
+      ? lane.deletedLines
+      : [...lane.deletedLines, { entries: [...front, ...back], firstPage, nextPage }],
+    leases: new Map(),
+    cancelled: 0,
+    // A pump that is on its way may come much later: the cancelling has one of its own.
+    pumpAt: 0,
+    isPaused: false,
+    isDeleted: true,
+  };
+}
+
+/** Notes that the messages of a deleted line were cancelled up to a page. Another pump may have noted that before. */
+export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane {
+  // A queue that was removed and made again begins with the same numbers of pages.
+  const isIt = ({ nextPage, entries }: DeletedLine): boolean =>
+    nextPage === line.nextPage && (entries.length === 0 || entries[0] === line.entries[0]);
+  if (!lane.deletedLines.some(isIt)) return lane;
+  const deletedLines = lane.deletedLines.flatMap((one): DeletedLine[] => {
+    if (!isIt(one)) return [one];
+    const firstPage = Math.max(one.firstPage, page);
+    return firstPage < one.nextPage ? [{ entries: [], firstPage, nextPage: one.nextPage }] : [];
+  });
+  return { ...lane, deletedLines };
+}

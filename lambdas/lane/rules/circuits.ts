@@ -1,0 +1,82 @@
+/** The lanes of circuits: attempts that come to an open one wait in its line, and are let go as it closes. */
+import { closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
+import type { CircuitRules } from '../../circuit/settings.ts';
+import { afterVerdict, isOverdue } from '../../circuit/turning.ts';
+import type { Verdict } from '../../circuit/verdict.ts';
+import { enter, type Arrival, type Entrance } from './arrival.ts';
+import { holdsBack, slotsInUse, withLease, type Lane, type Outcome } from '../lane.ts';
+import { leave } from './leaving.ts';
+import { rejoin } from './line.ts';
+
+export const circuitIn = ({ circuit }: Pick<Lane, 'circuit'>): Circuit => circuit ?? closedCircuit;
+
+/** An attempt that arrives at the circuit of its host. */
+export interface CircuitArrival extends Arrival {
+  readonly rules: CircuitRules;
+  /** When it was due, Unix milliseconds. */
+  readonly dueAt: number;
+}
+
+/**
+ * Lets an attempt go on, or puts it into the line. Of an open circuit, no more than one goes on at a time.
+ *
+ * @returns `overdue` for one that has waited for too long: it is to fail
+ */
+export function enterCircuit(
+  found: Lane,
+  arrival: CircuitArrival,
+  now: number,
+): Outcome<Entrance | 'overdue'> {
+  const { entry, ticket, rules, dueAt } = arrival;
+  const circuit = circuitIn(found);
+  if (isOverdue(circuit, rules, dueAt, now)) {
+    const lane = withLease(found, entry, undefined);
+    return { lane: { ...lane, circuit: { ...circuit, isExpiring: true } }, result: 'overdue' };
+  }
+  if (!holdsBack(found) && ticket === undefined && !found.leases.has(entry)) {
+    return { lane: found, result: 'in' };
+  }
+  // A lane that is the same as before is not written.
+  const entered = enter(found.circuit === undefined ? { ...found, circuit } : found, arrival, now);
+  if (entered.result !== 'in' || !isOpen(circuit)) return entered;
+  const { lane } = entered;
+  const isExpiring = false;
+  if (now >= circuit.openUntil && slotsInUse(lane, now) === 1) {
+    return circuit.isExpiring
+      ? { lane: { ...lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
+      : entered;
+  }
+  // It was admitted before the circuit was opened again, or beside others that were to expire.
+  const without = withLease(lane, entry, undefined);
+  return {
+    lane: { ...without, line: rejoin(without.line, entry), circuit: { ...circuit, isExpiring } },
+    result: 'waits',
+  };
+}
+
+/** A change of a circuit that somebody should hear of. */
+export type Turn = 'opened' | 'closed' | undefined;
+
+/**
+ * Has an attempt leave a circuit, which changes by what it says.
+ *
+ * @param entry of the attempt, which may have a slot
+ */
+export function leaveCircuit(
+  lane: Lane,
+  entry: string,
+  verdict: Verdict,
+  rules: CircuitRules,
+  now: number,
+): Outcome<Turn> {
+  const before = circuitIn(lane);
+  const wasHeld = lane.leases.has(entry);
+  const circuit = afterVerdict(before, verdict, rules, wasHeld, now);
+  const left = leave(lane, entry);
+  if (circuit === before) return { lane: left, result: undefined };
+  const turn = isOpen(before) === isOpen(circuit) ? undefined : isOpen(circuit) ? 'opened' : 'closed';
+  return { lane: { ...left, circuit }, result: turn };
+}
+
+/** Closes a circuit by hand: those that wait are let go, few at first. */
+export const closeCircuit = (lane: Lane): Lane => ({ ...lane, circuit: closedCircuit });

@@ -1,0 +1,35 @@
+/** The changes that the owner of a flow-control key makes to its lane, whatever its messages say. */
+import { withLimits, type Lane, type Limits } from '../lane.ts';
+
+/** The limits that stay as they are set, whichever values newer messages have: a parallelism, a rate with its period, or both. */
+export type Pins = Pick<Limits, 'parallelism'> &
+  (
+    | { readonly rate: number; readonly periodMs: number }
+    | { readonly rate?: undefined; readonly periodMs?: undefined }
+  );
+
+/** Sets limits and pins them; what is not given stays as it is, pinned or not. */
+export function pinned(lane: Lane, { parallelism, rate, periodMs }: Pins): Lane {
+  const after = withLimits(lane, {
+    parallelism: parallelism ?? lane.parallelism,
+    ...(rate === undefined ? { rate: lane.rate, periodMs: lane.periodMs } : { rate, periodMs }),
+  });
+  return {
+    ...after,
+    isPinnedParallelism: lane.isPinnedParallelism || parallelism !== undefined,
+    isPinnedRate: lane.isPinnedRate || rate !== undefined,
+  };
+}
+
+/** Removes pins. The limits stay until a message brings others. */
+export const unpinned = (
+  lane: Lane,
+  { parallelism, rate }: { readonly parallelism: boolean; readonly rate: boolean },
+): Lane => ({
+  ...lane,
+  isPinnedParallelism: lane.isPinnedParallelism && !parallelism,
+  isPinnedRate: lane.isPinnedRate && !rate,
+});
+
+/** Forgets the starts that count against the rate: as many may start at once as if nothing had started before. */
+export const forgetStarts = (lane: Lane): Lane => ({ ...lane, starts: [] });

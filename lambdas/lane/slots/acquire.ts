@@ -1,0 +1,348 @@
+/**
+ * The lanes that an attempt passes before it starts: its queue, the circuit of its host, its flow-control key, and its account,
+ * in this order. It takes a slot of each, and waits in the line of the first that has no room; meanwhile it keeps the slots that
+ * it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each other.
+ * And of each queue and each key, no more wait for the account than may be in flight: a lane that is full is in no other's way.
+ */
+import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
+import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Entrance } from '../rules/arrival.ts';
+import { circuitLane, isThere, withNewestLimits, type LaneKey, type LaneKind, type Limits } from '../lane.ts';
+import { leave, endAdmission, type DeclineReason } from '../rules/leaving.ts';
+import type { Verdict } from '../../circuit/verdict.ts';
+import { dayMs, minuteMs } from '../../shared/clock.ts';
+import { startToleranceMs, uncountStart } from '../rules/rate.ts';
+import type { AdmittedTo } from '../../job/job.ts';
+import type { CircuitOf, CircuitPass, Circuits } from './circuits.ts';
+import type { Lanes } from './lanes.ts';
+import type { createProcessSlots, Slot } from './processSlots.ts';
+
+/** The flow control of a message. */
+export interface FlowControlOf extends Limits {
+  readonly key: string;
+  /** When the message was made, Unix milliseconds. */
+  readonly madeAt: number;
+}
+
+/** An attempt that is due, with all that its lanes need to know of it. */
+export interface DueAttempt extends Entry {
+  readonly accountId: string;
+  /** Of its message; undefined for one that has none. */
+  readonly queueName: string | undefined;
+  readonly flowControl: FlowControlOf | undefined;
+  /** Undefined where no circuit holds it back. */
+  readonly circuit: CircuitOf | undefined;
+  /** The limits of its account, as this process knows them. */
+  readonly accountLimits: Limits & { readonly version: number };
+  readonly timeoutMs: number;
+  readonly admittedTo: AdmittedTo | undefined;
+  /** Its work has been handed out before: the attempt may be under way, or in a line. */
+  readonly isAgain: boolean;
+}
+
+export interface Passage {
+  /** To be called with what the attempt says about its host, before it is released. */
+  readonly report: (verdict: Verdict) => void;
+  /** To be called when the request is over, and again without harm; the queue's slot stays with the message. */
+  readonly release: () => Promise<void>;
+}
+
+export interface PassageParts {
+  readonly lanes: Lanes;
+  readonly slots: Pick<ReturnType<typeof createProcessSlots>, 'take'>;
+  readonly circuits: Circuits;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+/** An admission that is not in the table this long after its work was sent was never written: its process died. */
+export const youngMs = minuteMs;
+
+/** An attempt that waits for its account keeps its key's slot for a day at most; after that it has to get another. */
+const longestKeptMs = dayMs;
+
+/** Where an account takes longer than this to enter, the lease of the key is prolonged: half of its margin is left. */
+const longestEntryMs = leaseMarginMs / 2;
+
+/** It comes from the line of its key or its account, with a slot there. */
+const hasLaterSlots = ({ admittedTo }: DueAttempt): boolean =>
+  admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
+
+export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
+export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
+export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
+
+/** A slot of a queue belongs to a message: its entry is that of the first attempt. */
+export const queueEntry = (entry: Omit<Entry, 'attempt'>): string => formatEntry({ ...entry, attempt: 0 });
+
+const entryIn = (kind: LaneKind, entry: Entry): string =>
+  kind === 'queue' ? queueEntry(entry) : formatEntry(entry);
+
+/**
+ * - `held`: it waits in the line of its host's circuit.
+ * - `overdue`: it has waited there for too long, and is to fail.
+ */
+export type Refusal = Exclude<Entrance, 'in'> | 'held' | 'overdue';
+
+/** Tells whether an attempt has entered its queue before: its message keeps its slot there until it is over. */
+export const hasEnteredQueue = ({
+  attempt,
+  admittedTo,
+}: {
+  readonly attempt: number;
+  readonly admittedTo?: AdmittedTo | undefined;
+}): boolean => attempt > 0 || (admittedTo !== undefined && admittedTo.lane !== 'queue');
+
+interface PassedSlot extends Slot {
+  /** Gives it back without a start. */
+  readonly giveBack?: () => Promise<void>;
+}
+
+interface CountedSlot extends PassedSlot {
+  /** When its start was counted, Unix milliseconds. */
+  readonly countedAt: number;
+}
+
+export function createPassages({ lanes, slots, circuits, now, sleep }: PassageParts) {
+  /** To be made as the lane is changed: many may write it, and the lease is to last from then. */
+  const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
+    const { admittedTo, timeoutMs } = dueAttempt;
+    return {
+      entry: entryIn(kind, dueAttempt),
+      ticket: admittedTo?.lane === kind ? admittedTo.ticket : undefined,
+      isYoung: admittedTo !== undefined && now() - admittedTo.sentAt <= youngMs,
+      until: kind === 'queue' ? undefined : now() + timeoutMs + leaseMarginMs,
+      hasWaited: false,
+      mayHaveStarted: dueAttempt.isAgain,
+    };
+  };
+
+  /** Enters the queue. A message that has entered it once keeps its slot until it is over, so its retries pass. */
+  async function enterQueue(dueAttempt: DueAttempt): Promise<Entrance> {
+    const { accountId, queueName } = dueAttempt;
+    if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
+    return lanes.change(queueLane(accountId, queueName), (lane, time) => {
+      // A queue that was deleted holds nothing back.
+      if (!isThere(lane)) return { lane, result: 'in' };
+      return enter(lane, arrivalOf(dueAttempt, 'queue'), time);
+    });
+  }
+
+  const leaving = (key: LaneKey, entry: string): Slot => ({
+    release: () => lanes.update(key, (lane) => leave(lane, entry)),
+  });
+
+  /** @param back of an attempt that has its slot of this key and has waited for its account since: when its start was counted */
+  async function enterKey(
+    dueAttempt: DueAttempt,
+    back?: { readonly countedAt: number | undefined },
+  ): Promise<CountedSlot | Refusal> {
+    const { accountId, flowControl } = dueAttempt;
+    if (flowControl === undefined) return { release: async () => {}, countedAt: now() };
+    const { key, madeAt, ...limits } = flowControl;
+    const lane = keyLane(accountId, key);
+    const entry = formatEntry(dueAttempt);
+    let countedAt = 0;
+    const entrance = await lanes.change(lane, (found, time) => {
+      const after = withNewestLimits(found, limits, madeAt);
+      const arrival = arrivalOf(dueAttempt, 'key');
+      const outcome =
+        back === undefined ? enter(after, arrival, time) : resume(after, arrival, back.countedAt, time);
+      // What was admitted is counted since then, not since it came.
+      countedAt = outcome.lane.leases.get(entry)?.startAt ?? time;
+      return outcome;
+    });
+    if (entrance !== 'in') return entrance;
+    // Clocks of processes differ: it waits no longer than what any of them counts ahead.
+    const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
+    if (aheadMs > 0) await sleep(aheadMs);
+    const giveBack = (): Promise<void> =>
+      lanes.update(lane, (found) => {
+        // Where the work comes again, what was handed out before may have made the start that was counted.
+        const startAt = dueAttempt.isAgain ? undefined : found.leases.get(entry)?.startAt;
+        return uncountStart(leave(found, entry), startAt);
+      });
+    return { ...leaving(lane, entry), giveBack, countedAt };
+  }
+
+  async function enterAccount(dueAttempt: DueAttempt): Promise<Slot | Refusal> {
+    const { accountId, accountLimits, admittedTo } = dueAttempt;
+    const lane = accountLane(accountId);
+    // A slot of the process has no name on it: work that comes again has to find out whether others stand for its attempt.
+    if (admittedTo?.lane !== 'account' && !dueAttempt.isAgain) {
+      const slot = await slots.take(
+        lane,
+        (found) => withNewestLimits(found, accountLimits, accountLimits.version),
+        accountLimits.parallelism,
+      );
+      if (slot !== undefined) return slot;
+    }
+    const entrance = await lanes.change(lane, (found, time) =>
+      enter(
+        withNewestLimits(found, accountLimits, accountLimits.version),
+        arrivalOf(dueAttempt, 'account'),
+        time,
+      ),
+    );
+    return entrance === 'in' ? leaving(lane, formatEntry(dueAttempt)) : entrance;
+  }
+
+  /** Goes back to the key with a slot of the account, which it gives back where the key has no room any more. */
+  async function returnToKey(
+    dueAttempt: DueAttempt,
+    account: Slot,
+    countedAt?: number,
+  ): Promise<readonly PassedSlot[] | Refusal> {
+    const key = await enterKey(dueAttempt, { countedAt });
+    if (typeof key !== 'string') return [key, account];
+    await account.release();
+    return key;
+  }
+
+  /** Takes both slots, of the key and of the account. */
+  async function enterBoth(dueAttempt: DueAttempt): Promise<readonly PassedSlot[] | Refusal> {
+    const { flowControl, accountId, admittedTo } = dueAttempt;
+    if (admittedTo?.lane === 'account') {
+      const account = await enterAccount(dueAttempt);
+      return typeof account === 'string' ? account : returnToKey(dueAttempt, account);
+    }
+    const key = await enterKey(dueAttempt);
+    if (typeof key === 'string') return key;
+    const keyEnteredAt = now();
+    // Where the work comes again, what was handed out before may have made the start that was counted.
+    const countedAt = dueAttempt.isAgain ? undefined : key.countedAt;
+    const account = await enterAccount(dueAttempt);
+    if (typeof account !== 'string') {
+      const isLate = flowControl?.rate !== undefined && now() - key.countedAt > startToleranceMs;
+      // The request must end before the lease of its key does.
+      const isShort = flowControl !== undefined && now() - keyEnteredAt > longestEntryMs;
+      return isLate || isShort ? returnToKey(dueAttempt, account, countedAt) : [key, account];
+    }
+    if (account === 'waits' && flowControl !== undefined) {
+      const until = now() + longestKeptMs;
+      await lanes.update(keyLane(accountId, flowControl.key), (lane) =>
+        keepWaiting(lane, formatEntry(dueAttempt), until, countedAt),
+      );
+    }
+    return account;
+  }
+
+  /** Passes the circuit of its host; `waits` in its line is `held`. */
+  async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal | undefined> {
+    const { accountId, circuit, admittedTo } = dueAttempt;
+    if (circuit === undefined) return undefined;
+    const entrance = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
+      ...arrivalOf(dueAttempt, 'circuit'),
+      // It has a slot of its key, or of its account, which others wait for.
+      hasWaited: hasLaterSlots(dueAttempt),
+    }));
+    return entrance === 'waits' ? 'held' : entrance;
+  }
+
+  /**
+   * Takes the slots of the circuit, the key and the account. What comes from the line of its key or its account has a slot there
+   * already: it takes that first, and gives it back where its circuit was opened meanwhile.
+   */
+  async function enterAll(
+    dueAttempt: DueAttempt,
+  ): Promise<{ readonly circuit: CircuitPass | undefined; readonly slots: readonly PassedSlot[] } | Refusal> {
+    if (hasLaterSlots(dueAttempt)) {
+      const entered = await enterBoth(dueAttempt);
+      if (typeof entered === 'string') return entered;
+      const circuit = await enterCircuit(dueAttempt);
+      if (typeof circuit !== 'string') return { circuit, slots: entered };
+      await Promise.all(entered.map((slot) => (slot.giveBack ?? slot.release)()));
+      return circuit;
+    }
+    const circuit = await enterCircuit(dueAttempt);
+    if (typeof circuit === 'string') return circuit;
+    const entered = await enterBoth(dueAttempt);
+    if (typeof entered !== 'string') return { circuit, slots: entered };
+    // Another makes the probe while it waits.
+    await circuit?.leave({ says: 'nothing' });
+    return entered;
+  }
+
+  return {
+    /**
+     * Takes a slot of each lane.
+     *
+     * @returns what the attempt may go on with; or why it may not, and then its work may be dropped, save where it came
+     *   `early`: then it has to come again
+     */
+    enter: async (dueAttempt: DueAttempt): Promise<Passage | Refusal> => {
+      const queue = await enterQueue(dueAttempt);
+      if (queue !== 'in') return queue;
+      const entered = await enterAll(dueAttempt);
+      if (typeof entered === 'string') return entered;
+      const { circuit, slots: taken } = entered;
+      let verdict: Verdict = { says: 'nothing' };
+      let released: Promise<unknown> | undefined;
+      return {
+        report: (said) => {
+          verdict = said;
+        },
+        release: async () => {
+          released ??= Promise.all([...taken.map((slot) => slot.release()), circuit?.leave(verdict)]);
+          await released;
+        },
+      };
+    },
+
+    /**
+     * Ends an admission whose work is not needed any more.
+     *
+     * @param reason `goesOn` leaves a message the slot of its queue, and ends all others
+     * @returns false where the admission is not written yet: the work has to come again
+     */
+    decline: async (
+      admitted: Entry & { readonly accountId: string; readonly admittedTo: AdmittedTo },
+      reason: DeclineReason,
+    ): Promise<boolean> => {
+      const { accountId, admittedTo } = admitted;
+      const { lane: kind, name, ticket, sentAt } = admittedTo;
+      const reasonHere = kind !== 'queue' && reason === 'goesOn' ? 'over' : reason;
+      const outcome = await lanes.change({ accountId, kind, name }, (lane, time) =>
+        endAdmission(lane, entryIn(kind, admitted), ticket, reasonHere, time),
+      );
+      return outcome === 'left' || now() - sentAt > youngMs;
+    },
+
+    /** Frees what a worker left that died after it had recorded the attempt. */
+    leaveAgain: async (
+      attempt: Entry & {
+        readonly accountId: string;
+        readonly key: string | undefined;
+        /** Of the circuit that it passed, if any. */
+        readonly host: string | undefined;
+      },
+    ): Promise<void> => {
+      const { accountId, key, host } = attempt;
+      const all = [
+        accountLane(accountId),
+        ...(key === undefined ? [] : [keyLane(accountId, key)]),
+        ...(host === undefined ? [] : [circuitLane(accountId, host)]),
+      ];
+      await Promise.all(all.map((lane) => leaving(lane, formatEntry(attempt)).release()));
+    },
+
+    /**
+     * Has an attempt wait for its account, which is not served: its lane is paused until somebody resumes it. Before that it
+     * takes its place in its queue, where it has one.
+     *
+     * @returns why it may not go on
+     */
+    waitForAccount: async (dueAttempt: DueAttempt): Promise<Refusal> => {
+      const queue = await enterQueue(dueAttempt);
+      if (queue !== 'in') return queue;
+      const { accountId, admittedTo } = dueAttempt;
+      await lanes.update(accountLane(accountId), (lane) => ({
+        ...joinLine(lane, formatEntry(dueAttempt)),
+        isPaused: true,
+      }));
+      if (admittedTo?.lane === 'circuit') {
+        await leaving(circuitLane(accountId, admittedTo.name), formatEntry(dueAttempt)).release();
+      }
+      return 'waits';
+    },
+  };
+}

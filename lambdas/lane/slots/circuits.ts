@@ -1,0 +1,156 @@
+/**
+ * The circuits of hosts, as a process knows them. While a circuit is closed, an attempt costs no call but one read a second for
+ * all attempts of the process at the host; a failure costs a write.
+ */
+import { isOpen, type Circuit } from '../../circuit/circuit.ts';
+import type { CircuitRules } from '../../circuit/settings.ts';
+import { knownForMs } from '../../circuit/turning.ts';
+import type { Verdict } from '../../circuit/verdict.ts';
+import type { Arrival, Entrance } from '../rules/arrival.ts';
+import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuits.ts';
+import { circuitLane, holdsBack, type Lane, type LaneKey } from '../lane.ts';
+import { recentlyUsed } from '../../shared/recentlyUsed.ts';
+import { LaneBusy, type Lanes, type LaneStore } from './lanes.ts';
+
+export interface CircuitsParts {
+  readonly lanes: Lanes;
+  readonly load: LaneStore['load'];
+  readonly now: () => number;
+  /** Tells of a circuit that was opened or closed. */
+  readonly tell: (key: LaneKey, turn: Exclude<Turn, undefined>, circuit: Circuit) => void;
+  /** Tells of a failure that could not be counted, because others counted theirs at the same time. */
+  readonly report: (key: LaneKey, error: LaneBusy) => void;
+}
+
+/** The circuit of the host of an attempt. */
+export interface CircuitOf {
+  readonly host: string;
+  readonly rules: CircuitRules;
+  /** When the attempt was due, Unix milliseconds. */
+  readonly dueAt: number;
+}
+
+/** An attempt that the circuit of its host lets go on. */
+export interface CircuitPass {
+  /** Leaves the circuit, which changes by what the attempt says. To be called again without harm. */
+  readonly leave: (verdict: Verdict) => Promise<void>;
+}
+
+/** A circuit as it was read or written last. */
+interface Known {
+  circuit: Circuit;
+  holdsBack: boolean;
+  /** Unix milliseconds. */
+  at: number;
+  reading: Promise<void> | undefined;
+}
+
+export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts) {
+  const all = new Map<string, Known>();
+
+  const knownOf = ({ accountId, name }: LaneKey): Known =>
+    recentlyUsed(
+      all,
+      `${accountId} ${name}`,
+      () => ({ circuit: circuitIn({}), holdsBack: false, at: -Infinity, reading: undefined }),
+      ({ reading }) => reading === undefined,
+    );
+
+  function note(known: Known, lane: Lane | undefined): void {
+    known.circuit = circuitIn(lane ?? {});
+    known.holdsBack = lane !== undefined && holdsBack(lane);
+    known.at = now();
+  }
+
+  /** Reads a circuit, unless it was read or written a moment ago. */
+  async function look(key: LaneKey): Promise<Known> {
+    const known = knownOf(key);
+    if (now() - known.at < knownForMs) return known;
+    known.reading ??= load(key)
+      .then((lane) => {
+        note(known, lane);
+      })
+      .finally(() => {
+        known.reading = undefined;
+      });
+    await known.reading;
+    return known;
+  }
+
+  /** Makes a change, and knows the circuit as it is then. */
+  async function change<T>(key: LaneKey, make: Parameters<typeof lanes.change<T>>[1]): Promise<T> {
+    let after: Lane | undefined;
+    const result = await lanes.change(key, (lane, time) => {
+      const outcome = make(lane, time);
+      after = outcome.lane;
+      return outcome;
+    });
+    note(knownOf(key), after);
+    return result;
+  }
+
+  /** @param holds whether the attempt may have a slot, which it must give back */
+  async function leaveWith(
+    key: LaneKey,
+    entry: string,
+    rules: CircuitRules,
+    verdict: Verdict,
+    holds: boolean,
+  ): Promise<void> {
+    if (!holds) {
+      if (verdict.says === 'nothing' || verdict.says === 'busy') return;
+      const { circuit } = await look(key);
+      const tellsNothing = verdict.says === 'up' ? circuit.failures === 0 : isOpen(circuit);
+      if (tellsNothing) return;
+    }
+    let circuit: Circuit | undefined;
+    const turn = await change(key, (lane, time) => {
+      const outcome = leaveCircuit(lane, entry, verdict, rules, time);
+      circuit = outcome.lane.circuit;
+      return outcome;
+    });
+    if (turn !== undefined && circuit !== undefined) tell(key, turn, circuit);
+  }
+
+  return {
+    /**
+     * Lets an attempt go on, or has it wait.
+     *
+     * @param admitted whether its work was sent because the circuit let it go
+     * @param arrival is made as the lane is changed
+     */
+    enter: async (
+      accountId: string,
+      { host, rules, dueAt }: CircuitOf,
+      admitted: boolean,
+      arrival: () => Arrival,
+    ): Promise<CircuitPass | Exclude<Entrance, 'in'> | 'overdue'> => {
+      const key = circuitLane(accountId, host);
+      const { entry } = arrival();
+      let holds = false;
+      if (admitted || (await look(key)).holdsBack) {
+        let leased = false;
+        const entrance = await change(key, (lane, time) => {
+          const outcome = enterCircuit(lane, { ...arrival(), rules, dueAt }, time);
+          leased = outcome.lane.leases.has(entry);
+          return outcome;
+        });
+        if (entrance !== 'in') return entrance;
+        holds = leased;
+      }
+      let left: Promise<void> | undefined;
+      return {
+        leave: async (verdict) => {
+          left ??= leaveWith(key, entry, rules, verdict, holds).catch((error: unknown) => {
+            // A slot ends by itself as well, but later. What is not counted is a failure of many.
+            if (holds || !(error instanceof LaneBusy)) throw error;
+            report(key, error);
+          });
+          await left;
+        },
+      };
+    },
+  };
+}
+
+export type Circuits = ReturnType<typeof createCircuits>;

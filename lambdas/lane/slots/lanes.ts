@@ -1,0 +1,315 @@
+/**
+ * Changes of lanes. All that a process does to one lane at a time becomes one write, on condition that nobody else wrote
+ * since the lane was read; where somebody did, the changes are made to what that one wrote.
+ *
+ * Whoever is admitted gets its work sent before the lane is written. So a process that dies between the two leaves work for
+ * an admission that never was, which is harmless ({@link Entrance} `early`), and never an admission without work.
+ */
+import { randomBytes } from 'node:crypto';
+import { endOfAdmission, formatEntry, parseEntry, type Entry } from '../rules/entry.ts';
+import { admit, withPageRead } from '../rules/grant.ts';
+import { newLane, pruned, waitingIn, type Lane, type LaneKey, type Lease, type Outcome } from '../lane.ts';
+import { nextLook } from '../rules/checks.ts';
+import { isEmpty, spill, type Page } from '../rules/line.ts';
+import { dayMs } from '../../shared/clock.ts';
+import { TransientError } from '../../shared/transientError.ts';
+import { countLargest } from '../../aws/metrics.ts';
+import { recentlyUsed } from '../../shared/recentlyUsed.ts';
+
+/** The table of lanes. */
+export interface LaneStore {
+  readonly load: (key: LaneKey) => Promise<Lane | undefined>;
+  /**
+   * Writes a lane on condition that its version in the table is the one it was read with.
+   *
+   * @returns undefined when it was written, else what stands in the table
+   */
+  readonly save: (lane: Lane) => Promise<{ readonly current: Lane | undefined } | undefined>;
+  readonly loadPage: (key: LaneKey, number: number) => Promise<readonly string[]>;
+  /** Pages expire by themselves. */
+  readonly savePages: (key: LaneKey, pages: readonly Page[]) => Promise<void>;
+}
+
+/** An admission that has been decided on: the work that goes with it. */
+export interface Admitted extends Entry {
+  readonly ticket: string;
+}
+
+export interface LaneWork {
+  /** Sends the work of attempts that are admitted to a lane. */
+  readonly sendAdmitted: (key: LaneKey, admitted: readonly Admitted[]) => Promise<void>;
+  /**
+   * Has a lane looked at; `dueAt` in Unix milliseconds.
+   *
+   * @param keeps whether the messages in its line are to be kept from expiring, too
+   */
+  readonly sendPump: (key: LaneKey, dueAt: number, keeps: boolean) => Promise<void>;
+}
+
+export interface LaneParts {
+  readonly store: LaneStore;
+  readonly work: LaneWork;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+/** One thing that happens to a lane. */
+export type Change<T> = (lane: Lane, now: number) => Outcome<T>;
+
+export interface Lanes {
+  /**
+   * Makes a change, and admits whoever has room afterwards.
+   *
+   * @param key of a lane that is made if it is not there
+   * @throws LaneBusy when others were faster again and again; nothing is changed then
+   */
+  readonly change: <T>(key: LaneKey, change: Change<T>) => Promise<T>;
+  /** Makes a change that has no result. */
+  readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
+}
+
+/** So many others wrote a lane in the meantime that this process gives up for now. */
+export class LaneBusy extends TransientError {
+  override readonly name = 'LaneBusy';
+}
+
+/** Each is a read of what another wrote, and a write, with a pause before them: of a table that answers in 5 ms, four seconds. */
+const mostTries = 24;
+/**
+ * Pauses double up to so many times of what a read and a write take: so about as many others have their turn meanwhile,
+ * whether the table is fast or slow.
+ */
+const longestPauseInTurns = 32;
+const longestPauseMs = 1_000;
+/** No try begins after this time: a request to the API ends after 28 s, and has more to do than this. */
+const longestCommitMs = 8_000;
+
+/** A lane that was read or written within this time is taken as it was; a write tells whether that was right. */
+const freshMs = 50;
+
+/** A pump that comes this much later than it had to is early enough. */
+const pumpSlackMs = 20;
+
+/** Tells whether a pump that is on its way comes in time for a look. */
+const isPumpDue = (pumpAt: number, look: number, now: number): boolean =>
+  pumpAt > now && pumpAt <= look + pumpSlackMs;
+
+/** The messages of all who wait in a line for longer than this are looked at, and again after this time. */
+export const keepEveryMs = 3 * dayMs;
+
+/** So many changes become one write. Each may add 100 entries to the line, of 34 bytes, and a row has 400 KB. */
+const mostAtOnce = 50;
+
+/** So many are admitted by one write. A pump admits more of them. */
+const mostAdmitted = 100;
+
+/** A change that a caller waits for. */
+interface PendingChange {
+  /** Applies the change. `tell` gives its result to the caller, once it is written. */
+  readonly apply: (lane: Lane, now: number) => { readonly lane: Lane; readonly tell: () => void };
+  readonly fail: (error: unknown) => void;
+}
+
+/** A lane as this process knows it, and what it is about to do to it. */
+interface Known {
+  readonly pending: PendingChange[];
+  isBusy: boolean;
+  lane: Lane | undefined;
+  /** Unix milliseconds. */
+  knownAt: number;
+}
+
+const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${kind} ${name}`;
+
+export function createLanes({ store, work, now, sleep, random }: LaneParts): Lanes {
+  const all = new Map<string, Known>();
+
+  const knownOf = (key: LaneKey): Known =>
+    recentlyUsed(
+      all,
+      nameOf(key),
+      () => ({ pending: [], isBusy: false, lane: undefined, knownAt: 0 }),
+      ({ isBusy, pending }) => !isBusy && pending.length === 0,
+    );
+
+  type Pages = (number: number) => Promise<readonly string[]>;
+
+  /**
+   * Admits all that there is room for, and reads the pages of the line that this takes.
+   *
+   * @param before the lane as it stands in the table: a message that has a slot of its queue there has left for good where it
+   *   has none any more. Its work would come before this is written, take the old lease for its own, and be dropped
+   */
+  async function admitAll(lane: Lane, before: Lane, time: number, ticket: string, pages: Pages) {
+    const admitted: Admitted[] = [];
+    const leaseOf = (entry: string): Lease => {
+      const until = lane.kind === 'queue' ? undefined : endOfAdmission(parseEntry(entry), time);
+      return { slots: 1, until, ticket };
+    };
+    const hasLeft = (entry: string): boolean => lane.kind === 'queue' && before.leases.has(entry);
+    let after = lane;
+    for (;;) {
+      const step = admit(after, leaseOf, time, hasLeft);
+      if (step.kind === 'none' || admitted.length >= mostAdmitted) return { lane: after, admitted };
+      if (step.kind === 'page') {
+        after = withPageRead(after, await pages(step.number));
+      } else {
+        after = step.lane;
+        if (step.kind === 'admitted') admitted.push({ ...parseEntry(step.entry), ticket });
+      }
+    }
+  }
+
+  /** Applies changes to a lane as it stands in the table. */
+  async function applied(
+    key: LaneKey,
+    before: Lane,
+    changes: readonly PendingChange[],
+    time: number,
+    ticket: string,
+  ) {
+    const { line, pages } = spill(before.line);
+    const start = pruned(pages.length === 0 ? before : { ...before, line }, time);
+    let lane = start;
+    const tells: (() => void)[] = [];
+    for (const change of changes) {
+      const changed = change.apply(lane, time);
+      lane = changed.lane;
+      tells.push(changed.tell);
+    }
+    const after = await admitAll(lane, before, time, ticket, async (number) => {
+      const own = pages.find((page) => page.number === number);
+      return own?.entries ?? store.loadPage(key, number);
+    });
+    // Leases that have ended and old starts are not worth a write: whoever reads the lane leaves them out again.
+    const isUnchanged = after.lane === start && pages.length === 0;
+    return { ...after, lane: isUnchanged ? before : after.lane, tells, pages };
+  }
+
+  /** Makes the pumps that a lane needs, and notes them in it. */
+  function pumpsOf(key: LaneKey) {
+    const sent = { pumpAt: 0, keepAt: 0 };
+    return async (lane: Lane, time: number): Promise<Lane> => {
+      let after = lane;
+      const look = nextLook(lane, time);
+      if (look !== undefined && !isPumpDue(lane.pumpAt, look, time)) {
+        if (!isPumpDue(sent.pumpAt, look, time)) {
+          await work.sendPump(key, look, false);
+          sent.pumpAt = look;
+        }
+        after = { ...after, pumpAt: sent.pumpAt };
+      }
+      if (!isEmpty(lane.line) && lane.keepAt <= time) {
+        if (sent.keepAt === 0) {
+          await work.sendPump(key, time + keepEveryMs, true);
+          sent.keepAt = time + keepEveryMs;
+        }
+        after = { ...after, keepAt: sent.keepAt };
+      }
+      return after;
+    };
+  }
+
+  /** Makes changes to a lane, until one write takes them all. */
+  async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<void> {
+    const ticket = randomBytes(6).toString('base64url');
+    // What was sent or written for a try whose write was refused is good for the next: it stands for the same. Sent anew, it
+    // would be more work the slower the table is.
+    const sent = new Set<string>();
+    const savedPages = new Set<number>();
+    const withPumps = pumpsOf(key);
+    let isRemembered = now() - known.knownAt < freshMs;
+    let base = isRemembered ? known.lane : await store.load(key);
+    const until = now() + longestCommitMs;
+    for (let tries = 0; tries < mostTries && now() < until; tries += 1) {
+      const time = now();
+      const before = base ?? newLane(key, time);
+      const { lane, admitted, tells, pages } = await applied(key, before, changes, time, ticket);
+      const after = await withPumps(lane, time);
+      if (after === before) {
+        if (!isRemembered) {
+          for (const tell of tells) tell();
+          return;
+        }
+        // What is remembered may be old, and no write tells.
+        isRemembered = false;
+        base = await store.load(key);
+        continue;
+      }
+      const unsent = admitted.filter((one) => !sent.has(formatEntry(one)));
+      if (unsent.length > 0) await work.sendAdmitted(key, unsent);
+      for (const one of unsent) sent.add(formatEntry(one));
+      const unsaved = pages.filter(({ number }) => !savedPages.has(number));
+      if (unsaved.length > 0) await store.savePages(key, unsaved);
+      for (const { number } of unsaved) savedPages.add(number);
+      const sentAt = now();
+      const conflict = await store.save(after);
+      if (conflict === undefined) {
+        known.lane = { ...after, version: after.version + 1 };
+        known.knownAt = now();
+        countLargest('LongestLine', waitingIn(after));
+        // A pump that was due before the lane was written may have come before, and found nobody to admit.
+        await withPumps(after, known.knownAt);
+        for (const tell of tells) tell();
+        return;
+      }
+      isRemembered = false;
+      base = await afterConflict(key, conflict.current, tries, now() - sentAt);
+    }
+    throw new LaneBusy(`The lane ${nameOf(key)} is written by too many at once.`);
+  }
+
+  /**
+   * The lane to try again with. The first time that is what the other has written; later there are many others, and what one
+   * of them wrote before a pause is old after it.
+   */
+  async function afterConflict(
+    key: LaneKey,
+    current: Lane | undefined,
+    tries: number,
+    writeMs: number,
+  ): Promise<Lane | undefined> {
+    if (tries === 0) return current;
+    const turnMs = 2 * Math.max(1, writeMs);
+    const pauseMs = turnMs * Math.min(longestPauseInTurns, 2 ** tries);
+    await sleep(Math.ceil(random() * Math.min(longestPauseMs, pauseMs)));
+    return store.load(key);
+  }
+
+  async function run(key: LaneKey, known: Known): Promise<void> {
+    known.isBusy = true;
+    try {
+      while (known.pending.length > 0) {
+        const changes = known.pending.splice(0, mostAtOnce);
+        try {
+          await commit(key, known, changes);
+        } catch (error) {
+          known.knownAt = 0;
+          for (const { fail } of changes) fail(error);
+        }
+      }
+    } finally {
+      known.isBusy = false;
+    }
+  }
+
+  const change = <T>(key: LaneKey, make: Change<T>): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      const known = knownOf(key);
+      known.pending.push({
+        apply: (lane, time) => {
+          const { lane: after, result } = make(lane, time);
+          const tell = (): void => {
+            resolve(result);
+          };
+          return { lane: after, tell };
+        },
+        fail: reject,
+      });
+      if (!known.isBusy) void run(key, known);
+    });
+
+  return { change, update: (key, to) => change(key, (lane) => ({ lane: to(lane), result: undefined })) };
+}

@@ -1,0 +1,29 @@
+/** The circuits of hosts, as this process knows them. */
+import { now } from '../../shared/clock.ts';
+import { log } from '../../aws/log.ts';
+import { count } from '../../aws/metrics.ts';
+import { loadLane } from '../store/lanes.ts';
+import { createCircuits } from './circuits.ts';
+import { lanes } from './ourLanes.ts';
+
+export const circuits = createCircuits({
+  lanes,
+  load: loadLane,
+  now,
+  tell: ({ accountId, name: host }, turn, { failures, lastStatus, lastError, openUntil }) => {
+    const isOpened = turn === 'opened';
+    count(isOpened ? 'CircuitsOpened' : 'CircuitsClosed');
+    log[isOpened ? 'warn' : 'info'](`A circuit was ${turn}`, {
+      accountId,
+      host,
+      ...(isOpened && { failures, status: lastStatus, error: lastError, openUntil }),
+    });
+  },
+  report: ({ accountId, name: host }, error) => {
+    log.warn('What an attempt says about its host could not be counted', {
+      accountId,
+      host,
+      error: String(error),
+    });
+  },
+});

@@ -1,0 +1,30 @@
+/** The passages of this process: how its attempts enter their lanes. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { now } from '../../shared/clock.ts';
+import { processPrefix } from '../lane.ts';
+import { log } from '../../aws/log.ts';
+import { lanes } from './ourLanes.ts';
+import type { Circuits } from './circuits.ts';
+import { createPassages } from './acquire.ts';
+import { createProcessSlots } from './processSlots.ts';
+
+const slots = createProcessSlots({
+  lanes,
+  process: processPrefix + randomUUID(),
+  now,
+  sleep: (ms) => setTimeout(ms),
+  report: (key, error) => {
+    log.warn('The slots of this process could not be written, and end by themselves', {
+      ...key,
+      error: String(error),
+    });
+  },
+});
+
+// Few accounts have circuits, and their code is loaded for the first message that passes one.
+const circuits: Circuits = {
+  enter: async (...attempt) => (await import('./ourCircuits.ts')).circuits.enter(...attempt),
+};
+
+export const passages = createPassages({ lanes, slots, circuits, now, sleep: (ms) => setTimeout(ms) });

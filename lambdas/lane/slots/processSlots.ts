@@ -1,0 +1,188 @@
+/**
+ * Slots of a lane that a process keeps for itself, so that a delivery costs no call while there are plenty.
+ *
+ * A process leases slots for a minute and hands them from one attempt to the next. When it gets tight, it gives back at once
+ * what it does not use. A lease is renewed while something is in flight, and outlives a process that died by no more than
+ * 70 s.
+ */
+import { leaseTo, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
+import { isEmpty } from '../rules/line.ts';
+import { secondMs } from '../../shared/clock.ts';
+import { recentlyUsed } from '../../shared/recentlyUsed.ts';
+import type { Lanes } from './lanes.ts';
+
+const leaseMs = 70 * secondMs;
+/** A lease is written anew so often while something is in flight. */
+export const renewalMs = 20 * secondMs;
+/** It is tight when more than this part of the limit is leased: no more than this part can be leased and not used. */
+const plentyPart = 1 / 4;
+/** Slots that become free within this time are given back with one write. */
+const togetherMs = 10;
+
+/** A slot in use. */
+export interface Slot {
+  /** To be called when the attempt is over; resolves when the slot is free for others. */
+  readonly release: () => Promise<void>;
+}
+
+export interface ProcessSlotsParts {
+  readonly lanes: Lanes;
+  readonly process: string;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
+  /** Tells of a lease that could not be written: it holds as it was, and ends by itself. */
+  readonly report: (key: LaneKey, error: unknown) => void;
+}
+
+/** The slots that one process has of one lane. */
+class ProcessSlots {
+  readonly #key: LaneKey;
+  readonly #parts: ProcessSlotsParts;
+  #limit: (lane: Lane) => Lane = (lane) => lane;
+  /** The lane's, when its lease was last written. */
+  #parallelism = Infinity;
+  #inUse = 0;
+  #slots = 0;
+  #until = 0;
+  #isTight = true;
+  /** Attempts that ask for a slot. */
+  #asking: ((slot: Slot | undefined) => void)[] = [];
+  #leasing: Promise<void> | undefined;
+  #freeing: Promise<void> | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+  /** The lease is written in turn, so that the one in the table is never smaller than the one that is used. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(key: LaneKey, parts: ProcessSlotsParts) {
+    this.#key = key;
+    this.#parts = parts;
+  }
+
+  /**
+   * @param limit sets the limits of the lane, as they are now
+   * @param most slots in use that they allow
+   * @returns undefined when there is no room
+   */
+  async take(limit: (lane: Lane) => Lane, most: number): Promise<Slot | undefined> {
+    this.#limit = limit;
+    // A renewal comes within 20 s, and may have to be tried again.
+    const isLasting = this.#parts.now() < this.#until - 2 * renewalMs;
+    const hasRoom = this.#inUse < Math.min(this.#slots, this.#parallelism, most);
+    if (isLasting && hasRoom) return this.#use();
+    const given = new Promise<Slot | undefined>((resolve) => this.#asking.push(resolve));
+    this.#leasing ??= this.#lease();
+    await this.#leasing;
+    return given;
+  }
+
+  /** Leases as many slots as are in use and asked for, also by those that ask meanwhile. */
+  async #lease(): Promise<void> {
+    try {
+      while (this.#asking.length > 0) await this.#inTurn(() => this.#answerAsking());
+    } finally {
+      // Whoever asks from now on waits for another lease; those that asked until now fail with this one where it fails.
+      this.#leasing = undefined;
+      this.#asking = [];
+    }
+  }
+
+  async #answerAsking(): Promise<void> {
+    const asking = this.#asking;
+    this.#asking = [];
+    this.#slots = this.#inUse;
+    let left = (await this.#write(this.#inUse + asking.length)) - this.#inUse;
+    for (const answer of asking) {
+      answer(left > 0 ? this.#use() : undefined);
+      left -= 1;
+    }
+  }
+
+  /** Writes the lease, and finds out whether it is tight. */
+  async #write(slots: number): Promise<number> {
+    const { lanes, process, now } = this.#parts;
+    const until = now() + leaseMs;
+    const granted = await lanes.change(this.#key, (lane, time) => {
+      const leased = leaseTo(this.#limit(lane), { process, slots, until }, time);
+      this.#parallelism = leased.lane.parallelism ?? Infinity;
+      this.#isTight =
+        !isEmpty(leased.lane.line) || slotsInUse(leased.lane, time) > this.#parallelism * plentyPart;
+      return leased;
+    });
+    this.#slots = granted;
+    this.#until = until;
+    return granted;
+  }
+
+  #use(): Slot {
+    this.#inUse += 1;
+    this.#renewal ??= setInterval(() => void this.#renew(), renewalMs).unref();
+    let isOver = false;
+    return {
+      release: async () => {
+        if (isOver) return;
+        isOver = true;
+        this.#inUse -= 1;
+        if (this.#inUse === 0) {
+          clearInterval(this.#renewal);
+          this.#renewal = undefined;
+        }
+        if (!this.#isTight) return;
+        this.#freeing ??= this.#free().finally(() => {
+          this.#freeing = undefined;
+        });
+        await this.#freeing;
+      },
+    };
+  }
+
+  /** Gives back what is not in use. */
+  async #free(): Promise<void> {
+    await this.#parts.sleep(togetherMs);
+    await this.#reported(async () => {
+      if (this.#slots <= this.#inUse) return;
+      // What is given back is not used any more while it is.
+      this.#slots = this.#inUse;
+      await this.#write(this.#inUse);
+    });
+  }
+
+  #renew(): Promise<void> {
+    return this.#reported(async () => {
+      await this.#write(this.#slots);
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  async #reported(write: () => Promise<void>): Promise<void> {
+    try {
+      await this.#inTurn(write);
+    } catch (error) {
+      this.#parts.report(this.#key, error);
+    }
+  }
+
+  get isIdle(): boolean {
+    return this.#inUse === 0 && this.#leasing === undefined;
+  }
+}
+
+/** The slots of a process, of all accounts. */
+export function createProcessSlots(parts: ProcessSlotsParts) {
+  const all = new Map<string, ProcessSlots>();
+  return {
+    take: (key: LaneKey, limit: (lane: Lane) => Lane, most = Infinity): Promise<Slot | undefined> => {
+      const slots = recentlyUsed(
+        all,
+        `${key.accountId} ${key.kind} ${key.name}`,
+        () => new ProcessSlots(key, parts),
+        ({ isIdle }) => isIdle,
+      );
+      return slots.take(limit, most);
+    },
+  };
+}

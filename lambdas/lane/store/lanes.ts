@@ -1,0 +1,336 @@
+/**
+ * The table of lanes: a row for each lane, and the pages of its waiting line. A lane is written on condition that its version
+ * is the one it was read with. What has its default value is left out of the row, because writes are billed by the kilobyte.
+ */
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { randomBytes } from 'node:crypto';
+import * as z from 'zod/mini';
+import { closedCircuit, type Circuit } from '../../circuit/circuit.ts';
+import { dayMs, now, secondMs } from '../../shared/clock.ts';
+import {
+  holdsBack,
+  laneKinds,
+  processPrefix,
+  type Lane,
+  type LaneKey,
+  type LaneKind,
+  type Lease,
+} from '../lane.ts';
+import { isEmpty, type Page } from '../rules/line.ts';
+import { epochSeconds } from '../../message/message.ts';
+import { log } from '../../aws/log.ts';
+import { processLeases } from '../../aws/resources.ts';
+import { settings } from '../../aws/settings.ts';
+import {
+  conditionalWrite,
+  dynamodb,
+  getRow,
+  getRows,
+  putAll,
+  queryRows,
+  scanRows,
+  toItem,
+  unlessRefused,
+  type Row,
+} from '../../aws/dynamodb.ts';
+
+/** The sort key of a lane's own row. */
+const ownPart = 'lane';
+const pagePart = (number: number): string => `page#${String(number).padStart(12, '0')}`;
+
+const laneId = ({ accountId, kind, name }: LaneKey): string => `${accountId}#${kind}#${name}`;
+const ownerOf = (accountId: string, kind: LaneKind): string => `${accountId}#${kind}`;
+const keyOf = (key: LaneKey) => ({ lane: laneId(key), part: ownPart });
+
+const flag = z._default(z.boolean(), false);
+const number = z._default(z.number(), 0);
+const texts = z._default(z.array(z.string()), []);
+
+const leaseRow = z.object({
+  by: z.string(),
+  slots: z._default(z.number(), 1),
+  until: z.optional(z.number()),
+  startAt: z.optional(z.number()),
+  ticket: z.optional(z.string()),
+  callbacks: z.optional(z.array(z.string())),
+  isOver: z.optional(z.boolean()),
+});
+const leaseRows = z._default(z.array(leaseRow), []);
+
+const circuitRow = z.object({
+  failures: number,
+  failedAt: number,
+  lastStatus: number,
+  lastError: z.optional(z.string()),
+  openedAt: z.optional(z.number()),
+  openUntil: number,
+  failedProbes: number,
+  isExpiring: flag,
+  window: z._default(z.number(), closedCircuit.window),
+} satisfies Readonly<Record<keyof Circuit, z.ZodMiniType>>);
+
+const laneRow = z.object({
+  parallelism: z.optional(z.number()),
+  rate: z.optional(z.number()),
+  periodMs: z.optional(z.number()),
+  limitsMadeAt: number,
+  isPinnedParallelism: flag,
+  isPinnedRate: flag,
+  isPaused: flag,
+  isCircuitOn: z.optional(z.boolean()),
+  leases: leaseRows,
+  [processLeases]: leaseRows,
+  starts: z._default(z.array(z.object({ at: z.number(), count: z.number() })), []),
+  front: texts,
+  firstPage: number,
+  nextPage: number,
+  back: texts,
+  cancelled: number,
+  pumpAt: number,
+  keepAt: number,
+  keptUntil: number,
+  isDeleted: flag,
+  deletedLines: z._default(
+    z.array(z.object({ entries: z.array(z.string()), firstPage: z.number(), nextPage: z.number() })),
+    [],
+  ),
+  circuit: z.optional(circuitRow),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  version: z.number(),
+});
+
+function laneOf({ accountId, kind, name }: LaneKey, row: Row): Lane {
+  const parsed = laneRow.parse(row);
+  const { leases, [processLeases]: ofProcesses, front, firstPage, nextPage, back, ...rest } = parsed;
+  const all = [...leases, ...ofProcesses].map(({ by, ...lease }): [string, Lease] => [by, lease]);
+  return {
+    accountId,
+    kind,
+    name,
+    ...rest,
+    leases: new Map(all),
+    line: { front, firstPage, nextPage, back },
+  };
+}
+
+/** Leaves out the fields that have the value which {@link laneRow} gives them when they are absent. */
+function withoutDefaults(row: object): object {
+  const isDefault = (value: unknown): boolean =>
+    value === false || value === 0 || (Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => !isDefault(value)));
+}
+
+function rowOf(lane: Lane, mark: string): object {
+  const { accountId, kind, name, leases, line, version, circuit, isCircuitOn, ...rest } = lane;
+  const rows = [...leases].map(([by, { slots, ...lease }]) => ({
+    by,
+    ...(slots !== 1 && { slots }),
+    ...lease,
+  }));
+  const isOfProcess = ({ by }: { readonly by: string }): boolean => by.startsWith(processPrefix);
+  return {
+    ...withoutDefaults({
+      ...rest,
+      ...line,
+      leases: rows.filter((row) => !isOfProcess(row)),
+      [processLeases]: rows.filter(isOfProcess),
+    }),
+    isCircuitOn,
+    ...(circuit && { circuit: withoutDefaults(circuit) }),
+    ...keyOf(lane),
+    ...(isListed(lane) && { owner: ownerOf(accountId, kind), name }),
+    version: version + 1,
+    mark,
+    expiresAt: expiryOf(lane),
+  };
+}
+
+/**
+ * Account lanes have no name, and need to be in no list. A deleted queue is in none, nor does it count, while its messages are
+ * being cancelled; nor is a circuit that is closed.
+ */
+const isListed = (lane: Lane): boolean =>
+  lane.name !== '' && !lane.isDeleted && (lane.kind !== 'circuit' || holdsBack(lane));
+
+/** A flow-control key that nobody has used for so long is forgotten, unless somebody paused or pinned it. */
+export const unusedLifetimeMs = 30 * dayMs;
+/** A circuit is forgotten so long after its last failure, unless somebody waits in it. */
+const circuitLifetimeMs = 2 * dayMs;
+
+function expiryOf(lane: Lane): number | undefined {
+  const isKept = lane.kind === 'queue' || lane.isPaused || lane.isPinnedParallelism || lane.isPinnedRate;
+  const isEnded = lane.kind === 'circuit' && isEmpty(lane.line);
+  const unusedUntil = now() + (isEnded ? circuitLifetimeMs : unusedLifetimeMs);
+  return isKept ? undefined : epochSeconds(Math.max(unusedUntil, lane.keptUntil));
+}
+
+const expiryRow = z.object({ expiresAt: z.optional(z.number()) });
+
+/**
+ * Reads how long the row of a lane stays at least, where nobody writes it: as it was a moment ago, which costs half a read.
+ *
+ * @returns Unix milliseconds; Infinity where it stays, undefined where it is not there
+ */
+export async function laneLastsUntil(key: LaneKey): Promise<number | undefined> {
+  const row = await getRow(settings.lanesTable, keyOf(key), false);
+  if (row === undefined) return undefined;
+  const { expiresAt = Infinity } = expiryRow.parse(row);
+  return expiresAt * secondMs;
+}
+
+/** Reads a lane; undefined for one that is not there. */
+export async function loadLane(key: LaneKey): Promise<Lane | undefined> {
+  const row = await getRow(settings.lanesTable, keyOf(key), true);
+  return row && laneOf(key, row);
+}
+
+const ifVersionIs = ({ version }: Lane) =>
+  version === 0
+    ? { ConditionExpression: 'attribute_not_exists(part)' }
+    : {
+        ConditionExpression: 'version = :version',
+        ExpressionAttributeValues: { ':version': { N: String(version) } },
+      };
+
+/**
+ * Writes a lane that was read, or that is new (version 0).
+ *
+ * @returns undefined when it was written; else what stands in the table, because somebody else wrote it meanwhile
+ */
+export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
+  // The SDK sends again what was not answered: a row with this mark is this very write.
+  const mark = randomBytes(6).toString('base64url');
+  const outcome = await conditionalWrite(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.lanesTable,
+        Item: toItem(rowOf(lane, mark)),
+        ...ifVersionIs(lane),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    ),
+  );
+  if (outcome.isMade || outcome.row?.['mark'] === mark) return undefined;
+  return { current: outcome.row && laneOf(lane, outcome.row) };
+}
+
+/**
+ * Removes a lane, unless it was written since it was read.
+ *
+ * @returns whether it is gone
+ */
+export const removeLane = (lane: Lane): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new DeleteItemCommand({
+        TableName: settings.lanesTable,
+        Key: toItem(keyOf(lane)),
+        ...ifVersionIs(lane),
+      }),
+    ),
+  );
+
+const pageRow = z.object({ entries: z.array(z.string()) });
+
+/** A page is read when its entries are next. Where those wait for longer, it is written again. */
+const pageLifetimeMs = 60 * dayMs;
+
+/** Reads a page of a lane's line. */
+export async function loadPage(key: LaneKey, page: number): Promise<readonly string[]> {
+  const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page) }, true);
+  if (row !== undefined) return pageRow.parse(row).entries;
+  // A page is written before the lane says that it is there. Should one be lost all the same, the others have to go on.
+  log.error('A page of a waiting line is not there', { ...key, page });
+  return [];
+}
+
+/** Writes pages, each under its number: the same page may be written twice. */
+export const savePages = (key: LaneKey, pages: readonly Page[]): Promise<void> =>
+  putAll(
+    settings.lanesTable,
+    pages.map(({ number: page, entries }) => ({
+      lane: laneId(key),
+      part: pagePart(page),
+      entries,
+      expiresAt: epochSeconds(now() + pageLifetimeMs),
+    })),
+  );
+
+const namedRow = z.object({ name: z.string() });
+
+/**
+ * Lists the names of an account's lanes of a kind, in their order, from behind a name on, or all. A lane appears a moment
+ * after it was made: DynamoDB's indexes follow their table.
+ */
+export async function* laneNames(accountId: string, kind: LaneKind, behind?: string): AsyncGenerator<string> {
+  const rows = queryRows({
+    TableName: settings.lanesTable,
+    IndexName: 'names',
+    KeyConditionExpression: `#owner = :owner${behind === undefined ? '' : ' AND #name > :behind'}`,
+    ExpressionAttributeNames: { '#owner': 'owner', ...(behind !== undefined && { '#name': 'name' }) },
+    ExpressionAttributeValues: toItem({ ':owner': ownerOf(accountId, kind), ':behind': behind }),
+  });
+  for await (const row of rows) yield namedRow.parse(row).name;
+}
+
+/** Reads all lanes of a region, of all accounts. */
+export async function* allLanes(): AsyncGenerator<Lane> {
+  const rows = scanRows({
+    TableName: settings.lanesTable,
+    FilterExpression: 'part = :own',
+    ExpressionAttributeValues: { ':own': { S: ownPart } },
+  });
+  for await (const row of rows) yield laneOf(laneKeyOf(row), row);
+}
+
+const laneKeyRow = z.object({ lane: z.string() });
+
+function laneKeyOf(row: Row): LaneKey {
+  const { lane } = laneKeyRow.parse(row);
+  // Of the three, only the name may have a `#`.
+  const [, accountId = '', text, name = ''] = /^([^#]*)#([^#]*)#(.*)$/s.exec(lane) ?? [];
+  const kind = laneKinds.find((known) => known === text);
+  if (kind === undefined) throw new Error(`${lane} is no lane.`);
+  return { accountId, kind, name };
+}
+
+/** Lanes that are read with one call. */
+const lanesTogether = 100;
+
+/**
+ * Lists an account's lanes of a kind, by name, from behind a name on, or all. A lane appears a moment after it was made.
+ *
+ * @param isWanted tells by a lane's name whether to read it
+ */
+export async function* listLanes(
+  accountId: string,
+  kind: LaneKind,
+  behind?: string,
+  isWanted: (name: string) => boolean = () => true,
+): AsyncGenerator<Lane> {
+  let names: string[] = [];
+  for await (const name of laneNames(accountId, kind, behind)) {
+    if (!isWanted(name)) continue;
+    names.push(name);
+    if (names.length < lanesTogether) continue;
+    yield* await loadLanes(accountId, kind, names);
+    names = [];
+  }
+  if (names.length > 0) yield* await loadLanes(accountId, kind, names);
+}
+
+/** Reads those lanes that are there, in the order of their names. */
+async function loadLanes(
+  accountId: string,
+  kind: LaneKind,
+  names: readonly string[],
+): Promise<readonly Lane[]> {
+  const keys = names.map((name) => ({ accountId, kind, name }));
+  const rows = await getRows(settings.lanesTable, keys.map(keyOf), { ConsistentRead: true });
+  const byId = new Map(rows.map((row) => [row['lane'], row]));
+  return keys.flatMap((key) => {
+    const row = byId.get(laneId(key));
+    return row === undefined ? [] : [laneOf(key, row)];
+  });
+}

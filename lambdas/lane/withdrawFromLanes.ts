@@ -1,0 +1,40 @@
+/** A message that is cancelled gives up its place, or its slot, in the lanes that it is in. */
+import { clockMarginMs, now } from '../shared/clock.ts';
+import { formatEntry, leaseMarginMs } from './rules/entry.ts';
+import { withdraw, withdrawWaiting } from './rules/cancelling.ts';
+import type { Message } from '../message/message.ts';
+import { attemptWork } from '../job/job.ts';
+import type { LastAttempt } from '../message/rows.ts';
+import { lanes } from './slots/ourLanes.ts';
+import { keyLane, queueEntry, queueLane } from './slots/acquire.ts';
+import { leaveAsCallback } from './queueSlot.ts';
+
+/**
+ * To be called after the message was ended.
+ *
+ * @param last its last attempt; undefined before the first
+ */
+export async function withdrawFromLanes(message: Message, last: LastAttempt | undefined): Promise<void> {
+  const { accountId, queueName, flowControl, timeoutMs } = message;
+  const dueAt = last?.nextDeliveryAt ?? message.notBefore;
+  const attempt = attemptWork(message, last === undefined ? 0 : last.number + 1);
+  const isDue = now() >= dueAt - clockMarginMs;
+  const changes = [leaveAsCallback(message)];
+  // A delayed message comes to its queue when it is due.
+  const isInQueue = last !== undefined || now() >= dueAt;
+  if (queueName !== undefined && isInQueue) {
+    // An attempt of it may be in flight, and keeps its slot until it has ended.
+    const until = isDue ? now() + timeoutMs + leaseMarginMs : undefined;
+    changes.push(
+      lanes.update(queueLane(accountId, queueName), (lane) => withdraw(lane, queueEntry(attempt), until)),
+    );
+  }
+  if (flowControl !== undefined && now() >= dueAt) {
+    changes.push(
+      lanes.update(keyLane(accountId, flowControl.key), (lane) =>
+        withdrawWaiting(lane, formatEntry(attempt)),
+      ),
+    );
+  }
+  await Promise.all(changes);
+}

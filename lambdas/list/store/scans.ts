@@ -1,0 +1,89 @@
+/** The long reads that an account has at one time: a row in the usage table with a lease for each. */
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { dayMs } from '../../shared/clock.ts';
+import { epochSeconds } from '../../message/message.ts';
+import { settings } from '../../aws/settings.ts';
+import { conditionalWrite, dynamodb, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
+
+/** A lease of one of an account's slots for long reads. */
+export interface ScanSlot {
+  readonly accountId: string;
+  readonly number: number;
+  /** The end of the lease, Unix milliseconds: a process that dies frees its slot so. */
+  readonly until: number;
+}
+
+const keyOf = (accountId: string) => ({ owner: accountId, id: 'scans' });
+const attributeOf = (number: number): string => `s${number}`;
+
+/**
+ * Takes a slot, unless it is leased.
+ *
+ * @returns undefined where it was taken, else the row as it is
+ */
+async function take({ accountId, number, until }: ScanSlot, now: number): Promise<Row | undefined> {
+  const outcome = await conditionalWrite(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.usageTable,
+        Key: toItem(keyOf(accountId)),
+        UpdateExpression: 'SET #slot = :until, expiresAt = :expiresAt',
+        ConditionExpression: 'attribute_not_exists(#slot) OR #slot <= :now',
+        ExpressionAttributeNames: { '#slot': attributeOf(number) },
+        ExpressionAttributeValues: toItem({
+          ':until': until,
+          ':now': now,
+          ':expiresAt': epochSeconds(until + dayMs),
+        }),
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    ),
+  );
+  return outcome.isMade ? undefined : (outcome.row ?? {});
+}
+
+/**
+ * Takes one of an account's slots.
+ *
+ * @param most how many there are
+ * @param first the slot to try first
+ * @param lease its beginning and its end, Unix milliseconds
+ * @returns undefined where all are taken
+ */
+export async function takeScanSlot(
+  accountId: string,
+  most: number,
+  first: number,
+  lease: { readonly now: number; readonly until: number },
+): Promise<ScanSlot | undefined> {
+  let number = first;
+  // Each try but the first knows which were free a moment ago; others may be as fast again and again.
+  for (let tries = 0; tries < most; tries += 1) {
+    const slot = { accountId, number, until: lease.until };
+    const row = await take(slot, lease.now);
+    if (row === undefined) return slot;
+    const free = Array.from({ length: most }, (_, index) => index).find((index) => {
+      const until = row[attributeOf(index)];
+      return typeof until !== 'number' || until <= lease.now;
+    });
+    if (free === undefined) return undefined;
+    number = free;
+  }
+  return undefined;
+}
+
+/** Frees a slot, unless its lease has ended and another has it. */
+export async function freeScanSlot({ accountId, number, until }: ScanSlot): Promise<void> {
+  await unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.usageTable,
+        Key: toItem(keyOf(accountId)),
+        UpdateExpression: 'REMOVE #slot',
+        ConditionExpression: '#slot = :until',
+        ExpressionAttributeNames: { '#slot': attributeOf(number) },
+        ExpressionAttributeValues: toItem({ ':until': until }),
+      }),
+    ),
+  );
+}

@@ -1,0 +1,134 @@
+import {
+  attemptEntries,
+  cancelledEntries,
+  createdEntry,
+  eventOf,
+  heldEntry,
+  type LogEntry,
+} from '../message/logEntries.ts';
+import type { Message } from '../message/message.ts';
+import type { LogSubject } from '../message/logSubject.ts';
+import type { Account } from '../account/account.ts';
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { largestAnswer } from '../wire/answerSize.ts';
+import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
+import type { LogState } from '../wire/logStates.ts';
+import { settingsRecord } from '../message/records.ts';
+import { listMessages, loadMessages, type LoggedMessage } from '../message/list.ts';
+import { listHistory, listLog, type LogRow } from '../message/log.ts';
+import { precedes, shardsOf } from '../table/shards.ts';
+import { limitedScan } from '../list/scans.ts';
+import { listBudgetMs, merged, orderedScope, pageOf, rangeOf, show, type Placed } from '../list/pages.ts';
+
+type Source = LogRow | LoggedMessage;
+
+const isMessage = (row: Source): row is LoggedMessage => 'message' in row;
+
+function entriesOf(row: Source): readonly LogEntry[] {
+  if (isMessage(row)) return row.end === 'REJECTED' ? [] : [createdEntry(row.message, row.time)];
+  if (row.held !== undefined) return [heldEntry(row.subject, row.held, row.time)];
+  return row.attempt === undefined
+    ? cancelledEntries(row.subject, row.time)
+    : attemptEntries(row.subject, row.attempt);
+}
+
+/** An entry, and its message where its own row made it. */
+interface Found {
+  readonly entry: LogEntry;
+  readonly message: Message | undefined;
+}
+
+function wanted(row: Source, filter: Filter): readonly Found[] {
+  if (!mayMatch(filter, (name) => row.textsOf?.(name))) return [];
+  const entries = entriesOf(row);
+  const subject: LogSubject = isMessage(row)
+    ? { ...row.message, flowControlKey: row.message.flowControl?.key }
+    : row.subject;
+  const message = isMessage(row) ? row.message : undefined;
+  return (filter.order === 'earliestFirst' ? entries.toReversed() : entries).flatMap((entry) => {
+    const { fromDate = 0, toDate = Infinity } = filter;
+    const { state, time } = entry;
+    const isWanted = time >= fromDate && time <= toDate && matches(filter, { ...subject, state });
+    return isWanted ? [{ entry, message }] : [];
+  });
+}
+
+/** Finds the sources that can have entries of the filter's states: messages' own rows, or records of attempts and ends. */
+function sourcesFor(filter: Filter): { readonly messages: boolean; readonly records: boolean } {
+  const states = filter.values.get('state');
+  if (states === undefined) return { messages: true, records: true };
+  const created: LogState = 'CREATED';
+  return { messages: states.has(created), records: [...states].some((state) => state !== created) };
+}
+
+/** An entry of the log, with its message where the log has read that. */
+type Logged = readonly [entry: LogEntry, message: Message | undefined];
+
+/** Makes a page of the log. @throws HttpError 400 for a cursor that it did not hand out in this order */
+export const listLogs = (account: Account, filter: Filter): Promise<Answer<typeof answers.logPage>> =>
+  listed(account, filter, ([entry]) => entry, 1);
+
+/** Makes the same page for older clients: they read the entries from the field `events`, and by other names. */
+export async function listEvents(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.eventPage>> {
+  const { cursor, logs } = await listed(account, filter, ([entry, message]) => eventOf(entry, message), 2);
+  return { cursor, logs, events: logs };
+}
+
+/**
+ * Makes a page of the log, in the filter's order. The entries of an attempt, ACTIVE and its outcome, are recorded together when it
+ * ends, and stand together.
+ *
+ * @param shown makes the record of an entry
+ * @param copies how often the answer repeats each entry
+ */
+async function listed<E>(
+  account: Account,
+  filter: Filter,
+  shown: (logged: Logged) => E,
+  copies: number,
+): Promise<{ readonly cursor: string | undefined; readonly logs: readonly E[] }> {
+  const scope = orderedScope(`${account.id}/logs`, filter.order);
+  // Where ids are given, no other filter counts.
+  const applied: Filter = filter.ids
+    ? { ...filter, fromDate: undefined, toDate: undefined, values: new Map() }
+    : filter;
+  const range = await rangeOf(scope, applied);
+  const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };
+  const ids = [...new Set(filter.ids ?? filter.values.get('messageId'))];
+
+  const needed = sourcesFor(applied);
+  const sources: AsyncIterator<Source>[] =
+    ids.length > 0
+      ? ids.map((messageId) => listHistory(account.id, messageId, range))
+      : shardsOf(account).flatMap((shard) => [
+          ...(needed.messages ? [listMessages(shard, range)] : []),
+          ...(needed.records ? [listLog(shard, range)] : []),
+        ]);
+  const rows = limitedScan(account.id, merged(sources, precedes(filter.order)));
+  const page = await pageOf(rows, range, limits, (row) => wanted(row, applied));
+  const logged = await withMessages(account, page.entries);
+  const most = largestAnswer / copies;
+  const { records, cursor } = await show(scope, logged, page.next, shown, most);
+  return { logs: records, cursor };
+}
+
+/**
+ * Adds their messages' settings to entries. The rows of attempts do not repeat the settings: they are written twice, once for
+ * the index, and are billed by size. So the settings of a page are read from the messages' own rows, a hundred with one call.
+ */
+async function withMessages(
+  account: Account,
+  found: readonly Placed<Found>[],
+): Promise<readonly Placed<Logged>[]> {
+  const without = found.flatMap(({ entry: { entry, message } }) => (message ? [] : [entry.messageId]));
+  const messages = await loadMessages(account.id, [...new Set(without)]);
+  return found.map(({ entry: { entry, message }, place }) => {
+    if (message !== undefined) return { entry: [entry, message], place };
+    const loaded = messages.get(entry.messageId);
+    return { entry: [loaded ? { ...entry, ...settingsRecord(loaded) } : entry, loaded], place };
+  });
+}

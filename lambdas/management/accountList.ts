@@ -1,0 +1,88 @@
+import { accountRecord } from './rules/accountFields.ts';
+import { accountId, longestAccountPage } from './accountShapes.ts';
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import type { Account } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import type { Header } from '../shared/headers.ts';
+import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { settings } from '../aws/settings.ts';
+import { accountsOf } from '../account/accounts.ts';
+import { masterSecret } from '../account/secrets.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+
+/** The query parameters of the list, with the values that are allowed. */
+const pageFields: Readonly<
+  Record<string, { readonly isRight: (value: string) => boolean; readonly allowed: string }>
+> = {
+  count: {
+    isRight: (value) => /^\d{1,4}$/.test(value) && Number(value) >= 1 && Number(value) <= longestAccountPage,
+    allowed: `a whole number from 1 to ${longestAccountPage}`,
+  },
+  region: {
+    isRight: (value) => settings.regions.includes(value),
+    allowed: settings.regions.join(' or '),
+  },
+  after: { isRight: (value) => accountId.safeParse(value).success, allowed: 'the id of an account' },
+};
+
+/** @throws HttpError 400 */
+function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
+  for (const [name, value] of query) {
+    const field = Object.hasOwn(pageFields, name) ? pageFields[name] : undefined;
+    if (field === undefined) {
+      throw badRequest(
+        'field_unknown',
+        `${quote(name)} is no parameter; allowed are ${Object.keys(pageFields).join(', ')}.`,
+      );
+    }
+    if (!field.isRight(value)) throw badField(`${name} is ${quote(value)}; allowed is ${field.allowed}.`);
+  }
+  return Object.fromEntries(query);
+}
+
+/**
+ * Reads the first accounts that a region serves. Where that region does not answer, they are read from this region's
+ * replica, which has them as they were some seconds before the other went away.
+ *
+ * @param most how many accounts to read
+ */
+async function firstOf(region: string, after: string | undefined, most: number): Promise<readonly Account[]> {
+  const take = async (replica: string): Promise<readonly Account[]> => {
+    const accounts: Account[] = [];
+    for await (const account of accountsOf(region, replica, after)) {
+      accounts.push(account);
+      if (accounts.length === most) break;
+    }
+    return accounts;
+  };
+  if (region === settings.region) return take(region);
+  return (await logAndContinue(take(region))) ?? take(settings.region);
+}
+
+/**
+ * Lists accounts, region by region.
+ *
+ * @param query `count`, and where to go on: `region` and `after`
+ * @returns a page, with the query of the next page where there is one
+ * @throws HttpError 400
+ */
+export async function listAccounts(query: readonly Header[]): Promise<{
+  readonly accounts: Answer<typeof answers.accounts>;
+  readonly next: Readonly<Record<string, string>> | undefined;
+}> {
+  const { count: countText, region: first = settings.regions[0] ?? '', after } = readPage(query);
+  const count = countText === undefined ? longestAccountPage : Number(countText);
+  const accounts: Answer<typeof answers.account>[] = [];
+  let last = { region: first, after: after ?? '' };
+  for (const region of settings.regions.slice(settings.regions.indexOf(first))) {
+    const left = count - accounts.length;
+    // One more than there is room for shows whether another page follows.
+    for (const account of await firstOf(region, region === first ? after : undefined, left + 1)) {
+      if (accounts.length === count) return { accounts, next: { count: String(count), ...last } };
+      accounts.push(accountRecord(account, await masterSecret(), now()));
+      last = { region, after: account.id };
+    }
+  }
+  return { accounts, next: undefined };
+}

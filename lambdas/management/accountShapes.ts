@@ -1,0 +1,79 @@
+/** The fields of an account that the management API takes, as they are checked and as its description shows them. */
+import * as z from 'zod/mini';
+import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
+import { optionalField, orNull } from '../shared/json.ts';
+import { eachLimit, plans } from '../wire/limits.ts';
+
+/** Characters of a text: an e-mail address has at most 320. */
+const longestText = 320;
+const mostDollars = 1_000_000_000;
+
+const text = (description: string) =>
+  z.string().check(
+    z.minLength(1),
+    z.maxLength(longestText),
+    z.refine((value) => value.isWellFormed()),
+    z.describe(description),
+  );
+
+const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
+
+/**
+ * The fields of the account record that the management API may set. `null` goes back to the plan's value, or to no value;
+ * where a field has neither (`orNull`), it counts as not given.
+ */
+export const accountFields = {
+  customer_id: orNull(text('The customer: an e-mail address or a team.')),
+  created_by: orNull(text('The e-mail address of the user who created the account.')),
+  type: orNull(z.enum(plans)),
+  region: orNull(text('Where it is served.')),
+  active: orNull(z.boolean().check(z.describe('`false`: its tokens are refused, its messages are held.'))),
+  state: orNull(z.enum(['active', 'passive']).check(z.describe('The same, in other words.'))),
+  budget: orNull(dollars().check(z.describe('Dollars a month; 0 is no limit.'))),
+  reserved_type: z.nullable(
+    z.string().check(z.regex(/^(svc_fixed(_1m|_10m|_100m)?|enterprise:[\w.-]{1,100})?$/)),
+  ),
+  reserved_price: z.nullable(dollars()),
+  prod_pack_enabled: orNull(z.boolean()),
+  prometheus_enabled: orNull(
+    z.enum(['true', 'false']).check(z.describe('Whether its usage is exported as metrics of its own.')),
+  ),
+  enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
+  circuit: z.nullable(circuitInput),
+  ...eachLimit((_, { least, most }) =>
+    z
+      .nullable(z.int().check(z.minimum(least), z.maximum(most)))
+      .check(z.describe('In the unit of the record; `null` is what its plan has.')),
+  ),
+} as const;
+export type AccountField = keyof typeof accountFields;
+
+const allowedText = `a text of 1 to ${longestText} characters, none of them half of one`;
+
+/** The values that may be set, in words. `region` is not here: it depends on the deployment. */
+export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, string>> = {
+  customer_id: allowedText,
+  created_by: allowedText,
+  type: 'free or paid',
+  active: 'true or false',
+  state: 'active or passive',
+  budget: `a whole number of dollars from 0 to ${mostDollars}; 0 is no limit`,
+  reserved_type:
+    'svc_fixed_1m, svc_fixed_10m, svc_fixed_100m, svc_fixed, enterprise:<identifier>, an empty text, or null',
+  reserved_price: `a whole number of dollars from 0 to ${mostDollars}, or null`,
+  prod_pack_enabled: 'true or false',
+  prometheus_enabled: 'the text "true" or the text "false"',
+  enterprise: '{"enabled": true or false}, or null',
+  circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
+  ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),
+};
+
+export const changedAccountInput = z.partial(z.strictObject(accountFields));
+export type AccountInput = z.infer<typeof changedAccountInput>;
+
+/** The most accounts of a page: so many fit into an answer of Lambda, which has at most 6 MB. */
+export const longestAccountPage = 2_000;
+
+export const accountId = z.uuid().check(z.describe('A UUID; a random one by default.'));
+/** A new account may be given an id, so that a request which is sent twice makes one account. */
+export const newAccountInput = z.extend(changedAccountInput, { id: optionalField(accountId) });

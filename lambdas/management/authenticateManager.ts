@@ -1,0 +1,83 @@
+import { networkOf } from '../destination/addresses.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import { sameText } from '../account/credentials.ts';
+import type { CodeOf } from '../shared/errorCodes.ts';
+import { HttpError } from '../shared/httpError.ts';
+import {
+  managementCredentials,
+  renewedManagementCredentials,
+  type ManagementCredentials,
+} from '../account/secrets.ts';
+import { addFailedLogin, failedLogins, loginMemoryMs } from './store/logins.ts';
+import { log } from '../aws/log.ts';
+
+/** Failures of a client within a quarter of an hour, after which it must wait for the next one. */
+const mostFailures = 10;
+
+const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
+  new HttpError(401, code, message, { 'www-authenticate': 'Basic realm="management", charset="UTF-8"' });
+
+function tooMany(time: number): HttpError {
+  const waitMs = loginMemoryMs - (time % loginMemoryMs);
+  return new HttpError(
+    429,
+    'login_limit_reached',
+    `There were ${mostFailures} wrong user names or passwords from this address; the next attempt is allowed in ${Math.ceil(waitMs / secondMs)} seconds.`,
+    { 'retry-after': String(Math.ceil(waitMs / secondMs)) },
+  );
+}
+
+/** Reads the user name and password of an `Authorization: Basic` header (RFC 7617). */
+function readBasic(authorization: string): ManagementCredentials | undefined {
+  const encoded = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization)?.[1];
+  if (encoded === undefined) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+const isSame = (given: ManagementCredentials, real: ManagementCredentials): boolean => {
+  // Both are always compared, so that the time of an answer does not tell which of them is wrong.
+  const matches = [sameText(given.username, real.username), sameText(given.password, real.password)];
+  return matches.every(Boolean);
+};
+
+/** Verifies credentials; where that fails, once more with the secret read again: it may have changed. */
+async function verify(given: ManagementCredentials): Promise<boolean> {
+  if (isSame(given, await managementCredentials())) return true;
+  return isSame(given, await renewedManagementCredentials());
+}
+
+/**
+ * Lets a request pass that shows the management API's credentials. A network that fails often is refused for a while, so
+ * that passwords cannot be tried.
+ *
+ * @throws HttpError 401, 429
+ */
+export async function authenticateManager(
+  authorization: string | undefined,
+  callerIp: string,
+): Promise<void> {
+  if (authorization === undefined) {
+    throw unauthorized(
+      'credentials_missing',
+      'The credentials are missing; send them as the header Authorization: Basic <base64 of username:password>.',
+    );
+  }
+  const given = readBasic(authorization);
+  if (given === undefined) {
+    throw unauthorized(
+      'credentials_invalid',
+      'The header Authorization is malformed; allowed is Basic <base64 of username:password>.',
+    );
+  }
+  const time = now();
+  const client = networkOf(callerIp);
+  if ((await failedLogins(client, time)) >= mostFailures) throw tooMany(time);
+  if (await verify(given)) return;
+  const failures = await addFailedLogin(client, time);
+  log.warn('Wrong credentials for the management API', { client, failures });
+  // Of attempts that were made at once, those beyond the limit do not learn either whether they were right.
+  if (failures > mostFailures) throw tooMany(time);
+  throw unauthorized('credentials_invalid', 'The user name or the password is wrong.');
+}

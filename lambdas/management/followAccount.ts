@@ -1,0 +1,70 @@
+import { isDeleted, isServed, type Account } from '../account/account.ts';
+import type { AccountChange } from './accountChange.ts';
+import { TransientError } from '../shared/transientError.ts';
+import { eachOf } from '../shared/lists.ts';
+import { loadAccount } from '../account/accounts.ts';
+import { laneKinds } from '../lane/lane.ts';
+import { laneNames, loadLane, removeLane } from '../lane/store/lanes.ts';
+import { deleteSchedule, listSchedules } from '../schedule/rows.ts';
+import { deleteUrlGroup, listUrlGroups } from '../urlGroup/rows.ts';
+import { tellRegion } from './store/accountChanges.ts';
+import { resumeAccount } from '../lane/resumeAccount.ts';
+import { stopFiring } from '../schedule/firing.ts';
+
+/** Seconds that a row takes from one region to another; where it takes longer, the notice is sent anew. */
+const replicationSeconds = 5;
+
+/**
+ * Brings this region in line with an account that was changed, and tells the other regions that the notice names. Doing it
+ * twice, or for an account that was not changed, does nothing more.
+ *
+ * @throws when it has to be done again: something failed, a region did not answer, or the change has not come here yet
+ */
+export async function followAccount({ accountId, others = [], version = 0 }: AccountChange): Promise<void> {
+  const account = await loadAccount(accountId, true);
+  if (account === undefined || account.version < version) {
+    if (version === 0) return;
+    throw new TransientError(
+      `Version ${version} of the account ${accountId} has not come to this region yet.`,
+    );
+  }
+  // A region that does not answer must not hold back the others, nor this one.
+  const told = { accountId, version: account.version };
+  const outcomes = await Promise.allSettled([
+    follow(account),
+    ...others.map((region) => tellRegion(region, told, replicationSeconds)),
+  ]);
+  const failures = outcomes.flatMap((outcome): unknown[] =>
+    outcome.status === 'rejected' ? [outcome.reason] : [],
+  );
+  if (failures.length > 0) throw new AggregateError(failures, 'A region does not follow the account yet.');
+}
+
+/** Admits what waits for an account that is served; of a deleted one, ends what does not expire by itself. */
+async function follow(account: Account): Promise<void> {
+  if (isDeleted(account)) await removeAll(account.id);
+  if (isServed(account)) await resumeAccount(account);
+}
+
+const removedAtOnce = 10;
+
+/** Removes what has no time to live; messages, dead letters and the log have one. */
+async function removeAll(accountId: string): Promise<void> {
+  await eachOf(await listSchedules(accountId), removedAtOnce, async ({ scheduleId }) => {
+    const deleted = await deleteSchedule(accountId, scheduleId);
+    if (deleted !== undefined) await stopFiring(deleted);
+  });
+  await eachOf(await listUrlGroups(accountId), removedAtOnce, async (group) => {
+    await deleteUrlGroup(group);
+  });
+  for (const kind of laneKinds) {
+    const names: string[] = kind === 'account' ? [''] : [];
+    for await (const name of laneNames(accountId, kind)) names.push(name);
+    await eachOf(names, removedAtOnce, async (name) => {
+      const lane = await loadLane({ accountId, kind, name });
+      if (lane !== undefined && !(await removeLane(lane))) {
+        throw new TransientError('A lane was written by another while it was to be removed.');
+      }
+    });
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * The accounts as all regions have them. Every region has a replica of an account's row; the row is written in the
+ * account's own region, and the latest of it is read there.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { accountId } from './accountShapes.ts';
+import type { Account } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import { HttpError, notFound, quote } from '../shared/httpError.ts';
+import { log } from '../aws/log.ts';
+import { settings } from '../aws/settings.ts';
+import { loadAccount } from '../account/accounts.ts';
+
+/** A row may take so long from one region to another. Most take a second; a request ends after 29 s. */
+const replicationMs = 10_000;
+/** The pause between two looks for a row that is on its way. */
+const pauseMs = 100;
+
+/** The sentence of the 503 for an account that others change, or that is on its way to another region. */
+export const busySentence = (id: string): string =>
+  `The account ${quote(id)} is being changed by others; send the request again.`;
+
+/** @throws HttpError 503 that names the region when it does not answer */
+export async function answerOf<T>(region: string, asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    log.error('A region does not answer', { region, error: error instanceof Error ? error : String(error) });
+    throw new HttpError(
+      503,
+      'region_unreachable',
+      `The region ${region} does not answer; send the request again when it does.`,
+    );
+  }
+}
+
+/** An account as a region's replica has it. */
+interface Replica {
+  readonly region: string;
+  readonly account: Account | undefined;
+}
+
+/** @throws Error when the replica is not that of the account's own region */
+function ownAccount({ region, account }: Replica): Account {
+  if (account?.region !== region) throw new Error(`The account is not served in ${region}.`);
+  return account;
+}
+
+/**
+ * Finds an account in its own region, whichever that is. Once it is found there, no other region is waited for.
+ *
+ * @param otherwise `stale`: where the account's own region does not answer, or does not have the account in time, take the
+ * latest that another region has
+ * @returns undefined when no region has it
+ * @throws HttpError 503 when it may be in a region that does not answer
+ */
+export async function findAccount(id: string, otherwise?: 'stale'): Promise<Account | undefined> {
+  const until = now() + replicationMs;
+  for (;;) {
+    const replicas = settings.regions.map(async (region): Promise<Replica> => ({
+      region,
+      account: await answerOf(region, loadAccount(id, true, region)),
+    }));
+    const own = await Promise.any(replicas.map(async (replica) => ownAccount(await replica))).catch(
+      () => undefined,
+    );
+    if (own !== undefined) return own;
+
+    const outcomes = await Promise.allSettled(replicas);
+    const found = outcomes.flatMap((outcome) =>
+      outcome.status === 'fulfilled' && outcome.value.account !== undefined ? [outcome.value.account] : [],
+    );
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (failure === undefined && found.length === 0) return undefined;
+    // Where no region failed, the account has just moved, and its row is on its way to the new region.
+    if (failure !== undefined || now() > until) {
+      const [latest] = found.sort((one, other) => other.version - one.version);
+      if (otherwise === 'stale' && latest !== undefined) return latest;
+      throw failure?.reason ?? new HttpError(503, 'busy', busySentence(id));
+    }
+    await setTimeout(pauseMs);
+  }
+}
+
+/**
+ * Finds an account that a request names.
+ *
+ * @param otherwise as for {@link findAccount}
+ * @throws HttpError 404 or 503
+ */
+export async function existingAccount(id: string, otherwise?: 'stale'): Promise<Account> {
+  const isId = accountId.safeParse(id).success;
+  const account = isId ? await findAccount(id.toLowerCase(), otherwise) : undefined;
+  if (account === undefined) throw notFound('account_not_found', `There is no account ${quote(id)}.`);
+  return account;
+}

@@ -1,0 +1,144 @@
+/** Reads the fields of an account that the management API is sent, and makes the account record that it answers. */
+import { accountLifetimeMs, limitsOf, shardsFor, type Account } from '../../account/account.ts';
+import {
+  accountFields,
+  allowedValues,
+  changedAccountInput,
+  type AccountField,
+  type AccountInput,
+} from '../accountShapes.ts';
+import type * as answers from '../../wire/answers.ts';
+import type { Answer } from '../../wire/answers.ts';
+import { secondMs } from '../../shared/clock.ts';
+import { tokenOf, type MasterSecret } from '../../account/credentials.ts';
+import { badField, badRequest, quote, quoteJson } from '../../shared/httpError.ts';
+import { eachLimit } from '../../wire/limits.ts';
+
+const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
+
+const fieldNames = Object.keys(accountFields).join(', ');
+
+/**
+ * Reads the fields that a request sets.
+ *
+ * @param body parsed JSON
+ * @param regions the regions in which accounts can be served
+ * @throws HttpError 400 that names the first field that is wrong
+ */
+export function parseAccountInput(body: unknown, regions: readonly string[]): AccountInput {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw badRequest('body_invalid', `The body is not a JSON object; allowed are the fields ${fieldNames}.`);
+  }
+  for (const [field, value] of Object.entries(body)) {
+    if (!isField(field)) {
+      throw badRequest(
+        'field_unknown',
+        `${quote(field)} is no field that can be set; allowed are ${fieldNames}.`,
+      );
+    }
+    const isRight =
+      accountFields[field].safeParse(value).success &&
+      (field !== 'region' || value === null || regions.some((region) => region === value));
+    if (isRight) continue;
+    const allowed = field === 'region' ? regions.join(' or ') : allowedValues[field];
+    throw badField(`${field} is ${quoteJson(value)}; allowed is ${allowed}.`);
+  }
+  const input = changedAccountInput.parse(body);
+  if (
+    input.active !== undefined &&
+    input.state !== undefined &&
+    input.active !== (input.state === 'active')
+  ) {
+    throw badField('active and state contradict each other; allowed is one of them, or both alike.');
+  }
+  return input;
+}
+
+/** A field's new value: the one before where it is not given, and no value where null is given. */
+const changed = <T>(before: T | undefined, input: T | null | undefined): T | undefined =>
+  input === undefined ? before : (input ?? undefined);
+
+/**
+ * Sets fields of an account.
+ *
+ * @param now Unix milliseconds
+ * @throws HttpError 400 when its limits contradict each other
+ */
+export function withFields(account: Account, input: AccountInput, now: number): Account {
+  const state =
+    input.state ?? (input.active === undefined ? account.state : input.active ? 'active' : 'passive');
+  const plan = input.type ?? account.plan;
+  const after: Account = {
+    ...account,
+    customerId: input.customer_id ?? account.customerId,
+    createdBy: input.created_by ?? account.createdBy,
+    plan,
+    planUpgradedAt: account.plan === 'free' && plan === 'paid' ? now : account.planUpgradedAt,
+    region: input.region ?? account.region,
+    active: state === 'active',
+    state,
+    stateChangedAt: state === account.state ? account.stateChangedAt : now,
+    limits: eachLimit((name) => changed(account.limits[name], input[name])),
+    budget: input.budget ?? account.budget,
+    reservedType: changed(account.reservedType, input.reserved_type),
+    reservedPrice: changed(account.reservedPrice, input.reserved_price),
+    prodPack: input.prod_pack_enabled ?? account.prodPack,
+    prometheus:
+      input.prometheus_enabled === undefined ? account.prometheus : input.prometheus_enabled === 'true',
+    enterprise: changed(account.enterprise, input.enterprise),
+    circuit: changed(account.circuit, input.circuit),
+  };
+  const { max_requests_per_day: soft, max_requests_per_day_hard: hard } = limitsOf(after);
+  if (hard < soft) {
+    throw badField(
+      `max_requests_per_day_hard is ${hard}; allowed is ${soft}, which max_requests_per_day is, or more.`,
+    );
+  }
+  return { ...after, shards: shardsFor(after) };
+}
+
+/** The words of `modifying_state`, by the account's new state: shown while workers may not know that state yet. */
+const modifyingStates: Readonly<Record<string, string>> = {
+  active: 'activated',
+  passive: 'suspended',
+  deleted: 'deleted',
+};
+
+/**
+ * The account record that the management API shows, with the credentials that are derived for the account.
+ *
+ * @param now Unix milliseconds
+ */
+export function accountRecord(
+  account: Account,
+  secret: MasterSecret,
+  now: number,
+): Answer<typeof answers.account> {
+  const { stateChangedAt = 0, state } = account;
+  const isModifying = now - stateChangedAt < accountLifetimeMs;
+  const seconds = (time: number | undefined): number | undefined =>
+    time === undefined ? undefined : Math.floor(time / secondMs);
+  return {
+    customer_id: account.customerId,
+    id: account.id,
+    token: tokenOf(secret, account, 'write'),
+    read_only_token: tokenOf(secret, account, 'read'),
+    active: account.active,
+    state,
+    modifying_state: isModifying ? modifyingStates[state] : undefined,
+    last_plan_upgrade_time: seconds(account.planUpgradedAt),
+    ...limitsOf(account),
+    prod_pack_enabled: account.prodPack,
+    prometheus_enabled: account.prometheus ? 'true' : 'false',
+    type: account.plan,
+    region: account.region,
+    reserved_type: account.reservedType,
+    reserved_price: account.reservedPrice,
+    created_by: account.createdBy,
+    creation_time: Math.floor(account.createdAt / secondMs),
+    deletion_time: seconds(account.deletedAt) ?? 0,
+    budget: account.budget,
+    enterprise: account.enterprise,
+    circuit: account.circuit,
+  };
+}

@@ -1,0 +1,45 @@
+/** Failed attempts to log in to the management API: rows of the usage table. */
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod/mini';
+import { minuteMs } from '../../shared/clock.ts';
+import { epochSeconds } from '../../message/message.ts';
+import { settings } from '../../aws/settings.ts';
+import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
+
+/** Failed logins are counted in periods of this length. */
+export const loginMemoryMs = 15 * minuteMs;
+
+const loginKey = (client: string, now: number) => ({
+  owner: `login#${client}`,
+  id: String(Math.floor(now / loginMemoryMs)),
+});
+
+const loginRow = z.object({ failures: z.number() });
+
+/** Counts how often a client failed to log in within the present quarter of an hour. */
+export async function failedLogins(client: string, now: number): Promise<number> {
+  const row = await getRow(settings.usageTable, loginKey(client, now), true);
+  return row === undefined ? 0 : loginRow.parse(row).failures;
+}
+
+/**
+ * Counts a failed login.
+ *
+ * @returns the failures within the present quarter of an hour
+ */
+export async function addFailedLogin(client: string, now: number): Promise<number> {
+  const { Attributes = {} } = await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.usageTable,
+      Key: toItem(loginKey(client, now)),
+      UpdateExpression: 'ADD failures :one SET expiresAt = :expiresAt',
+      ExpressionAttributeValues: {
+        ':one': { N: '1' },
+        ':expiresAt': { N: String(epochSeconds(now + 2 * loginMemoryMs)) },
+      },
+      ReturnValues: 'ALL_NEW',
+    }),
+  );
+  return loginRow.parse(unmarshall(Attributes)).failures;
+}

@@ -1,0 +1,64 @@
+/** Reads what was recorded of many messages. */
+import type { Attempt } from './message.ts';
+import { eachOf } from '../shared/lists.ts';
+import { settings } from '../aws/settings.ts';
+import { getRows, type Row } from '../aws/dynamodb.ts';
+import { endIn, loadMessageRows } from './history.ts';
+import {
+  attemptId,
+  attemptOf,
+  endId,
+  endOf,
+  isAttempt,
+  isEnd,
+  keyOf,
+  messageIdOf,
+  type End,
+} from './rows.ts';
+
+/** A message's attempts and its end, as they were recorded. */
+export interface RecordedCourse {
+  /** By number. */
+  readonly attempts: readonly Attempt[];
+  readonly end: End | undefined;
+}
+
+/** Messages that were retried have more rows than can be named beforehand: so many of them are read at once. */
+const retriedAtOnce = 20;
+
+/**
+ * Reads the attempts and the ends of messages of an account, strongly consistent. Most messages have one attempt: its row and
+ * that of the end are read for all of them at once, and only the messages that were retried are read one by one.
+ *
+ * @param messageIds each once
+ * @returns by id; a message of which nothing is recorded is not among them
+ */
+export async function loadCourses(
+  accountId: string,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, RecordedCourse>> {
+  const keys = messageIds.flatMap((messageId) =>
+    [attemptId(messageId, 0), endId(messageId)].map((id) => keyOf({ accountId, messageId }, id)),
+  );
+  const rows = await getRows(settings.messagesTable, keys, { ConsistentRead: true });
+  const byMessage = new Map<string, Row[]>();
+  for (const row of rows) {
+    const messageId = messageIdOf(row);
+    byMessage.set(messageId, [...(byMessage.get(messageId) ?? []), row]);
+  }
+  const courses = new Map<string, RecordedCourse>();
+  for (const [messageId, found] of byMessage) courses.set(messageId, courseOf(found));
+  const retried = [...courses].filter(([, { attempts }]) => attempts[0]?.state === 'RETRY');
+  await eachOf(retried, retriedAtOnce, async ([messageId]) => {
+    const all = await loadMessageRows({ accountId, messageId });
+    if (all !== undefined) {
+      courses.set(messageId, { attempts: all.following.filter(isAttempt).map(attemptOf), end: endIn(all) });
+    }
+  });
+  return courses;
+}
+
+function courseOf(rows: readonly Row[]): RecordedCourse {
+  const end = rows.find(isEnd);
+  return { attempts: rows.filter(isAttempt).map(attemptOf), end: end && endOf(end) };
+}

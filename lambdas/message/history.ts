@@ -1,0 +1,89 @@
+/** Reads one message, with what was recorded of it. */
+import type { Attempt, Message } from './message.ts';
+import { settings } from '../aws/settings.ts';
+import { getRow, queryRows, type Row } from '../aws/dynamodb.ts';
+import { isId } from '../table/shards.ts';
+import { storedBody, type StoredBody } from './bodies.ts';
+import {
+  attemptOf,
+  endedAtOf,
+  endId,
+  endOf,
+  isAttempt,
+  isEnd,
+  keyOf,
+  ownMessageOf,
+  type End,
+  type MessageKey,
+} from './rows.ts';
+
+/** A message with all that was recorded of it. */
+export interface MessageHistory {
+  readonly message: Message;
+  readonly body: StoredBody;
+  /** By number. */
+  readonly attempts: readonly Attempt[];
+  /** No further attempt is made. */
+  readonly end: End | undefined;
+  /** When it ended so, in Unix milliseconds; undefined for a message without an end. */
+  readonly endedAt: number | undefined;
+}
+
+/** The rows of a message, as one consistent read finds them. */
+export interface MessageRows {
+  readonly own: Row;
+  /** The rows behind its own: attempts by number, then the end. */
+  readonly following: readonly Row[];
+}
+
+/** Reads a message's row and those behind it in one query, strongly consistent; undefined when its own is not there. */
+export async function loadMessageRows(key: MessageKey): Promise<MessageRows | undefined> {
+  const { messageId } = key;
+  if (!isId('msg', messageId)) return undefined;
+  const found = queryRows({
+    TableName: settings.messagesTable,
+    ConsistentRead: true,
+    KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
+    ExpressionAttributeNames: { '#shard': 'shard', '#id': 'id' },
+    ExpressionAttributeValues: {
+      ':shard': { S: keyOf(key).shard },
+      ':first': { S: messageId },
+      ':last': { S: endId(messageId) },
+    },
+  });
+  const rows: Row[] = [];
+  for await (const row of found) rows.push(row);
+  const own = rows.find((row) => row['id'] === messageId);
+  return own && { own, following: rows.filter((row) => row !== own) };
+}
+
+/** Finds the end in a message's rows; undefined when there is none. */
+export function endIn({ following }: MessageRows): End | undefined {
+  const ended = following.find(isEnd);
+  return ended && endOf(ended);
+}
+
+/** Reads a message with its history; undefined when there is no such row. */
+export async function loadMessage(key: MessageKey): Promise<MessageHistory | undefined> {
+  const rows = await loadMessageRows(key);
+  if (rows === undefined) return undefined;
+  const ended = rows.following.find(isEnd);
+  return {
+    message: ownMessageOf(rows.own),
+    body: storedBody.parse(rows.own['body']),
+    attempts: rows.following.filter(isAttempt).map(attemptOf),
+    end: ended && endOf(ended),
+    endedAt: ended && endedAtOf(ended),
+  };
+}
+
+/** Tells whether a message has been ended since its history was read; cheaper than reading it again. */
+export async function isEnded(key: MessageKey): Promise<boolean> {
+  return (await getRow(settings.messagesTable, keyOf(key, endId(key.messageId)), true)) !== undefined;
+}
+
+/** Finds where a message's body is; undefined when there is no such message. Costs less than its history, which may be long. */
+export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {
+  const row = await getRow(settings.messagesTable, keyOf(key), true);
+  return row && storedBody.parse(row['body']);
+}

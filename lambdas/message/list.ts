@@ -1,0 +1,165 @@
+/** Lists messages as they are configured, without their bodies. */
+import { timeOfId } from '../shared/ids.ts';
+import type { Message } from './message.ts';
+import type { AttemptOutline } from './status.ts';
+import { settings } from '../aws/settings.ts';
+import { getRows, queryItems, type Row } from '../aws/dynamodb.ts';
+import { ListedItem } from '../table/listedItem.ts';
+import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
+import {
+  endedAtOf,
+  endOf,
+  keyOf,
+  listedAttributes,
+  messageIdOf,
+  outlineOf,
+  ownMessageOf,
+  projectionOf,
+  type End,
+  type MessageKey,
+} from './rows.ts';
+
+/** A message as the log tells of it: without its body. */
+export interface LoggedMessage extends Ordered {
+  readonly message: Message;
+  readonly end: End | undefined;
+  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many: cheaper than all of it. */
+  readonly textsOf?: (name: string) => readonly string[];
+}
+
+/** A message in a list, with what tells how it stands. */
+export interface ListedMessage extends LoggedMessage {
+  /** By number. */
+  readonly attempts: readonly AttemptOutline[];
+  /** When it came to its end, in Unix milliseconds; undefined for a message without one. */
+  readonly endedAt: number | undefined;
+}
+
+/**
+ * Reads the own rows of many messages of an account, as they were a moment ago: for lists that show what messages are
+ * configured with. A row of 4 KB costs half a read.
+ *
+ * @param messageIds each once
+ * @returns by id; one whose row has expired is not among them
+ */
+export async function loadMessages(
+  accountId: string,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, Message>> {
+  const keys = messageIds.map((messageId) => keyOf({ accountId, messageId }));
+  const rows = await getRows(settings.messagesTable, keys, projectionOf(listedAttributes()));
+  return new Map(
+    rows.map((row) => {
+      const message = ownMessageOf(row);
+      return [message.messageId, message];
+    }),
+  );
+}
+
+/** Finds out, strongly consistent, which messages have their rows. */
+export async function storedMessages(keys: readonly MessageKey[]): Promise<ReadonlySet<string>> {
+  const reading = { ...projectionOf(['shard', 'id']), ConsistentRead: true };
+  const rows = await getRows(
+    settings.messagesTable,
+    keys.map((key) => keyOf(key)),
+    reading,
+  );
+  return new Set(rows.map(messageIdOf));
+}
+
+/** The attributes of the rows behind a message that tell how it stands. */
+const standing = [
+  'held',
+  'end',
+  'endedAt',
+  'attempt',
+  'state',
+  'recordedAt',
+  'nextDeliveryAt',
+  'response.status',
+];
+
+/**
+ * Lists the messages of one shard. The rows behind a message tell how it stands: newest first, they come before it, and else
+ * after it.
+ */
+export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
+  const bounds = idBounds('msg', range);
+  const isEarliestFirst = range.order === 'earliestFirst';
+  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  if (bounds.first > bounds.last) return;
+  const items = queryItems({
+    TableName: settings.messagesTable,
+    KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
+    ...projectionOf([...listedAttributes(), ...standing]),
+    ExpressionAttributeValues: {
+      ':shard': { S: shard },
+      ':first': { S: bounds.first },
+      ':last': { S: bounds.last },
+    },
+    ScanIndexForward: isEarliestFirst,
+    Limit: rowsPerRead,
+  });
+  let recorded = new Recorded('');
+  const isWhole = (): boolean => recorded.own !== undefined && isBehind(recorded, range);
+  for await (const item of items) {
+    const listed = new ListedItem(item);
+    const [id = ''] = listed.textsOf('id');
+    const messageId = id.replace(/~.*$/, '');
+    // A message's own row may be gone while rows behind it are left: they say nothing of the next message.
+    if (recorded.id !== messageId) {
+      if (isEarliestFirst && isWhole()) yield recorded;
+      recorded = new Recorded(messageId);
+    }
+    recorded.add(listed);
+    if (!isEarliestFirst && isWhole()) yield recorded;
+  }
+  if (isEarliestFirst && isWhole()) yield recorded;
+}
+
+/** A message's own row, and the rows behind it that tell how it stands, collected until all have come. */
+class Recorded implements ListedMessage {
+  readonly id: string;
+  readonly time: number;
+  own: ListedItem | undefined;
+  readonly #attempts: ListedItem[] = [];
+  #ended: Row | undefined;
+  #message: Message | undefined;
+
+  constructor(messageId: string) {
+    this.id = messageId;
+    this.time = messageId === '' ? 0 : timeOfId(messageId);
+  }
+
+  add(item: ListedItem): void {
+    if (item.has('end')) this.#ended = item.only(['end', 'endedAt']);
+    else if (item.has('attempt')) this.#attempts.push(item);
+    else if (!item.has('held')) this.own = item;
+  }
+
+  get message(): Message {
+    this.#message ??= ownMessageOf(this.own?.row ?? {});
+    return this.#message;
+  }
+
+  get end(): End | undefined {
+    return this.#ended && endOf(this.#ended);
+  }
+
+  get endedAt(): number | undefined {
+    return this.#ended && endedAtOf(this.#ended);
+  }
+
+  get attempts(): readonly AttemptOutline[] {
+    return this.#attempts
+      .map((item) => outlineOf(item.only(outlined)))
+      .sort((one, other) => one.number - other.number);
+  }
+
+  textsOf(name: string): readonly string[] {
+    return this.own?.textsOf(name) ?? [];
+  }
+}
+
+/** The attributes of an attempt's row that tell how its message stands. */
+const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];

@@ -1,0 +1,177 @@
+/** Reads the log: what was recorded of messages, the latest record first. */
+import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod/mini';
+import { timeOfId } from '../shared/ids.ts';
+import type { LogSubject } from './logSubject.ts';
+import { attemptStates, type Attempt } from './message.ts';
+import type { LoggedEnd } from '../statistics/outcomes.ts';
+import { settings } from '../aws/settings.ts';
+import { dynamodb, queryItems, type Key, type Row } from '../aws/dynamodb.ts';
+import { ListedItem } from '../table/listedItem.ts';
+import {
+  byOrder,
+  inOrder,
+  isBehind,
+  momentsOf,
+  rowsPerRead,
+  type Ordered,
+  type Range,
+} from '../table/shards.ts';
+import { endIn, loadMessageRows } from './history.ts';
+import type { LoggedMessage } from './list.ts';
+import {
+  attemptOf,
+  heldAttemptOf,
+  isAttempt,
+  isHeld,
+  ownMessageOf,
+  projectionOf,
+  subjectOf,
+} from './rows.ts';
+
+/** A row of the log: an attempt, one that waits for its host, or a withdrawal. */
+export interface LogRow extends Ordered {
+  readonly subject: LogSubject;
+  readonly attempt: Attempt | undefined;
+  /** The number of an attempt that waits for its host. */
+  readonly held: number | undefined;
+  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many. */
+  readonly textsOf?: (name: string) => readonly string[];
+}
+
+const orderedRow = z.object({ id: z.string(), recordedAt: z.number() });
+
+function logRowOf(row: Row): LogRow {
+  const { id, recordedAt } = orderedRow.parse(row);
+  return {
+    id,
+    time: recordedAt,
+    subject: subjectOf(row),
+    attempt: isAttempt(row) ? attemptOf(row) : undefined,
+    held: isHeld(row) ? heldAttemptOf(row) : undefined,
+  };
+}
+
+/** A row of the log, of which most are passed over. */
+class ListedLogRow implements LogRow {
+  readonly id: string;
+  readonly time: number;
+  readonly #item: ListedItem;
+
+  constructor(item: ListedItem) {
+    const { id, recordedAt } = orderedRow.parse(item.only(['id', 'recordedAt']));
+    this.id = id;
+    this.time = recordedAt;
+    this.#item = item;
+  }
+
+  get subject(): LogSubject {
+    return subjectOf(this.#item.row);
+  }
+
+  get attempt(): Attempt | undefined {
+    return this.#item.has('attempt') ? attemptOf(this.#item.row) : undefined;
+  }
+
+  get held(): number | undefined {
+    return this.#item.has('held') ? heldAttemptOf(this.#item.row) : undefined;
+  }
+
+  textsOf(name: string): readonly string[] {
+    return this.#item.textsOf(name);
+  }
+}
+
+async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
+  for await (const item of items) yield new ListedLogRow(new ListedItem(item));
+}
+
+/** Lists what was recorded of one shard's messages, in the order of the range. */
+export async function* listLog(shard: string, range: Range): AsyncGenerator<LogRow> {
+  const { first, last } = momentsOf(range);
+  // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
+  if (first > last) return;
+  const rows = queryItems({
+    TableName: settings.messagesTable,
+    IndexName: 'log',
+    KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :first AND :last',
+    ExpressionAttributeNames: { '#shard': 'shard', '#recordedAt': 'recordedAt' },
+    ExpressionAttributeValues: {
+      ':shard': { S: shard },
+      ':first': { N: String(first) },
+      ':last': { N: String(Math.min(last, Number.MAX_SAFE_INTEGER)) },
+    },
+    ScanIndexForward: range.order === 'earliestFirst',
+    Limit: rowsPerRead,
+  });
+  for await (const row of inOrder(logRows(rows), range.order)) {
+    if (isBehind(row, range)) yield row;
+  }
+}
+
+/** Lists what was recorded of one message, and the message itself as the oldest, in the order of the range. */
+export async function* listHistory(
+  accountId: string,
+  messageId: string,
+  range: Range,
+): AsyncGenerator<LogRow | LoggedMessage> {
+  const rows = await loadMessageRows({ accountId, messageId });
+  if (rows === undefined) return;
+  const message = ownMessageOf(rows.own);
+  const logged = { message, end: endIn(rows), id: messageId, time: timeOfId(messageId) };
+  const records = rows.following.filter((row) => 'recordedAt' in row).map(logRowOf);
+  for (const row of [...records, logged].sort(byOrder(range.order))) {
+    if (isBehind(row, range)) yield row;
+  }
+}
+
+/** Records that are read at once to be counted. A read also ends at 1 MB, as long answers of destinations make it. */
+const endsPerRead = 1_000;
+
+const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
+
+/** Records of one shard that follow each other, the oldest first. */
+export interface LoggedEnds {
+  readonly records: readonly LoggedEnd[];
+  /** Unix milliseconds: all records until then have been read. Undefined where none is left. */
+  readonly readUntil: number | undefined;
+}
+
+/**
+ * Reads what was recorded in one shard behind a moment, as far as it tells of ends: one read, and more only where that has
+ * nothing but records of one moment. Eventually consistent, as an index is.
+ *
+ * @param behind Unix milliseconds, itself excluded
+ */
+export async function readEnds(shard: string, behind: number): Promise<LoggedEnds> {
+  const { ProjectionExpression, ExpressionAttributeNames } = projectionOf(Object.keys(endRow.shape));
+  const records: LoggedEnd[] = [];
+  let from: QueryCommandOutput['LastEvaluatedKey'];
+  do {
+    const page: QueryCommandOutput = await dynamodb.send(
+      new QueryCommand({
+        TableName: settings.messagesTable,
+        IndexName: 'log',
+        KeyConditionExpression: '#shard = :shard AND #recordedAt > :behind',
+        ProjectionExpression,
+        ExpressionAttributeNames: { ...ExpressionAttributeNames, '#shard': 'shard' },
+        ExpressionAttributeValues: { ':shard': { S: shard }, ':behind': { N: String(behind) } },
+        Limit: endsPerRead,
+        ExclusiveStartKey: from,
+      }),
+    );
+    for (const item of page.Items ?? []) {
+      const { recordedAt, state } = endRow.parse(unmarshall(item));
+      records.push({ recordedAt, state });
+    }
+    from = page.LastEvaluatedKey;
+    // A read may end between records of one moment. These are left to the next, which begins with the moment.
+    const last = records.at(-1)?.recordedAt ?? behind;
+    const whole = from === undefined ? records : records.filter(({ recordedAt }) => recordedAt < last);
+    if (from === undefined || whole.length > 0) {
+      return { records: whole, readUntil: from === undefined ? undefined : last - 1 };
+    }
+  } while (from !== undefined);
+  return { records, readUntil: undefined };
+}

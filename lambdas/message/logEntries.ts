@@ -1,0 +1,98 @@
+/** The entries of the log, made of a message and of what was recorded of it. */
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import type { LogState } from '../wire/logStates.ts';
+import type { Filterable } from '../wire/filters.ts';
+import { shownHeaders, type HeaderLists } from '../shared/headers.ts';
+import { logSubjectOf, type LogSubject } from './logSubject.ts';
+import type { Attempt, CallbackSettings, Message } from './message.ts';
+import { noRedaction, redactHeaders } from '../options/redaction.ts';
+import { settingsRecord } from './records.ts';
+
+export type LogEntry = Answer<typeof answers.logEntry>;
+
+function entry(subject: LogSubject, state: LogState, time: number, more: Partial<LogEntry> = {}): LogEntry {
+  const { labels, callerIp, ...rest } = subject;
+  return {
+    time,
+    state,
+    ...rest,
+    label: labels[0],
+    labels: labels.length === 0 ? undefined : labels,
+    callerIP: callerIp,
+    callerIp,
+    ...more,
+  };
+}
+
+/** @param time Unix milliseconds at which the message's id was made: its place in the log */
+export const createdEntry = (message: Message, time: number): LogEntry =>
+  entry(logSubjectOf(message), 'CREATED', time, { notBefore: message.notBefore, ...settingsRecord(message) });
+
+/** The entry of an attempt that waits for its host. */
+export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
+  entry(subject, 'HELD', at, { retried: attempt });
+
+/** A withdrawn message's entries, newest first. */
+export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [
+  entry(subject, 'CANCELED', at),
+  entry(subject, 'CANCEL_REQUESTED', at),
+];
+
+/**
+ * Makes the log entries of an attempt from its record, newest first: one row tells that the attempt was made, and its
+ * outcome.
+ */
+export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
+  const { response, recordedAt, nextDeliveryAt, number } = attempt;
+  const retried = { retried: number };
+  const active = entry(subject, 'ACTIVE', attempt.startedAt, retried);
+  if (attempt.state === 'DELIVERED') {
+    return [entry(subject, 'DELIVERED', recordedAt, { ...retried, responseStatus: response.status }), active];
+  }
+  const failure = {
+    ...retried,
+    responseStatus: response.status,
+    responseHeaders: shownHeaders(response.headers),
+    responseBody: response.body.length === 0 ? undefined : Buffer.from(response.body).toString('base64'),
+    error: response.error,
+    nextDeliveryTime: nextDeliveryAt,
+  };
+  const failed = [entry(subject, 'ERROR', recordedAt, failure), active];
+  // The cancellation has entries of its own.
+  if (attempt.state === 'CANCELED') return failed;
+  return [
+    entry(subject, attempt.state, recordedAt, { ...retried, nextDeliveryTime: nextDeliveryAt }),
+    ...failed,
+  ];
+}
+
+type Event = Answer<typeof answers.event>;
+
+/** The headers of a callback; those that its message redacts are redacted here too. */
+function callbackHeaders(
+  callback: CallbackSettings | undefined,
+  { redaction = noRedaction }: Message,
+): HeaderLists | undefined {
+  if (callback === undefined) return undefined;
+  const own = callback.redaction?.headers ?? [];
+  const headers =
+    own === 'all' || redaction.headers === 'all' ? ('all' as const) : [...own, ...redaction.headers];
+  return shownHeaders(redactHeaders(callback.headers, { body: false, headers }));
+}
+
+/**
+ * Makes an entry as older clients read it.
+ *
+ * @param message the entry's, where its row is still kept
+ */
+export const eventOf = (logged: LogEntry, message: Message | undefined): Event => ({
+  ...logged,
+  retryDelayExpr: logged.retryDelayExpression,
+  responseHeader: logged.responseHeaders,
+  callbackHeaders: message && callbackHeaders(message.callback, message),
+  failureCallbackHeaders: message && callbackHeaders(message.failureCallback, message),
+});
+
+/** The fields of a message that filters look at. */
+export const filterable = (message: Message): Filterable => logSubjectOf(message);

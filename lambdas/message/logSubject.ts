@@ -1,0 +1,30 @@
+import type { Method } from '../wire/method.ts';
+import type { Message, Origin } from './message.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+
+/** The part of a message that the rows of its attempts and its end repeat: all that the log is filtered by. */
+export interface LogSubject extends Origin {
+  readonly messageId: string;
+  /** Without `user:password`. */
+  readonly url: string;
+  readonly method: Method;
+  readonly labels: readonly string[];
+  readonly callerIp: string;
+  readonly flowControlKey?: string | undefined;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+export const logSubjectOf = (message: Message): LogSubject => ({
+  messageId: message.messageId,
+  url: shownUrl(message.url),
+  method: message.method,
+  topicName: message.topicName,
+  endpointName: message.endpointName,
+  queueName: message.queueName,
+  scheduleId: message.scheduleId,
+  labels: message.labels,
+  callerIp: message.callerIp,
+  flowControlKey: message.flowControl?.key,
+  createdAt: message.createdAt,
+});

@@ -1,0 +1,127 @@
+import type { Method } from '../wire/method.ts';
+import type { Header } from '../shared/headers.ts';
+import { dayMs, secondMs } from '../shared/clock.ts';
+import { longestRetryDelayMs } from '../shared/bounds.ts';
+import type { FlowControl } from '../options/flowControl.ts';
+import type { Redaction } from '../options/redaction.ts';
+import type { WorkflowPart } from './workflowPart.ts';
+
+/** Settings of a delivery: of a message's own, or of a callback's that it asks for. */
+export interface DeliverySettings {
+  readonly url: string;
+  readonly method: Method;
+  /** Headers for the destination, `content-type` included; names in lower case. */
+  readonly headers: readonly Header[];
+  readonly maxRetries: number;
+  /** The destination has to answer within this time, connecting included. */
+  readonly timeoutMs: number;
+  /** An expression as `parseRetryDelay` reads it. */
+  readonly retryDelay?: string | undefined;
+  readonly labels: readonly string[];
+  readonly flowControl?: FlowControl | undefined;
+  readonly redaction?: Redaction | undefined;
+  /** Whether it waits while the circuit of its host is open; undefined where its account's setting holds. */
+  readonly circuit?: boolean | undefined;
+}
+
+/** The URL group, queue or schedule that a message came by. */
+export interface Origin {
+  readonly topicName?: string | undefined;
+  readonly endpointName?: string | undefined;
+  readonly queueName?: string | undefined;
+  readonly scheduleId?: string | undefined;
+}
+
+/** A callback that a message asks for, all but its body. */
+export interface CallbackSettings extends DeliverySettings {
+  /** The callback is delivered this long after the attempt that it tells of. */
+  readonly delayMs: number;
+}
+
+/** A slot of a queue that a message keeps until its callbacks are over. */
+export interface QueueSlot {
+  readonly queueName: string;
+  /** The message's entry in the queue's lane. */
+  readonly entry: string;
+}
+
+/** An accepted message, without its body. */
+export interface Message extends DeliverySettings, Origin {
+  readonly messageId: string;
+  readonly accountId: string;
+  /** The header prefix of the dialect that it was published in. */
+  readonly prefix: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Unix milliseconds before which it is not delivered. */
+  readonly notBefore: number;
+  readonly callerIp: string;
+  readonly callback?: CallbackSettings | undefined;
+  readonly failureCallback?: CallbackSettings | undefined;
+  /** Of a callback: the slot of the message that it tells of, where that one came through a queue. */
+  readonly slotOf?: QueueSlot | undefined;
+  /** Of a message of a workflow's run: what it is in it. */
+  readonly workflow?: WorkflowPart | undefined;
+  /** Unix milliseconds after which its row is not needed any more. */
+  readonly expiresAt: number;
+}
+
+/**
+ * The outcomes of an attempt. It was a success (DELIVERED); or it failed, and another one follows (RETRY), no other follows
+ * because it was the last (FAILED), or none follows because the message was cancelled meanwhile (CANCELED).
+ */
+export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'] as const;
+export type AttemptState = (typeof attemptStates)[number];
+
+/** A destination's answer as it is kept. Where there was none, `status` is 0 and `error` says why. */
+export interface KeptResponse {
+  readonly status: number;
+  readonly error?: string | undefined;
+  /** Names in lower case. */
+  readonly headers: readonly Header[];
+  /** Cut to its account's `max_events_size`. */
+  readonly body: Uint8Array;
+}
+
+/** The record of one finished attempt. It is written once, and with it the attempt counts as made. */
+export interface Attempt {
+  /** 0 for the first delivery, n for the nth retry. */
+  readonly number: number;
+  readonly state: AttemptState;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** Unix milliseconds. */
+  readonly recordedAt: number;
+  /** Unix milliseconds of the next attempt; with RETRY only. */
+  readonly nextDeliveryAt?: number | undefined;
+  /** Whether the ids of its callbacks are derived from what it came to, too. Those of older releases are not. */
+  readonly callbacksByOutcome?: true | undefined;
+  readonly response: KeptResponse;
+}
+
+/** Tells whether no other attempt follows. */
+export const isFinal = ({ state }: Pick<Attempt, 'state'>): boolean => state !== 'RETRY';
+
+/** Records of finished messages are kept this long for the log. */
+export const logRetentionMs = 7 * dayMs;
+
+/** Computes when the last attempt of a message ends at the latest, Unix milliseconds, should it wait for no lane. */
+export const latestEndOf = (message: Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs'>): number =>
+  message.notBefore + (message.maxRetries + 1) * (longestRetryDelayMs + message.timeoutMs);
+
+/**
+ * Computes when a message's row may expire: once every retry has been made, its log entries and its dead letter are gone,
+ * and a day more. It is set at acceptance, because to prolong a row costs a write; only a message that waits in a waiting
+ * line for long is prolonged.
+ *
+ * @returns Unix milliseconds
+ */
+export function expiryOf(
+  message: Pick<Message, 'notBefore' | 'maxRetries' | 'timeoutMs'>,
+  dlqRetentionMs: number,
+): number {
+  return latestEndOf(message) + Math.max(dlqRetentionMs, logRetentionMs) + dayMs;
+}
+
+/** Table rows count time to live in seconds. */
+export const epochSeconds = (timeMs: number): number => Math.ceil(timeMs / secondMs);

@@ -1,0 +1,94 @@
+/** Writes messages, the records of their attempts, and their ends. */
+import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { logSubjectOf } from './logSubject.ts';
+import { epochSeconds, type Attempt, type Message } from './message.ts';
+import { settings } from '../aws/settings.ts';
+import { dynamodb, putAll, putNew, toItem } from '../aws/dynamodb.ts';
+import type { StoredBody } from './bodies.ts';
+import { attemptId, endId, followingAttributes, heldId, keyOf, ownAttributes, type End } from './rows.ts';
+
+const toRow = (message: Message, body: StoredBody): object => ({ ...ownAttributes(message), body });
+
+/** Writes a message's row, over one that may be there already. */
+export async function putMessage(message: Message, body: StoredBody): Promise<void> {
+  await dynamodb.send(
+    new PutItemCommand({ TableName: settings.messagesTable, Item: toItem(toRow(message, body)) }),
+  );
+}
+
+/** Writes the rows of many messages; see {@link putAll}. */
+export const putMessages = (
+  messages: readonly { readonly message: Message; readonly stored: StoredBody }[],
+): Promise<void> =>
+  putAll(
+    settings.messagesTable,
+    messages.map(({ message, stored }) => toRow(message, stored)),
+  );
+
+/**
+ * Keeps a message's row for longer than it was written for: no other change is made to it.
+ *
+ * @param body where its body is from now on
+ */
+export async function prolongMessage(message: Message, body: StoredBody): Promise<void> {
+  await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.messagesTable,
+      Key: toItem(keyOf(message)),
+      UpdateExpression: 'SET #body = :body, expiresAt = :expiresAt',
+      ConditionExpression: 'attribute_exists(id)',
+      ExpressionAttributeNames: { '#body': 'body' },
+      ExpressionAttributeValues: toItem({ ':body': body, ':expiresAt': epochSeconds(message.expiresAt) }),
+    }),
+  );
+}
+
+/**
+ * Records a finished attempt. Of two workers that made the same attempt, one records it.
+ *
+ * @returns whether this call did
+ */
+export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
+  const { number, response, ...rest } = attempt;
+  // The log shows what a destination answered to a failed attempt; of a successful one, the status says enough. But what a
+  // failure function returned is shown nowhere else.
+  const kept =
+    attempt.state === 'DELIVERED' && message.workflow?.role !== 'failureRequest'
+      ? { status: response.status, headers: [], body: new Uint8Array() }
+      : response;
+  return putNew(settings.messagesTable, 'id', {
+    ...followingAttributes(logSubjectOf(message), message, attemptId(message.messageId, number)),
+    ...rest,
+    attempt: number,
+    response: kept,
+  });
+}
+
+/**
+ * Notes for the log that an attempt waits for its host, unless that is noted.
+ *
+ * @param now Unix milliseconds
+ */
+export async function noteHeld(message: Message, attempt: number, now: number): Promise<void> {
+  await putNew(settings.messagesTable, 'id', {
+    ...followingAttributes(logSubjectOf(message), message, heldId(message.messageId, attempt)),
+    state: 'HELD',
+    held: attempt,
+    recordedAt: now,
+  });
+}
+
+/**
+ * Ends a message: a worker that finds this row makes no attempt. The log shows the end of one that was withdrawn; one that
+ * was not accepted is shown nowhere.
+ *
+ * @returns whether it had not ended so before
+ */
+export async function endMessage(message: Message, end: End, now: number): Promise<boolean> {
+  return putNew(settings.messagesTable, 'id', {
+    ...followingAttributes(logSubjectOf(message), message, endId(message.messageId)),
+    end,
+    endedAt: now,
+    recordedAt: end === 'CANCELED' ? now : undefined,
+  });
+}

@@ -1,0 +1,108 @@
+/** Messages, attempts and dead letters as the API shows them. Redaction happens here and nowhere else. */
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import type { ShownAs } from '../wire/answerSize.ts';
+import { secondMs } from '../shared/clock.ts';
+import { shownHeaders } from '../shared/headers.ts';
+import { shownPeriod } from '../options/flowControl.ts';
+import type { DeliverySettings, KeptResponse, Message } from './message.ts';
+import { noRedaction, redacted, redactHeaders, type Redaction } from '../options/redaction.ts';
+import { standingOf, type Course } from './status.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Shows bytes as text where they are text, and otherwise as base64, under a name that says so. No field for no bytes.
+ *
+ * @param as `base64` shows text as base64 too
+ */
+function shownBytes<Name extends string>(
+  name: Name,
+  bytes: Uint8Array,
+  as: ShownAs,
+): { readonly [K in Name | `${Name}Base64`]?: string } {
+  const shown: { [K in Name | `${Name}Base64`]?: string } = {};
+  if (bytes.length === 0) return shown;
+  try {
+    if (as === 'text') shown[name] = utf8.decode(bytes);
+  } catch {
+    // It is not text.
+  }
+  if (shown[name] === undefined) shown[`${name}Base64`] = Buffer.from(bytes).toString('base64');
+  return shown;
+}
+
+/** Shows whether circuits count; nothing where that is left to others. */
+export const shownSwitch = (isOn: boolean | undefined): 'on' | 'off' | undefined =>
+  isOn === undefined ? undefined : isOn ? 'on' : 'off';
+
+/** The settings of deliveries and the callbacks, as messages, schedules, dead letters and the log show them. */
+export function settingsRecord(
+  message: Omit<DeliverySettings, 'url'> & Pick<Message, 'callback' | 'failureCallback'>,
+): Answer<typeof answers.settings> {
+  const redaction = message.redaction ?? noRedaction;
+  const { flowControl, callback, failureCallback } = message;
+  return {
+    method: message.method,
+    header: shownHeaders(redactHeaders(message.headers, redaction)),
+    maxRetries: message.maxRetries,
+    retryDelayExpression: message.retryDelay,
+    timeout: message.timeoutMs / secondMs,
+    label: message.labels[0],
+    labels: message.labels.length === 0 ? undefined : message.labels,
+    flowControlKey: flowControl?.key,
+    parallelism: flowControl?.parallelism,
+    rate: flowControl?.rate,
+    ratePerSecond: flowControl?.rate,
+    period: flowControl && shownPeriod(flowControl.period),
+    circuit: shownSwitch(message.circuit),
+    callback: callback && shownUrl(callback.url),
+    failureCallback: failureCallback && shownUrl(failureCallback.url),
+  };
+}
+
+/** A body, or its hash where it is redacted; nothing for an empty one. */
+export const bodyRecord = (body: Uint8Array, redaction: Redaction = noRedaction, as: ShownAs = 'text') =>
+  redaction.body && body.length > 0 ? { body: redacted(body) } : shownBytes('body', body, as);
+
+/** A message without its body. */
+export function messageRecord(message: Message): Answer<typeof answers.messageWithoutBody> {
+  return {
+    messageId: message.messageId,
+    url: shownUrl(message.url),
+    topicName: message.topicName,
+    endpointName: message.endpointName,
+    queueName: message.queueName,
+    scheduleId: message.scheduleId,
+    ...settingsRecord(message),
+    notBefore: message.notBefore,
+    createdAt: message.createdAt,
+    callerIP: message.callerIp,
+    callerIp: message.callerIp,
+  };
+}
+
+/** How a message stands. */
+export const standingRecord = (history: Course & { readonly message: Message }) => {
+  const { state, nextDeliveryAt, endedAt } = standingOf(history);
+  return {
+    state,
+    retried: history.attempts.length,
+    responseStatus: history.attempts.at(-1)?.response.status,
+    nextDeliveryTime: nextDeliveryAt,
+    endedAt,
+    workflowRunId: history.message.workflow?.runId,
+  };
+};
+
+/** Bytes of the last answer's body that a dead letter's own row keeps, and lists show: a kilobyte costs one write unit. */
+export const listedResponseBytes = 1_024;
+
+/** A failed attempt's answer, as the dead letter queue shows it. */
+export const responseRecord = (response: KeptResponse, as: ShownAs = 'text') => ({
+  responseStatus: response.status,
+  error: response.error,
+  responseHeader: shownHeaders(response.headers),
+  ...shownBytes('responseBody', response.body, as),
+});

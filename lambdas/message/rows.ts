@@ -1,0 +1,262 @@
+/**
+ * The rows of the messages table: their keys, their attributes, and what they stand for.
+ *
+ * In one partition follow each other, by their sort keys: a message's own row, a row for each attempt that was made, and a
+ * row for its end where it ended otherwise. The message's row is written once; later only its time to live and the place of
+ * its body may change, when a message that waits is kept for longer.
+ */
+import * as z from 'zod/mini';
+import { methods } from '../wire/method.ts';
+import { shardOf } from '../shared/ids.ts';
+import type { FlowControl } from '../options/flowControl.ts';
+import type { LogSubject } from './logSubject.ts';
+import {
+  attemptStates,
+  epochSeconds,
+  type Attempt,
+  type CallbackSettings,
+  type DeliverySettings,
+  type KeptResponse,
+  type Message,
+  type Origin,
+  type QueueSlot,
+} from './message.ts';
+import type { Redaction } from '../options/redaction.ts';
+import type { AttemptOutline } from './status.ts';
+import { workflowRoles, type WorkflowPart } from './workflowPart.ts';
+import type { Row } from '../aws/dynamodb.ts';
+import { headerPairs } from '../table/pairs.ts';
+import { bytes } from './bodies.ts';
+
+/** A shape with each field of a type, the optional ones included: one that is forgotten does not compile. */
+export type Shape<T> = Readonly<Record<keyof T, z.ZodMiniType>>;
+
+/** An empty list is not stored. */
+const labels = z._default(z.array(z.string()), []);
+
+export const deliverySettings = {
+  url: z.string(),
+  method: z.enum(methods),
+  headers: headerPairs,
+  maxRetries: z.number(),
+  timeoutMs: z.number(),
+  retryDelay: z.optional(z.string()),
+  labels,
+  flowControl: z.optional(
+    z.object({
+      key: z.string(),
+      parallelism: z.optional(z.number()),
+      rate: z.optional(z.number()),
+      period: z.optional(z.number()),
+    } satisfies Shape<FlowControl>),
+  ),
+  redaction: z.optional(
+    z.object({
+      body: z.boolean(),
+      headers: z.union([z.literal('all'), z.array(z.string())]),
+    } satisfies Shape<Redaction>),
+  ),
+  circuit: z.optional(z.boolean()),
+} satisfies Shape<DeliverySettings>;
+
+const origin = {
+  topicName: z.optional(z.string()),
+  endpointName: z.optional(z.string()),
+  queueName: z.optional(z.string()),
+  scheduleId: z.optional(z.string()),
+} satisfies Shape<Origin>;
+
+export const callbackSettings = z.object({
+  ...deliverySettings,
+  delayMs: z.number(),
+} satisfies Shape<CallbackSettings>);
+
+const messageFields = {
+  ...deliverySettings,
+  ...origin,
+  messageId: z.string(),
+  accountId: z.string(),
+  prefix: z.string(),
+  createdAt: z.number(),
+  notBefore: z.number(),
+  callerIp: z.string(),
+  callback: z.optional(callbackSettings),
+  failureCallback: z.optional(callbackSettings),
+  slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),
+  workflow: z.optional(
+    z.object({
+      role: z.enum(workflowRoles),
+      runId: z.string(),
+      createdAt: z.number(),
+      startSeq: z.number(),
+      dlqId: z.optional(z.string()),
+    } satisfies Shape<WorkflowPart>),
+  ),
+  expiresAt: z.number(),
+} satisfies Shape<Message>;
+const messageRow = z.object(messageFields);
+
+const subjectRow = z.object({
+  ...origin,
+  messageId: z.string(),
+  url: z.string(),
+  method: z.enum(methods),
+  labels,
+  callerIp: z.string(),
+  flowControlKey: z.optional(z.string()),
+  createdAt: z.number(),
+} satisfies Shape<LogSubject>);
+
+/** The attributes of an attempt that tell when the next one is due. */
+const timing = {
+  recordedAt: z.number(),
+  nextDeliveryAt: z.optional(z.number()),
+};
+
+const attemptRow = z.object({
+  ...timing,
+  attempt: z.number(),
+  state: z.enum(attemptStates),
+  startedAt: z.number(),
+  callbacksByOutcome: z.optional(z.literal(true)),
+  response: z.object({
+    status: z.number(),
+    error: z.optional(z.string()),
+    headers: headerPairs,
+    body: bytes,
+  } satisfies Shape<KeptResponse>),
+} satisfies Shape<Omit<Attempt, 'number'> & { attempt: number }>);
+
+const outlineRow = z.object({
+  ...timing,
+  attempt: z.number(),
+  state: z.enum(attemptStates),
+  response: z.object({ status: z.number() }),
+});
+
+/** Ends of a message other than by its attempts: its publisher withdrew it, or it was not accepted after all. */
+const ends = ['CANCELED', 'REJECTED'] as const;
+export type End = (typeof ends)[number];
+const endRow = z.object({ end: z.enum(ends), endedAt: z.number() });
+
+export type MessageKey = Pick<Message, 'accountId' | 'messageId'>;
+
+/** The part of an attempt that tells when the next one is due. */
+export type LastAttempt = Pick<Attempt, 'number' | 'recordedAt' | 'nextDeliveryAt'>;
+
+export const keyOf = ({ accountId, messageId }: MessageKey, id = messageId) => ({
+  shard: shardOf(accountId, messageId),
+  id,
+});
+
+/** `~` sorts behind every character of an id, so a message's rows follow it. */
+export const attemptId = (messageId: string, attempt: number): string =>
+  `${messageId}~${String(attempt).padStart(6, '0')}`;
+/** Sorts right behind the attempt that waited. */
+export const heldId = (messageId: string, attempt: number): string => `${attemptId(messageId, attempt)}~held`;
+/** Sorts behind the ids of all attempts. */
+export const endId = (messageId: string): string => `${messageId}~end`;
+
+type Labelled = { readonly labels: readonly string[] };
+const withoutEmptyLabels = (of: Labelled): object => ({
+  ...of,
+  labels: of.labels.length === 0 ? undefined : of.labels,
+});
+const callbackAttributes = (of: Labelled | undefined): object | undefined => of && withoutEmptyLabels(of);
+
+/** A message's own attributes, in whichever table. */
+export const messageAttributes = (of: Message): object => ({
+  ...withoutEmptyLabels(of),
+  callback: callbackAttributes(of.callback),
+  failureCallback: callbackAttributes(of.failureCallback),
+});
+
+/** Fields that a row's key tells: rows are billed by the kilobyte, so nothing is stored twice. */
+const impliedByKey = { messageId: undefined, accountId: undefined };
+
+/** The key and the attributes of a message's own row, all but where its body is. */
+export const ownAttributes = (of: Message): object => ({
+  ...messageAttributes(of),
+  ...impliedByKey,
+  ...keyOf(of),
+  expiresAt: epochSeconds(of.expiresAt),
+});
+
+/** The attributes of a row behind a message's own: enough for the log, which then needs no other row. */
+export const followingAttributes = (subject: LogSubject, of: Message, id: string): object => ({
+  ...withoutEmptyLabels(subject),
+  ...impliedByKey,
+  ...keyOf(of, id),
+  expiresAt: epochSeconds(of.expiresAt),
+});
+
+const key = z.object({ shard: z.string(), id: z.string() });
+
+/** The id of the message that a row is of, or stands behind. */
+export const messageIdOf = (row: Row): string => key.parse(row).id.replace(/~.*$/, '');
+
+/** The key of the message that a row is of, or stands behind. */
+export const ownKeyOf = (row: Row): MessageKey => ({
+  messageId: messageIdOf(row),
+  accountId: key.parse(row).shard.replace(/#\d+$/, ''),
+});
+
+function withImplied(row: Row): Row {
+  return { ...row, ...ownKeyOf(row) };
+}
+
+/** @throws for attributes that are no message's */
+export function messageOf(attributes: Row): Message {
+  const { expiresAt, ...rest } = messageRow.parse(attributes);
+  return { ...rest, expiresAt: expiresAt * 1000 };
+}
+
+/** The message of its own row. */
+export const ownMessageOf = (row: Row): Message => messageOf(withImplied(row));
+
+export const subjectOf = (row: Row): LogSubject => subjectRow.parse(withImplied(row));
+
+export const isAttempt = (row: Row): boolean => 'attempt' in row;
+
+export function attemptOf(row: Row): Attempt {
+  const { attempt, ...rest } = attemptRow.parse(row);
+  return { number: attempt, ...rest };
+}
+
+/** Reads an attempt without what the destination answered. */
+export function outlineOf(row: Row): AttemptOutline {
+  const { attempt, ...rest } = outlineRow.parse(row);
+  return { number: attempt, ...rest };
+}
+
+/** The note that an attempt waits for its host. */
+export const isHeld = (row: Row): boolean => 'held' in row;
+
+const heldRow = z.object({ held: z.number() });
+
+/** The number of an attempt that waits for its host. */
+export const heldAttemptOf = (row: Row): number => heldRow.parse(row).held;
+
+export const isEnd = (row: Row): boolean => 'end' in row;
+
+export const endOf = (row: Row): End => endRow.parse(row).end;
+
+/** When a message ended so, in Unix milliseconds. */
+export const endedAtOf = (row: Row): number => endRow.parse(row).endedAt;
+
+/**
+ * Names attributes for a query, `a.b` for one within another. Each name is written with a `#`, because DynamoDB reserves some
+ * of them.
+ */
+export const projectionOf = (attributes: readonly string[]) => ({
+  ProjectionExpression: attributes.map((path) => path.replace(/[^.]+/g, '#$&')).join(', '),
+  ExpressionAttributeNames: Object.fromEntries(
+    attributes.flatMap((path) => path.split('.')).map((name) => [`#${name}`, name]),
+  ),
+});
+
+/** All attributes of a message's own row, save where its body is: it may hold a kilobyte, which lists do not show. */
+export const listedAttributes = (): readonly string[] => [
+  ...Object.keys(key.shape),
+  ...Object.keys(messageFields).filter((name) => !(name in impliedByKey)),
+];

@@ -1,0 +1,41 @@
+/** How a message stands, as its history tells. */
+import { isFinal, type Attempt, type KeptResponse, type Message } from './message.ts';
+import type { MessageState } from '../wire/messageStates.ts';
+
+/** The part of an attempt that tells how its message stands. */
+export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {
+  readonly response: Pick<KeptResponse, 'status'>;
+};
+
+/** The part of a message's history that tells how it stands. */
+export interface Course {
+  readonly message: Pick<Message, 'notBefore'>;
+  /** By number. */
+  readonly attempts: readonly AttemptOutline[];
+  /** When it was cancelled, in Unix milliseconds; undefined for a message that was not. */
+  readonly endedAt: number | undefined;
+}
+
+export interface Standing {
+  readonly state: MessageState;
+  /** Unix milliseconds of the next attempt, at the earliest; undefined once it has ended. */
+  readonly nextDeliveryAt: number | undefined;
+  /** Unix milliseconds; undefined while it waits. */
+  readonly endedAt: number | undefined;
+}
+
+/** Tells how an accepted message stands. An attempt that was in flight when it was cancelled may have delivered it. */
+export function standingOf({ message, attempts, endedAt: cancelledAt }: Course): Standing {
+  const last = attempts.at(-1);
+  const final = attempts.find(isFinal);
+  if (final !== undefined && final.state !== 'CANCELED') {
+    return { state: final.state, nextDeliveryAt: undefined, endedAt: final.recordedAt };
+  }
+  const endedAt = cancelledAt ?? final?.recordedAt;
+  if (endedAt !== undefined) return { state: 'CANCELED', nextDeliveryAt: undefined, endedAt };
+  return {
+    state: last === undefined ? 'CREATED' : 'RETRY',
+    nextDeliveryAt: last?.nextDeliveryAt ?? message.notBefore,
+    endedAt: undefined,
+  };
+}

@@ -1,0 +1,54 @@
+/** Finds the messages of a region that need something: those that are not over, and those whose last attempt is new. */
+import { isOver } from './isOver.ts';
+import { settings } from '../aws/settings.ts';
+import { scanRows, type Row } from '../aws/dynamodb.ts';
+import { isId } from '../table/shards.ts';
+import { loadMessage, type MessageHistory } from './history.ts';
+import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
+import { isFinal } from './message.ts';
+
+/** The attributes that a scan reads of each row: enough to pass over what is over. */
+const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
+
+/** A message as the scan sees it. */
+interface Sighted {
+  readonly key: MessageKey;
+  isOver: boolean;
+  recordedAt: number;
+}
+
+/**
+ * Reads the whole table once, and of each message that seems to need something its history, strongly consistent.
+ *
+ * @param recordedSince Unix milliseconds: a message that is over is found too if its last attempt was recorded since
+ */
+export async function* unfinishedMessages(recordedSince = Infinity): AsyncGenerator<MessageHistory> {
+  let sighted: Sighted | undefined;
+  const rows = scanRows({ TableName: settings.messagesTable, ...projectionOf(scanned) });
+  for await (const row of rows) {
+    // Bodies that are rows of their own.
+    if (!isId('msg', messageIdOf(row)) || String(row['shard']).startsWith('body#')) continue;
+    if (sighted === undefined || sighted.key.messageId !== messageIdOf(row)) {
+      yield* lookAt(sighted, recordedSince);
+      sighted = { key: ownKeyOf(row), isOver: false, recordedAt: -Infinity };
+    }
+    note(sighted, row);
+  }
+  yield* lookAt(sighted, recordedSince);
+}
+
+function note(sighted: Sighted, row: Row): void {
+  if (isEnd(row)) sighted.isOver = true;
+  if (!isAttempt(row)) return;
+  const attempt = outlineOf(row);
+  sighted.recordedAt = Math.max(sighted.recordedAt, attempt.recordedAt);
+  sighted.isOver ||= isFinal(attempt);
+}
+
+async function* lookAt(sighted: Sighted | undefined, since: number): AsyncGenerator<MessageHistory> {
+  if (sighted === undefined || (sighted.isOver && sighted.recordedAt < since)) return;
+  const history = await loadMessage(sighted.key);
+  if (history === undefined) return;
+  const isNew = history.attempts.some(({ recordedAt }) => recordedAt >= since);
+  if (isNew || !isOver(history)) yield history;
+}

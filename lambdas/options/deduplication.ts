@@ -1,0 +1,30 @@
+import type { Header } from '../shared/headers.ts';
+import { createHash } from 'node:crypto';
+import { minuteMs } from '../shared/clock.ts';
+import type { Message } from '../message/message.ts';
+
+/** The rule by which a message is the same as one before: its publisher's id for it, or its content. */
+export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
+
+/** A message that is the same as another is not sent for this long after it. */
+export const deduplicationWindowMs = 10 * minuteMs;
+
+/**
+ * Makes the key that messages which are the same share. By id it follows from the account and the id, by content from the
+ * account, the destination, the body, the content type and the forwarded headers. The messages to the endpoints of a URL
+ * group have different keys.
+ */
+export function deduplicationKey(
+  deduplication: Deduplication,
+  message: Pick<Message, 'accountId' | 'url' | 'topicName' | 'headers'>,
+  body: Uint8Array,
+): string {
+  const { accountId, url, topicName, headers } = message;
+  const byName = (one: Header, other: Header): number => (one.join() < other.join() ? -1 : 1);
+  const facts =
+    deduplication.by === 'id'
+      ? ['id', deduplication.id, topicName === undefined ? '' : url]
+      : ['content', url, [...headers].sort(byName), createHash('sha256').update(body).digest('hex')];
+  const hash = createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+  return `${accountId}#${hash}`;
+}

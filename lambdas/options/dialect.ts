@@ -1,0 +1,141 @@
+/**
+ * The only file that knows header prefixes. A deployment accepts a list of them (`Svc` always first). All code behind this
+ * file sees canonical names: `delay`, `callback-retries`, `forward-x-tenant`.
+ */
+import type { ConfigurationName } from './configuration.ts';
+import { headerName, type Header } from '../shared/headers.ts';
+import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
+import { badField } from '../shared/httpError.ts';
+
+export interface CanonicalRequest {
+  /** The prefix of the request's headers. What the service sends for its message has the same one. */
+  readonly prefix: string;
+  readonly config: Config;
+  /** The token of the query, when there is one. */
+  readonly queryToken: string | undefined;
+  /** Headers without an accepted prefix. */
+  readonly otherHeaders: readonly Header[];
+  /** Query parameters without an accepted prefix: they belong to the destination. */
+  readonly otherQuery: readonly Header[];
+}
+
+export const defaultPrefix = 'Svc';
+
+/** The query parameter that carries a token; QStash's is not named after its headers. */
+const queryTokenName = (prefix: string): string =>
+  prefix === 'Upstash' ? 'qstash_token' : `${prefix.toLowerCase()}_token`;
+
+/** The dialect's part of the management API's paths; QStash's is its own name. */
+const brandOf = (prefix: string): string => (prefix === 'Upstash' ? 'qstash' : prefix.toLowerCase());
+
+const acceptedOf = (prefixes: readonly string[]): readonly string[] => [
+  defaultPrefix,
+  ...prefixes.filter((prefix) => prefix !== defaultPrefix),
+];
+
+/** Finds the dialect of a path of the management API by the brand in it; undefined when it is not accepted. */
+export const prefixOfBrand = (brand: string, prefixes: readonly string[]): string | undefined =>
+  acceptedOf(prefixes).find((prefix) => brandOf(prefix) === brand);
+
+/**
+ * Sorts a request's headers and query parameters into configuration and the rest. A header wins over a query
+ * parameter of the same name; of two accepted prefixes in one request, the first of the list is remembered.
+ *
+ * @param headers lower-case names
+ * @param query decoded names and values
+ */
+export function canonicalize(
+  headers: readonly Header[],
+  query: readonly Header[],
+  prefixes: readonly string[],
+): CanonicalRequest {
+  const accepted = acceptedOf(prefixes);
+  const seen = new Set<string>();
+  const fromHeaders = new Map<string, string[]>();
+  const fromQuery = new Map<string, string[]>();
+  const otherHeaders: Header[] = [];
+  const otherQuery: Header[] = [];
+  let queryToken: string | undefined;
+
+  const sort = (pairs: readonly Header[], into: Map<string, string[]>, rest: Header[]): void => {
+    for (const [name, value] of pairs) {
+      const prefix = accepted.find((known) => name.startsWith(`${known.toLowerCase()}-`));
+      if (prefix === undefined) {
+        rest.push([name, value]);
+        continue;
+      }
+      seen.add(prefix);
+      const canonical = name.slice(prefix.length + 1);
+      into.set(canonical, [...(into.get(canonical) ?? []), value]);
+    }
+  };
+
+  sort(headers, fromHeaders, otherHeaders);
+  const plainQuery: Header[] = [];
+  for (const [name, value] of query) {
+    const prefix = accepted.find((known) => name === queryTokenName(known));
+    if (prefix === undefined) {
+      plainQuery.push([name, value]);
+      continue;
+    }
+    seen.add(prefix);
+    queryToken ??= value;
+  }
+  sort(plainQuery, fromQuery, otherQuery);
+
+  return {
+    prefix: accepted.find((prefix) => seen.has(prefix)) ?? defaultPrefix,
+    config: new Map([...fromQuery, ...fromHeaders]),
+    queryToken,
+    otherHeaders,
+    otherQuery,
+  };
+}
+
+/** Reads single settings of a configuration. Its errors name a header as the author of the request spelled it. */
+export class ConfigReader {
+  readonly #prefix: string;
+  readonly #config: Config;
+  readonly #scope: string;
+
+  /** @param scope `callback` for the configuration of a callback; empty for the message's own */
+  constructor(prefix: string, config: Config, scope: CallbackScope | '' = '') {
+    this.#prefix = prefix;
+    this.#config = scope === '' ? config : scoped(config, scope);
+    this.#scope = scope === '' ? '' : `${scope}-`;
+  }
+
+  /** A header's name as its author wrote it, for errors. */
+  field(name: string): string {
+    return headerName(this.#prefix, `${this.#scope}${name}`);
+  }
+
+  /** The one value of a header that may be given once; undefined when it is not given. */
+  single(name: ConfigurationName): string | undefined {
+    const values = this.#config.get(name);
+    if (values === undefined) return undefined;
+    const [value = '', ...more] = values;
+    if (more.some((other) => other !== value)) {
+      throw badField(`${this.field(name)} is given ${values.length} times; allowed is once.`);
+    }
+    return value.trim();
+  }
+
+  /** Reads a header with a parser that is given its name, as written, and its value. */
+  read<T>(name: ConfigurationName, parse: (field: string, value: string) => T): T | undefined {
+    const value = this.single(name);
+    return value === undefined ? undefined : parse(this.field(name), value);
+  }
+
+  /** Headers to forward, their prefix gone. */
+  forwarded(): readonly Header[] {
+    return [...scoped(this.#config, 'forward')].flatMap(([name, values]) =>
+      values.map((value): Header => [name, value]),
+    );
+  }
+
+  /** Makes a reader of the settings below a scope such as `callback`. */
+  scope(name: CallbackScope): ConfigReader {
+    return new ConfigReader(this.#prefix, this.#config, name);
+  }
+}

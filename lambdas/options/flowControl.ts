@@ -1,0 +1,99 @@
+import { largestCount, longestFlowControlKey } from '../shared/bounds.ts';
+import { secondMs } from '../shared/clock.ts';
+import { parseDurationMs } from './duration.ts';
+import { badField, quote } from '../shared/httpError.ts';
+
+/** The limits of a lane: the messages of an account that have one key. */
+export interface FlowControl {
+  readonly key: string;
+  /** The most deliveries in flight. */
+  readonly parallelism?: number | undefined;
+  /** The most deliveries that start in one period. */
+  readonly rate?: number | undefined;
+  /** Seconds. */
+  readonly period?: number | undefined;
+}
+
+/** Seconds: a week. A lane remembers the starts of one period. */
+const longestPeriod = 604_800;
+/** Seconds, where a rate is given without one. */
+export const defaultPeriod = 1;
+
+/** The period of a flow control, or of none that was given: seconds, as every record shows it. */
+export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
+
+/** Characters that SQS refuses in a message, and that JSON does not write in another way; and halves of a character. */
+const unsendable = /[\ufffe\uffff]|\p{Surrogate}/u;
+
+const allowed =
+  'parallelism=<n>, rate=<n>, period=<seconds or a duration such as 1m>, of which at least one of the first two';
+
+/**
+ * Reads a parallelism or a rate.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 400
+ */
+export function parseCount(field: string, text: string): number {
+  const count = /^\d{1,12}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= largestCount) return count;
+  throw badField(`${field} is ${quote(text)}; allowed is a whole number from 1 to ${largestCount}.`);
+}
+
+/**
+ * Reads a period: plain seconds, or a duration.
+ *
+ * @param field what the error's text calls it
+ * @returns seconds
+ * @throws HttpError 400
+ */
+export function parsePeriod(field: string, text: string): number {
+  const seconds = /^\d{1,12}$/.test(text) ? Number(text) : parseDurationMs(field, text) / secondMs;
+  if (seconds >= 1 && seconds <= longestPeriod) return seconds;
+  throw badField(`${field} is ${quote(text)}; allowed is 1 second to ${longestPeriod} seconds, a week.`);
+}
+
+/**
+ * Reads the two headers of flow control.
+ *
+ * @param fields the headers' names as their author wrote them
+ * @throws HttpError 400
+ */
+export function parseFlowControl(
+  fields: { readonly key: string; readonly value: string },
+  key: string | undefined,
+  value: string | undefined,
+): FlowControl | undefined {
+  if (key === undefined && value === undefined) return undefined;
+  if (key === undefined) throw badField(`${fields.value} is given without ${fields.key}.`);
+  if (key === '' || key.length > longestFlowControlKey || unsendable.test(key)) {
+    throw badField(
+      `${fields.key} is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters of Unicode.`,
+    );
+  }
+  if (value === undefined)
+    throw badField(`${fields.key} is given without ${fields.value}; allowed is ${allowed}.`);
+
+  const malformed = (): Error => badField(`${fields.value} is ${quote(value)}; allowed is ${allowed}.`);
+  const settings = new Map<string, string>();
+  for (const part of value.split(',')) {
+    const [, name, text] = /^\s*(\w+)\s*=\s*([^\s=]+)\s*$/.exec(part) ?? [];
+    if (name === undefined || text === undefined || settings.has(name.toLowerCase())) throw malformed();
+    settings.set(name.toLowerCase(), text);
+  }
+  const take = (name: string): string | undefined => {
+    const text = settings.get(name);
+    settings.delete(name);
+    return text;
+  };
+  const read = (name: string, parse: typeof parseCount, called = name): number | undefined => {
+    const text = take(name);
+    return text === undefined ? undefined : parse(`The ${called} of ${fields.value}`, text);
+  };
+  const parallelism = read('parallelism', parseCount);
+  // Older clients have a name of their own for the rate.
+  const rate = read('rate', parseCount) ?? read('ratepersecond', parseCount, 'ratePerSecond');
+  const period = read('period', parsePeriod);
+  if (settings.size > 0 || (parallelism === undefined && rate === undefined)) throw malformed();
+  return { key, parallelism, rate, period: rate === undefined ? period : shownPeriod(period) };
+}

@@ -1,0 +1,76 @@
+import { headerTextForm } from '../shared/bounds.ts';
+import type { Header } from '../shared/headers.ts';
+import { readToken } from '../account/credentials.ts';
+import { badField, quote } from '../shared/httpError.ts';
+
+/** Headers that belong to one connection (RFC 9110, 7.6.1) or that the service sets itself. */
+const ownHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'host',
+  'content-length',
+]);
+
+/** Whether a header in lower case belongs to one connection, or is the service's to set. */
+export const isOwnHeader = (name: string): boolean => ownHeaders.has(name);
+
+/** Headers that gateways on the way to the service add. */
+const gatewayHeaders = /^(x-forwarded-|x-amzn-|x-amz-cf-|via$|forwarded$|cloudfront-|cdn-loop$)/;
+
+/** Whether a header in lower case is one that gateways on the way to the service add. */
+export const isGatewayHeader = (name: string): boolean => gatewayHeaders.test(name);
+
+const token = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const sendable = new RegExp(headerTextForm);
+
+/**
+ * Checks the headers that are to be forwarded by name.
+ *
+ * @param field how the author wrote a header's name, for the error's text
+ * @throws HttpError 400 for a name or value that cannot be sent
+ */
+export function checkForwarded(
+  headers: readonly Header[],
+  field: (name: string) => string,
+): readonly Header[] {
+  for (const [name, value] of headers) {
+    if (!token.test(name)) throw badField(`${field(name)} does not name an HTTP header.`);
+    if (ownHeaders.has(name)) {
+      throw badField(`${field(name)} cannot be forwarded: the service sets ${name} itself.`);
+    }
+    if (!sendable.test(value)) {
+      throw badField(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
+    }
+  }
+  return headers;
+}
+
+/** Tells whether a header has a token of the service, be it one of several values that were joined by commas. */
+const carriesToken = ([name, value]: Header): boolean =>
+  name === 'authorization' && value.split(/[\s,]/).some((part) => readToken(part) !== undefined);
+
+/**
+ * Picks the headers of an incoming request that the destination gets when all are to be forwarded. Those of the connection
+ * and of gateways stay behind, and so does an `Authorization` with a token of the service; a sender's own is passed on.
+ */
+export const passedOn = (headers: readonly Header[]): readonly Header[] =>
+  headers.filter(
+    (header) => !ownHeaders.has(header[0]) && !isGatewayHeader(header[0]) && !carriesToken(header),
+  );
+
+/** Adds the headers of the second list whose names the first does not have. */
+export function addMissingHeaders(
+  headers: readonly Header[],
+  defaults: readonly Header[],
+): readonly Header[] {
+  const given = new Set(headers.map(([name]) => name));
+  return [...headers, ...defaults.filter(([name]) => !given.has(name))];
+}

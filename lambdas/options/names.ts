@@ -1,0 +1,17 @@
+import { nameForm } from '../shared/bounds.ts';
+import { badField, quote } from '../shared/httpError.ts';
+
+export const namePattern = new RegExp(nameForm);
+
+/**
+ * Checks the name of a URL group, a queue or a schedule.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 400
+ */
+export function parseName(field: string, text: string): string {
+  if (!namePattern.test(text)) {
+    throw badField(`${field} is ${quote(text)}; allowed are 1 to 128 letters, digits, ".", "_" and "-".`);
+  }
+  return text;
+}

@@ -1,0 +1,127 @@
+import { now } from '../shared/clock.ts';
+import { chunksOf, eachOf } from '../shared/lists.ts';
+import type { Message } from '../message/message.ts';
+import { storeBody, type StoredBody } from '../message/bodies.ts';
+import { endMessage, putMessage, putMessages } from '../message/messages.ts';
+import { log } from '../aws/log.ts';
+import { count } from '../aws/metrics.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
+import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
+import { attemptWork } from '../job/job.ts';
+import { sendEach, sendWork } from '../job/send.ts';
+
+/** A message that is about to be accepted, with its body. */
+export interface Draft {
+  readonly message: Message;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Accepts a message. When this returns true, its row and its first attempt are stored, and it will be delivered or end in
+ * the dead letter queue. Both are written side by side; a worker that has the attempt and finds no row looks again. Only a
+ * message of a queue is written before it joins the queue's line; and a flow-control key that is new is made before all.
+ *
+ * @returns false when one of them could not be stored. Nothing half-done is left: a worker drops an attempt without a row,
+ * and a row without an attempt is ended here.
+ * @throws when it could not be ended either: then it may be delivered or not
+ */
+export async function accept({ message, body }: Draft): Promise<boolean> {
+  let stored: StoredBody;
+  try {
+    await ensureKeys(message);
+    stored = await storeBody(message, body, now());
+  } catch (error) {
+    logRejection(message, error);
+    return false;
+  }
+  const writes = joinsAtOnce(message)
+    ? await inTurn([() => putMessage(message, stored), () => joinQueue(message)])
+    : await Promise.allSettled([
+        putMessage(message, stored),
+        sendWork(attemptWork(message, 0), message.notBefore),
+      ]);
+  const failed = writes.find((write) => write.status === 'rejected');
+  if (failed === undefined) {
+    count('Accepted');
+    return true;
+  }
+  // A write that failed may have been made, with its answer lost on the way: the end's row stops the worker then.
+  await endMessage(message, 'REJECTED', now());
+  logRejection(message, failed.reason);
+  return false;
+}
+
+/** One after the other, up to the first that fails: a message is in its queue's line only if its row is there. */
+async function inTurn(
+  writes: readonly (() => Promise<void>)[],
+): Promise<readonly PromiseSettledResult<void>[]> {
+  const settled: PromiseSettledResult<void>[] = [];
+  for (const write of writes) {
+    const [outcome] = await Promise.allSettled([write()]);
+    settled.push(outcome);
+    if (outcome.status === 'rejected') break;
+  }
+  return settled;
+}
+
+function logRejection({ messageId }: Message, reason: unknown): void {
+  log.error('A message could not be stored and was not accepted', {
+    messageId,
+    error: reason instanceof Error ? reason : String(reason),
+  });
+}
+
+/** Bodies, lists of rows, and ends that are written at once. */
+const atOnce = 20;
+/** Rows that are written in one call, and fail together: DynamoDB takes 25. */
+const rowsTogether = 25;
+
+/**
+ * Accepts many messages with few calls: flow-control keys that are new and bodies, then their rows, 25 at a time, then their first attempts, 10 at a time.
+ *
+ * @returns the messages that were not accepted, each with the reason. The caller takes them back, or accepts them again
+ * under the same ids, because a write that failed may have been made all the same.
+ */
+export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<Message, unknown>> {
+  const failures = new Map<Message, unknown>();
+  const withBodies: { readonly message: Message; readonly stored: StoredBody }[] = [];
+  await eachOf(drafts, atOnce, async ({ message, body }) => {
+    try {
+      await ensureKeys(message);
+      withBodies.push({ message, stored: await storeBody(message, body, now()) });
+    } catch (error) {
+      failures.set(message, error);
+    }
+  });
+
+  await eachOf(chunksOf(withBodies, rowsTogether), atOnce, async (chunk) => {
+    try {
+      await putMessages(chunk);
+    } catch (error) {
+      for (const { message } of chunk) failures.set(message, error);
+    }
+  });
+
+  const written = withBodies.map(({ message }) => message).filter((message) => !failures.has(message));
+  // Asked once: a message may become due between two looks at the clock.
+  const joining = new Set(written.filter(joinsAtOnce));
+  const [unsent, unjoined] = await Promise.all([
+    sendEach(
+      written.filter((message) => !joining.has(message)),
+      (message) => ({ work: attemptWork(message, 0), dueAt: message.notBefore }),
+    ),
+    joinQueues([...joining]),
+  ]);
+  for (const [message, error] of [...unsent, ...unjoined]) failures.set(message, error);
+
+  for (const [message, error] of failures) logRejection(message, error);
+  count('Accepted', drafts.length - failures.size);
+  return failures;
+}
+
+/** Ends messages that could not be accepted, or that were accepted while others of their request could not be. */
+export async function takeBack(drafts: readonly Draft[]): Promise<void> {
+  await eachOf(drafts, atOnce, async ({ message }) => {
+    await endMessage(message, 'REJECTED', now());
+  });
+}

@@ -1,0 +1,60 @@
+import type { CanonicalRequest } from '../options/dialect.ts';
+import { parseOverrides } from '../options/publishOptions.ts';
+import type { Account } from '../account/account.ts';
+import { refuseWhileDraining } from '../account/draining.ts';
+import { now } from '../shared/clock.ts';
+import { badRequest, notFound, quote } from '../shared/httpError.ts';
+import { newId } from '../shared/ids.ts';
+import { checkBodySize } from '../message/bodySize.ts';
+import { destinationRules } from '../destination/rulesOfDeployment.ts';
+import { loadAccepted, loadKeptBody } from './kept.ts';
+import { urlOf } from './prepare.ts';
+import type { PublishAnswer } from './publications.ts';
+import { publishOne } from './publish.ts';
+import { renewed } from './renewed.ts';
+
+/** A request to publish a message again. Its configuration replaces that of the message. */
+export interface AgainRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
+  readonly host: string;
+  readonly callerIp: string;
+}
+
+/**
+ * Publishes a message again, whether it waits or has ended: as a new one with an id of its own, to the same URL, through the
+ * same queue, and with the same body, headers and settings. Of a group's messages this is the one to that endpoint. The first
+ * message stays as it is.
+ *
+ * @throws HttpError 404 for a message that is not there, or whose body is not; 400 for one of a workflow's run; or as for a publish
+ */
+export async function publishAgain(
+  account: Account,
+  messageId: string,
+  request: AgainRequest,
+): Promise<PublishAnswer> {
+  refuseWhileDraining(account);
+  const rules = await destinationRules(request.host);
+  const overrides = parseOverrides(request, account, rules, now());
+  const history = await loadAccepted(account, messageId);
+  const { message } = history;
+  if (message.workflow !== undefined) {
+    throw badRequest(
+      'message_of_run',
+      `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; start the run anew, or resume or restart it once it has failed.`,
+    );
+  }
+  const body = await loadKeptBody(history);
+  if (body === undefined)
+    throw notFound('message_not_found', `The body of ${quote(messageId)} is not kept any more.`);
+  // The rules may have changed since, and the account's limit.
+  urlOf(message, [], rules);
+  checkBodySize(account, body);
+  const draft = {
+    message: {
+      ...renewed(account, message, overrides, newId('msg', now(), account.shards)),
+      callerIp: request.callerIp,
+    },
+    body,
+  };
+  const { queueName } = message;
+  return publishOne(account, { drafts: [draft], isGroup: false, queueName, deduplication: undefined }, draft);
+}

@@ -1,0 +1,99 @@
+import { setTimeout } from 'node:timers/promises';
+import { now, secondMs } from '../shared/clock.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { deduplicationKey, deduplicationWindowMs, type Deduplication } from '../options/deduplication.ts';
+import { claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
+import { log } from '../aws/log.ts';
+import type { Draft } from './accept.ts';
+
+/** The decision on a message: it is new, or a duplicate of one before, or that could not be found out in time. */
+export interface Verdict {
+  /** The message to accept, under this id; undefined when the first one was accepted before. */
+  readonly draft: Draft | undefined;
+  readonly messageId: string;
+  readonly isDuplicate: boolean;
+  /** The key that was claimed, or taken over, for the draft. */
+  readonly key?: string | undefined;
+  /** 503 when others that publish the same message have not ended in time. */
+  readonly error?: HttpError;
+}
+
+/** A publisher that has not accepted its message this long after it claimed the key counts as dead. */
+const patienceMs = 2_000;
+/**
+ * A request waits this long for others that publish the same messages: for the first, and for a few that took its place and
+ * died too. It has to accept its own messages after that, and an API function ends after 28 s.
+ */
+const longestWaitMs = 10_000;
+/** Between two looks at a key. From the first look on they come less and less often, down to this. */
+const longestPauseMs = 1_280;
+
+/**
+ * Finds out whether a message was published before, by claiming its key. The first publisher claims before it accepts, so it
+ * may fail or die between; then one of those that wait takes its place and accepts the message under the first one's id, and
+ * the others wait for that one. So nothing is answered as a duplicate of a message that will not be delivered.
+ *
+ * @param waitUntil Unix milliseconds
+ */
+async function claim(draft: Draft, key: string, waitUntil: number): Promise<Verdict> {
+  const { messageId } = draft.message;
+  for (let pauseMs = 20; ;) {
+    const time = now();
+    const first = await claimKey({ key, messageId, now: time, until: time + deduplicationWindowMs });
+    const duplicate = { messageId: first.messageId, isDuplicate: true };
+    if (first.messageId === messageId) return { draft, messageId, isDuplicate: false, key };
+    if (first.isAccepted) return { draft: undefined, ...duplicate };
+    if (time >= first.claimedAt + patienceMs) {
+      const claimed = { key, messageId: first.messageId, now: now(), endedBy: time - patienceMs };
+      if (await takeOver(claimed)) {
+        const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };
+        return { draft: inItsPlace, ...duplicate, key };
+      }
+      // Another one was sooner: the next look shows how far it is.
+    } else if (time >= waitUntil) {
+      return { draft: undefined, ...duplicate, error: heldUp() };
+    }
+    await setTimeout(pauseMs);
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}
+
+const heldUp = (): HttpError =>
+  new HttpError(
+    503,
+    'busy',
+    `The same message is being published by other requests, which have not ended within ${longestWaitMs / secondMs} s; it was not accepted here, send it again.`,
+  );
+
+/** Makes a function that judges the messages of one batch: of those that are the same, the first stands for the others. */
+export function deduplicator(): (draft: Draft, by: Deduplication | undefined) => Promise<Verdict> {
+  const firsts = new Map<string, Promise<Verdict>>();
+  const waitUntil = now() + longestWaitMs;
+  return async (draft, by) => {
+    if (by === undefined) return { draft, messageId: draft.message.messageId, isDuplicate: false };
+    const key = deduplicationKey(by, draft.message, draft.body);
+    const known = firsts.get(key);
+    if (known !== undefined) return { ...(await known), isDuplicate: true, key: undefined };
+    const first = claim(draft, key, waitUntil);
+    firsts.set(key, first);
+    return first;
+  };
+}
+
+/** Marks a key's message as accepted, for those that come after. Should that fail, one of them accepts it once more. */
+export async function confirm({ key, messageId }: Verdict): Promise<void> {
+  if (key === undefined) return;
+  try {
+    await markAccepted(key, messageId);
+  } catch (error) {
+    log.warn('A deduplication key could not be confirmed', { messageId, error: String(error) });
+  }
+}
+
+/**
+ * Gives up the key of a message that is not accepted.
+ *
+ * @returns whether the message may be ended: not when another publisher relies on it
+ */
+export const giveUp = async ({ key, messageId, isDuplicate }: Verdict): Promise<boolean> =>
+  !isDuplicate && (key === undefined || (await releaseKey(key, messageId)));

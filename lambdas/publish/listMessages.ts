@@ -1,0 +1,79 @@
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
+import { filterable } from '../message/logEntries.ts';
+import { messageRecord, standingRecord } from '../message/records.ts';
+import type { Account } from '../account/account.ts';
+import { timeOfId } from '../shared/ids.ts';
+import { isOver } from '../message/isOver.ts';
+import { waitingStates } from '../wire/messageStates.ts';
+import { standingOf } from '../message/status.ts';
+import { loadMessage } from '../message/history.ts';
+import { listMessages as listStored, type ListedMessage } from '../message/list.ts';
+import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } from '../table/shards.ts';
+import { limitedScan } from '../list/scans.ts';
+import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../list/pages.ts';
+
+/** A row of the list; one whose id is that of no message has none. */
+interface Listed extends Ordered {
+  readonly listed: Omit<ListedMessage, keyof Ordered> | undefined;
+}
+
+/** Messages that are loaded at once where their ids are given. */
+const loadedAtOnce = 10;
+
+async function* stored(account: Account, range: Range): AsyncGenerator<Listed> {
+  const shards = shardsOf(account).map((shard) => listStored(shard, range));
+  for await (const listed of merged(shards, isNewer)) yield { id: listed.id, time: listed.time, listed };
+}
+
+/** Reads the messages of given ids, newest first as well. */
+function ofIds(account: Account, ids: ReadonlySet<string>, range: Range): AsyncIterable<Listed> {
+  const rows = [...ids]
+    .filter((id) => isId('msg', id))
+    .map((id): Ordered => ({ id, time: timeOfId(id) }))
+    .filter((row) => isBehind(row, range))
+    .sort(byAge);
+  return loadedRows(rows, loadedAtOnce, async (row) => ({
+    ...row,
+    listed: await loadMessage({ accountId: account.id, messageId: row.id }),
+  }));
+}
+
+/**
+ * Makes a page of an account's messages, newest first: those that wait, unless the filter names states. They are read from
+ * the messages' own rows and those behind them, so what waits is there, however old it is; what has ended is there as long as
+ * the log has it.
+ */
+export async function listMessages(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.messagePage>> {
+  const scope = `${account.id}/listedMessages`;
+  const range = await rangeOf(scope, filter);
+  const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };
+  const ids = filter.ids ?? filter.values.get('messageId');
+  const rows =
+    ids === undefined ? limitedScan(account.id, stored(account, range)) : ofIds(account, new Set(ids), range);
+
+  const isWanted = (listed: NonNullable<Listed['listed']>, time: number): boolean => {
+    if (listed.end === 'REJECTED') return false;
+    // Where ids are given, no other filter counts.
+    if (filter.ids !== undefined) return true;
+    const { fromDate = 0, toDate = Infinity } = filter;
+    if (time < fromDate || time > toDate) return false;
+    if (!mayMatch(filter, (name) => listed.textsOf?.(name))) return false;
+    if (!filter.values.has('state') && isOver(listed)) return false;
+    const { state } = standingOf(listed);
+    if (!filter.values.has('state') && !waitingStates.some((one) => one === state)) return false;
+    return matches(filter, { ...filterable(listed.message), state });
+  };
+  const page = await pageOf(rows, range, limits, ({ listed, time }) =>
+    listed !== undefined && isWanted(listed, time) ? [listed] : [],
+  );
+  const { records, cursor } = await show(scope, page.entries, page.next, (listed) => ({
+    ...messageRecord(listed.message),
+    ...standingRecord(listed),
+  }));
+  return { messages: records, cursor };
+}

@@ -1,0 +1,197 @@
+/**
+ * Publishes requests, one or many, with few AWS calls. Each request is published whole or not at all, and one that is not
+ * does not hold back the others.
+ */
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import type { Account } from '../account/account.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { eachOf } from '../shared/lists.ts';
+import type { Message } from '../message/message.ts';
+import { ensureQueues } from '../lane/queues.ts';
+import { withAdmission, type Admission } from '../usage/charge.ts';
+import { acceptEach, takeBack, type Draft } from './accept.ts';
+import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
+import type { Prepared } from './prepare.ts';
+
+export interface PublishAnswer {
+  /** 200, or 202 where all messages were published before. */
+  readonly status: number;
+  /** A list where the destination is a URL group. */
+  readonly body: Answer<typeof answers.publishAnswer>;
+}
+
+/**
+ * The states of a request, in the order in which it passes them. It ends as `stored`, `refused` or `failed`; of one that
+ * is refused or failed, no message is delivered.
+ *
+ * 1. `judged`: each of its messages is new, or a duplicate. Where that could not be found out in time, it is `refused`.
+ * 2. `admitted`: the account has room for its new messages, and its queue is there. Otherwise it is `refused`.
+ * 3. `stored`: all its new messages and their first attempts are. Otherwise it is `failed`.
+ */
+type State =
+  | { readonly name: 'judged' | 'admitted' | 'stored' }
+  | { readonly name: 'refused' | 'failed'; readonly error: HttpError };
+
+/** A request on its way. */
+interface Publication {
+  readonly prepared: Prepared;
+  /** One for each of its messages, in their order. */
+  readonly verdicts: readonly Verdict[];
+  /** The new messages that are its own to store. */
+  readonly drafts: readonly Draft[];
+  /** Requests before it in the batch whose new messages it asks for too. It cannot be stored unless they are. */
+  readonly leansOn: readonly Publication[];
+  state: State;
+}
+
+/** Requests that are worked on at once. */
+const atOnce = 20;
+
+/**
+ * Publishes requests that are prepared.
+ *
+ * @param prepared a request, or the error that it is answered with
+ * @returns an answer or an error for each, in their order
+ * @throws when AWS fails in a way that leaves open what is stored
+ */
+export async function publishAll(
+  account: Account,
+  prepared: readonly (Prepared | HttpError)[],
+): Promise<readonly (PublishAnswer | HttpError)[]> {
+  const judged = await judge(prepared);
+  const publications = judged.flatMap((item) => (item instanceof HttpError ? [] : [item]));
+  const most = publications.reduce((sum, { drafts }) => sum + drafts.length, 0);
+  await withAdmission(account, most, async (admission) => {
+    await admit(account, publications, admission);
+    const failures = await store(publications, admission);
+    await eachOf(publications, atOnce, (publication) => finish(publication, failures, admission));
+  });
+  return judged.map((item) => (item instanceof HttpError ? item : outcomeOf(item)));
+}
+
+/** Finds out which messages are new. Of requests in one batch that ask for the same message, the first brings it. */
+async function judge(
+  prepared: readonly (Prepared | HttpError)[],
+): Promise<readonly (Publication | HttpError)[]> {
+  const deduplicate = deduplicator();
+  const verdictsOf: (readonly Verdict[])[] = [];
+  await eachOf(prepared, atOnce, async (item, index) => {
+    if (item instanceof HttpError) return;
+    verdictsOf[index] = await Promise.all(item.drafts.map((draft) => deduplicate(draft, item.deduplication)));
+  });
+
+  const broughtBy = new Map<Draft, Publication>();
+  return prepared.map((item, index) => {
+    if (item instanceof HttpError) return item;
+    const verdicts = verdictsOf[index] ?? [];
+    const wanted = new Set(verdicts.flatMap(({ draft }) => draft ?? []));
+    const [error] = verdicts.flatMap((verdict) => verdict.error ?? []);
+    const publication: Publication = {
+      prepared: item,
+      verdicts,
+      drafts: [...wanted].filter((draft) => !broughtBy.has(draft)),
+      leansOn: [...wanted].flatMap((draft) => broughtBy.get(draft) ?? []),
+      state: error === undefined ? { name: 'judged' } : { name: 'refused', error },
+    };
+    for (const draft of publication.drafts) broughtBy.set(draft, publication);
+    return publication;
+  });
+}
+
+/** The error of the first request that this one leans on and that has one. */
+const inheritedError = ({ leansOn }: Publication): HttpError | undefined =>
+  leansOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
+
+/**
+ * Counts the new messages against the account's limits, and creates the queues that are missing. It goes in the order of
+ * the requests: what room is left is for the first, and a request comes after those that it leans on.
+ */
+async function admit(
+  account: Account,
+  publications: readonly Publication[],
+  admission: Admission,
+): Promise<void> {
+  for (const publication of publications) {
+    if (publication.state.name === 'refused') continue;
+    const { length } = publication.drafts;
+    const error = inheritedError(publication) ?? (length === 0 ? undefined : admission.admit(length));
+    publication.state = error === undefined ? { name: 'admitted' } : { name: 'refused', error };
+  }
+
+  const names = publications.flatMap((publication) => queueToUse(publication) ?? []);
+  if (names.length === 0) return;
+  const withoutQueue = await ensureQueues(account, names);
+  for (const publication of publications) {
+    if (publication.state.name !== 'admitted') continue;
+    const error = inheritedError(publication) ?? withoutQueue.get(queueToUse(publication) ?? '');
+    if (error === undefined) continue;
+    publication.state = { name: 'refused', error };
+    admission.giveBack(publication.drafts.length);
+  }
+}
+
+/** The queue that new messages go through: a request that only repeats others creates none. */
+const queueToUse = ({ state, drafts, prepared }: Publication): string | undefined =>
+  state.name === 'admitted' && drafts.length > 0 ? prepared.queueName : undefined;
+
+/** @returns the messages that could not be stored, each with the reason */
+async function store(
+  publications: readonly Publication[],
+  admission: Admission,
+): Promise<ReadonlyMap<Message, unknown>> {
+  const admitted = publications.filter(({ state }) => state.name === 'admitted');
+  const failures = await acceptEach(admitted.flatMap(({ drafts }) => drafts));
+  admission.giveBack(failures.size);
+  for (const publication of admitted) {
+    const isStored =
+      inheritedError(publication) === undefined &&
+      publication.drafts.every(({ message }) => !failures.has(message));
+    publication.state = isStored ? { name: 'stored' } : { name: 'failed', error: notStored() };
+  }
+  return failures;
+}
+
+/**
+ * Lets later requests know how a request ended. Of one that is not published, the deduplication keys are given up, so that
+ * nothing is answered as a duplicate of it; and where only some of its messages were stored, these are taken back.
+ */
+async function finish(
+  { state, verdicts }: Publication,
+  failures: ReadonlyMap<Message, unknown>,
+  admission: Admission,
+): Promise<void> {
+  if (state.name === 'stored') {
+    await Promise.all(verdicts.map(confirm));
+    return;
+  }
+  const givenUp = await Promise.all(
+    verdicts.map(async (verdict) => ((await giveUp(verdict)) ? (verdict.draft ?? []) : [])),
+  );
+  if (state.name !== 'failed') return;
+  const drafts = givenUp.flat();
+  await takeBack(drafts);
+  admission.giveBack(drafts.filter(({ message }) => !failures.has(message)).length);
+}
+
+const outcomeOf = ({ state, prepared, verdicts }: Publication): PublishAnswer | HttpError =>
+  'error' in state ? state.error : answerOf(prepared, verdicts);
+
+/** The answer to a request whose messages are stored, or were before. */
+export function answerOf({ drafts, isGroup }: Prepared, verdicts: readonly Verdict[]): PublishAnswer {
+  const published = verdicts.map(({ messageId, isDuplicate }) => ({
+    messageId,
+    ...(isDuplicate && { deduplicated: true as const }),
+  }));
+  const [first] = published;
+  const status = verdicts.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;
+  if (!isGroup && first !== undefined) return { status, body: first };
+  return {
+    status,
+    body: published.map((one, index) => ({ ...one, url: shownUrl(drafts[index]?.message.url ?? '') })),
+  };
+}
+
+export const notStored = (): HttpError =>
+  new HttpError(503, 'not_stored', 'The message could not be stored, and was not accepted; send it again.');

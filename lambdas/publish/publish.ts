@@ -1,0 +1,42 @@
+import type { Account } from '../account/account.ts';
+import { refuseWhileDraining } from '../account/draining.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { ensureQueue } from '../lane/queues.ts';
+import { withAdmission } from '../usage/charge.ts';
+import { accept, type Draft } from './accept.ts';
+import { prepare, type Prepared, type PublishRequest } from './prepare.ts';
+import { isOfWorkflow, publishWorkflow } from './workflows.ts';
+import { answerOf, notStored, publishAll, type PublishAnswer } from './publications.ts';
+
+/**
+ * Publishes to a URL, or to every endpoint of a URL group: to all of them or to none.
+ *
+ * @throws HttpError 400, 403, 404, 412, 413, 429 or 503; nothing is accepted then
+ */
+export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
+  if (isOfWorkflow(request)) {
+    const [body] = await publishWorkflow(account, [request]);
+    if (body === undefined) throw notStored();
+    return { status: 200, body };
+  }
+  refuseWhileDraining(account);
+  const prepared = await prepare(account, request);
+  const [only, ...others] = prepared.drafts;
+  if (only !== undefined && others.length === 0 && prepared.deduplication === undefined) {
+    return publishOne(account, prepared, only);
+  }
+  const [outcome = notStored()] = await publishAll(account, [prepared]);
+  if (outcome instanceof HttpError) throw outcome;
+  return outcome;
+}
+
+/** Publishes the one message of a request that no other can be a duplicate of: in one round trip to AWS. */
+export async function publishOne(account: Account, prepared: Prepared, draft: Draft): Promise<PublishAnswer> {
+  await withAdmission(account, 1, async ({ admit }) => {
+    const refusal = admit(1);
+    if (refusal !== undefined) throw refusal;
+    await ensureQueue(account, prepared.queueName);
+    if (!(await accept(draft))) throw notStored();
+  });
+  return answerOf(prepared, [{ draft, messageId: draft.message.messageId, isDuplicate: false }]);
+}

@@ -1,0 +1,112 @@
+import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod/mini';
+import { epochSeconds } from '../../message/message.ts';
+import { settings } from '../../aws/settings.ts';
+import { claiming } from '../../table/claim.ts';
+import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../../aws/dynamodb.ts';
+
+const claimRow = z.object({
+  messageId: z.string(),
+  claimedAt: z.number(),
+  isAccepted: z.optional(z.boolean()),
+});
+
+/** The claim on a key: the message that has it, and how far that is. */
+export interface Claim {
+  readonly messageId: string;
+  /** Unix milliseconds at which it was made, or renewed by the publisher that took it over. */
+  readonly claimedAt: number;
+  /** It is stored and will be delivered. Otherwise it is being accepted, or its publisher died before it was. */
+  readonly isAccepted: boolean;
+}
+
+/**
+ * Claims a key for a message for as long as a window lasts.
+ *
+ * @param claim its times in Unix milliseconds
+ * @returns the claim that holds: this one, or the one that was first
+ */
+export async function claimKey(claim: {
+  readonly key: string;
+  readonly messageId: string;
+  readonly now: number;
+  readonly until: number;
+}): Promise<Claim> {
+  const { key, messageId, now, until } = claim;
+  const { isMade, row } = await conditionalWrite(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.deduplicationTable,
+        Item: toItem({ id: key, messageId, claimedAt: now, until, expiresAt: epochSeconds(until) }),
+        ...claiming({ attribute: 'until', endedBy: now }),
+      }),
+    ),
+  );
+  if (isMade) return { messageId, claimedAt: now, isAccepted: false };
+  const { isAccepted = false, ...rest } = claimRow.parse(row);
+  return { ...rest, isAccepted };
+}
+
+/**
+ * Notes that the message that has a key is accepted.
+ *
+ * @returns false when the message does not have the key any more
+ */
+export const markAccepted = (key: string, messageId: string): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.deduplicationTable,
+        Key: { id: { S: key } },
+        UpdateExpression: 'SET isAccepted = :true',
+        ConditionExpression: 'messageId = :id',
+        ExpressionAttributeValues: { ':id': { S: messageId }, ':true': { BOOL: true } },
+      }),
+    ),
+  );
+
+/**
+ * Renews a claim that does not hold any more, for another publisher that accepts the message in the first one's place. The
+ * first cannot give the key up from then on.
+ *
+ * @param claim its times in Unix milliseconds; one that was made by `endedBy` or before does not hold any more
+ * @returns false when it holds after all: it was accepted or given up meanwhile, or another publisher was sooner
+ */
+export const takeOver = (claim: {
+  readonly key: string;
+  readonly messageId: string;
+  readonly now: number;
+  readonly endedBy: number;
+}): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.deduplicationTable,
+        Key: { id: { S: claim.key } },
+        UpdateExpression: 'SET isTakenOver = :true, #claim = :now',
+        ...claiming({
+          attribute: 'claimedAt',
+          endedBy: claim.endedBy,
+          onlyIf: 'messageId = :id AND attribute_not_exists(isAccepted)',
+          values: { ':id': claim.messageId, ':now': claim.now, ':true': true },
+        }),
+      }),
+    ),
+  );
+
+/**
+ * Gives a key up.
+ *
+ * @returns false when another publisher has taken the message over, or the claim has ended
+ */
+export const releaseKey = (key: string, messageId: string): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new DeleteItemCommand({
+        TableName: settings.deduplicationTable,
+        Key: { id: { S: key } },
+        ConditionExpression: 'messageId = :id AND attribute_not_exists(isTakenOver)',
+        ExpressionAttributeValues: { ':id': { S: messageId } },
+      }),
+    ),
+  );

@@ -1,0 +1,97 @@
+/** Empties a region: it takes nothing new, and what it has is finished. */
+import { isDeleted, type Account } from '../account/account.ts';
+import { isThere, waitingIn } from '../lane/lane.ts';
+import { settings } from '../aws/settings.ts';
+import { accountsOf, loadAccount, saveAccount } from '../account/accounts.ts';
+import { countPresent } from '../deadLetter/rows.ts';
+import { allLanes } from '../lane/store/lanes.ts';
+import { unfinishedMessages } from '../message/unfinished.ts';
+import { allSchedules } from '../schedule/rows.ts';
+import { allActiveRuns } from '../workflow/store/runList.ts';
+import { queueDepths } from '../aws/queueDepths.ts';
+import { dueTimeOf } from '../message/recordOf.ts';
+
+/** The work that a region still has. */
+export interface Left {
+  /** Messages that are not delivered, cancelled or failed. */
+  readonly messages: number;
+  /** Unix milliseconds at which the last of them is due; undefined without any. */
+  readonly lastDueAt: number | undefined;
+  /** Runs of workflows that have not ended. */
+  readonly runs: number;
+  /** Schedules that are not paused: each fire makes another message. */
+  readonly schedules: number;
+  /** Messages in queues of SQS, by the queue; those that are empty are left out. */
+  readonly queues: Readonly<Record<string, number>>;
+  /** Queues and flow-control keys that are paused while messages wait in them. */
+  readonly paused: readonly string[];
+  /** Kept until they expire: nothing waits for them, but they go with the region. */
+  readonly pausedSchedules: number;
+  readonly deadLetters: number;
+}
+
+/** Fires that were given up stay until an operator takes them out: nothing is done with them. */
+const notWaitedFor = new Set(['undeliveredFires']);
+
+/** Tells whether nothing of a region is still to be done. */
+export const isEmptied = ({ messages, runs, schedules, queues }: Left): boolean =>
+  messages + runs + schedules === 0 && Object.keys(queues).every((name) => notWaitedFor.has(name));
+
+/**
+ * Has all accounts of this region take nothing new, or take it again. Their functions read the account with each request, so it
+ * holds from the next request on. An account that is made afterwards is stopped by the next call.
+ *
+ * @returns how many accounts were changed
+ */
+export async function setDraining(isDraining: boolean): Promise<number> {
+  const { region } = settings;
+  let changed = 0;
+  for await (const found of accountsOf(region, region, undefined)) {
+    let account: Account | undefined = found;
+    while (account !== undefined && !isDeleted(account) && (account.isDraining ?? false) !== isDraining) {
+      const after = { ...account, isDraining: isDraining || undefined, version: account.version + 1 };
+      if (await saveAccount(after, account)) {
+        changed += 1;
+        break;
+      }
+      account = await loadAccount(account.id, true);
+    }
+  }
+  return changed;
+}
+
+/** Reads all tables once. */
+export async function lookAtRegion(): Promise<Left> {
+  const depths = await queueDepths();
+  let messages = 0;
+  let lastDueAt: number | undefined;
+  for await (const history of unfinishedMessages()) {
+    messages += 1;
+    const last = history.attempts.at(-1);
+    const dueAt = dueTimeOf(history, last === undefined ? 0 : last.number + 1);
+    lastDueAt = Math.max(lastDueAt ?? dueAt, dueAt);
+  }
+  let runs = 0;
+  for await (const run of allActiveRuns()) runs += run.state === 'RUN_STARTED' ? 1 : 0;
+  let schedules = 0;
+  let pausedSchedules = 0;
+  for await (const { isPaused } of allSchedules()) {
+    if (isPaused) pausedSchedules += 1;
+    else schedules += 1;
+  }
+  const paused: string[] = [];
+  for await (const lane of allLanes()) {
+    if (!lane.isPaused || !isThere(lane) || waitingIn(lane) === 0) continue;
+    paused.push(`${lane.kind} ${lane.name} of ${lane.accountId}`);
+  }
+  return {
+    messages,
+    lastDueAt,
+    runs,
+    schedules,
+    queues: Object.fromEntries(Object.entries(depths).filter(([, depth]) => depth > 0)),
+    paused,
+    pausedSchedules,
+    deadLetters: await countPresent(),
+  };
+}

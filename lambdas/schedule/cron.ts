@@ -1,0 +1,118 @@
+/**
+ * Five-field cron with a zone (`Svc-Cron`), as Amazon EventBridge Scheduler is to run it. croner reads the fields
+ * and walks the calendar; its translation and the zone's clocks are here. `docs/cron.md` is the table of what is
+ * supported.
+ */
+import { Cron as Calendar, CronPattern } from 'croner';
+import { plainFields, type Refuse } from './rules/cronFields.ts';
+import { schedulerExpressions } from './rules/schedulerExpression.ts';
+import { wallClock, zoneName } from './rules/wallClock.ts';
+import { badRequest, quote } from '../shared/httpError.ts';
+
+export interface Cron {
+  /** As given, trimmed. */
+  readonly text: string;
+  /** A name of the IANA time zone database; `UTC` where none was given. */
+  readonly timezone: string;
+  /** One or two, each `cron(minutes hours day-of-month month day-of-week *)`. It fires when either does. */
+  readonly schedulerExpressions: readonly string[];
+  /** The five fields as they were given; those that a word such as `@daily` stands for. */
+  readonly fields: string;
+  /** The five fields as croner reads them. */
+  readonly pattern: string;
+}
+
+const nicknames: ReadonlyMap<string, string> = new Map([
+  ['@hourly', '0 * * * *'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@monthly', '0 0 1 * *'],
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+]);
+
+/** More than every value of every field spelled out. */
+const longestText = 500;
+
+/**
+ * Reads `CRON_TZ=<zone>` and five fields, or a word such as `@daily`.
+ *
+ * @param field the header's name, for the error's text
+ * @throws HttpError 400 that names the field of the expression, or the zone
+ */
+export function parseCron(field: string, given: string): Cron {
+  const text = given.trim();
+  const refuse: Refuse = (problem, allowed) =>
+    badRequest('cron_invalid', `${field} is ${quote(text)}: ${problem}. Allowed ${allowed}.`);
+  if (text.length > longestText) {
+    throw refuse(`it has ${text.length} characters`, `are ${longestText}`);
+  }
+
+  const [, zone, expression = ''] = /^(?:CRON_TZ=(\S*)\s*)?(.*)$/s.exec(text) ?? [];
+  const timezone = zone === undefined ? 'UTC' : zoneName(zone);
+  if (timezone === undefined) {
+    throw refuse(
+      `the zone ${quote(zone ?? '')} is unknown`,
+      'is a name of the IANA time zone database, as in CRON_TZ=Europe/Berlin',
+    );
+  }
+
+  const fields = (nicknames.get(expression.toLowerCase()) ?? expression).split(/\s+/);
+  if (fields.length !== 5) {
+    let problem = `the number of its fields is ${fields.length}`;
+    if (expression === '') problem = 'there is no expression';
+    else if (expression.startsWith('@')) problem = `the word ${quote(expression)} is unknown`;
+    throw refuse(
+      problem,
+      'are five fields (minute, hour, day of month, month, day of week; none for seconds, since a schedule fires ' +
+        `at most once a minute) or one of ${[...nicknames.keys()].join(', ')}, and CRON_TZ=<zone> before them`,
+    );
+  }
+
+  const pattern = plainFields(fields, refuse);
+  const expressions = schedulerExpressions(new CronPattern(pattern, undefined, { mode: '5-part' }));
+  if (expressions.length === 0) {
+    throw refuse(
+      `the day of month ${quote(fields[2] ?? '')} never comes in the month ${quote(fields[3] ?? '')}`,
+      'in the day of month field is a day that one of the months has',
+    );
+  }
+  return { text, timezone, schedulerExpressions: expressions, fields: fields.join(' '), pattern };
+}
+
+/**
+ * Gives the times at which a schedule fires, in Unix milliseconds and in order, from the first one after `after` on.
+ *
+ * At a change of the clocks this is what EventBridge Scheduler documents
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#daylist-savings-time), whatever the
+ * expression: a time that the clocks skip is skipped, and one that they show twice fires "only once ... before the
+ * shift occurs". croner has other rules for zones, so it walks wall time here.
+ */
+export function* fires(cron: Cron, after: number): Generator<number, undefined> {
+  const clock = wallClock(cron.timezone);
+  const calendar = new Calendar(cron.pattern, { mode: '5-part', utcOffset: 0 });
+  let wall = nextWall(calendar, new Date(clock.wallAt(after)));
+  while (wall !== null) {
+    const time = clock.firstTimeOf(wall.getTime());
+    if (time !== undefined && time > after) yield time;
+    wall = nextWall(calendar, wall);
+  }
+  return undefined;
+}
+
+/**
+ * Finds the next match of a calendar. croner 11 takes 31 February for 2 or 3 March and goes on from there, so that
+ * `0 0 1,31 * *` would miss 1 March: a search that leaves February is made again from February's last second on.
+ */
+function nextWall(calendar: Calendar, wall: Date): Date | null {
+  const next = calendar.nextRun(wall);
+  const march = Date.UTC(wall.getUTCFullYear(), 2);
+  if (next === null || wall.getTime() >= march || next.getTime() < march) return next;
+  return calendar.nextRun(new Date(march - 1000));
+}
+
+/** Finds the first time after `after` at which a schedule fires, in Unix milliseconds; undefined when it never does again. */
+export function nextFire(cron: Cron, after: number): number | undefined {
+  return fires(cron, after).next().value;
+}

@@ -1,0 +1,36 @@
+import type { Answer, explainedCron } from '../wire/answers.ts';
+import { now } from '../shared/clock.ts';
+import { fires, parseCron } from './cron.ts';
+
+/** So many of the next fires are shown. */
+const shownFires = 5;
+
+/**
+ * Says in words when an expression fires, and when it fires next.
+ *
+ * @throws HttpError 400 as for `Svc-Cron`
+ */
+export async function explainCron(given: string): Promise<Answer<typeof explainedCron>> {
+  const cron = parseCron('expression', given);
+  // Only this needs the library: a cold start does without it.
+  const { default: words } = await import('cronstrue');
+  const when = words.toString(cron.fields, { use24HourTimeFormat: true });
+  // It needs two expressions of Scheduler where both a day of month and a day of week are named.
+  const either = cron.schedulerExpressions.length > 1 ? ' (either day is enough)' : '';
+  return {
+    cron: cron.text,
+    timezone: cron.timezone,
+    description: `${when}${either}.`,
+    nextFires: [...take(fires(cron, now()), shownFires)],
+  };
+}
+
+function* take<T>(values: Iterable<T>, count: number): Generator<T, undefined> {
+  let taken = 0;
+  for (const value of values) {
+    yield value;
+    taken += 1;
+    if (taken === count) return undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,171 @@
+import { isServed } from '../account/account.ts';
+import { minuteMs, now } from '../shared/clock.ts';
+import { mostFaults, type GiveUpReason } from '../job/redelivery.ts';
+import { TransientError } from '../shared/transientError.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { timeOfId } from '../shared/ids.ts';
+import { formatNotice, schedulerName, type FireNotice } from './schedule.ts';
+import { settings } from '../aws/settings.ts';
+import { loadAccount } from '../account/accounts.ts';
+import { deleteLostBody, loadBody } from '../message/bodies.ts';
+import { claimFire, finishFire, loadSchedule, noteFire, type StoredSchedule } from './rows.ts';
+import { log } from '../aws/log.ts';
+import { count, measure } from '../aws/metrics.ts';
+import { sendUndelivered } from '../job/receipt.ts';
+import { unschedule } from '../aws/scheduler.ts';
+import { acceptEach } from '../publish/accept.ts';
+import { prepare } from '../publish/prepare.ts';
+import { isOfWorkflow, publishWorkflow } from '../publish/workflows.ts';
+import { ensureQueue } from '../lane/queues.ts';
+import { withAdmission } from '../usage/charge.ts';
+import { reportUsage } from '../usage/counter.ts';
+
+/** A worker that claimed a fire and has not finished it by then has died: its function ends after 60 s. */
+const staleMs = minuteMs;
+
+/** A save's schedules in Scheduler are made before its row: until the request to the API has ended, the row may still come. */
+const savingMs = minuteMs;
+
+/**
+ * Tells whether the row of a save may still come that is not the schedule's latest. A save is made on the row that was read
+ * before it, so none comes after a later one.
+ *
+ * @param schedule as it is now
+ */
+const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boolean =>
+  now() - timeOfId(saveId) <= savingMs &&
+  (schedule === undefined || timeOfId(schedule.saveId) <= timeOfId(saveId));
+
+/**
+ * Handles a schedule's fire, which Scheduler may send more than once: publishes what the schedule says, once.
+ *
+ * @param sentAt Unix milliseconds at which the notice was sent to its queue
+ * @throws when the fire must be sent anew: another worker is at it, something could not be stored, or its save is not done yet
+ */
+export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: number }): Promise<void> {
+  const { accountId, scheduleId, saveId } = notice;
+  const time = fireTime(notice, sentAt);
+  const schedule = await loadSchedule(accountId, scheduleId);
+  if (schedule?.saveId !== saveId) {
+    if (mayStillCome(saveId, schedule)) throw new Error('The row of what fired may still come.');
+    // A request whose save came second ends that save itself; what still fires after it was left behind.
+    if (now() - timeOfId(saveId) > savingMs) await endLeftOver(accountId, saveId);
+    return;
+  }
+  if (schedule.isPaused) return;
+
+  const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
+  if (claim === 'done') return;
+  if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
+  const published = await publishFire(schedule, time);
+  await noteFire(accountId, scheduleId, { time, ...published });
+  await finishFire(accountId, scheduleId, time);
+  if (published.error !== undefined) count('ScheduleMisses');
+  else {
+    count('ScheduleFires');
+    measure('FireDelay', now() - time);
+  }
+}
+
+/** The errors that a schedule shows of a fire that was given up. */
+const givenUpErrors: Readonly<Record<GiveUpReason, string>> = {
+  deaths: 'The worker died each time it was to publish this fire; the operator finds it in its log.',
+  faults: `The service itself failed ${mostFaults} times with this fire; the operator finds the errors in the worker's log.`,
+};
+
+/**
+ * Gives up a fire that kills its worker, or that the service fails with: its schedule says so, and an operator finds it in
+ * the queue of undelivered fires.
+ *
+ * @throws when that has to be done again
+ */
+export async function giveUpFire(
+  notice: FireNotice,
+  why: GiveUpReason,
+  { sentAt }: { readonly sentAt: number },
+): Promise<void> {
+  const { accountId, scheduleId, saveId } = notice;
+  const time = fireTime(notice, sentAt);
+  const schedule = await loadSchedule(accountId, scheduleId);
+  if (schedule?.saveId !== saveId) return;
+  const claim = await claimFire(accountId, scheduleId, time, now(), now() - staleMs);
+  if (claim === 'done') return;
+  if (claim === 'busy') throw new TransientError('Another worker handles this fire.');
+  const error = givenUpErrors[why];
+  log.error('A fire is given up', { accountId, scheduleId, time, error });
+  await sendUndelivered(formatNotice(notice));
+  await noteFire(accountId, scheduleId, { time, messageIds: [], error });
+  await finishFire(accountId, scheduleId, time);
+  count('GivenUp');
+  count('ScheduleMisses');
+}
+
+/**
+ * The minute that a fire is for, in Unix milliseconds. Scheduler writes it into the notice. Emulators leave the keyword there;
+ * they have sent the notice within that minute.
+ */
+function fireTime({ time }: FireNotice, sentAt: number): number {
+  const timeMs = Date.parse(time);
+  return Number.isNaN(timeMs) ? Math.floor(sentAt / minuteMs) * minuteMs : timeMs;
+}
+
+/** A cron expression translates to two of Scheduler's at most. */
+const mostExpressions = 2;
+
+/**
+ * Ends what is left of a save that was overwritten, deleted or never finished. Its schedules in Scheduler go last: should this
+ * process die, the next fire ends the rest.
+ */
+async function endLeftOver(accountId: string, saveId: string): Promise<void> {
+  await deleteLostBody(saveId, accountId);
+  await Promise.all(
+    Array.from({ length: mostExpressions }, (_, index) => unschedule(schedulerName(saveId, index))),
+  );
+}
+
+/** @returns the ids of the messages that were made, or why there are none */
+async function publishFire(
+  schedule: StoredSchedule,
+  time: number,
+): Promise<{ readonly messageIds: readonly string[]; readonly error?: string }> {
+  const { accountId, scheduleId, seed, saveId } = schedule;
+  const account = await loadAccount(accountId, false);
+  if (account === undefined) return { messageIds: [], error: 'The account is not there.' };
+  // An account that moved cannot change or delete a schedule here, so the schedule must not go on.
+  if (account.region !== settings.region) {
+    return { messageIds: [], error: `The account is served in ${account.region}.` };
+  }
+  if (!isServed(account)) return { messageIds: [], error: 'The account is not active.' };
+  const body = await loadBody(saveId, schedule.body);
+  const [host = ''] = settings.ownHosts;
+  const request = { ...schedule, body, host, fire: { scheduleId, time, seed } };
+  try {
+    if (isOfWorkflow(request)) {
+      const runs = await publishWorkflow(account, [request]);
+      return { messageIds: runs.map(({ messageId }) => messageId) };
+    }
+    const { drafts } = await prepare(account, request);
+    try {
+      await withAdmission(account, drafts.length, async ({ admit }) => {
+        const refusal = admit(drafts.length);
+        if (refusal !== undefined) throw refusal;
+        await ensureQueue(account, schedule.queueName);
+        // Messages that could not be accepted are accepted under the same ids when the fire is sent anew.
+        const failures = [...(await acceptEach(drafts)).values()];
+        if (failures.length > 0)
+          throw new AggregateError(failures, 'Not every message of a fire could be stored.');
+      });
+    } finally {
+      // Messages that were reserved and given back too: other processes would hold the account to them.
+      await reportUsage(account);
+    }
+    return { messageIds: drafts.map(({ message }) => message.messageId) };
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    log.warn('A schedule fired, but nothing could be published', {
+      scheduleId,
+      error: error.message,
+    });
+    return { messageIds: [], error: error.message };
+  }
+}

@@ -1,0 +1,229 @@
+/** The schedules' table: a row for each schedule, and for a while one for each fire, so that it is handled once. */
+import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod/mini';
+import { dayMs } from '../shared/clock.ts';
+import { epochSeconds } from '../message/message.ts';
+import type { LastFire, Schedule } from './schedule.ts';
+import { tables } from '../aws/resources.ts';
+import { settings } from '../aws/settings.ts';
+import { storedBody, type StoredBody } from '../message/bodies.ts';
+import { claiming } from '../table/claim.ts';
+import {
+  conditionalWrite,
+  dynamodb,
+  getRow,
+  rowsOf,
+  scanRows,
+  toItem,
+  unlessRefused,
+  type Row,
+} from '../aws/dynamodb.ts';
+import { configPairs, headerPairs } from '../table/pairs.ts';
+
+const scheduleRow = z.object({
+  owner: z.string(),
+  id: z.string(),
+  saveId: z.string(),
+  seed: z.string(),
+  cron: z.string(),
+  destination: z.string(),
+  prefix: z.string(),
+  config: configPairs,
+  otherHeaders: headerPairs,
+  otherQuery: headerPairs,
+  queueName: z.optional(z.string()),
+  view: z.string(),
+  callerIp: z.string(),
+  createdAt: z.number(),
+  isPaused: z.boolean(),
+  lastFire: z.optional(
+    z.object({
+      time: z.number(),
+      messageIds: z.array(z.string()),
+      error: z.optional(z.string()),
+    }),
+  ),
+  body: storedBody,
+});
+
+export interface StoredSchedule extends Schedule {
+  readonly body: StoredBody;
+}
+
+function scheduleOf(row: Row): StoredSchedule {
+  const { owner, id, config, ...rest } = scheduleRow.parse(row);
+  return { ...rest, accountId: owner, scheduleId: id, config: new Map(config) };
+}
+
+const keyOf = (accountId: string, scheduleId: string): { readonly owner: string; readonly id: string } => ({
+  owner: accountId,
+  id: scheduleId,
+});
+
+export async function loadSchedule(
+  accountId: string,
+  scheduleId: string,
+): Promise<StoredSchedule | undefined> {
+  const row = await getRow(settings.schedulesTable, keyOf(accountId, scheduleId), true);
+  return row && scheduleOf(row);
+}
+
+/** Reads the schedules of an account in the order of their ids, from behind one on, or all. */
+export async function* schedulesBehind(
+  accountId: string,
+  behind: string | undefined,
+): AsyncGenerator<StoredSchedule> {
+  const table = { name: settings.schedulesTable, ...tables.schedules };
+  for await (const row of rowsOf(table, accountId, behind)) yield scheduleOf(row);
+}
+
+/** Reads all schedules of a region, of all accounts. */
+export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
+  const rows = scanRows({
+    TableName: settings.schedulesTable,
+    // Rows of fires have none.
+    FilterExpression: 'attribute_exists(saveId)',
+  });
+  for await (const row of rows) yield scheduleOf(row);
+}
+
+/** Reads all schedules of an account, in the order of their ids. */
+export async function listSchedules(accountId: string): Promise<readonly StoredSchedule[]> {
+  const schedules: StoredSchedule[] = [];
+  for await (const schedule of schedulesBehind(accountId, undefined)) schedules.push(schedule);
+  return schedules;
+}
+
+/**
+ * Writes a schedule in the place of what was read.
+ *
+ * @param readSaveId the save that was read, which was paused if the new one is; undefined when there was none
+ * @returns false when somebody else changed, paused or resumed it meanwhile; nothing is written then
+ */
+export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> => {
+  const { accountId, scheduleId, config, ...rest } = schedule;
+  const row = { ...rest, ...keyOf(accountId, scheduleId), config: [...config] };
+  const unchanged =
+    readSaveId === undefined
+      ? { ConditionExpression: 'attribute_not_exists(id)' }
+      : {
+          ConditionExpression: 'saveId = :saveId AND isPaused = :isPaused',
+          ExpressionAttributeValues: toItem({ ':saveId': readSaveId, ':isPaused': schedule.isPaused }),
+        };
+  return unlessRefused(
+    dynamodb.send(
+      new PutItemCommand({ TableName: settings.schedulesTable, Item: toItem(row), ...unchanged }),
+    ),
+  );
+};
+
+/** @returns false when there is none */
+export const setPaused = (accountId: string, scheduleId: string, isPaused: boolean): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.schedulesTable,
+        Key: toItem(keyOf(accountId, scheduleId)),
+        UpdateExpression: 'SET isPaused = :isPaused',
+        ConditionExpression: 'attribute_exists(id)',
+        ExpressionAttributeValues: { ':isPaused': { BOOL: isPaused } },
+      }),
+    ),
+  );
+
+/** @returns the schedule that was deleted; undefined when there was none */
+export async function deleteSchedule(
+  accountId: string,
+  scheduleId: string,
+): Promise<StoredSchedule | undefined> {
+  const { Attributes } = await dynamodb.send(
+    new DeleteItemCommand({
+      TableName: settings.schedulesTable,
+      Key: toItem(keyOf(accountId, scheduleId)),
+      ReturnValues: 'ALL_OLD',
+    }),
+  );
+  return Attributes === undefined ? undefined : scheduleOf(unmarshall(Attributes));
+}
+
+/** Writes the outcome of a fire into its schedule, unless a later fire's is there, or the schedule is not there any more. */
+export async function noteFire(accountId: string, scheduleId: string, fire: LastFire): Promise<void> {
+  await unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.schedulesTable,
+        Key: toItem(keyOf(accountId, scheduleId)),
+        UpdateExpression: 'SET lastFire = :fire',
+        ConditionExpression:
+          'attribute_exists(id) AND (attribute_not_exists(lastFire) OR lastFire.#time <= :time)',
+        ExpressionAttributeNames: { '#time': 'time' },
+        ExpressionAttributeValues: {
+          ':fire': { M: toItem(fire) },
+          ':time': { N: String(fire.time) },
+        },
+      }),
+    ),
+  );
+}
+
+/** The row of a fire is kept so long: Scheduler tries to send a fire for one day, and SQS keeps it for 14 days. */
+const fireMemoryMs = 16 * dayMs;
+
+/** The fires of a schedule have a partition of their own. No account's id has a slash. */
+const fireKey = (accountId: string, scheduleId: string, time: number) => ({
+  owner: `${accountId}/${scheduleId}`,
+  id: String(time),
+});
+
+const fireRow = z.object({ isDone: z.boolean() });
+
+/**
+ * Claims a fire, to handle it.
+ *
+ * @param now Unix milliseconds
+ * @param endedBy Unix milliseconds; a claim of this time or before is that of a worker that died
+ * @returns `mine`; `done` when the fire was handled before; `busy` when another worker handles it now
+ */
+export async function claimFire(
+  accountId: string,
+  scheduleId: string,
+  time: number,
+  now: number,
+  endedBy: number,
+): Promise<'mine' | 'done' | 'busy'> {
+  const claimed = {
+    ...fireKey(accountId, scheduleId, time),
+    isDone: false,
+    claimedAt: now,
+    expiresAt: epochSeconds(now + fireMemoryMs),
+  };
+  const { isMade, row } = await conditionalWrite(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.schedulesTable,
+        Item: toItem(claimed),
+        ...claiming({
+          attribute: 'claimedAt',
+          endedBy,
+          onlyIf: '(attribute_not_exists(isDone) OR isDone = :no)',
+          values: { ':no': false },
+        }),
+      }),
+    ),
+  );
+  if (isMade) return 'mine';
+  return fireRow.parse(row).isDone ? 'done' : 'busy';
+}
+
+/** Marks a fire as handled. */
+export async function finishFire(accountId: string, scheduleId: string, time: number): Promise<void> {
+  await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.schedulesTable,
+      Key: toItem(fireKey(accountId, scheduleId, time)),
+      UpdateExpression: 'SET isDone = :yes',
+      ExpressionAttributeValues: { ':yes': { BOOL: true } },
+    }),
+  );
+}

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import type { Account } from '../account/account.ts';
+import { refuseWhileDraining } from '../account/draining.ts';
+import { now } from '../shared/clock.ts';
+import { ensureQueue } from '../lane/queues.ts';
+import { acceptEach, takeBack } from '../publish/accept.ts';
+import { prepare } from '../publish/prepare.ts';
+import { answerOf, notStored, type PublishAnswer } from '../publish/publications.ts';
+import { isOfWorkflow, publishWorkflow } from '../publish/workflows.ts';
+import { withAdmission } from '../usage/charge.ts';
+import { loadWholeSchedule } from './wholeSchedule.ts';
+
+/**
+ * Publishes what a schedule says, now, whether it is paused or not: to a URL, or to every endpoint of a URL group. As a fire
+ * does, it passes over deduplication. It is no fire: the schedule, its last fire and its next one stay as they are.
+ *
+ * @param host of the service, that the request was sent to
+ * @throws HttpError 404 for a schedule that is not there; or as for a publish. Nothing is accepted then
+ */
+export async function runSchedule(
+  account: Account,
+  scheduleId: string,
+  host: string,
+): Promise<PublishAnswer> {
+  refuseWhileDraining(account);
+  const { schedule, body } = await loadWholeSchedule(account, scheduleId);
+  // With a seed of its own, so that each run makes messages of its own.
+  const fire = { scheduleId, time: now(), seed: randomUUID() };
+  const request = { ...schedule, body, host, fire };
+  if (isOfWorkflow(request)) {
+    const [started] = await publishWorkflow(account, [request]);
+    if (started === undefined) throw notStored();
+    return { status: 200, body: started };
+  }
+  const prepared = await prepare(account, request);
+  const { drafts } = prepared;
+  await withAdmission(account, drafts.length, async ({ admit }) => {
+    const refusal = admit(drafts.length);
+    if (refusal !== undefined) throw refusal;
+    await ensureQueue(account, schedule.queueName);
+    const failures = await acceptEach(drafts);
+    if (failures.size === 0) return;
+    await takeBack(drafts);
+    throw notStored();
+  });
+  return answerOf(
+    prepared,
+    drafts.map((draft) => ({ draft, messageId: draft.message.messageId, isDuplicate: false })),
+  );
+}

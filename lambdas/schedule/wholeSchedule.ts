@@ -1,0 +1,38 @@
+/** Reads schedules with their bodies, which are stored apart. Whoever replaces a schedule deletes the body of the old one. */
+import type { Account } from '../account/account.ts';
+import { notFound, quote, type HttpError } from '../shared/httpError.ts';
+import { loadBody } from '../message/bodies.ts';
+import { loadSchedule, type StoredSchedule } from './rows.ts';
+import { retryOnConflict } from '../aws/retryOnConflict.ts';
+
+export const noSuchSchedule = (scheduleId: string): HttpError =>
+  notFound('schedule_not_found', `There is no schedule ${quote(scheduleId)}.`);
+
+export const changedByMany = (scheduleId: string): string =>
+  `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`;
+
+/** A schedule with the body of the same save. */
+export interface WholeSchedule {
+  readonly schedule: StoredSchedule;
+  readonly body: Uint8Array;
+}
+
+/** @throws HttpError 404, or 503 where it is replaced again and again */
+export const loadWholeSchedule = ({ id }: Account, scheduleId: string): Promise<WholeSchedule> =>
+  retryOnConflict(changedByMany(scheduleId), async () => {
+    const schedule = await loadSchedule(id, scheduleId);
+    if (schedule === undefined) throw noSuchSchedule(scheduleId);
+    const body = await bodyOf(schedule);
+    return body && { schedule, body };
+  });
+
+/** @returns undefined where somebody else has replaced the schedule meanwhile, and with it the body */
+export async function bodyOf(schedule: StoredSchedule): Promise<Uint8Array | undefined> {
+  try {
+    return await loadBody(schedule.saveId, schedule.body);
+  } catch (error) {
+    const current = await loadSchedule(schedule.accountId, schedule.scheduleId);
+    if (current?.saveId === schedule.saveId) throw error;
+    return undefined;
+  }
+}

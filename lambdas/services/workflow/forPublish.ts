@@ -1,5 +1,0 @@
-/** Modules that publishing loads when the first request of a workflow comes; one file for all of it, as `forWorkers.ts` says. */
-export { publishRequests } from './publish.ts';
-export { refuseWhenBusy } from './refuseWhenBusy.ts';
-export { trigger, triggerBatch } from './trigger.ts';
-export { refusalOfRequest } from './prepare.ts';

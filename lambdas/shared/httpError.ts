@@ -1,0 +1,47 @@
+import type { CodeOf, ErrorCode, ErrorStatus, Reason } from './errorCodes.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/**
+ * The only error that a client is told of: a status of the API, a code that the table has for this status, and a sentence
+ * that says what to change.
+ */
+export class HttpError extends Error {
+  readonly status: ErrorStatus;
+  readonly code: ErrorCode;
+  readonly headers: Headers;
+
+  constructor(...[status, code, message, headers = {}]: readonly [...Reason, string, Headers?]) {
+    super(message);
+    this.name = 'HttpError';
+    this.status = status;
+    this.code = code;
+    this.headers = headers;
+  }
+}
+
+/** For a header, parameter or field whose value is not allowed; the sentence names it, what is wrong, and what is allowed. */
+export const badField = (message: string): HttpError => new HttpError(400, 'field_invalid', message);
+
+/** For another malformed request; the sentence names what is wrong, and what is allowed. */
+export const badRequest = (code: CodeOf<400>, message: string): HttpError =>
+  new HttpError(400, code, message);
+
+/** For what the deployment's rules forbid. */
+export const forbidden = (code: CodeOf<403>, message: string): HttpError => new HttpError(403, code, message);
+
+export const notFound = (code: CodeOf<404>, message: string): HttpError => new HttpError(404, code, message);
+
+/** For what would exceed a limit of the account; the sentence names the limit, its value and what was asked for. */
+export const overLimit = (code: CodeOf<412>, message: string): HttpError => new HttpError(412, code, message);
+
+/** Characters, so that an error stays a readable sentence. */
+const longestQuote = 60;
+const cut = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most - 3).toWellFormed()}...` : text;
+
+/** Quotes a text in an error: shortened, and on one line. */
+export const quote = (value: string): string => JSON.stringify(cut(value, longestQuote));
+
+/** Quotes any value of a JSON body. */
+export const quoteJson = (value: unknown): string => cut(JSON.stringify(value), longestQuote);

@@ -1,0 +1,114 @@
+import * as z from 'zod/mini';
+import { headerTextForm } from './bounds.ts';
+import type { Header } from './headers.ts';
+import type { CodeOf } from './errorCodes.ts';
+import { badField, badRequest } from './httpError.ts';
+import { malformedTextIn } from './text.ts';
+
+/**
+ * Reads JSON that a client sent.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 400
+ */
+export function parseJson(field: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    throw badRequest('body_invalid', `${field} is not JSON.`);
+  }
+}
+
+/**
+ * Reads JSON of a shape.
+ *
+ * @param allowed what the shape is, in words
+ * @throws HttpError 400 that names the first field that is wrong, also one whose text no store would take
+ */
+export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMiniType<T>, allowed: string): T {
+  const read = shape.safeParse(parseJson(field, bytes));
+  if (read.success) {
+    const path = malformedTextIn(read.data);
+    if (path === undefined) return read.data;
+    throw badField(`${path.join('.')} has half of a character; allowed is text of Unicode.`);
+  }
+  throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${allowed}.`);
+}
+
+/** The code of the first thing that is wrong with a body: a name in it, a value in it, or the body itself. */
+export function codeOf({ issues: [issue] }: z.core.$ZodError): CodeOf<400> {
+  if (issue?.code === 'unrecognized_keys') return 'field_unknown';
+  return issue?.path.length === 0 ? 'body_invalid' : 'field_invalid';
+}
+
+/**
+ * Describes the first thing that is wrong with a value: where it is, and what.
+ *
+ * @param whole what the value itself is called
+ * @param above the place of the value within something larger
+ */
+export function problemOf(
+  error: z.core.$ZodError,
+  whole: string,
+  above: readonly PropertyKey[] = [],
+): string {
+  const [issue] = error.issues;
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const path = [...above, ...(issue?.path ?? []), ...unknown];
+  return `${path.length === 0 ? whole : path.join('.')}: ${issue?.message ?? 'it is malformed'}`;
+}
+
+/** Reads `null` as an absent value: the published Python client sends it for what is not set. */
+export const orNull = <Shape extends z.ZodMiniType>(shape: Shape) =>
+  z.pipe(
+    z.nullable(shape),
+    z.transform((value) => value ?? undefined),
+  );
+
+/** A field that may be absent or `null`, which means the same. */
+export const optionalField = <Shape extends z.ZodMiniType>(shape: Shape) => z.optional(orNull(shape));
+
+/**
+ * Makes the shape of a JSON object of headers, which reads it as pairs. zod's own records lose a field that is called
+ * `__proto__`.
+ *
+ * @param description for the API's description
+ */
+export const headersIn = (description: string) =>
+  z.pipe(
+    z.unknown().check(
+      z.meta({
+        description,
+        type: 'object',
+        propertyNames: { pattern: headerNameForm },
+        additionalProperties: {
+          anyOf: [headerText, { type: 'array', items: headerText }],
+        },
+      }),
+    ),
+    z.transform((value, context): readonly Header[] => {
+      const refuse = (path: readonly string[], message: string): never[] => {
+        context.issues.push({ code: 'custom', message, path: [...path], input: value });
+        return [];
+      };
+      if (!isObject(value)) return refuse([], 'it is no JSON object');
+      return Object.entries(value).flatMap(([name, given]) => {
+        const values = headerValues.safeParse(given);
+        if (!values.success) return refuse([name], 'it is neither a text nor a list of texts');
+        const texts = [values.data].flat();
+        if (![name, ...texts].every((text) => text.isWellFormed())) {
+          return refuse([name], 'it has half of a character');
+        }
+        return texts.map((one): Header => [name, one]);
+      });
+    }),
+  );
+
+/** The names and values that Node lets stand in an HTTP request. */
+const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
+const headerText = { type: 'string', pattern: headerTextForm };
+
+const headerValues = z.union([z.string(), z.array(z.string())]);
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,35 @@
+/**
+ * Credentials in a URL: `user:password@`. Only the destination gets them, with each delivery. Answers and records show the URL
+ * without them, because others read these. A client may write back a URL as it was shown; it then means the one that is there.
+ */
+import { type Config, callbackScopes } from './config.ts';
+import { quote } from './httpError.ts';
+
+/** A URL without its credentials, as it is shown and compared. */
+export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');
+
+/** A text with all URLs in it cut to what may be logged: without user, password, query and fragment, which may be secret. */
+export const withoutSecrets = (text: string): string =>
+  text.includes('://')
+    ? text.replace(/([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#\\\s"'<>]*@)?([^?#\s"'<>]*)(?:[?#][^\s"'<>]*)?/gi, '$1$2')
+    : text;
+
+/** Quotes a URL in an error, or a text that should have been one. */
+export const quoteUrl = (text: string): string => quote(shownUrl(text));
+
+/**
+ * The URL that replaces another: where both are the same but for the credentials that the new one lacks, it keeps them.
+ *
+ * @param before the URL that is replaced
+ */
+export const withKnownCredentials = (url: string, before: string | undefined): string =>
+  before !== undefined && shownUrl(before) === url ? before : url;
+
+/** A configuration with the URLs of callbacks as they are shown. */
+export const shownConfig = (config: Config): Config =>
+  new Map(
+    [...config].map(([name, values]) => [
+      name,
+      callbackScopes.some((scope) => scope === name) ? values.map((url) => shownUrl(url.trim())) : values,
+    ]),
+  );

@@ -1,0 +1,38 @@
+import { isDeleted } from '../account/account.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import { eachOf } from '../shared/lists.ts';
+import { log } from '../aws/log.ts';
+import { settings } from '../aws/settings.ts';
+import { accountsOf } from '../account/accounts.ts';
+import type { Sharded } from '../table/shards.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+import { countOutcomes } from './countOutcomes.ts';
+
+/** Each reads its 8 or 32 shards side by side, and the client has a hundred sockets. */
+const accountsAtOnce = 3;
+/** An account whose log is long takes turns with the others. */
+const turnMs = 10 * secondMs;
+
+/**
+ * Counts the outcomes of all accounts that this region serves, so that those are counted, too, that nobody asks for before
+ * their records leave the log. Doing it twice, or from two processes at once, counts nothing twice.
+ *
+ * @param until Unix milliseconds; what is not counted by then is left to the next time
+ */
+export async function countAllOutcomes(until: number): Promise<void> {
+  let left: Sharded[] = [];
+  for await (const account of accountsOf(settings.region, settings.region, undefined)) {
+    if (!isDeleted(account)) left.push({ id: account.id, shards: account.shards });
+  }
+  while (left.length > 0 && now() < until) {
+    const behind: Sharded[] = [];
+    await eachOf(left, accountsAtOnce, async (account) => {
+      // An account that fails must not hold up the others.
+      const counted = now() < until ? await logAndContinue(countOutcomes(account, turnMs)) : undefined;
+      if (now() >= until || counted?.countedUntil !== undefined) behind.push(account);
+    });
+    left = behind;
+  }
+  if (left.length > 0)
+    log.warn('Some outcomes are left to be counted the next time', { accounts: left.length });
+}

@@ -1,0 +1,96 @@
+/**
+ * The outcomes of an account's messages, counted by hour and by day (UTC). They are counted from the log: nothing is written
+ * when a message ends besides the record that ends it. Here are the counts without I/O; `services/usage/outcomes.ts` reads the
+ * log, and keeps the counts in one row of the account.
+ */
+import { dayMs, dayOf, hourMs } from '../shared/clock.ts';
+import type { AttemptState } from '../message/message.ts';
+import { shownDays } from './rules/shownPeriod.ts';
+
+export const outcomes = ['delivered', 'failed', 'cancelled'] as const;
+export type MessageOutcome = (typeof outcomes)[number];
+export type PerOutcome = Readonly<Record<MessageOutcome, number>>;
+
+export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
+
+/** A record of the log, as far as it tells of an end. */
+export interface LoggedEnd {
+  /** Unix milliseconds. */
+  readonly recordedAt: number;
+  /** Of an attempt; `HELD` for one that waits for its host; undefined for the record of a cancellation. */
+  readonly state: AttemptState | 'HELD' | undefined;
+}
+
+/** Tells which outcome of a message a record is. A retry is none, nor is an attempt whose message was cancelled before. */
+export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefined {
+  if (state === undefined) return 'cancelled';
+  if (state === 'DELIVERED') return 'delivered';
+  return state === 'FAILED' ? 'failed' : undefined;
+}
+
+/** Counts by hour are kept for so long, those by day for the days that are shown. */
+const keptHours = 48;
+
+export interface OutcomeCounts {
+  /** By the beginning of the hour, Unix milliseconds. */
+  readonly hours: ReadonlyMap<number, PerOutcome>;
+  /** By the day, as `2026-11-20`. */
+  readonly days: ReadonlyMap<string, PerOutcome>;
+}
+
+export const noCounts: OutcomeCounts = { hours: new Map(), days: new Map() };
+
+/** The beginning of the hour in which a moment is; Unix milliseconds both. */
+export const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
+
+/** The hours that are kept at a moment, this one included, the oldest first; Unix milliseconds. */
+export const hoursAt = (time: number): readonly number[] =>
+  Array.from({ length: keptHours }, (_, index) => hourStart(time) - (keptHours - 1 - index) * hourMs);
+
+/** The first moment that is still counted; Unix milliseconds both. */
+export const countedFrom = (time: number): number => (Math.floor(time / dayMs) - (shownDays - 1)) * dayMs;
+
+/** Adds counts up, key by key. */
+function sumBy<Key>(all: readonly ReadonlyMap<Key, PerOutcome>[]): ReadonlyMap<Key, PerOutcome> {
+  const sums = new Map<Key, PerOutcome>();
+  for (const counts of all) {
+    for (const [key, more] of counts) {
+      const sum = sums.get(key) ?? noOutcomes;
+      sums.set(key, {
+        delivered: sum.delivered + more.delivered,
+        failed: sum.failed + more.failed,
+        cancelled: sum.cancelled + more.cancelled,
+      });
+    }
+  }
+  return sums;
+}
+
+/** Adds counts up. */
+export const sumOf = (all: readonly OutcomeCounts[]): OutcomeCounts => ({
+  hours: sumBy(all.map(({ hours }) => hours)),
+  days: sumBy(all.map(({ days }) => days)),
+});
+
+/** Counts records. */
+export function countsOf(records: readonly LoggedEnd[]): OutcomeCounts {
+  const hours = new Map<number, PerOutcome>();
+  for (const record of records) {
+    const outcome = messageOutcomeOf(record);
+    if (outcome === undefined) continue;
+    const hour = hourStart(record.recordedAt);
+    const count = hours.get(hour) ?? noOutcomes;
+    hours.set(hour, { ...count, [outcome]: count[outcome] + 1 });
+  }
+  return { hours, days: sumBy([...hours].map(([hour, count]) => new Map([[dayOf(hour), count]]))) };
+}
+
+/** Leaves out the hours and days that are not kept any more. @param time Unix milliseconds, now */
+export function withoutPast({ hours, days }: OutcomeCounts, time: number): OutcomeCounts {
+  const [oldestHour = 0] = hoursAt(time);
+  const oldestDay = dayOf(countedFrom(time));
+  return {
+    hours: new Map([...hours].filter(([hour]) => hour >= oldestHour)),
+    days: new Map([...days].filter(([day]) => day >= oldestDay)),
+  };
+}

@@ -1,0 +1,82 @@
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { limitsOf, type Account } from '../account/account.ts';
+import { dayOf, hourOf, now, secondMs } from '../shared/clock.ts';
+import { hoursAt, noOutcomes, type OutcomeCounts } from './outcomes.ts';
+import { shownPeriod, type ShownPeriod } from './rules/shownPeriod.ts';
+import { loadSize } from '../deadLetter/sizeRows.ts';
+import { usageByHour, type DayUsage } from './store/hours.ts';
+import type { Usage } from '../usage/usage.ts';
+import type { Caller } from '../account/authenticate.ts';
+import { getGlobalParallelism } from '../lane/flowControl.ts';
+import { dollarsFor } from './rules/dollars.ts';
+import { countOutcomes } from './countOutcomes.ts';
+
+type Shown = Answer<typeof answers.ownStats>;
+type UsageOfDays = ReadonlyMap<string, DayUsage>;
+
+/** An answer reads the log for so long where much of it was not counted yet. */
+const logBudgetMs = secondMs;
+
+/** Shows what the account of a caller has used, what became of its messages, and what it may use. */
+export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
+  const time = now();
+  const period = shownPeriod(time);
+  const [usage, { counts, countedUntil }, parallelism, deadLetters] = await Promise.all([
+    usageByHour(account.id, period.first, period.today),
+    countOutcomes(account, logBudgetMs),
+    getGlobalParallelism(account),
+    loadSize(account.id, time),
+  ]);
+  const days = period.days.map((day) => ({ day, ...dayStats(usage, counts, day) }));
+  return {
+    access,
+    account: {
+      id: account.id,
+      customer_id: account.customerId,
+      type: account.plan,
+      region: account.region,
+    },
+    limits: limitsOf(account),
+    today: dayStats(usage, counts, period.today),
+    days,
+    hours: hoursAt(time).map((hour) => hourStats(usage, counts, hour)),
+    countedUntil,
+    month: monthStats(usage, period, account),
+    inFlight: parallelism.parallelismCount,
+    deadLetters,
+  };
+}
+
+/** Processes take back what they have counted too much, in another hour or before another process has added its part. */
+const shownCount = (count = 0): number => Math.max(0, count);
+
+function hourStats(usage: UsageOfDays, { hours }: OutcomeCounts, hour: number): Shown['hours'][number] {
+  const day = dayOf(hour);
+  return {
+    hour,
+    accepted: shownCount(usage.get(day)?.messagesOfHours[hourOf(day, hour)]),
+    ...(hours.get(hour) ?? noOutcomes),
+  };
+}
+
+function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): Shown['today'] {
+  const used = usage.get(day);
+  const messages = shownCount(used?.messages);
+  return {
+    requests: shownCount(used?.requests),
+    messages,
+    calls: shownCount(used && used.calls + used.hooks),
+    bytes: shownCount(used?.bytes),
+    accepted: messages,
+    ...(days.get(day) ?? noOutcomes),
+  };
+}
+
+function monthStats(usage: UsageOfDays, { month }: ShownPeriod, { budget }: Account): Shown['month'] {
+  const days = [...usage].flatMap(([day, used]) => (day >= month ? [used] : []));
+  const sum = (of: (one: Usage) => number): number =>
+    shownCount(days.reduce((total, one) => total + of(one), 0));
+  const messages = sum((one) => one.messages);
+  return { messages, bytes: sum(({ bytes }) => bytes), cost: dollarsFor(messages), budget };
+}

@@ -1,0 +1,88 @@
+/** The counts of an account's outcomes: one row of the usage table. */
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod/mini';
+import { dayMs } from '../../shared/clock.ts';
+import { epochSeconds } from '../../message/message.ts';
+import type { OutcomeCounts, PerOutcome } from '../outcomes.ts';
+import { shownDays } from '../rules/shownPeriod.ts';
+import { settings } from '../../aws/settings.ts';
+import { dynamodb, getRow, toItem, unlessRefused } from '../../aws/dynamodb.ts';
+
+/** The outcomes that were counted, and how far. */
+export interface KeptOutcomes {
+  readonly counts: OutcomeCounts;
+  /** Of each shard of the log, in their order: what was recorded until then is counted, Unix milliseconds. */
+  readonly countedUntil: readonly number[];
+  /** Raised by each change; 0 where nothing was counted yet. */
+  readonly version: number;
+}
+
+const counts = z.record(z.string(), z.tuple([z.number(), z.number(), z.number()]));
+const outcomesRow = z.object({
+  hours: counts,
+  days: counts,
+  countedUntil: z.array(z.number()),
+  version: z.number(),
+});
+
+/** As the row has them: three numbers are a third of what three attributes with names would be. */
+const toRow = <Key extends string | number>(of: ReadonlyMap<Key, PerOutcome>): z.infer<typeof counts> =>
+  Object.fromEntries(
+    [...of].map(([key, { delivered, failed, cancelled }]) => [String(key), [delivered, failed, cancelled]]),
+  );
+
+const fromRow = <Key>(
+  row: z.infer<typeof counts>,
+  keyOf: (text: string) => Key,
+): ReadonlyMap<Key, PerOutcome> =>
+  new Map(
+    Object.entries(row).map(([key, [delivered, failed, cancelled]]) => [
+      keyOf(key),
+      { delivered, failed, cancelled },
+    ]),
+  );
+
+const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
+
+/**
+ * Reads the counts, eventually consistent: whoever reads older ones reads more of the log, and comes to the same sums.
+ *
+ * @returns undefined where nothing was counted for so long that all of it is past
+ */
+export async function loadOutcomes(accountId: string): Promise<KeptOutcomes | undefined> {
+  const row = await getRow(settings.usageTable, keyOf(accountId), false);
+  if (row === undefined) return undefined;
+  const { hours, days, ...kept } = outcomesRow.parse(row);
+  return { ...kept, counts: { hours: fromRow(hours, Number), days: fromRow(days, String) } };
+}
+
+/**
+ * Writes counts in the place of those that were read.
+ *
+ * @param now Unix milliseconds
+ * @returns false where others have counted meanwhile; nothing is written then
+ */
+export function saveOutcomes(
+  accountId: string,
+  { counts: { hours, days }, countedUntil, version }: KeptOutcomes,
+  now: number,
+): Promise<boolean> {
+  return unlessRefused(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.usageTable,
+        Item: toItem({
+          ...keyOf(accountId),
+          hours: toRow(hours),
+          days: toRow(days),
+          countedUntil,
+          version: version + 1,
+          // By then all of it is past.
+          expiresAt: epochSeconds(now + (shownDays + 1) * dayMs),
+        }),
+        ConditionExpression: version === 0 ? 'attribute_not_exists(id)' : 'version = :version',
+        ...(version > 0 && { ExpressionAttributeValues: { ':version': { N: String(version) } } }),
+      }),
+    ),
+  );
+}

@@ -1,0 +1,59 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod/mini';
+import type { UrlGroup } from './urlGroup.ts';
+import { tables } from '../aws/resources.ts';
+import { settings } from '../aws/settings.ts';
+import { dynamodb, toItem, ifVersionIs, unlessRefused, type Row } from '../aws/dynamodb.ts';
+import { listNamed, loadNamed, namedBehind, saveNamed } from './store/namedRows.ts';
+import { configPairs } from '../table/pairs.ts';
+
+const groupRow = z.object({
+  accountId: z.string(),
+  name: z.string(),
+  endpoints: z.array(z.object({ url: z.string(), name: z.optional(z.string()) })),
+  defaults: configPairs,
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  version: z.number(),
+});
+
+const table = { name: settings.groupsTable, ...tables.groups };
+
+function groupOf(row: Row): UrlGroup {
+  const { defaults, ...rest } = groupRow.parse(row);
+  return { ...rest, defaults: new Map(defaults) };
+}
+
+export async function loadUrlGroup(accountId: string, name: string): Promise<UrlGroup | undefined> {
+  const row = await loadNamed(table, accountId, name);
+  return row && groupOf(row);
+}
+
+/** Reads the URL groups of an account in the order of their names, from behind a name on, or all. */
+export const urlGroupsBehind = (accountId: string, behind: string | undefined): AsyncGenerator<UrlGroup> =>
+  namedBehind(table, groupOf, accountId, behind);
+
+/** Reads all URL groups of an account, in the order of their names. */
+export const listUrlGroups = (accountId: string): Promise<readonly UrlGroup[]> =>
+  listNamed(table, groupOf, accountId);
+
+/**
+ * Writes a URL group in the place of what was read of it.
+ *
+ * @param readVersion undefined when there was none
+ * @returns false when somebody else changed it meanwhile; nothing is written then
+ */
+export const saveUrlGroup = (group: UrlGroup, readVersion: number | undefined): Promise<boolean> =>
+  saveNamed(table, { ...group, defaults: [...group.defaults] }, readVersion);
+
+/** @returns false when somebody else changed it meanwhile */
+export const deleteUrlGroup = (group: UrlGroup): Promise<boolean> =>
+  unlessRefused(
+    dynamodb.send(
+      new DeleteItemCommand({
+        TableName: settings.groupsTable,
+        Key: toItem({ accountId: group.accountId, name: group.name }),
+        ...ifVersionIs(group.version),
+      }),
+    ),
+  );

@@ -1,0 +1,68 @@
+import type { Config } from '../shared/config.ts';
+import { shownUrl, withKnownCredentials } from '../shared/urlCredentials.ts';
+
+export interface Endpoint {
+  readonly url: string;
+  /** Unique within the group. */
+  readonly name?: string | undefined;
+}
+
+/** A name for several endpoints: what is published to it is published to each. */
+export interface UrlGroup {
+  readonly accountId: string;
+  readonly name: string;
+  readonly endpoints: readonly Endpoint[];
+  /** Configuration of every message to the group, unless the request says otherwise. */
+  readonly defaults: Config;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Raised by each change, so that of two changes at once one sees the other. */
+  readonly version: number;
+}
+
+/** Tells whether two URLs name the same endpoint: they may differ in their credentials. */
+export const isSameUrl = (one: string, other: string): boolean => shownUrl(one) === shownUrl(other);
+
+/**
+ * Adds endpoints. One that is there already, by its name or else by its URL, is replaced. URLs are compared without their
+ * credentials; where the new URL has none, those of the old one are kept.
+ */
+export function withEndpoints(
+  endpoints: readonly Endpoint[],
+  added: readonly Endpoint[],
+): readonly Endpoint[] {
+  const result = [...endpoints];
+  for (const endpoint of added) {
+    const named = endpoint.name === undefined ? -1 : result.findIndex(({ name }) => name === endpoint.name);
+    const place = named === -1 ? result.findIndex(({ url }) => isSameUrl(url, endpoint.url)) : named;
+    if (place === -1) result.push(endpoint);
+    else result[place] = { ...endpoint, url: withKnownCredentials(endpoint.url, result[place]?.url) };
+  }
+  return result;
+}
+
+/** Names an endpoint: by its name, its URL, or both. */
+export interface EndpointKey {
+  readonly url?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+const isNamedBy = (endpoint: Endpoint, key: EndpointKey): boolean =>
+  (key.name === undefined || key.name === endpoint.name) &&
+  (key.url === undefined || isSameUrl(key.url, endpoint.url));
+
+/**
+ * Removes endpoints.
+ *
+ * @returns the endpoints that are left, and the keys that named none
+ */
+export function withoutEndpoints(
+  endpoints: readonly Endpoint[],
+  keys: readonly EndpointKey[],
+): { readonly left: readonly Endpoint[]; readonly unknown: readonly EndpointKey[] } {
+  return {
+    left: endpoints.filter((endpoint) => !keys.some((key) => isNamedBy(endpoint, key))),
+    unknown: keys.filter((key) => !endpoints.some((endpoint) => isNamedBy(endpoint, key))),
+  };
+}

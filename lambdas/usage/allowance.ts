@@ -1,0 +1,40 @@
+import { limitsOf, type Account } from '../account/account.ts';
+import { settings } from '../aws/settings.ts';
+
+/** The limits of an account that its use is held against. */
+export interface Allowance {
+  readonly accountId: string;
+  /** Messages a day above which answers and metrics say so. */
+  readonly softPerDay: number;
+  /** Messages a day above which no more are accepted. */
+  readonly hardPerDay: number;
+  /** Requests with a token; and as many calls of webhooks. */
+  readonly callsPerSecond: number;
+  /** Bytes of the bodies of requests with a token; and as many of calls of webhooks. */
+  readonly bytesPerSecond: number;
+  /** Dollars a month; 0 for no limit. */
+  readonly budget: number;
+  /** Messages a month that the budget pays for. */
+  readonly paidMessages: number;
+  /** The account's own metrics are written. */
+  readonly isExported: boolean;
+}
+
+/** Prices are decimal fractions, which binary numbers only come close to: 0.3 / 0.1 is a little less than 3. */
+const rounding = 1e-9;
+
+export function allowanceOf(account: Account): Allowance {
+  const limits = limitsOf(account);
+  const { budget } = account;
+  const price = settings.pricePerMessage;
+  return {
+    accountId: account.id,
+    softPerDay: limits.max_requests_per_day,
+    hardPerDay: limits.max_requests_per_day_hard,
+    callsPerSecond: limits.max_requests_per_second,
+    bytesPerSecond: limits.max_bandwidth_per_second,
+    budget,
+    paidMessages: budget === 0 || price === 0 ? Infinity : Math.floor(budget / price + rounding),
+    isExported: account.prometheus,
+  };
+}

@@ -1,0 +1,113 @@
+/** The admission of messages: they are counted against the account's daily limit and budget before they are accepted. */
+import type { Account } from '../account/account.ts';
+import { dayOf, nextDay, nextMonth, now, secondMs } from '../shared/clock.ts';
+import { HttpError, overLimit } from '../shared/httpError.ts';
+import { log } from '../aws/log.ts';
+import { count as countMetric } from '../aws/metrics.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+import { counterOf, type UsageCounter } from './counter.ts';
+
+export interface Admission {
+  /**
+   * Counts messages that are about to be accepted.
+   *
+   * @returns the refusal when there are too many: 429 above the hard daily limit, 412 above the budget. None of them is
+   * counted then.
+   */
+  readonly admit: (messages: number) => HttpError | undefined;
+  /** Takes back messages that were counted and not accepted after all. */
+  readonly giveBack: (messages: number) => void;
+}
+
+/** Messages from which on a request reports all of them before they are admitted: other processes may do the same. */
+const reservedFrom = 20;
+
+/**
+ * Does work that accepts messages. The work asks to admit each before it accepts it; what was reserved and not admitted is
+ * given back when the work ends, and all that was admitted when it throws. While the common count cannot be read, the
+ * limits are held against what this process knows.
+ *
+ * @param most messages that the work may accept
+ */
+export async function withAdmission<T>(
+  account: Account,
+  most: number,
+  work: (admission: Admission) => Promise<T>,
+): Promise<T> {
+  const time = now();
+  const counter = await counterOf(account, time);
+  await logAndContinue(counter.refresh());
+
+  let reserved = most >= reservedFrom ? most : 0;
+  let admitted = 0;
+  const count = (messages: number): void => {
+    if (messages !== 0) counter.count({ requests: messages, messages });
+  };
+  if (reserved > 0) {
+    count(reserved);
+    await logAndContinue(counter.report());
+  }
+  const admission: Admission = {
+    admit: (messages) => {
+      const refusal = refusalOf(counter, reserved, messages, time);
+      if (refusal !== undefined) return refusal;
+      admitted += messages;
+      const fromReserve = Math.min(reserved, messages);
+      reserved -= fromReserve;
+      count(messages - fromReserve);
+      return undefined;
+    },
+    giveBack: (messages) => {
+      admitted -= messages;
+      count(-messages);
+    },
+  };
+  try {
+    return await work(admission);
+  } catch (error) {
+    admission.giveBack(admitted);
+    throw error;
+  } finally {
+    count(-reserved);
+  }
+}
+
+/**
+ * @param reserved messages of this request that are counted already, and not admitted
+ * @param time Unix milliseconds
+ */
+function refusalOf(
+  counter: UsageCounter,
+  reserved: number,
+  messages: number,
+  time: number,
+): HttpError | undefined {
+  const { hardPerDay, budget, paidMessages } = counter.allowance;
+  const today = counter.dailyRequests - reserved;
+  if (today + messages > hardPerDay) {
+    countMetric('LimitsHit');
+    const tomorrow = nextDay(time);
+    return new HttpError(
+      429,
+      'daily_limit_reached',
+      `The account's limit max_requests_per_day_hard is ${hardPerDay}; ${today} messages were sent today, and this would be ${messages} more. The next day begins at ${new Date(tomorrow).toISOString()}.`,
+      {
+        'ratelimit-limit': String(hardPerDay),
+        'ratelimit-remaining': String(Math.max(0, hardPerDay - today)),
+        'ratelimit-reset': String(Math.ceil(tomorrow / secondMs)),
+        'retry-after': String(Math.ceil((tomorrow - time) / secondMs)),
+      },
+    );
+  }
+  const thisMonth = counter.monthlyMessages - reserved;
+  if (thisMonth + messages > paidMessages) {
+    countMetric('LimitsHit');
+    countMetric('BudgetReached');
+    log.warn('The account has met its budget', { accountId: counter.allowance.accountId, budget });
+    return overLimit(
+      'budget_reached',
+      `The account's budget is ${budget} dollars a month, which pays for ${paidMessages} messages; ${thisMonth} were sent this month, and this would be ${messages} more. The next month begins on ${dayOf(nextMonth(time))}.`,
+    );
+  }
+  return undefined;
+}

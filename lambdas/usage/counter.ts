@@ -1,0 +1,163 @@
+/**
+ * Counts what accounts use. A process counts in memory, and reports to the account's row of the day in steps
+ * (`domain/usage/processCount.ts`): a report adds to the row, and its answer is what all processes have reported. So a message
+ * costs a fraction of a write.
+ */
+import type { Account } from '../account/account.ts';
+import { dayOf, hourOf, now } from '../shared/clock.ts';
+import { headerName } from '../shared/headers.ts';
+import { ProcessCount, type LimitedRequests } from './rules/processCount.ts';
+import { noUsage, type Usage } from './usage.ts';
+import { log } from '../aws/log.ts';
+import { count, countOf } from '../aws/metrics.ts';
+import { addUsage, usageOf } from './usageRows.ts';
+import { allowanceOf, type Allowance } from './allowance.ts';
+
+/** This process's count of one account on one day (UTC), and its way to the table. */
+export class UsageCounter {
+  readonly day: string;
+  /** The account's limits, as they were last read. */
+  allowance: Allowance;
+  readonly #count = new ProcessCount(Math.random());
+  #loading: Promise<void> | undefined;
+  #reporting: Promise<void> | undefined;
+
+  constructor(day: string, allowance: Allowance) {
+    this.day = day;
+    this.allowance = allowance;
+  }
+
+  /** Messages that requests, schedules and retries made today. */
+  get dailyRequests(): number {
+    return this.#count.dailyRequests;
+  }
+
+  /** All messages of this month, callbacks included. */
+  get monthlyMessages(): number {
+    return this.#count.monthlyMessages;
+  }
+
+  /** This process's part of the account's requests of a kind, 0 to 1. */
+  shareAt(kind: LimitedRequests, time: number): number {
+    return this.#count.shareAt(kind, time);
+  }
+
+  count(usage: Partial<Usage>): void {
+    this.#count.count(usage);
+  }
+
+  /** Reads the row of the day, unless it was read or reported to within the last 5 s. */
+  async refresh(): Promise<void> {
+    await this.#loadMonth();
+    if (this.#count.hasNewsAt(now())) return;
+    const { accountId } = this.allowance;
+    const row = (await usageOf(accountId, this.day, this.day)).get(this.day) ?? noUsage;
+    // The answer to a report that is under way is newer than this one.
+    if (this.#reporting === undefined) this.#count.hear(row, now());
+  }
+
+  /** Reports what was counted when a step is full. */
+  async reportWhenDue(): Promise<void> {
+    if (this.#count.isReportDue(this.allowance, now())) await this.report();
+  }
+
+  /** Reports all that was counted. A report that is under way is waited for instead. */
+  async report(): Promise<void> {
+    this.#reporting ??= this.#addToRow().finally(() => {
+      this.#reporting = undefined;
+    });
+    await this.#reporting;
+  }
+
+  /** Reads the days of the month: once, and again after a failure. */
+  #loadMonth(): Promise<void> {
+    this.#loading ??= usageOf(this.allowance.accountId, `${this.day.slice(0, 7)}-01`, this.day).then(
+      (days) => {
+        this.#count.hear(days.get(this.day) ?? noUsage, now());
+        for (const [day, usage] of days) if (day < this.day) this.#count.hearEarlier(usage);
+      },
+      (error: unknown) => {
+        this.#loading = undefined;
+        throw error;
+      },
+    );
+    return this.#loading;
+  }
+
+  async #addToRow(): Promise<void> {
+    await this.#loadMonth();
+    const { accountId, softPerDay, isExported } = this.allowance;
+    const report = this.#count.makeReport(this.allowance, now());
+    const row = await addUsage(accountId, this.day, hourOf(this.day, now()), report.added);
+    this.#count.noteReported(report, row, now());
+
+    const { counted } = report;
+    if (this.dailyRequests > softPerDay) {
+      count('RequestsOverSoftLimit', counted.requests);
+      log.info('The account is over its soft daily limit', { accountId, messages: counted.requests });
+    }
+    if (!isExported) return;
+    countOf(accountId, 'Messages', counted.messages);
+    countOf(accountId, 'Requests', counted.calls + counted.hooks);
+  }
+}
+
+/** Accounts that a process counts at once. Above it, the one that was used longest ago is reported and dropped. */
+const mostCounters = 1_000;
+const counters = new Map<string, UsageCounter>();
+
+/**
+ * Waits for a report. A request does not fail because its count could not be written: what was counted stays counted, and
+ * goes with the next report.
+ */
+async function logFailure({ allowance: { accountId } }: UsageCounter, report: Promise<void>): Promise<void> {
+  try {
+    await report;
+  } catch (error) {
+    log.warn('Usage could not be added to its count', { accountId, error: String(error) });
+  }
+}
+
+/** The counter of an account for the day of a moment in Unix milliseconds. */
+export async function counterOf(account: Account, time: number): Promise<UsageCounter> {
+  const day = dayOf(time);
+  const allowance = allowanceOf(account);
+  const known = counters.get(account.id);
+  const counter = known?.day === day ? known : new UsageCounter(day, allowance);
+  counter.allowance = allowance;
+  counters.delete(account.id);
+  counters.set(account.id, counter);
+  // The day before is over for this account: its last messages are reported.
+  if (known !== undefined && known !== counter) await logFailure(known, known.report());
+  const [oldest] = counters.values();
+  if (counters.size > mostCounters && oldest !== undefined) {
+    counters.delete(oldest.allowance.accountId);
+    await logFailure(oldest, oldest.report());
+  }
+  return counter;
+}
+
+/**
+ * Reports what this process counted of an account when a step is full. Called at the end of each request, because
+ * afterwards the process may stand still.
+ */
+export async function reportUsage(account: Account): Promise<void> {
+  const counter = await counterOf(account, now());
+  await logFailure(counter, counter.reportWhenDue());
+}
+
+/** Counts messages that follow from others, such as callbacks: the budget pays for them, but no limit holds them back. */
+export async function countFollowing(account: Account, messages: number): Promise<void> {
+  if (messages === 0) return;
+  const counter = await counterOf(account, now());
+  counter.count({ messages });
+  await reportUsage(account);
+}
+
+/** The header that an answer has once the account's soft daily limit is passed. */
+export function usageHeaders(account: Account, prefix: string): Readonly<Record<string, string>> {
+  const counter = counters.get(account.id);
+  if (counter === undefined || counter.dailyRequests <= counter.allowance.softPerDay) return {};
+  const name = headerName(prefix, 'soft-limit').toLowerCase();
+  return { [name]: `max_requests_per_day=${counter.allowance.softPerDay}; used=${counter.dailyRequests}` };
+}

@@ -1,0 +1,123 @@
+/**
+ * The limits of an account's requests in a second, and of their bytes. Requests with a token and calls of webhooks, which need
+ * none, are held to the same limits, each kind by itself: whoever sends too many of one kind has none of the other refused.
+ */
+import type { Account } from '../account/account.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import type { CodeOf } from '../shared/errorCodes.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { count } from '../aws/metrics.ts';
+import type { LimitedRequests } from './rules/processCount.ts';
+import { takeTokens, type Taken, type TokenBucket } from './rules/tokenBucket.ts';
+import { counterOf, type UsageCounter } from './counter.ts';
+
+interface Buckets {
+  requests?: TokenBucket;
+  bytes?: TokenBucket;
+}
+
+/** A counter lives for as long as this process has requests of its account, and so do its buckets. */
+const bucketsOf: Readonly<Record<LimitedRequests, WeakMap<UsageCounter, Buckets>>> = {
+  calls: new WeakMap(),
+  hooks: new WeakMap(),
+};
+
+/**
+ * Counts a request with a token, of whatever kind. Each process holds the account to the process's share of its requests.
+ *
+ * @param bytes of its body
+ * @throws HttpError 429 when there are too many within a second, or too many bytes; nothing is counted then
+ */
+export async function admitCall(account: Account, bytes: number): Promise<void> {
+  const time = now();
+  const counter = await counterOf(account, time);
+  take('calls', counter, bytes, time);
+  counter.count({ calls: 1, bytes });
+}
+
+/** A call of a webhook that may go on. */
+export interface AdmittedHook {
+  /** Counts it among the account's requests: it was accepted. */
+  readonly count: () => void;
+  /** Leaves room for another in its place: it was refused after all. */
+  readonly giveBack: () => void;
+}
+
+/**
+ * Admits a call of a webhook, as {@link admitCall} does a request with a token, and counts it later.
+ *
+ * @param bytes of its body
+ * @throws HttpError 429 when there are too many within a second, or too many bytes
+ */
+export async function admitHook(account: Account, bytes: number): Promise<AdmittedHook> {
+  const time = now();
+  const counter = await counterOf(account, time);
+  const buckets = take('hooks', counter, bytes, time);
+  return {
+    count: () => {
+      counter.count({ hooks: 1, bytes });
+    },
+    giveBack: () => {
+      buckets.requests &&= withMore(buckets.requests, 1);
+      buckets.bytes &&= withMore(buckets.bytes, bytes);
+    },
+  };
+}
+
+const withMore = (bucket: TokenBucket, tokens: number): TokenBucket => ({
+  ...bucket,
+  level: bucket.level + tokens,
+});
+
+/** Takes a request and its bytes out of the buckets, or nothing. @throws HttpError 429 */
+function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time: number): Buckets {
+  const { callsPerSecond, bytesPerSecond } = counter.allowance;
+  const share = counter.shareAt(kind, time);
+  const buckets = bucketsOf[kind].get(counter) ?? {};
+  bucketsOf[kind].set(counter, buckets);
+  const subject = kind === 'calls' ? 'this request' : 'this call of a webhook';
+
+  const request = takeTokens(buckets.requests, 1, callsPerSecond * share, 1, time);
+  if (!request.isTaken) {
+    throw tooMany(
+      'rate_limit_reached',
+      `The account's limit max_requests_per_second is ${callsPerSecond}, and ${subject} is one too many; send it again a moment later.`,
+      callsPerSecond,
+      request,
+      time,
+    );
+  }
+  if (bytes > 0) {
+    const perSecond = bytesPerSecond * share;
+    // A body may be larger than a second's worth, so it is taken when there is anything left, and the rest is a debt.
+    const body = takeTokens(buckets.bytes, bytes, perSecond, Math.min(1, perSecond), time);
+    if (!body.isTaken) {
+      throw tooMany(
+        'bandwidth_limit_reached',
+        `The account's limit max_bandwidth_per_second is ${bytesPerSecond} bytes, and the ${bytes} bytes of ${subject} are too many; send it again a moment later.`,
+        bytesPerSecond,
+        body,
+        time,
+      );
+    }
+    buckets.bytes = body.bucket;
+  }
+  buckets.requests = request.bucket;
+  return buckets;
+}
+
+const tooMany = (
+  code: CodeOf<429>,
+  sentence: string,
+  limit: number,
+  { left, moreAt }: Taken,
+  time: number,
+): HttpError => {
+  count('LimitsHit');
+  return new HttpError(429, code, sentence, {
+    'burst-ratelimit-limit': String(limit),
+    'burst-ratelimit-remaining': String(left),
+    'burst-ratelimit-reset': String(Math.ceil(moreAt / secondMs)),
+    'retry-after': String(Math.max(1, Math.ceil((moreAt - time) / secondMs))),
+  });
+};

@@ -1,0 +1,46 @@
+/**
+ * A token bucket, which limits a rate: it fills at that rate and holds what comes in within a second. Its level may go
+ * below zero once; then nothing can be taken until the debt is paid.
+ */
+import { secondMs } from '../../shared/clock.ts';
+
+export interface TokenBucket {
+  /** Tokens that were in it at that time. */
+  readonly level: number;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+export interface Taken {
+  readonly bucket: TokenBucket;
+  readonly isTaken: boolean;
+  /** Tokens that can be taken after this. */
+  readonly left: number;
+  /** Unix milliseconds from which on more can be taken. */
+  readonly moreAt: number;
+}
+
+/**
+ * Takes tokens out of a bucket.
+ *
+ * @param bucket undefined for a full one
+ * @param perSecond tokens that come in within a second, and that it holds
+ * @param least the level from which on anything can be taken: the amount itself, or less where an amount may be larger than
+ * the bucket
+ * @param now Unix milliseconds
+ */
+export function takeTokens(
+  bucket: TokenBucket | undefined,
+  amount: number,
+  perSecond: number,
+  least: number,
+  now: number,
+): Taken {
+  const holds = Math.max(perSecond, least);
+  const filled =
+    bucket === undefined ? holds : Math.min(holds, bucket.level + ((now - bucket.at) / secondMs) * perSecond);
+  const isTaken = filled >= least;
+  const level = isTaken ? filled - amount : filled;
+  const moreAt = level >= least ? now : now + ((least - level) / perSecond) * secondMs;
+  return { bucket: { level, at: now }, isTaken, left: Math.max(0, Math.floor(level)), moreAt };
+}

@@ -1,0 +1,104 @@
+/** The usage table: what each account used on each day. */
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod/mini';
+import { dayMs } from '../shared/clock.ts';
+import { epochSeconds } from '../message/message.ts';
+import type { Usage } from './usage.ts';
+import { settings } from '../aws/settings.ts';
+import { dynamodb, dynamodbIn, queryRows, toItem, type Row } from '../aws/dynamodb.ts';
+
+const counted = [
+  'requests',
+  'messages',
+  'calls',
+  'hooks',
+  'bytes',
+] as const satisfies readonly (keyof Usage)[];
+
+const usageRow = z.object({
+  id: z.string(),
+  requests: z._default(z.number(), 0),
+  messages: z._default(z.number(), 0),
+  calls: z._default(z.number(), 0),
+  hooks: z._default(z.number(), 0),
+  bytes: z._default(z.number(), 0),
+});
+
+/** The attribute of a day's row that counts the messages of an hour: `h0` to `h23`. */
+export const hourAttribute = (hour: number): string => `h${hour}`;
+
+/** A day's row is kept this long: a year of statistics, and a month more. */
+const keptMs = 400 * dayMs;
+
+/** @param day as `2026-11-20`, UTC */
+const keyOf = (accountId: string, day: string): { readonly owner: string; readonly id: string } => ({
+  owner: accountId,
+  id: `day#${day}`,
+});
+
+/**
+ * Adds to an account's use of a day.
+ *
+ * @param hour 0 to 23, UTC: the messages are counted in this hour of the day, too. It is a part of the same row, so that it
+ * costs nothing more
+ * @returns all that it has used on that day by now
+ */
+export async function addUsage(accountId: string, day: string, hour: number, usage: Usage): Promise<Usage> {
+  const { Attributes = {} } = await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.usageTable,
+      Key: toItem(keyOf(accountId, day)),
+      UpdateExpression: `ADD ${counted.map((name) => `#${name} :${name}`).join(', ')}, ${hourAttribute(hour)} :messages SET expiresAt = :expiresAt`,
+      // DynamoDB reserves some of the names.
+      ExpressionAttributeNames: Object.fromEntries(counted.map((name) => [`#${name}`, name])),
+      ExpressionAttributeValues: toItem({
+        ...Object.fromEntries(counted.map((name) => [`:${name}`, usage[name]])),
+        ':expiresAt': epochSeconds(Date.parse(day) + keptMs),
+      }),
+      ReturnValues: 'ALL_NEW',
+    }),
+  );
+  return usageRow.parse(unmarshall(Attributes));
+}
+
+/**
+ * Reads the rows of an account's days.
+ *
+ * @param first the first day to read, as `2026-11-20`
+ * @param last the last one; it need not be in its month, so `2026-11-31` is the end of any November
+ * @param region the one that the account is served in
+ */
+export const usageRows = (
+  accountId: string,
+  first: string,
+  last: string,
+  region: string = settings.region,
+): AsyncGenerator<Row> =>
+  queryRows(
+    {
+      TableName: settings.usageTable,
+      ConsistentRead: true,
+      KeyConditionExpression: '#owner = :owner AND id BETWEEN :first AND :last',
+      ExpressionAttributeNames: { '#owner': 'owner' },
+      ExpressionAttributeValues: toItem({
+        ':owner': accountId,
+        ':first': keyOf(accountId, first).id,
+        ':last': keyOf(accountId, last).id,
+      }),
+    },
+    dynamodbIn(region),
+  );
+
+/** Tells the day of a row, and what was used on it. */
+export function dayOfRow(row: Row): readonly [day: string, usage: Usage] {
+  const { id, ...counts } = usageRow.parse(row);
+  return [id.replace('day#', ''), counts];
+}
+
+/** Reads an account's use, by day; see {@link usageRows}. */
+export async function usageOf(...days: Parameters<typeof usageRows>): Promise<ReadonlyMap<string, Usage>> {
+  const usage = new Map<string, Usage>();
+  for await (const row of usageRows(...days)) usage.set(...dayOfRow(row));
+  return usage;
+}

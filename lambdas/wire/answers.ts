@@ -1,0 +1,421 @@
+/**
+ * The shapes of the API's answers. The types of records and the API's description follow from them. Nothing is checked with
+ * them at run time: elsewhere they are imported as types only, so that only the description's bundle has them.
+ */
+import { eachLimit } from './limits.ts';
+import { idPattern } from '../shared/idPattern.ts';
+import { methods } from './method.ts';
+import * as z from 'zod/mini';
+import { circuitInput } from './circuitShape.ts';
+import { limitMeanings } from './limitMeanings.ts';
+import { logStates } from './logStates.ts';
+import { messageStates } from './messageStates.ts';
+
+/** The type of an answer of a shape, for the code that makes it. */
+export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
+
+export type Readable<T> = T extends readonly (infer Item)[]
+  ? readonly Readable<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Readable<T[Key]> }
+    : T;
+
+export const text = (description: string) => z.string().check(z.describe(description));
+export const whole = (description: string) => z.int().check(z.minimum(0), z.describe(description));
+export const time = (description: string) => whole(`${description} Unix milliseconds.`);
+export const headerLists = (description: string) =>
+  z.record(z.string(), z.array(z.string())).check(z.describe(description));
+export const cursor = z.optional(text('Where to go on; absent at the end.'));
+
+export const messageId = z.string().check(z.regex(new RegExp(`^msg_${idPattern}$`)));
+export const dlqId = z.string().check(z.regex(new RegExp(`^dlq_${idPattern}$`)));
+
+export const published = z.object({
+  messageId,
+  deduplicated: z.optional(
+    z.literal(true).check(z.describe('It was published before; this is the first one’s id.')),
+  ),
+});
+export const publishedToEndpoint = z.object({
+  ...published.shape,
+  url: text('The endpoint’s URL, without `user:password`.'),
+});
+export const publishAnswer = z.union([
+  published,
+  z
+    .array(publishedToEndpoint)
+    .check(z.describe('One for each endpoint, where the destination is a URL group.')),
+]);
+
+/** Whether deliveries wait while the circuit of their host is open. */
+const circuitSwitch = z
+  .enum(['on', 'off'])
+  .check(z.describe('Whether deliveries wait while their host is down; absent where the account says so.'));
+
+/** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
+export const settings = z.object({
+  method: z.enum(methods),
+  header: headerLists('What the destination gets: a list of values for each name.'),
+  maxRetries: whole('How often a failed delivery is tried again.'),
+  retryDelayExpression: z.optional(text('As `Svc-Retry-Delay` has it.')),
+  timeout: whole('Seconds that the destination may take to answer.'),
+  label: z.optional(text('The first of its labels.')),
+  labels: z.optional(z.array(z.string())),
+  flowControlKey: z.optional(z.string()),
+  parallelism: z.optional(whole('Deliveries in flight at once.')),
+  rate: z.optional(whole('Deliveries that may start in one period.')),
+  ratePerSecond: z.optional(whole('`rate`, for older clients.')),
+  period: z.optional(whole('Seconds; with every flow-control key, 1 where none is given.')),
+  circuit: z.optional(circuitSwitch),
+  callback: z.optional(text('Without `user:password`.')),
+  failureCallback: z.optional(text('Without `user:password`.')),
+});
+
+/** The origin and the destination of messages, log entries and dead letters. */
+const addressed = {
+  messageId,
+  url: text('The destination, without `user:password`.'),
+  topicName: z.optional(text('The URL group that it was published to.')),
+  endpointName: z.optional(text('The endpoint’s name within the group.')),
+  queueName: z.optional(z.string()),
+  scheduleId: z.optional(z.string()),
+  callerIP: text('`callerIp`, in an older spelling.'),
+  callerIp: text('The address it was published from.'),
+};
+
+export const messageWithoutBody = z.object({
+  ...addressed,
+  ...settings.shape,
+  notBefore: time('Before this it is not delivered.'),
+  createdAt: time('When it was published.'),
+});
+
+export const body = {
+  body: z.optional(text('The body, where it is UTF-8 text, or its hash where it is redacted.')),
+  bodyBase64: z.optional(
+    text('The body in base64, where it is not UTF-8 text, or too long for an answer as such.'),
+  ),
+};
+
+export const message = z.object({
+  ...messageWithoutBody.shape,
+  ...body,
+  retried: whole('Attempts made so far.'),
+  nextDeliveryTime: time('When it is delivered next, at the earliest.'),
+});
+
+/** How a message stands. */
+const standing = {
+  state: z.enum(messageStates),
+  retried: message.shape.retried,
+  responseStatus: z.optional(
+    whole('Of the last answer; 0 where there was none; absent before the first attempt.'),
+  ),
+  nextDeliveryTime: z.optional(time('When it is delivered next, at the earliest; absent once it has ended.')),
+  endedAt: z.optional(time('When it was delivered, failed or was cancelled.')),
+  workflowRunId: z.optional(
+    text(
+      'The run of a workflow that it belongs to: it is cancelled with its run only, and published by it only.',
+    ),
+  ),
+};
+export const listedMessage = z.object({ ...messageWithoutBody.shape, ...standing });
+export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
+/** A message as `GET /v2/messages/{messageId}?state=ALL` shows it, whether it waits or has ended. */
+export const messageInAnyState = z.object({
+  ...messageWithoutBody.shape,
+  ...body,
+  ...standing,
+  callbackIds: z
+    .array(messageId)
+    .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),
+  dlqId: z.optional(text('Where it failed: its dead letter, which may have been taken out since.')),
+});
+export const messageAnswer = z.union([message, messageInAnyState]);
+
+export const listedDeadLetter = z.object({
+  ...messageWithoutBody.shape,
+  dlqId,
+  retried: whole('Retries that were made.'),
+  failedAt: time('When the last attempt failed.'),
+  expiresAt: time('Until when it is kept.'),
+  responseStatus: whole('Of the last answer; 0 where there was none.'),
+  responseHeader: headerLists('Of the last answer.'),
+  responseBody: z.optional(
+    text(
+      'The last answer’s body, where it is UTF-8 text: in lists the first 1,024 bytes of it, of one dead letter as many as the account’s `max_events_size`.',
+    ),
+  ),
+  responseBodyBase64: z.optional(
+    text('The same in base64, where it is not UTF-8 text, or too long for an answer as such.'),
+  ),
+  error: z.optional(text('Why there was no answer.')),
+});
+export const deadLetter = z.object({ ...listedDeadLetter.shape, ...body });
+export const deadLetterPage = z.object({ cursor, messages: z.array(listedDeadLetter) });
+
+export const logEntry = z.object({
+  time: time('When it happened.'),
+  state: z.enum(logStates),
+  ...addressed,
+  ...z.partial(settings).shape,
+  method: settings.shape.method,
+  createdAt: time('When the message was published.'),
+  notBefore: z.optional(time('With `CREATED`.')),
+  retried: z.optional(whole('Of attempts: 0 for the first delivery, n for the nth retry.')),
+  responseStatus: z.optional(whole('With `DELIVERED` and `ERROR`; 0 where there was no answer.')),
+  responseHeaders: z.optional(headerLists('With `ERROR`.')),
+  responseBody: z.optional(
+    text('With `ERROR`: in base64, as much of it as the account’s `max_events_size`.'),
+  ),
+  error: z.optional(text('With `ERROR`: why there was no answer.')),
+  nextDeliveryTime: z.optional(time('With `RETRY` and `ERROR`: when the next attempt is made.')),
+});
+export const logPage = z.object({ cursor, logs: z.array(logEntry) });
+export const event = z.object({
+  ...logEntry.shape,
+  retryDelayExpr: z.optional(text('`retryDelayExpression`, for older clients.')),
+  responseHeader: z.optional(headerLists('`responseHeaders`, for older clients.')),
+  callbackHeaders: z.optional(headerLists('What the callback URL gets.')),
+  failureCallbackHeaders: z.optional(headerLists('What the failure callback URL gets.')),
+});
+export const eventPage = z.object({
+  cursor,
+  logs: z.array(event),
+  events: z.array(event).check(z.describe('`logs`, for older clients.')),
+});
+
+export const urlGroup = z.object({
+  name: z.string(),
+  createdAt: time('When it got its first endpoint.'),
+  updatedAt: time('When it last changed.'),
+  endpoints: z.array(z.object({ url: text('Without `user:password`.'), name: z.optional(z.string()) })),
+  headers: headerLists('Configuration of every message to the group, unless its request says otherwise.'),
+});
+export const urlGroups = z.array(urlGroup);
+
+export const queue = z.object({
+  name: z.string(),
+  createdAt: time('When it was created.'),
+  updatedAt: time('When it last changed.'),
+  parallelism: whole('Messages that may be on their way at once.'),
+  paused: z.boolean().check(z.describe('Whether its messages are held back.')),
+  circuit: z.optional(circuitSwitch),
+  lag: whole(
+    'Messages that wait in it for their turn, or are being delivered or retried; delayed ones join when they are due.',
+  ),
+});
+export const queues = z.array(queue);
+
+export const flowControl = z.object({
+  flowControlKey: z.string(),
+  waitListSize: whole('Deliveries that wait for their turn.'),
+  parallelismMax: whole('Deliveries that may be in flight at once; 0 where that is not limited.'),
+  parallelismCount: whole(
+    'Slots that are taken: by deliveries in flight, and by those that are about to start.',
+  ),
+  rateMax: whole('Deliveries that may start in one period; 0 where that is not limited.'),
+  rateCount: whole('Deliveries that started within the last period.'),
+  ratePeriod: whole('Seconds; 1 where none is given.'),
+  ratePeriodStart: whole(
+    'When the first of the deliveries started that `rateCount` counts, in Unix seconds; 0 where it counts none.',
+  ),
+  isPaused: z.boolean().check(z.describe('Whether its messages are held back.')),
+  isPinnedParallelism: z.boolean().check(z.describe('Whether its parallelism stays, whatever messages say.')),
+  isPinnedRate: z.boolean().check(z.describe('Whether its rate and period stay, whatever messages say.')),
+});
+export const flowControls = z.array(flowControl);
+
+export const circuitStates = ['open', 'half-open', 'closing'] as const;
+
+export const circuit = z.object({
+  host: text('The host, and its port where the URL has one.'),
+  state: z
+    .enum(circuitStates)
+    .check(
+      z.describe(
+        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
+      ),
+    ),
+  waiting: whole(
+    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
+  ),
+  inFlight: whole('Deliveries in flight of those that have waited.'),
+  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
+  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
+  failures: whole('Failures in a row.'),
+  failedProbes: whole('Probes that have failed since it was opened.'),
+  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
+  lastError: z.optional(text('Why there was no answer.')),
+});
+export const circuits = z.array(circuit);
+export const globalParallelism = z.object({
+  parallelismMax: whole('The account’s `max_global_parallelism`.'),
+  parallelismCount: whole(
+    'Slots that are taken: by deliveries in flight, and for up to 70 s by workers for their next ones.',
+  ),
+});
+
+/** The part of a schedule that follows from its request; `scheduleSettings.ts` keeps it as it is shown. */
+export const scheduleSettings = z.object({
+  ...z.omit(settings, { maxRetries: true }).shape,
+  retries: settings.shape.maxRetries,
+  delay: z.optional(whole('Seconds that each message waits.')),
+  queueName: z.optional(z.string()),
+  callerIP: text('`callerIp`, in an older spelling.'),
+  callerIp: text('The address it was created from.'),
+});
+export const scheduleWithoutBody = z.object({
+  scheduleId: z.string(),
+  cron: text('As `Svc-Cron` has it.'),
+  destination: text('As it was given: a URL, without `user:password`, or the name of a URL group.'),
+  createdAt: time('When it was created.'),
+  ...scheduleSettings.shape,
+  isPaused: z.boolean(),
+  lastScheduleTime: z.optional(time('The minute of its last fire.')),
+  nextScheduleTime: z.optional(time('The minute of its next fire; absent while it is paused.')),
+  lastScheduleStates: z.optional(
+    z
+      .record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']))
+      .check(z.describe('By the ids of the last fire’s messages; where it made none, by the reason.')),
+  ),
+});
+export const schedule = z.object({ ...scheduleWithoutBody.shape, ...body });
+export const schedules = z.array(schedule);
+export const scheduled = z.object({ scheduleId: z.string() });
+export const explainedCron = z.object({
+  cron: text('The expression, without spaces around it.'),
+  timezone: text('Its zone, by its name in the IANA time zone database; `UTC` where it names none.'),
+  description: text('When it fires, in English. The times are those of its zone.'),
+  nextFires: z.array(z.number()).check(z.describe('The next five fires, in Unix milliseconds.')),
+});
+
+export const messageIdAnswer = z.object({ messageId });
+export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer) });
+export const cancelled = z.object({ cancelled: whole('How many messages were cancelled.'), cursor });
+export const deleted = z.object({ deleted: whole('How many entries were deleted.'), cursor });
+
+/** The answer to a count: all that match, or those that were counted before the time was over. */
+export const counted = z.object({ count: whole('How many match.'), cursor });
+export const deadLetterGroup = z.object({
+  host: text('The host of the destination, with its port where it has one.'),
+  responseStatus: whole('Of the last answer; 0 where there was none.'),
+  count: whole('How many dead letters have both.'),
+  lastFailedAt: time('When the newest of them failed.'),
+});
+export const deadLetterCount = z.object({
+  ...counted.shape,
+  groups: z
+    .array(deadLetterGroup)
+    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
+});
+
+/** Counts of an account's own use. */
+const used = {
+  requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
+  messages: whole('All messages, callbacks included: the budget counts these.'),
+  calls: whole('Requests to the API, of every kind.'),
+  bytes: whole('Bytes of requests’ bodies.'),
+};
+const outcomes = {
+  accepted: whole('Messages that were accepted for delivery, callbacks included.'),
+  delivered: whole('Messages that were delivered.'),
+  failed: whole('Messages that failed after their last attempt.'),
+  cancelled: whole('Messages that were cancelled, those of cancelled runs included.'),
+};
+const usedOnDay = z.object({ ...used, ...outcomes });
+export const ownStats = z.object({
+  access: z.enum(['read', 'write']).check(z.describe('The rights of the token of this request.')),
+  account: z.object({
+    id: z.uuid(),
+    customer_id: z.optional(z.string()),
+    type: z.enum(['free', 'paid']),
+    region: z.string(),
+  }),
+  limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
+  today: usedOnDay,
+  days: z
+    .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
+    .check(z.describe('The last 30 days, today included, the oldest first.')),
+  hours: z
+    .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
+    .check(z.describe('The last 48 hours, this one included, the oldest first.')),
+  countedUntil: z.optional(
+    time(
+      'What ended later is not all counted yet, because it was too much for one answer: the next ones go on. Absent where everything is counted.',
+    ),
+  ),
+  month: z.object({
+    messages: used.messages,
+    bytes: used.bytes,
+    cost: z.number().check(z.describe('Dollars, at the deployment’s price of a message.')),
+    budget: whole('Dollars a month; 0 is no limit.'),
+  }),
+  inFlight: whole(
+    'Deliveries in flight at most: slots that are taken by them, and for up to 70 s by workers for their next ones.',
+  ),
+  deadLetters: whole(
+    'Dead letters that are kept, those of workflows included; those that expire today count until the day is over, UTC.',
+  ),
+});
+
+export const signingKeys = z.object({
+  current: text('What deliveries are signed with.'),
+  next: text('What takes its place at the next rotation.'),
+});
+
+const seconds = (description: string) => whole(`${description} Unix seconds.`);
+
+/** The account record. Its names and types are those of the wire protocol. */
+export const account = z.object({
+  customer_id: z.optional(text('The customer: an e-mail address or a team.')),
+  id: z.uuid(),
+  token: text('For all messaging operations.'),
+  read_only_token: text('For those that change nothing.'),
+  active: z.boolean().check(z.describe('Whether its tokens work and its messages are delivered.')),
+  state: text('`active`, `passive` or `deleted`.'),
+  modifying_state: z.optional(
+    text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
+  ),
+  last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
+  ...eachLimit((name) => whole(limitMeanings[name])),
+  prod_pack_enabled: z.boolean(),
+  prometheus_enabled: z
+    .enum(['true', 'false'])
+    .check(z.describe('Whether its usage is exported as metrics of its own.')),
+  type: z.enum(['free', 'paid']),
+  region: text('Where it is served.'),
+  reserved_type: z.optional(z.string()),
+  reserved_price: z.optional(whole('Dollars.')),
+  created_by: z.optional(text('The e-mail address of the user who created it.')),
+  creation_time: seconds('When it was created.'),
+  deletion_time: seconds('When it was deleted; 0 while it is not.'),
+  budget: whole('Dollars a month; 0 is no limit.'),
+  enterprise: z.optional(z.object({ enabled: z.boolean() })),
+  circuit: z.optional(circuitInput),
+});
+export const accounts = z.array(account);
+
+const point = z.object({
+  x: text('The day’s beginning, UTC, as in `2026-11-20T00:00:00.000Z`.'),
+  y: z.number(),
+});
+export const accountStats = z.object({
+  days: z
+    .array(z.string())
+    .check(z.describe('The names of the days that the lists below are of, in their order.')),
+  daily_requests: z.array(point).check(z.describe('Messages that were sent, callbacks not included.')),
+  daily_messages: z.array(point).check(z.describe('All messages, callbacks included.')),
+  daily_calls: z.array(point).check(z.describe('Requests to the API, of every kind.')),
+  daily_bandwidths: z.array(point).check(z.describe('Bytes of requests’ bodies.')),
+  daily_billings: z.array(point).check(z.describe('Dollars, at the deployment’s price of a message.')),
+  total_monthly_requests: whole('Of this month.'),
+  total_monthly_messages: whole('Of this month.'),
+  total_monthly_bandwidth: whole('Of this month, in bytes.'),
+  total_monthly_billing: z.number().check(z.describe('Of this month, in dollars.')),
+});
+
+export const health = z.object({ status: z.literal('ok'), region: z.string() });
+/** An OpenAPI document. */
+export const description = z.looseObject({ openapi: z.string() });
+export const nothing = z.object({});

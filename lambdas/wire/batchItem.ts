@@ -1,0 +1,28 @@
+/** The JSON body of a batch, apart from those in `requests.ts`: publish loads it at its start, and should load little. */
+import * as z from 'zod/mini';
+import { nameForm } from '../shared/bounds.ts';
+import { headersIn, optionalField } from '../shared/json.ts';
+
+export const longestBatch = 1_000;
+
+// What a pattern of these says is for the description. The parsers say it in their own words.
+
+/** The destination of a message or a schedule. */
+export const destination = z.string().check(
+  z.meta({
+    description: 'A URL, or the name of a URL group.',
+    pattern: '^([hH][tT][tT][pP][sS]?:.+|[A-Za-z0-9._-]+)$',
+  }),
+);
+
+/** One message of a batch. */
+export const batchItem = z.strictObject({
+  destination,
+  body: optionalField(z.string()),
+  headers: optionalField(
+    headersIn('What a publish takes as headers: `Svc-Retries`, `Content-Type` and so on.'),
+  ),
+  queue: optionalField(
+    z.string().check(z.meta({ description: 'The name of a queue, as for an enqueue.', pattern: nameForm })),
+  ),
+});

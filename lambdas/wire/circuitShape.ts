@@ -1,0 +1,42 @@
+/** An account's setting of circuits, as the management API takes it and shows it. */
+import * as z from 'zod/mini';
+import { circuitNumbers, type CircuitSettings } from '../circuit/settings.ts';
+
+const circuitNumber = (name: keyof typeof circuitNumbers, description: string) =>
+  z.optional(
+    z
+      .int()
+      .check(
+        z.minimum(circuitNumbers[name].least),
+        z.maximum(circuitNumbers[name].most),
+        z.describe(`${description} Default: ${circuitNumbers[name].default}.`),
+      ),
+  );
+
+/** Whether and how circuits of hosts hold back an account's messages. */
+export const circuitInput = z
+  .strictObject({
+    enabled: z
+      .boolean()
+      .check(
+        z.describe(
+          'Whether messages wait while their host is down, unless they or their queue say otherwise.',
+        ),
+      ),
+    failures: circuitNumber('failures', 'Failures in a row that open a circuit.'),
+    open_seconds: circuitNumber(
+      'open_seconds',
+      'Until the first probe; twice as long after each that fails.',
+    ),
+    longest_open_seconds: circuitNumber('longest_open_seconds', 'The longest time between two probes.'),
+    longest_wait_seconds: circuitNumber(
+      'longest_wait_seconds',
+      'After so long a delivery that waits fails for good.',
+    ),
+  } satisfies Record<keyof CircuitSettings, z.ZodMiniType>)
+  .check(z.describe('Circuits, which hold messages back while a host is down; `null` for none.'));
+
+/** The values that may be set, in words. */
+export const allowedCircuit = Object.entries(circuitNumbers)
+  .map(([name, { least, most }]) => `"${name}"?: ${least} to ${most}`)
+  .join(', ');

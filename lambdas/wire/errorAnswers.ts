@@ -1,0 +1,32 @@
+/**
+ * The shapes of refusals, as `answers.ts` has those of other answers. They are apart from those, because they have the codes
+ * with their texts, which the console has no use for.
+ */
+import * as z from 'zod/mini';
+import { errorCodes, type ErrorCode } from '../shared/errorCodes.ts';
+import { published, publishedToEndpoint, text, whole } from './answers.ts';
+
+const codes = Object.keys(errorCodes) as ErrorCode[];
+
+export const error = z.object({
+  error: text(
+    'One sentence for people: it names the field, what is wrong with its value, and what is allowed.',
+  ),
+  code: z
+    .enum(codes)
+    .check(
+      z.describe(
+        `For programs. It stays the same when the sentence changes; there may be more of them later.\n\n${codes
+          .map((code) => `- \`${code}\`: ${errorCodes[code].meaning} ${errorCodes[code].advice}`)
+          .join('\n')}`,
+      ),
+    ),
+});
+
+export const itemError = z.object({
+  ...error.shape,
+  status: whole('As the message would have been answered by itself.'),
+});
+export const batchAnswer = z
+  .array(z.union([published, z.array(publishedToEndpoint), itemError]))
+  .check(z.describe('An answer for each message, in its place.'));

@@ -1,0 +1,331 @@
+/** Filters of lists and bulk operations. Several filters are ANDed; the values of one filter are ORed. */
+import { orders, type Order } from '../table/cursor.ts';
+import type { Header } from '../shared/headers.ts';
+import * as z from 'zod/mini';
+import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { parseShape } from '../shared/json.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
+import { logStates, type LogState } from './logStates.ts';
+import { messageStates, type MessageState } from './messageStates.ts';
+import { failureFunctionStates, type FailureFunctionState } from './failureStates.ts';
+import type { Run } from '../workflow/run.ts';
+
+/** The fields of an entry that filters can look at. */
+export interface Filterable {
+  readonly url: string;
+  readonly messageId?: string | undefined;
+  readonly topicName?: string | undefined;
+  readonly queueName?: string | undefined;
+  readonly scheduleId?: string | undefined;
+  readonly callerIp?: string | undefined;
+  readonly flowControlKey?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
+  readonly responseStatus?: number | undefined;
+  readonly state?: string | undefined;
+  /** The workflow's run that failed. */
+  readonly run?: (Run & { readonly failureState?: FailureFunctionState | undefined }) | undefined;
+}
+
+/** The filters, each with the values that it looks at in an entry. */
+const fields = {
+  url: (entry) => [shownUrl(entry.url)],
+  host: (entry) => [new URL(entry.url).host],
+  path: (entry) => [new URL(entry.url).pathname],
+  messageId: (entry) => [entry.messageId],
+  topicName: (entry) => [entry.topicName],
+  queueName: (entry) => [entry.queueName],
+  scheduleId: (entry) => [entry.scheduleId],
+  callerIp: (entry) => [entry.callerIp],
+  flowControlKey: (entry) => [entry.flowControlKey],
+  label: (entry) => entry.labels ?? [],
+  responseStatus: (entry) => [entry.responseStatus === undefined ? undefined : String(entry.responseStatus)],
+  state: (entry) => [entry.state],
+  workflowUrl: ({ run }) => [run && shownUrl(run.url)],
+  workflowRunId: ({ run }) => [run?.runId],
+  workflowCreatedAt: ({ run }) => [run && String(run.createdAt)],
+  failureFunctionState: ({ run }) => [run?.failureState],
+} as const satisfies Record<string, (entry: Filterable) => readonly (string | undefined)[]>;
+
+export type Field = keyof typeof fields;
+
+/** The filters that every list has. */
+const common = [
+  'topicName',
+  'queueName',
+  'url',
+  'host',
+  'path',
+  'label',
+  'flowControlKey',
+  'scheduleId',
+  'callerIp',
+] as const satisfies readonly Field[];
+
+/** The filters of each list. */
+export const known = {
+  /** What a bulk cancellation cancels. */
+  messages: common,
+  listedMessages: [...common, 'messageId', 'state'],
+  dlq: [...common, 'messageId', 'responseStatus'],
+  deadRuns: [
+    'workflowUrl',
+    'workflowRunId',
+    'workflowCreatedAt',
+    'failureFunctionState',
+    'label',
+    'callerIp',
+    'flowControlKey',
+    // Of older clients.
+    'url',
+    'responseStatus',
+  ],
+  logs: [...common, 'messageId', 'state'],
+} as const satisfies Record<string, readonly Field[]>;
+
+export type List = keyof typeof known;
+
+/** The names of the filters that take ids, and make every other filter ignored. */
+export const idFilters = {
+  messages: 'messageIds',
+  listedMessages: 'messageIds',
+  dlq: 'dlqIds',
+  deadRuns: 'dlqIds',
+  logs: 'messageIds',
+} as const satisfies Record<List, string>;
+
+const eachState = <State extends string>(
+  states: readonly State[],
+): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
+
+/** The values of the log's filter `state`, each with the states it stands for. */
+export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
+  ...eachState(logStates),
+  IN_PROGRESS: ['HELD', 'ACTIVE', 'RETRY', 'ERROR'],
+  CANCELLED: ['CANCELED'],
+};
+
+/** The values of the filter `state` of messages, each with the states it stands for. */
+export const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
+  ...eachState(messageStates),
+  CANCELLED: ['CANCELED'],
+  ALL: messageStates,
+};
+
+export interface Filter {
+  /** When set, all other filters are ignored. */
+  readonly ids: readonly string[] | undefined;
+  /** Unix milliseconds, inclusive. */
+  readonly fromDate: number | undefined;
+  /** Unix milliseconds, inclusive. */
+  readonly toDate: number | undefined;
+  readonly count: number | undefined;
+  readonly cursor: string | undefined;
+  /** Undefined for the latest first, and where a list has no other. */
+  readonly order: Order | undefined;
+  /** The values that each field may have. */
+  readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
+}
+
+export const longestPage = 100;
+/** The largest `count` of a list or a bulk operation. */
+export const mostAtOnce: Readonly<Record<List, number>> = {
+  messages: 500,
+  listedMessages: longestPage,
+  dlq: longestPage,
+  // Of a bulk operation; a page of the list is not longer than others.
+  deadRuns: 10_000,
+  // As the published clients promise.
+  logs: 1_000,
+};
+
+/** The lists that can be read in either order. */
+export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'deadRuns', 'logs']);
+export const mostIds = 1_000;
+/** Unix milliseconds, of 15 digits: tens of thousands of years, so whoever means all may write nines. */
+export const latestDateMs = 999_999_999_999_999;
+/** The highest status of an HTTP answer; 0 is that of none. */
+export const highestStatus = 999;
+
+/** Older spellings of the same filters. */
+export const aliases: Readonly<Record<string, Field>> = {
+  callerIP: 'callerIp',
+  topic: 'topicName',
+  urlGroup: 'topicName',
+};
+
+/** Parameters whose value is one, and no list. */
+const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl']);
+const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
+
+/**
+ * Reads the query of a list or of a bulk operation.
+ *
+ * @param most the largest `count`; `uncounted` where it has none, because all that match are counted
+ * @throws HttpError 400 for an unknown filter, an empty one, or a value that its filter cannot have
+ */
+export function parseFilter(
+  list: List,
+  query: readonly Header[],
+  most: number | 'uncounted' = mostAtOnce[list],
+): Filter {
+  const names: readonly string[] = known[list];
+  const given = new Map<string, string[]>();
+  for (const [written, value] of query) {
+    const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
+    const values = mayHaveCommas.has(name) ? [value] : value.split(',').map((part) => part.trim());
+    if (values.some((part) => part === '')) {
+      throw badField(`${written} is empty; a filter that is given must have a value.`);
+    }
+    given.set(name, [...(given.get(name) ?? []), ...values]);
+  }
+  const take = (name: string): string[] | undefined => {
+    const values = given.get(name);
+    given.delete(name);
+    return values;
+  };
+  const single = (name: string): string | undefined => {
+    const values = take(name);
+    if (values !== undefined && values.length > 1) throw badField(`${name} is given ${values.length} times.`);
+    return values?.[0];
+  };
+  const whole = (name: string, least: number, most: number): number | undefined => {
+    const text = single(name);
+    return text === undefined ? undefined : wholeOf(name, text, least, most);
+  };
+
+  const hasOrder = orderedLists.has(list) && most !== 'uncounted';
+  const ids = take(idFilters[list]);
+  if (ids !== undefined && ids.length > mostIds) {
+    throw badRequest('too_many_items', `${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
+  }
+  const filter = {
+    ids,
+    count: most === 'uncounted' ? undefined : whole('count', 1, most),
+    cursor: single('cursor'),
+    order: hasOrder ? orderOf(single('order')) : undefined,
+    fromDate: whole('fromDate', 0, latestDateMs),
+    toDate: whole('toDate', 0, latestDateMs),
+  };
+  checkPeriod(filter);
+  const values = new Map<Field, ReadonlySet<string>>();
+  for (const [name, wanted] of given) {
+    const field = known[list].find((one) => one === name);
+    if (field === undefined) {
+      const count = most === 'uncounted' ? [] : ['count'];
+      const all = [
+        ...names,
+        'fromDate',
+        'toDate',
+        ...count,
+        ...(hasOrder ? ['order'] : []),
+        'cursor',
+        idFilters[list],
+      ];
+      throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
+    }
+    if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
+    else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
+    else if (field === 'responseStatus' || field === 'workflowCreatedAt') {
+      const highest = field === 'responseStatus' ? highestStatus : latestDateMs;
+      values.set(field, new Set(wanted.map((text) => String(wholeOf(field, text, 0, highest)))));
+    } else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
+  }
+  return { ...filter, values };
+}
+
+/** @throws HttpError 400 for a period that ends before it begins */
+export function checkPeriod({ fromDate = 0, toDate = Infinity }: Pick<Filter, 'fromDate' | 'toDate'>): void {
+  if (fromDate > toDate) {
+    throw badField(
+      `fromDate is ${fromDate}, which is after toDate, ${toDate}; allowed is the same or earlier.`,
+    );
+  }
+}
+
+function wholeOf(name: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (value >= least && value <= most) return value;
+  throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+}
+
+/** @throws HttpError 400 */
+export function orderOf(text: string | undefined): Order | undefined {
+  if (text === undefined) return undefined;
+  const order = orders.find((known) => known === text);
+  if (order === undefined) throw badField(`order is ${quote(text)}; allowed are ${orders.join(', ')}.`);
+  return order;
+}
+
+function statesOf(list: List, text: string): readonly string[] {
+  const known: Readonly<Record<string, readonly string[]>> =
+    list === 'logs' ? logStateFilters : messageStateFilters;
+  const name = text.toUpperCase();
+  const states = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (states === undefined) {
+    throw badField(`state is ${quote(text)}; allowed are ${Object.keys(known).join(', ')}.`);
+  }
+  return states;
+}
+
+function failureStateOf(text: string): string {
+  const state = failureFunctionStates.find((known) => known === text.toUpperCase());
+  if (state === undefined) {
+    throw badField(
+      `failureFunctionState is ${quote(text)}; allowed are ${failureFunctionStates.join(', ')}.`,
+    );
+  }
+  return state;
+}
+
+const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
+
+/** The JSON bodies that name ids: those of bulk operations. */
+export const idBodies = {
+  messages: z.strictObject({ [idFilters.messages]: ids }),
+  dlq: z.strictObject({ [idFilters.dlq]: ids }),
+} as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
+
+/**
+ * The ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
+ *
+ * @throws HttpError 400
+ */
+export function idsInBody(list: keyof typeof idBodies, body: Uint8Array): readonly Header[] {
+  if (body.length === 0) return [];
+  const name = idFilters[list];
+  const shape: z.ZodMiniType<Readonly<Record<string, readonly string[]>>> = idBodies[list];
+  const given = parseShape('The body', body, shape, `{"${name}": ["<id>", …]}`);
+  return Object.values(given).flatMap((values) => values.map((id): Header => [name, id]));
+}
+
+/** The fields that rows of messages and of the log have as attributes, with their names there. */
+const attributes: Readonly<Partial<Record<Field, string>>> = {
+  label: 'labels',
+  topicName: 'topicName',
+  queueName: 'queueName',
+  scheduleId: 'scheduleId',
+  callerIp: 'callerIp',
+};
+
+/**
+ * Tells by a few attributes of a row whether its entry may match. Of long lists, few rows do: this is far cheaper than to read
+ * each of them whole.
+ *
+ * @param textsOf the texts of an attribute; undefined where they are not known
+ */
+export const mayMatch = (
+  filter: Filter,
+  textsOf: (attribute: string) => readonly string[] | undefined,
+): boolean =>
+  [...filter.values].every(([field, wanted]) => {
+    const attribute = attributes[field];
+    const texts = attribute === undefined ? undefined : textsOf(attribute);
+    return texts === undefined || texts.some((text) => wanted.has(text));
+  });
+
+/** Tells whether an entry has a wanted value in every field that is filtered by. Dates are checked by the lists themselves. */
+export function matches(filter: Filter, entry: Filterable): boolean {
+  return [...filter.values].every(([field, wanted]) =>
+    fields[field](entry).some((value) => value !== undefined && wanted.has(value)),
+  );
+}

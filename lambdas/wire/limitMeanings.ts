@@ -1,0 +1,22 @@
+import type { PerLimit } from './limits.ts';
+
+/** The unit and the meaning of each limit, for the API's description. Apart from the table, which every function has. */
+export const limitMeanings: PerLimit<string> = {
+  timeout: 'Seconds that a destination may take to answer.',
+  max_message_size: 'Bytes.',
+  max_retries: 'How often a failed delivery may be tried again.',
+  max_delay: 'Seconds.',
+  max_requests_per_day: 'Messages a day, UTC, from which on answers carry a warning.',
+  max_requests_per_day_hard: 'Messages a day, UTC, from which on they are refused.',
+  max_requests_per_second: 'Requests to the API.',
+  max_bandwidth_per_second: 'Bytes of requests’ bodies.',
+  max_dlq_size: 'Entries of the dead letter queue.',
+  max_dlq_retention_time_milis: 'Milliseconds that dead letters are kept.',
+  max_topics: 'URL groups.',
+  max_endpoints_per_topic: 'Endpoints of one URL group.',
+  max_schedules: 'Schedules.',
+  max_events_size: 'Bytes of a failed attempt’s response that its event keeps.',
+  max_parallelism: 'Deliveries in flight at once that a flow-control key or a queue may ask for.',
+  max_global_parallelism: 'Deliveries in flight at once.',
+  max_queues: 'Queues.',
+};

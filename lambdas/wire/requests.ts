@@ -1,0 +1,76 @@
+/** The JSON bodies that clients send, as they are checked and as the API's description shows them. */
+import * as z from 'zod/mini';
+import { nameForm, urlForm } from '../shared/bounds.ts';
+import { headersIn, optionalField } from '../shared/json.ts';
+import { destination } from './batchItem.ts';
+
+// What a pattern of these says is for the description. The parsers say it in their own words.
+
+/** What changes of a schedule; all else stays as it is. */
+export const scheduleChange = z.strictObject({
+  destination: optionalField(destination),
+  body: optionalField(z.string()),
+  headers: optionalField(
+    headersIn(
+      'What the creation of a schedule takes as headers: `Svc-Cron`, `Svc-Retries`, `Content-Type` and so on. An empty value takes the header out.',
+    ),
+  ),
+});
+
+export const queueSettings = z.strictObject({
+  queueName: z
+    .string()
+    .check(
+      z.meta({ description: 'The queue’s name: letters, digits, `.`, `_` and `-`.', pattern: nameForm }),
+    ),
+  parallelism: optionalField(
+    z
+      .int()
+      .check(
+        z.minimum(1),
+        z.describe('Messages that may be on their way at once; by default what it was, or else 1.'),
+      ),
+  ),
+  paused: optionalField(
+    z.boolean().check(z.describe('Whether its messages are held back; by default what it was, or else not.')),
+  ),
+  circuit: z.optional(
+    z
+      .nullable(z.enum(['on', 'off']))
+      .check(
+        z.describe(
+          'Whether its messages wait while their host is down; `null` leaves that to the account. By default what it was.',
+        ),
+      ),
+  ),
+});
+
+const endpointName = z.string().check(
+  z.minLength(1),
+  z.maxLength(128),
+  z.meta({
+    description: 'Names the endpoint within its group: letters, digits, `.`, `_` and `-`.',
+    pattern: nameForm,
+  }),
+);
+
+const endpointUrl = z.string().check(z.meta({ format: 'uri', pattern: urlForm }));
+
+export const addedEndpoints = z.object({
+  endpoints: z.array(z.object({ url: endpointUrl, name: optionalField(endpointName) })).check(z.minLength(1)),
+});
+
+/** Each endpoint is named by its URL, its name, or both. */
+export const removedEndpoints = z.object({
+  endpoints: z
+    .array(
+      z
+        .object({ url: optionalField(z.string()), name: optionalField(endpointName) })
+        .check(z.meta({ anyOf: [{ required: ['url'] }, { required: ['name'] }] })),
+    )
+    .check(z.minLength(1)),
+});
+
+export const groupDefaults = z.object({
+  headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),
+});

@@ -1,0 +1,291 @@
+/** Filters of lists of runs. Several filters are ANDed; the values of one filter are ORed. */
+import * as z from 'zod/mini';
+import { shownUrl } from '../shared/urlCredentials.ts';
+import type { Order } from '../table/cursor.ts';
+import type { Header } from '../shared/headers.ts';
+import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { optionalField, parseShape } from '../shared/json.ts';
+import { stepStates, type StepState } from './stepStates.ts';
+import { runStates, type RunIdentity, type RunState } from '../workflow/run.ts';
+import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';
+
+/** The fields of a run that filters can look at. */
+export interface FilterableRun {
+  readonly url: string;
+  readonly labels: readonly string[];
+  readonly callerIp: string;
+  readonly flowControlKey?: string | undefined;
+}
+
+/** The filters by what a run was started with, each with the values that it looks at. */
+const fields = {
+  workflowUrl: ({ url }) => [shownUrl(url)],
+  host: ({ url }) => [new URL(url).host],
+  path: ({ url }) => [new URL(url).pathname],
+  label: ({ labels }) => labels,
+  flowControlKey: ({ flowControlKey }) => (flowControlKey === undefined ? [] : [flowControlKey]),
+  callerIp: ({ callerIp }) => [callerIp],
+} as const satisfies Record<string, (run: FilterableRun) => readonly string[]>;
+
+type RunField = keyof typeof fields;
+const isRunField = (name: string): name is RunField => Object.hasOwn(fields, name);
+const runFields: readonly RunField[] = Object.keys(fields).filter(isRunField);
+
+/** Values that may have commas in them: several are given by repeating the filter. */
+const undivided: ReadonlySet<string> = new Set(['workflowUrl', 'path', 'workflowRunId', 'cursor']);
+
+/** Older spellings of the same filters. */
+const aliases: ReadonlyMap<string, string> = new Map([['callerIP', 'callerIp']]);
+
+export interface RunFilter {
+  /** Unix milliseconds, inclusive. */
+  readonly fromDate: number | undefined;
+  readonly toDate: number | undefined;
+  /** The values that each field may have. */
+  readonly values: ReadonlyMap<RunField, readonly string[]>;
+  /** Whether the values of `workflowUrl` are beginnings. */
+  readonly urlsBegin: boolean;
+}
+
+/** Selects all runs. */
+export const everyRun: RunFilter = {
+  fromDate: undefined,
+  toDate: undefined,
+  values: new Map(),
+  urlsBegin: false,
+};
+
+/** Tells whether a run has a wanted value in every field that is filtered by. Dates are checked by the lists themselves. */
+export const matchesRun = ({ values, urlsBegin }: RunFilter, run: FilterableRun): boolean =>
+  [...values].every(([field, wanted]) =>
+    fields[field](run).some((value) =>
+      field === 'workflowUrl' && urlsBegin
+        ? wanted.some((beginning) => value.startsWith(beginning))
+        : wanted.includes(value),
+    ),
+  );
+
+/** The parameters of a request, each taken once; what is left is not known here. */
+class Given {
+  readonly #left = new Map<string, readonly string[]>();
+
+  /** @throws HttpError 400 for an empty value */
+  constructor(query: readonly Header[]) {
+    for (const [written, value] of query) {
+      const name = aliases.get(written) ?? written;
+      const values = undivided.has(name) ? [value] : value.split(',').map((part) => part.trim());
+      if (values.includes('')) {
+        throw badField(`${quote(written)} is empty; a filter that is given must have a value.`);
+      }
+      this.#left.set(name, [...(this.#left.get(name) ?? []), ...values]);
+    }
+  }
+
+  list(name: string): readonly string[] | undefined {
+    const values = this.#left.get(name);
+    this.#left.delete(name);
+    return values;
+  }
+
+  single(name: string): string | undefined {
+    const [first, ...more] = this.list(name) ?? [];
+    if (more.length > 0) throw badField(`${name} is given ${more.length + 1} times; allowed is once.`);
+    return first;
+  }
+
+  whole(name: string, least: number, most: number): number | undefined {
+    const text = this.single(name);
+    if (text === undefined) return undefined;
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (value >= least && value <= most) return value;
+    throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
+    const text = this.single(name);
+    return text === undefined ? undefined : found(name, text, allowed);
+  }
+
+  /** Reads the filters by what a run was started with. */
+  runFilter(): Omit<RunFilter, 'urlsBegin'> {
+    const values = new Map<RunField, readonly string[]>();
+    for (const field of runFields) {
+      const wanted = this.list(field);
+      if (wanted !== undefined) values.set(field, field === 'workflowUrl' ? wanted.map(shownUrl) : wanted);
+    }
+    const period = {
+      fromDate: this.whole('fromDate', 0, latestDateMs),
+      toDate: this.whole('toDate', 0, latestDateMs),
+    };
+    checkPeriod(period);
+    return { ...period, values };
+  }
+
+  /** @throws HttpError 400 for a parameter that nobody has taken */
+  end(others: readonly string[]): void {
+    const [unknown] = this.#left.keys();
+    if (unknown === undefined) return;
+    const all = [...runFields, 'fromDate', 'toDate', ...others];
+    throw badRequest('field_unknown', `${quote(unknown)} is not a filter here; known are ${all.join(', ')}.`);
+  }
+}
+
+function found<T extends string>(name: string, text: string, allowed: readonly T[]): T {
+  const value = allowed.find((one) => one.toLowerCase() === text.toLowerCase());
+  if (value !== undefined) return value;
+  throw badField(`${name} is ${quote(text)}; allowed are ${allowed.join(', ')}.`);
+}
+
+/** A request for the log of runs. */
+export interface RunsQuery extends RunFilter {
+  readonly count: number;
+  readonly cursor: string | undefined;
+  readonly order: Order | undefined;
+  /** When set, all other filters are ignored. */
+  readonly runs: readonly RunIdentity[] | undefined;
+  readonly runId: string | undefined;
+  /** Unix milliseconds at which the run of that id was started. */
+  readonly createdAt: number | undefined;
+  /** States of a run, or of one of its steps. */
+  readonly states: ReadonlySet<RunState | StepState> | undefined;
+  readonly messageIds: ReadonlySet<string> | undefined;
+  /** Bytes that are shown of each body: −1 for none, not even the field; undefined for all. */
+  readonly trimBody: number | undefined;
+}
+
+const states = [...runStates, ...stepStates] as const;
+
+/** Names of the log's parameters besides those that all lists of runs have. */
+const ofLog = [
+  'count',
+  'cursor',
+  'order',
+  'workflowRunId',
+  'workflowCreatedAt',
+  'workflowRuns',
+  'state',
+  'messageId',
+  'trimBody',
+  'groupBy',
+] as const;
+
+/** Bytes, of 15 digits: more than any body has. */
+export const mostTrimmed = 999_999_999_999_999;
+
+/** Reads `<id>@<createdAt>`; an id may have the character itself. */
+function runOf(text: string): RunIdentity {
+  const [, runId, createdAt] = /^(.+)@(\d{1,15})$/s.exec(text) ?? [];
+  if (runId === undefined || createdAt === undefined) {
+    throw badField(`workflowRuns has ${quote(text)}; allowed is <workflowRunId>@<workflowCreatedAt>.`);
+  }
+  return { runId, createdAt: Number(createdAt) };
+}
+
+function runsIn(given: Given): readonly RunIdentity[] | undefined {
+  const runs = given.list('workflowRuns')?.map(runOf);
+  if (runs !== undefined && runs.length > longestPage) {
+    throw badRequest('too_many_items', `workflowRuns has ${runs.length} runs; allowed are ${longestPage}.`);
+  }
+  return runs;
+}
+
+const setOf = <T>(values: readonly T[] | undefined): ReadonlySet<T> | undefined => values && new Set(values);
+
+/**
+ * Reads the query of a request for the log of runs.
+ *
+ * @throws HttpError 400 for an unknown parameter, an empty one, or a value that it cannot have
+ */
+export function parseRunsQuery(query: readonly Header[]): RunsQuery {
+  const given = new Given(query);
+  // The client says how it wants the log; there is no other way here.
+  given.oneOf('groupBy', ['workflowRunId']);
+  const read: RunsQuery = {
+    count: given.whole('count', 1, longestPage) ?? longestPage,
+    cursor: given.single('cursor'),
+    order: orderOf(given.single('order')),
+    runs: runsIn(given),
+    runId: given.single('workflowRunId'),
+    createdAt: given.whole('workflowCreatedAt', 0, latestDateMs),
+    states: setOf(given.list('state')?.map((text) => found('state', text, states))),
+    messageIds: setOf(given.list('messageId')),
+    trimBody: given.whole('trimBody', -1, mostTrimmed),
+    ...given.runFilter(),
+    urlsBegin: false,
+  };
+  given.end(ofLog);
+  if (read.runs === undefined) return read;
+  const { count, cursor, order, runs, trimBody } = read;
+  const others = { runId: undefined, createdAt: undefined, states: undefined, messageIds: undefined };
+  return { ...everyRun, ...others, count, cursor, order, runs, trimBody };
+}
+
+/** A request to cancel many runs. */
+export interface CancelQuery extends RunFilter {
+  /** When set, all other filters are ignored. */
+  readonly runIds: readonly string[] | undefined;
+  readonly count: number | undefined;
+}
+
+/** The most runs that one request cancels, where it says how many. */
+const mostCancelled = 500;
+
+const texts = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
+
+/** The JSON body of a bulk cancellation, as clients of other languages send it. `{}` means all. */
+export const cancelBody = z.strictObject({
+  workflowRunIds: optionalField(texts.check(z.describe('Given these, nothing else narrows.'))),
+  workflowUrl: optionalField(
+    z
+      .union([z.string().check(z.minLength(1)), texts])
+      .check(z.describe('The beginning of the workflows’ URLs, or several.')),
+  ),
+});
+
+const allowedBody = '{"workflowRunIds"?: ["<id>", …], "workflowUrl"?: "<beginning of URLs>"}';
+
+/** Reads which runs a request to cancel many means. */
+function runsToCancel(given: Given, inBody: readonly string[] = []): Omit<CancelQuery, 'count'> {
+  const runIds = [...(given.list('workflowRunIds') ?? []), ...inBody];
+  if (runIds.length > mostIds) {
+    throw badRequest('too_many_items', `workflowRunIds has ${runIds.length} ids; allowed are ${mostIds}.`);
+  }
+  const filter = {
+    ...given.runFilter(),
+    urlsBegin: given.oneOf('workflowUrlExactMatch', ['true', 'false']) !== 'true',
+  };
+  return runIds.length === 0 ? { runIds: undefined, ...filter } : { runIds, ...everyRun };
+}
+
+/** Names of its parameters besides those that all lists of runs have. */
+const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
+
+/**
+ * Reads a request to cancel many runs: its query, its JSON body, or both.
+ *
+ * @throws HttpError 400 for an unknown filter, an empty one, or a value that it cannot have
+ */
+export function parseCancelQuery(query: readonly Header[], body: Uint8Array): CancelQuery {
+  const inBody = body.length === 0 ? {} : parseShape('The body', body, cancelBody, allowedBody);
+  const urls = [inBody.workflowUrl ?? []].flat().map((url): Header => ['workflowUrl', url]);
+  const given = new Given([...query, ...urls]);
+  const read = {
+    ...runsToCancel(given, inBody.workflowRunIds),
+    count: given.whole('count', 1, mostCancelled),
+  };
+  given.end(['count', ...ofCancel]);
+  return read;
+}
+
+/** A request to count the runs that a cancellation with the same filters would cancel. */
+export interface CountQuery extends Omit<CancelQuery, 'count'> {
+  readonly cursor: string | undefined;
+}
+
+/** @throws as {@link parseCancelQuery} */
+export function parseCountQuery(query: readonly Header[]): CountQuery {
+  const given = new Given(query);
+  const read = { ...runsToCancel(given), cursor: given.single('cursor') };
+  given.end(['cursor', ...ofCancel]);
+  return read;
+}

@@ -1,0 +1,61 @@
+/**
+ * Starts of work that have not ended, in the usage table: work that kills its workers is known by them. A start is a mark in a
+ * set, so a call that is made twice counts once.
+ */
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import * as z from 'zod/mini';
+import { dayMs } from '../../shared/clock.ts';
+import { epochSeconds } from '../../message/message.ts';
+import { settings } from '../../aws/settings.ts';
+import { dynamodb, toItem } from '../../aws/dynamodb.ts';
+
+/** Longer than SQS keeps the message that carries the work, which is 14 days. */
+const keptMs = 15 * dayMs;
+
+const keyOf = (work: string) => toItem({ owner: `begun#${work}`, id: 'begun' });
+
+const row = z.object({ marks: z.set(z.string()) });
+
+/**
+ * Notes a start of work.
+ *
+ * @param work the name of the work, different from that of other work
+ * @param mark different for each start
+ * @param now Unix milliseconds
+ * @returns how many starts are noted, this one included
+ */
+export async function noteStart(work: string, mark: string, now: number): Promise<number> {
+  const { Attributes = {} } = await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.usageTable,
+      Key: keyOf(work),
+      UpdateExpression: 'ADD marks :mark SET expiresAt = :expiresAt',
+      ExpressionAttributeValues: {
+        ':mark': { SS: [mark] },
+        ':expiresAt': { N: String(epochSeconds(now + keptMs)) },
+      },
+      ReturnValues: 'ALL_NEW',
+    }),
+  );
+  return row.parse(unmarshall(Attributes)).marks.size;
+}
+
+/**
+ * Removes starts that have ended. Those that are not noted are ignored.
+ *
+ * @param now Unix milliseconds
+ */
+export async function removeStarts(work: string, marks: readonly string[], now: number): Promise<void> {
+  await dynamodb.send(
+    new UpdateItemCommand({
+      TableName: settings.usageTable,
+      Key: keyOf(work),
+      UpdateExpression: 'DELETE marks :marks SET expiresAt = :expiresAt',
+      ExpressionAttributeValues: {
+        ':marks': { SS: [...marks] },
+        ':expiresAt': { N: String(epochSeconds(now + keptMs)) },
+      },
+    }),
+  );
+}

@@ -1,0 +1,75 @@
+/** Cancels many runs. */
+import type { Answer } from '../wire/answers.ts';
+import type * as answers from '../wire/workflowAnswers.ts';
+import { matchesRun, parseCancelQuery, type CancelQuery } from '../wire/workflowFilters.ts';
+import type { Account } from '../account/account.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import type { Header } from '../shared/headers.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { eachOf } from '../shared/lists.ts';
+import { hasEnded, isRunId, type RunIdentity } from './run.ts';
+import { isNewer } from '../table/shards.ts';
+import { loadHead } from './store/journals.ts';
+import { listActiveRuns, runShardsOf } from './store/runList.ts';
+import { merged } from '../list/pages.ts';
+import { endRun } from './steps/endRun.ts';
+import { refuseWhenBusy } from './runs/refuseWhenBusy.ts';
+
+/** Runs that are cancelled at once. */
+const atOnce = 10;
+
+/** The gateway gives up after 29 s, and the last step takes its time. */
+const budgetMs = 15 * secondMs;
+
+/** Finds the runs that a request selects: those of the list that go on, newest first, or the ones whose ids are given. */
+async function* selected(account: Account, query: CancelQuery, until: number): AsyncGenerator<RunIdentity> {
+  const { runIds, fromDate, toDate } = query;
+  if (runIds === undefined) {
+    const shards = runShardsOf(account.id).map((shard) => listActiveRuns(shard, { fromDate, toDate }, until));
+    for await (const run of merged(shards, isNewer)) if (matchesRun(query, run)) yield run;
+    return;
+  }
+  for (const runId of new Set(runIds.filter(isRunId))) {
+    const head = await loadHead({ accountId: account.id, runId });
+    if (head !== undefined && !hasEnded(head.state)) yield { runId, createdAt: head.createdAt };
+  }
+}
+
+/**
+ * Cancels the runs that a request selects, step by step: all of them, or `count`, or as many as the time suffices for. There is
+ * no cursor: callers repeat the request until its answer is 0, and what was cancelled is not selected again.
+ *
+ * @throws HttpError 400 for a malformed request; 503 where the time was over before any run was found, because 0 would say
+ * that there is none
+ */
+export async function cancelRuns(
+  account: Account,
+  query: readonly Header[],
+  body: Uint8Array,
+): Promise<Answer<typeof answers.cancelledRuns>> {
+  const read = parseCancelQuery(query, body);
+  const most = read.runIds === undefined ? (read.count ?? Infinity) : Infinity;
+  const until = now() + budgetMs;
+  let cancelled = 0;
+  let some: RunIdentity[] = [];
+  const cancelSome = (): Promise<void> =>
+    eachOf(some, atOnce, async (run) => {
+      if (await refuseWhenBusy(() => endRun(account, run, { state: 'RUN_CANCELED' }))) cancelled += 1;
+    });
+  for await (const run of selected(account, read, until)) {
+    some.push(run);
+    if (some.length < Math.min(atOnce, most - cancelled) && now() <= until) continue;
+    await cancelSome();
+    some = [];
+    if (cancelled >= most || now() > until) break;
+  }
+  await cancelSome();
+  if (cancelled === 0 && now() > until) {
+    throw new HttpError(
+      503,
+      'time_over',
+      'No run was found in the time; narrow the request with fromDate and toDate, or repeat it.',
+    );
+  }
+  return { cancelled };
+}

@@ -1,0 +1,143 @@
+/** The failure of a run: a delivery to its endpoint has failed for good. */
+import { listedResponseBytes } from '../../message/records.ts';
+import { limitsOf } from '../../account/account.ts';
+import { beginningOf } from '../../shared/bytes.ts';
+import { derivedId } from '../../shared/ids.ts';
+import type { KeptResponse, Message } from '../../message/message.ts';
+import type { WorkflowPart } from '../../message/workflowPart.ts';
+import { attemptWork } from '../../job/job.ts';
+import { failureFunctionStateAfter } from './failure.ts';
+import type { EndRecord, FailureFunctionRecord, Head, RunFailure, RunStart } from '../rules/journal.ts';
+import { hasEnded } from '../run.ts';
+import { noteFailureState } from '../../deadLetter/rows.ts';
+import { loadMessage } from '../../message/history.ts';
+import type { RunKey } from '../store/journals.ts';
+import { sendWork } from '../../job/send.ts';
+import type { MadeAttempt, RecordedAttempt } from '../../delivery/continuation.ts';
+import { dlqIdOf } from '../../message/consequenceIds.ts';
+import { bury } from '../../deadLetter/deadLetter.ts';
+import { dueTimeOf } from '../../message/recordOf.ts';
+import { countFollowing } from '../../usage/counter.ts';
+import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
+import { factsOf } from '../runs/settings.ts';
+import { storeRequestOf } from './failureRequest.ts';
+import { keepRun } from '../runs/extendRun.ts';
+import { loadRun } from '../runs/loadRun.ts';
+
+const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): RunKey => ({
+  accountId: history.message.accountId,
+  runId,
+});
+
+/** The id of the message that tells of a failure: the same each time the attempt is made. */
+const requestIdOf = ({ history, attempt }: RecordedAttempt): string =>
+  derivedId(
+    'msg',
+    dueTimeOf(history, attempt.number),
+    `${history.message.messageId}/${attempt.number}/failure-request`,
+  );
+
+/** Stores the message that tells of the failure, as long as the whole response is there. Its work is sent by {@link failRun}. */
+export async function storeFailureRequest(made: MadeAttempt, part: WorkflowPart): Promise<void> {
+  const { history, account, attempt, response } = made;
+  const run = await loadRun(keyOf(made, part), part.startSeq);
+  if (run === undefined) return;
+  const { message } = history;
+  const failed = { message, response, retried: attempt.number, dlqId: dlqIdOf(history, attempt.number) };
+  const request = { messageId: requestIdOf(made), createdAt: attempt.recordedAt };
+  await storeRequestOf(account, run, failed, request);
+}
+
+/** A failed response as the journal has it: the beginning of its body. */
+const keptBeginning = (response: KeptResponse): KeptResponse => ({
+  ...response,
+  body: beginningOf(response.body, listedResponseBytes),
+});
+
+/**
+ * Ends a run as failed, unless it has ended. What follows is done by the delivery that failed it: a dead letter, the message
+ * that tells of the failure, and all that follows from any end. To be done again without harm.
+ */
+export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
+  const { history, account, attempt } = recorded;
+  const { messageId } = history.message;
+  const key = keyOf(recorded, part);
+  const dlqId = dlqIdOf(history, attempt.number);
+  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+    if (current?.startSeq !== part.startSeq || hasEnded(current.state)) return { result: undefined };
+    const end: EndRecord = {
+      kind: 'end',
+      at: attempt.recordedAt,
+      state: 'RUN_FAILED',
+      failure: {
+        messageId,
+        attempt: attempt.number,
+        dlqId,
+        requestId: (await findRequest(recorded, await factsOf(key, current)))?.messageId,
+        response: keptBeginning(attempt.response),
+      },
+    };
+    const needed = attempt.recordedAt + limitsOf(account).max_dlq_retention_time_milis;
+    return { record: end, keptUntil: await keepRun(key, current, needed), result: undefined };
+  });
+  const found =
+    record?.kind === 'end' && head !== undefined ? { record, head } : await endOfRun(key, part.startSeq);
+  if (found === undefined) return;
+  const { failure } = found.record;
+  if (failure?.messageId === messageId) await tellFailure(recorded, part, found.head, failure);
+  if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
+  // Also where another has ended the run: it may have died before it went on.
+  await followEndOrLeave(account, key, found.head, found.record);
+}
+
+/** Finds the message that tells of a failure. A delivery that the service itself failed with may have gone without. */
+async function findRequest(
+  recorded: RecordedAttempt,
+  { failureCallback }: RunStart,
+): Promise<Message | undefined> {
+  if (failureCallback === undefined) return undefined;
+  const { accountId } = recorded.history.message;
+  return (await loadMessage({ accountId, messageId: requestIdOf(recorded) }))?.message;
+}
+
+/** Puts a run that a delivery has failed into the dead letter queue, and sends the message that tells of it. */
+async function tellFailure(
+  recorded: RecordedAttempt,
+  part: WorkflowPart,
+  head: Head,
+  { requestId }: RunFailure,
+): Promise<void> {
+  const { account, attempt } = recorded;
+  const { url, failureCallback } = await factsOf(keyOf(recorded, part), head);
+  const { runId, createdAt, startSeq } = part;
+  const failureState = requestId === undefined ? undefined : 'CALLBACK_INPROGRESS';
+  await bury(recorded, {
+    workflow: { runId, createdAt, startSeq, url, failureState },
+    keptUntil: head.keptUntil,
+  });
+  if (requestId === undefined || failureCallback === undefined) return;
+  const work = attemptWork({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
+  await sendWork(work, attempt.recordedAt + failureCallback.delayMs);
+}
+
+/** Notes how the failure function of a run has ended, in its dead letter and in its records. */
+export async function noteFailureFunction(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
+  const { history, attempt } = recorded;
+  const { message } = history;
+  const key = keyOf(recorded, part);
+  const state = failureFunctionStateAfter(attempt.state, message.prefix, attempt.response.headers);
+  if (part.dlqId !== undefined) {
+    await noteFailureState(key.accountId, part.dlqId, state, 'CALLBACK_INPROGRESS');
+  }
+  const note: FailureFunctionRecord = {
+    kind: 'failureFunction',
+    at: attempt.recordedAt,
+    state,
+    messageId: message.messageId,
+  };
+  await changeRun(key, (head): Decision<undefined> => {
+    const isTold = head?.startSeq === part.startSeq && head.failureState === 'CALLBACK_INPROGRESS';
+    return isTold ? { record: note, result: undefined } : { result: undefined };
+  });
+}

@@ -1,0 +1,82 @@
+/** The failure of a run: the request that tells its endpoint, and the state of the failure function. */
+import { failedCallbackBody, type CallbackFacts } from '../../delivery/callbackBody.ts';
+import { valuesOf, type Header } from '../../shared/headers.ts';
+import type { AttemptState } from '../../message/message.ts';
+import { branded } from '../rules/brands.ts';
+import { listed, type Entry } from '../rules/entry.ts';
+import type { FailureFunctionState } from '../../wire/failureStates.ts';
+import type { Features } from '../rules/features.ts';
+import { listBody } from '../runs/listBody.ts';
+import type { Run } from '../run.ts';
+
+/**
+ * The source of a failure request: the payload that the run began with. Old clients take the list instead.
+ *
+ * @param entries those of the failed delivery
+ */
+export function failureSource(entries: readonly Entry[], features: Features): Uint8Array {
+  if (!features.has('InitialBody')) return listBody(listed(entries));
+  return entries[0]?.body ?? new Uint8Array();
+}
+
+/**
+ * Makes the body of a failure request: that of a callback, with the run. The response is shortened where all would be larger than
+ * `maxBytes`, and stays what the failure function can parse; the source never is, because it is read as the run's input.
+ *
+ * @param facts of the failed delivery; its `body` is the source
+ */
+export const failureBody = (run: Run, facts: CallbackFacts, maxBytes: number): Uint8Array =>
+  failedCallbackBody(
+    facts,
+    { url: run.url, workflowRunId: run.runId, workflowCreatedAt: run.createdAt },
+    maxBytes,
+  );
+
+const afterAttempt = {
+  DELIVERED: 'CALLBACK_SUCCESS',
+  RETRY: 'CALLBACK_INPROGRESS',
+  FAILED: 'CALLBACK_FAIL',
+  CANCELED: 'CALLBACK_CANCELED',
+} as const satisfies Record<AttemptState, FailureFunctionState>;
+
+/** Whether an endpoint answers a failure request by saying that it has no failure function. */
+const hasNoFunction = (prefix: string, headers: readonly Header[]): boolean =>
+  branded(prefix, { 'workflow-failure-callback-notfound': 'true' }).some(([name, value]) =>
+    valuesOf(headers, name).some((given) => given.toLowerCase() === value),
+  );
+
+/**
+ * The state of a failure function after an attempt of its request.
+ *
+ * @param prefix of the run's dialect
+ * @param headers those of the answer
+ * @returns undefined when the endpoint has none
+ */
+export const failureFunctionStateAfter = (
+  state: AttemptState,
+  prefix: string,
+  headers: readonly Header[],
+): FailureFunctionState | undefined =>
+  state === 'DELIVERED' && hasNoFunction(prefix, headers) ? undefined : afterAttempt[state];
+
+/** By hand a failure function is run again only when it failed, and stopped only while it is to run. */
+export const mayRerun = (state: FailureFunctionState | undefined): boolean => state === 'CALLBACK_FAIL';
+export const mayCancel = (state: FailureFunctionState | undefined): boolean =>
+  state === 'CALLBACK_INPROGRESS';
+
+/** Reads what a failure function returned from the endpoint's answer; undefined when it returned nothing. */
+export function failureFunctionResult(body: Uint8Array): string | undefined {
+  const text = Buffer.from(body).toString('utf8');
+  const answer = parseOrUndefined(text);
+  if (typeof answer !== 'object' || answer === null || !('result' in answer)) return undefined;
+  return typeof answer.result === 'string' ? answer.result : JSON.stringify(answer.result);
+}
+
+/** An endpoint may answer anything. */
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+/** The failure function of a run, as the run's log shows it. */
+import type { Answer } from '../../wire/answers.ts';
+import type * as answers from '../../wire/workflowAnswers.ts';
+import { shownUrl } from '../../shared/urlCredentials.ts';
+import { shownHeaders, type Header } from '../../shared/headers.ts';
+import { failureFunctionResult } from '../failure/failure.ts';
+import type { EndRecord } from '../rules/journal.ts';
+import { textCut, type Cut } from './rules/cutting.ts';
+import { shownErrors } from './rules/errors.ts';
+import { loadCourses } from '../../message/courses.ts';
+import { courseOf } from './runCourses.ts';
+import type { RunJournal } from '../runs/runJournal.ts';
+import type { RunLook } from './runLook.ts';
+
+/**
+ * Reads the failure function of a run.
+ *
+ * @returns what shows it, cut; undefined where nobody is told of the failure, or the endpoint has none
+ */
+export async function loadShownFailureFunction(
+  look: RunLook,
+  { key, start, head, records }: RunJournal,
+  end: EndRecord | undefined,
+): Promise<((cut: Cut) => Answer<typeof answers.failureFunction>) | undefined> {
+  const failure = end?.failure;
+  const state = head.failureState;
+  if (failure?.requestId === undefined || state === undefined) return undefined;
+  // It may have been run again, with another message.
+  const again = records.findLast((record) => record.kind === 'failureFunction');
+  const messageId = again?.messageId ?? failure.requestId;
+  const recorded = (await loadCourses(key.accountId, [messageId])).get(messageId) ?? {
+    attempts: [],
+    end: undefined,
+  };
+  const { failures, nextDeliveryAt } = courseOf(look, recorded);
+  const last = recorded.attempts.at(-1);
+  const result = last?.state === 'DELIVERED' ? failureFunctionResult(last.response.body) : undefined;
+  const responseBody = result === undefined ? undefined : look.text(result);
+  const responseHeaders = last && look.headers(last.response.headers);
+  const failHeaders = look.headers(failure.response.headers);
+  const failResponse = look.text(failure.response.body) ?? '';
+
+  return (cut) => {
+    const text = textCut(cut);
+    const lists = (headers: readonly Header[]) => shownHeaders(cut.hasHeaders ? headers : []);
+    const errors = failures.map((one) => ({
+      ...one,
+      error: text(one.error),
+      body: text(one.body),
+      headers: cut.hasHeaders ? one.headers : [],
+    }));
+    return {
+      messageId,
+      url: shownUrl(start.failureCallback?.url ?? start.url),
+      state,
+      failStatus: failure.response.status,
+      failHeaders: lists(failHeaders),
+      failResponse: text(failResponse),
+      dlqId: failure.dlqId,
+      errors: shownErrors(errors),
+      responseStatus: last?.response.status,
+      responseHeaders: responseHeaders && lists(responseHeaders),
+      responseBody: text(responseBody),
+      maxRetries: (start.failureCallback ?? start.settings).maxRetries,
+      nextDeliveryTime: nextDeliveryAt,
+    };
+  };
+}

@@ -1,0 +1,156 @@
+/** Makes the records of which a run's log is made, of its journal and of what is known of its messages. */
+import { secondMs } from '../../../shared/clock.ts';
+import type { Header } from '../../../shared/headers.ts';
+import type { JournalRecord, ListedEntry, RunStart, StepFacts } from '../../rules/journal.ts';
+import type { StepIdentity } from '../../rules/step.ts';
+import { overlaid } from '../../rules/forwarding.ts';
+import { stepDurationMs } from '../../rules/time.ts';
+import type { CallRecord, Course, RunMessage } from './runRecord.ts';
+
+/** The facts of a call besides its step. */
+export type KnownCall = Pick<CallRecord, 'url' | 'method' | 'body' | 'response' | 'callback'> &
+  Pick<CallRecord, 'maxRetries' | 'retryDelay' | 'headers'>;
+
+/** The facts of an invoked run. */
+export interface KnownInvoked {
+  readonly body: string | undefined;
+  readonly headers: readonly Header[];
+}
+
+/** The facts of a run besides its journal; texts and headers as they are shown. By ids of messages. */
+export interface KnownMessages {
+  readonly courses: ReadonlyMap<string, Course>;
+  /** Of entries: the payload, and the results of steps. */
+  readonly texts: ReadonlyMap<string, string | undefined>;
+  readonly calls: ReadonlyMap<string, KnownCall>;
+  readonly invoked: ReadonlyMap<string, KnownInvoked>;
+  /** Shows the headers that a run forwards, or one of its messages. */
+  readonly headersOf: (forwarded: readonly Header[]) => readonly Header[];
+}
+
+const nothingYet: Course = { failures: [] };
+
+/** The course of a message that is delivered at a moment; Unix milliseconds. */
+function courseFrom(known: KnownMessages, messageId: string, notBefore: number): Course {
+  const course = known.courses.get(messageId) ?? nothingYet;
+  return course.failures.length > 0 || course.end !== undefined
+    ? course
+    : { ...course, nextDeliveryAt: notBefore };
+}
+
+const identityOf = ({ stepId, stepName, stepType, concurrent }: StepIdentity): StepIdentity => ({
+  stepId,
+  stepName,
+  stepType,
+  concurrent,
+});
+
+/** Steps have seconds, the log has milliseconds. */
+const sleepOf = ({ sleepFor, sleepUntil }: StepFacts) => ({
+  sleepFor: sleepFor === undefined ? undefined : stepDurationMs(sleepFor),
+  sleepUntil: sleepUntil === undefined ? undefined : Math.round(sleepUntil * secondMs),
+});
+
+function ofEntry(start: RunStart, known: KnownMessages, entry: ListedEntry): RunMessage {
+  const { messageId, createdAt, notBefore, step, forwarded = [] } = entry;
+  const settings = entry.settings ?? start.settings;
+  const common = {
+    ...courseFrom(known, messageId, notBefore),
+    messageId,
+    createdAt,
+    maxRetries: settings.maxRetries,
+    retryDelay: settings.retryDelay,
+    headers: overlaid(known.headersOf(start.forwarded), known.headersOf(forwarded)),
+  };
+  const text = known.texts.get(messageId);
+  if (step === undefined) return { kind: 'initial', ...common, payload: text };
+  const named = { ...common, step: identityOf(step), ...sleepOf(step) };
+  if (step.kind === 'plan') return { kind: 'plan', ...named };
+  const { waitEventId, waitTimeout } = step;
+  return { kind: 'result', ...named, out: text, waitEventId, waitTimeout };
+}
+
+/** The payload of a run with an unknown client is delivered again when the client is known. */
+function withUpgrade(known: KnownMessages, message: RunMessage, messageId: string, at: number): RunMessage {
+  const again = courseFrom(known, messageId, at);
+  return {
+    ...message,
+    failures: [...message.failures, ...again.failures],
+    end: again.end,
+    nextDeliveryAt: again.nextDeliveryAt,
+  };
+}
+
+/** Makes the messages of a run, in the order in which they were accepted. */
+export function runMessagesOf(
+  start: RunStart,
+  records: readonly JournalRecord[],
+  known: KnownMessages,
+): readonly RunMessage[] {
+  const messages: RunMessage[] = [];
+  const { maxRetries, retryDelay } = start.settings;
+  for (const record of records) {
+    switch (record.kind) {
+      case 'start':
+        messages.push(ofEntry(start, known, record.entry));
+        break;
+      case 'upgrade': {
+        const [first, ...others] = messages;
+        if (first !== undefined) {
+          messages.splice(
+            0,
+            1 + others.length,
+            withUpgrade(known, first, record.messageId, record.at),
+            ...others,
+          );
+        }
+        break;
+      }
+      case 'steps':
+        messages.push(...record.entries.map((entry) => ofEntry(start, known, entry)));
+        break;
+      case 'lateResult':
+        // It is never delivered: its run has ended.
+        messages.push({ ...ofEntry(start, known, record.entry), end: 'DELIVERED' });
+        break;
+      case 'call': {
+        const { messageId, step, at } = record;
+        const course = known.courses.get(messageId) ?? nothingYet;
+        const call = known.calls.get(messageId) ?? { maxRetries, retryDelay, headers: [] };
+        messages.push({ kind: 'call', ...course, ...call, messageId, step, createdAt: at });
+        break;
+      }
+      case 'wait': {
+        const { messageId, step, at, eventId, timeout, deadline, forwarded } = record;
+        const common = { messageId, step, createdAt: at, maxRetries, retryDelay };
+        const headers = known.headersOf(forwarded);
+        messages.push({ kind: 'wait', ...common, ...nothingYet, headers, eventId, timeout, deadline });
+        break;
+      }
+      case 'invoke': {
+        const { messageId, step, at, runId, url, createdAt } = record;
+        const { body, headers } = known.invoked.get(messageId) ?? { body: undefined, headers: [] };
+        const common = { messageId, step, createdAt: at, maxRetries, retryDelay };
+        messages.push({
+          kind: 'invoke',
+          ...common,
+          ...nothingYet,
+          headers,
+          runId,
+          url,
+          startedAt: createdAt,
+          body,
+        });
+        break;
+      }
+      case 'event':
+      case 'end':
+      case 'failureFunction':
+      case 'kept':
+        break;
+      default:
+        record satisfies never;
+    }
+  }
+  return messages;
+}

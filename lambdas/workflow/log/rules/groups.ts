@@ -1,0 +1,195 @@
+/**
+ * The log of a run as groups of steps, in order: sequential steps, each its own group; parallel groups with one item for each
+ * branch; and last, `next`, the delivery that is to bring the next step.
+ */
+import { hasEnded } from '../../run.ts';
+import { shownErrors, type ShownError } from './errors.ts';
+import type {
+  Course,
+  InitialRecord,
+  PendingRecord,
+  PlanRecord,
+  ResultRecord,
+  RunMessage,
+  RunRecord,
+} from './runRecord.ts';
+import {
+  shownInitial,
+  shownPending,
+  shownPlan,
+  shownResult,
+  stateOfCourse,
+  type ShownStep,
+} from './shownStep.ts';
+import type { StepState } from '../../../wire/stepStates.ts';
+
+/** The delivery that is to bring the next step. */
+export interface NextStep {
+  readonly messageId: string;
+  readonly state: StepState;
+  readonly retries: number;
+  readonly retryDelay?: string | undefined;
+  /** Of the step whose function threw last. */
+  readonly stepName?: string | undefined;
+  readonly nextDeliveryTime?: number | undefined;
+  readonly errors?: readonly ShownError[] | undefined;
+}
+
+export type StepGroup =
+  | { readonly type: 'sequential'; readonly steps: readonly [ShownStep] }
+  | { readonly type: 'parallel'; readonly steps: readonly ShownStep[] }
+  | { readonly type: 'next'; readonly steps: readonly [NextStep] };
+
+/** All messages of one step. */
+interface StepMessages {
+  readonly stepId: number;
+  readonly plan?: PlanRecord;
+  readonly pending?: PendingRecord;
+  readonly result?: ResultRecord;
+}
+
+/** Sorts messages by step. Of each kind the first one counts: what comes later is a repetition. */
+function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
+  const steps = new Map<number, StepMessages>();
+  for (const message of messages) {
+    if (message.kind === 'initial') continue;
+    const { stepId } = message.step;
+    const before = steps.get(stepId) ?? { stepId };
+    if (message.kind === 'plan') steps.set(stepId, { plan: message, ...before });
+    else if (message.kind === 'result') steps.set(stepId, { result: message, ...before });
+    else steps.set(stepId, { pending: message, ...before });
+  }
+  return [...steps.values()].toSorted((one, other) => one.stepId - other.stepId);
+}
+
+const branchesOf = ({ plan, pending, result }: StepMessages): number =>
+  (result ?? pending ?? plan)?.step.concurrent ?? 1;
+
+/** Splits steps into their groups: as many as their plans say, from the first on. */
+function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessages[])[] {
+  const groups: StepMessages[][] = [];
+  let room = 0;
+  for (const step of steps) {
+    const last = groups.at(-1);
+    if (last !== undefined && room > 0) {
+      last.push(step);
+      room -= 1;
+    } else {
+      groups.push([step]);
+      room = branchesOf(step) - 1;
+    }
+  }
+  return groups;
+}
+
+type Carrier = InitialRecord | ResultRecord;
+
+/**
+ * Finds the delivery that brings what follows a group. Of a parallel group it is that of the result that was accepted last,
+ * because only its list has all branches.
+ *
+ * @returns undefined while the group is not over
+ */
+function carrierOf(
+  group: readonly StepMessages[],
+  messages: readonly RunMessage[],
+): ResultRecord | undefined {
+  const results = new Set<RunMessage>(group.flatMap(({ result }) => result ?? []));
+  if (results.size < Math.max(...group.map(branchesOf))) return undefined;
+  return messages.findLast(
+    (message): message is ResultRecord => message.kind === 'result' && results.has(message),
+  );
+}
+
+const isSleep = (message: Carrier): boolean =>
+  message.kind === 'result' &&
+  (message.step.stepType === 'SleepFor' || message.step.stepType === 'SleepUntil');
+
+/** The state of a sleep that is not over. Its result is recorded when it begins, and its delivery is held back. */
+function stateOfSleep(message: Carrier, at: number): StepState | undefined {
+  if (!isSleep(message) || message.failures.length > 0) return undefined;
+  const { end, nextDeliveryAt } = message;
+  // The run may have ended within the delivery that ended the sleep, which has no outcome of its own yet.
+  const isOver = nextDeliveryAt !== undefined && nextDeliveryAt <= at;
+  if (end === 'CANCELED') return isOver ? undefined : 'STEP_CANCELED';
+  return end === undefined && !isOver ? 'STEP_PROGRESS' : undefined;
+}
+
+/** @param brought the delivery that brought the group, where it has one step only */
+function shownStep(
+  { plan, pending, result }: StepMessages,
+  brought: Carrier | undefined,
+  carriers: ReadonlySet<Carrier>,
+  at: number,
+): ShownStep | undefined {
+  const before = [...(brought?.failures ?? []), ...(plan?.failures ?? [])];
+  if (result !== undefined) {
+    // The failure of a delivery that carries on is shown by the group `next`, and later by the step that it brings.
+    const own = carriers.has(result) ? undefined : result;
+    const ended = own?.end === 'FAILED' ? 'STEP_FAILED' : 'STEP_SUCCESS';
+    const failures = [...before, ...(pending?.failures ?? []), ...(own?.failures ?? [])];
+    return shownResult(result, pending, stateOfSleep(result, at) ?? ended, failures);
+  }
+  if (pending !== undefined) return shownPending(pending, before);
+  return plan && shownPlan(plan);
+}
+
+const nextOf = (carrier: Carrier, stepName: string | undefined): NextStep => ({
+  messageId: carrier.messageId,
+  state: stateOfCourse(carrier),
+  retries: carrier.maxRetries,
+  retryDelay: carrier.retryDelay,
+  stepName,
+  nextDeliveryTime: carrier.end === undefined ? carrier.nextDeliveryAt : undefined,
+  errors: shownErrors(carrier.failures),
+});
+
+/** With a run its messages end, without being written again. */
+function settled(message: RunMessage): RunMessage {
+  const ended = <T extends Course>(course: T): T => ({ ...course, end: course.end ?? 'CANCELED' });
+  return message.kind === 'call' && message.callback !== undefined
+    ? { ...ended(message), callback: ended(message.callback) }
+    : ended(message);
+}
+
+/**
+ * Groups a run's messages for the log.
+ *
+ * A delivery that was successful and brought nothing has no group `next`: the run waits for nothing.
+ *
+ * @param stepNameOf reads from a delivery which step's function threw
+ * @param at the moment that is shown, Unix milliseconds: now, or when the run ended
+ */
+export function stepGroups(
+  run: RunRecord,
+  stepNameOf: (delivery: Course) => string | undefined,
+  at: number,
+): readonly StepGroup[] {
+  const messages = hasEnded(run.state) ? run.messages.map(settled) : run.messages;
+  const initial = messages.find((message) => message.kind === 'initial');
+  if (initial === undefined) return [];
+  const groups = grouped(byStep(messages));
+  const carriers = [initial, ...groups.map((group) => carrierOf(group, messages))];
+  const known = new Set(carriers.filter((carrier) => carrier !== undefined));
+
+  const shown = groups.flatMap((group, index): readonly StepGroup[] => {
+    const [first] = group;
+    const isParallel = first !== undefined && branchesOf(first) > 1;
+    const brought = isParallel ? undefined : carriers[index];
+    const steps = group.flatMap((step) => shownStep(step, brought, known, at) ?? []);
+    const [only] = steps;
+    if (only === undefined) return [];
+    return [isParallel ? { type: 'parallel', steps } : { type: 'sequential', steps: [only] }];
+  });
+
+  const carrier = carriers.at(-1);
+  const isNext =
+    carrier !== undefined &&
+    run.state !== 'RUN_SUCCESS' &&
+    carrier.end !== 'DELIVERED' &&
+    stateOfSleep(carrier, at) === undefined;
+  const next: readonly StepGroup[] = isNext
+    ? [{ type: 'next', steps: [nextOf(carrier, stepNameOf(carrier))] }]
+    : [];
+  return [{ type: 'sequential', steps: [shownInitial(initial)] }, ...shown, ...next];
+}

@@ -1,0 +1,104 @@
+/** Records of a run, of which its log is made. */
+import type { Header } from '../../../shared/headers.ts';
+import type { RunState } from '../../run.ts';
+import type { StepIdentity } from '../../rules/step.ts';
+import type { FailedAttempt } from './errors.ts';
+
+/** The course of a message's own attempts. */
+export interface Course {
+  /** Failed attempts so far, oldest first. */
+  readonly failures: readonly FailedAttempt[];
+  /** The end: of the attempts, or of the message that was withdrawn with its run; undefined while one is still to come. */
+  readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
+  /** Unix milliseconds before which the next attempt is not made. */
+  readonly nextDeliveryAt?: number | undefined;
+}
+
+interface Common extends Course {
+  readonly messageId: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly maxRetries: number;
+  readonly retryDelay?: string | undefined;
+  /** Those forwarded, and the content type. */
+  readonly headers: readonly Header[];
+}
+
+/** The initial payload. */
+export interface InitialRecord extends Common {
+  readonly kind: 'initial';
+  /** Absent where no bodies are shown. */
+  readonly payload?: string | undefined;
+}
+
+export interface PlanRecord extends Common {
+  readonly kind: 'plan';
+  readonly step: StepIdentity;
+  /** Milliseconds, and Unix milliseconds. */
+  readonly sleepFor?: number | undefined;
+  readonly sleepUntil?: number | undefined;
+}
+
+export interface ResultRecord extends Common {
+  readonly kind: 'result';
+  readonly step: StepIdentity;
+  readonly out?: string | undefined;
+  readonly sleepFor?: number | undefined;
+  readonly sleepUntil?: number | undefined;
+  readonly waitEventId?: string | undefined;
+  readonly waitTimeout?: boolean | undefined;
+}
+
+/** The answer of a third party. */
+export interface CallResponse {
+  /** 0 where there was none. */
+  readonly status: number;
+  readonly headers: readonly Header[];
+  readonly body?: string | undefined;
+}
+
+/** A step's request to a third party. */
+export interface CallRecord extends Common {
+  readonly kind: 'call';
+  readonly step: StepIdentity;
+  /** Absent, as all of these, until its message is stored. */
+  readonly url?: string | undefined;
+  readonly method?: string | undefined;
+  readonly body?: string | undefined;
+  /** Once it has come. */
+  readonly response?: CallResponse | undefined;
+  /** The message that takes the response to the endpoint, once it is made. */
+  readonly callback?: (Course & { readonly messageId: string }) | undefined;
+}
+
+export interface WaitRecord extends Common {
+  readonly kind: 'wait';
+  readonly step: StepIdentity;
+  readonly eventId: string;
+  /** As the user wrote it. */
+  readonly timeout: string;
+  /** Unix milliseconds. */
+  readonly deadline: number;
+}
+
+export interface InvokeRecord extends Common {
+  readonly kind: 'invoke';
+  readonly step: StepIdentity;
+  readonly runId: string;
+  readonly url: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** The initial payload of the invoked run. */
+  readonly body?: string | undefined;
+}
+
+/** The beginning of a step that ends elsewhere. */
+export type PendingRecord = CallRecord | WaitRecord | InvokeRecord;
+
+export type RunMessage = InitialRecord | PlanRecord | ResultRecord | PendingRecord;
+
+export interface RunRecord {
+  readonly state: RunState;
+  /** In the order in which they were accepted; the initial payload is the first. */
+  readonly messages: readonly RunMessage[];
+}

@@ -1,0 +1,172 @@
+/** A step as the log shows it, and its state. */
+import { shownHeaders, type HeaderLists } from '../../../shared/headers.ts';
+import type { StepType } from '../../../wire/stepTypes.ts';
+import type { CallType } from '../../../wire/callTypes.ts';
+import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
+import type {
+  Course,
+  InitialRecord,
+  PendingRecord,
+  PlanRecord,
+  ResultRecord,
+  RunMessage,
+} from './runRecord.ts';
+import type { StepState } from '../../../wire/stepStates.ts';
+
+/** The facts of a step besides its name and its course; times in Unix milliseconds, durations in milliseconds. */
+interface Details {
+  readonly sleepFor?: number | undefined;
+  readonly sleepUntil?: number | undefined;
+  readonly waitEventId?: string | undefined;
+  readonly waitTimeoutDuration?: string | undefined;
+  readonly waitTimeoutDeadline?: number | undefined;
+  readonly waitTimeout?: boolean | undefined;
+  readonly callUrl?: string | undefined;
+  readonly callMethod?: string | undefined;
+  readonly callHeaders?: HeaderLists | undefined;
+  readonly callBody?: string | undefined;
+  readonly callResponseStatus?: number | undefined;
+  readonly callResponseBody?: string | undefined;
+  readonly callResponseHeaders?: HeaderLists | undefined;
+  readonly invokedWorkflowRunId?: string | undefined;
+  readonly invokedWorkflowUrl?: string | undefined;
+  readonly invokedWorkflowCreatedAt?: number | undefined;
+  readonly invokedWorkflowRunBody?: string | undefined;
+  readonly invokedWorkflowRunHeaders?: HeaderLists | undefined;
+}
+
+export interface ShownStep extends Details {
+  /** Absent for the initial payload. */
+  readonly stepId?: number | undefined;
+  readonly stepName: string;
+  readonly stepType: StepType;
+  readonly callType: CallType;
+  readonly messageId: string;
+  readonly concurrent: number;
+  readonly state: StepState;
+  readonly createdAt: number;
+  readonly headers: HeaderLists;
+  readonly retries: number;
+  readonly retryDelay?: string | undefined;
+  readonly out?: string | undefined;
+  readonly nextDeliveryTime?: number | undefined;
+  readonly errors?: readonly ShownError[] | undefined;
+}
+
+/** The state of a step whose message is on its way. */
+export function stateOfCourse({ end, failures }: Course): Exclude<StepState, 'STEP_SUCCESS'> {
+  if (end === 'FAILED') return 'STEP_FAILED';
+  if (end === 'CANCELED') return 'STEP_CANCELED';
+  return failures.length > 0 && end === undefined ? 'STEP_RETRY' : 'STEP_PROGRESS';
+}
+
+const common = (message: RunMessage) => ({
+  messageId: message.messageId,
+  createdAt: message.createdAt,
+  headers: shownHeaders(message.headers),
+  retries: message.maxRetries,
+  retryDelay: message.retryDelay,
+});
+
+/** @param before failed attempts of the delivery that brought the step */
+const courseFields = (before: readonly FailedAttempt[], { failures, end, nextDeliveryAt }: Course) => ({
+  errors: shownErrors([...before, ...failures]),
+  nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
+});
+
+/** Shows the start of a run. It is a success as soon as the run is accepted. */
+export const shownInitial = (message: InitialRecord): ShownStep => ({
+  stepName: 'init',
+  stepType: 'Initial',
+  callType: 'step',
+  concurrent: 1,
+  state: 'STEP_SUCCESS',
+  out: message.payload,
+  ...common(message),
+});
+
+function detailsOf(message: PendingRecord): Details {
+  switch (message.kind) {
+    case 'call':
+      return {
+        callUrl: message.url,
+        callMethod: message.method,
+        callHeaders: shownHeaders(message.headers),
+        callBody: message.body,
+        callResponseStatus: message.response?.status,
+        callResponseBody: message.response?.body,
+        callResponseHeaders: message.response && shownHeaders(message.response.headers),
+      };
+    case 'wait':
+      return {
+        waitEventId: message.eventId,
+        waitTimeoutDuration: message.timeout,
+        waitTimeoutDeadline: message.deadline,
+      };
+    case 'invoke':
+      return {
+        invokedWorkflowRunId: message.runId,
+        invokedWorkflowUrl: message.url,
+        invokedWorkflowCreatedAt: message.startedAt,
+        invokedWorkflowRunBody: message.body,
+        invokedWorkflowRunHeaders: shownHeaders(message.headers),
+      };
+    default:
+      return message satisfies never;
+  }
+}
+
+/** The message whose attempts decide about a pending step: of a call, first its own, and then that which brings the answer. */
+const decisive = (message: PendingRecord): Course =>
+  message.kind === 'call' ? (message.callback ?? message) : message;
+
+/** Shows a step that has begun, and whose result comes from elsewhere. */
+export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
+  const course = decisive(message);
+  // A call never fails: its last answer is its result, whatever the status is. The message that brings it may fail.
+  const state = stateOfCourse(message === course && course.end === 'FAILED' ? { failures: [] } : course);
+  return {
+    ...message.step,
+    callType: message.kind === 'call' ? (message.callback ? 'fromCallback' : 'toCallback') : 'step',
+    state,
+    ...common(message),
+    ...detailsOf(message),
+    ...courseFields([...before, ...(message === course ? [] : message.failures)], course),
+  };
+}
+
+/** Shows a branch that has been announced. */
+export const shownPlan = (message: PlanRecord): ShownStep => ({
+  ...message.step,
+  callType: 'step',
+  state: stateOfCourse(message),
+  ...common(message),
+  sleepFor: message.sleepFor,
+  sleepUntil: message.sleepUntil,
+  ...courseFields([], message),
+});
+
+/**
+ * Shows a step that has ended.
+ *
+ * @param began what it began with, where that was a message of its own
+ * @param failures failed attempts on the way to it
+ */
+export const shownResult = (
+  message: ResultRecord,
+  began: PendingRecord | undefined,
+  state: StepState,
+  failures: readonly FailedAttempt[],
+): ShownStep => ({
+  ...message.step,
+  callType: began?.kind === 'call' ? 'fromCallback' : 'step',
+  state,
+  out: message.out,
+  ...common(message),
+  sleepFor: message.sleepFor,
+  sleepUntil: message.sleepUntil,
+  ...(began && detailsOf(began)),
+  ...(message.waitEventId !== undefined && { waitEventId: message.waitEventId }),
+  waitTimeout: message.waitTimeout,
+  errors: shownErrors(failures),
+});

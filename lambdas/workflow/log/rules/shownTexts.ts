@@ -1,0 +1,75 @@
+/** Texts and headers of a run as its log shows them: redacted, and cut. */
+import { beginningOf } from '../../../shared/bytes.ts';
+import type { Header } from '../../../shared/headers.ts';
+import { noRedaction, redacted, redactHeaders, type Redaction } from '../../../options/redaction.ts';
+
+/** Cuts a text to so many bytes of UTF-8. */
+export const beginningOfText = (text: string, mostBytes: number): string =>
+  text.length * 3 <= mostBytes
+    ? text
+    : Buffer.from(beginningOf(Buffer.from(text), mostBytes)).toString('utf8');
+
+/** Hides what either of two hides. */
+export function bothRedactions(one = noRedaction, other = noRedaction): Redaction {
+  const isAll = one.headers === 'all' || other.headers === 'all';
+  return {
+    body: one.body || other.body,
+    headers: isAll ? 'all' : [...new Set([...one.headers, ...other.headers])],
+  };
+}
+
+/** Bytes of a text that are kept where all of them together are too long for an answer; a hash always fits. */
+export const longestCutText = 4_096;
+/** Where they are so many times too long, no more of them are kept at all. */
+const hopeless = 8;
+
+/**
+ * Makes the texts of one run's log, and counts them: once they are too long for an answer, only their beginnings are kept, so
+ * that a process has room for them.
+ */
+export class ShownTexts {
+  readonly #trimBody: number;
+  readonly #room: number;
+  readonly #keptHeader: string;
+  #used = 0;
+
+  /**
+   * @param trimBody bytes that are shown of each text; −1 for none
+   * @param room bytes of the largest answer
+   * @param keptHeader the name of a header that is never hidden
+   */
+  constructor(trimBody: number, room: number, keptHeader: string) {
+    this.#trimBody = trimBody;
+    this.#room = room;
+    this.#keptHeader = keptHeader;
+  }
+
+  /** Whether any text is shown: if not, none has to be loaded. */
+  get areShown(): boolean {
+    return this.#trimBody >= 0;
+  }
+
+  text(body: Uint8Array | string, redaction = noRedaction): string | undefined {
+    if (!this.areShown) return undefined;
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    if (redaction.body && bytes.length > 0) return redacted(bytes);
+    const most = this.#used > this.#room ? longestCutText : Infinity;
+    const shown = beginningOf(bytes, this.#isHopeless ? 0 : Math.min(this.#trimBody, most));
+    this.#used += shown.length;
+    return Buffer.from(shown.buffer, shown.byteOffset, shown.length).toString('utf8');
+  }
+
+  headers(headers: readonly Header[], redaction = noRedaction): readonly Header[] {
+    const shown = redactHeaders(headers, redaction).map(([name, value], index): Header => {
+      const own = headers[index];
+      return name === this.#keptHeader && own !== undefined ? own : [name, value];
+    });
+    if (this.#isHopeless) return shown.filter(([name]) => name === this.#keptHeader);
+    for (const [name, value] of shown) this.#used += name.length + value.length;
+    return shown;
+  }
+
+  get #isHopeless(): boolean {
+    return this.#used > hopeless * this.#room;
+  }
+}

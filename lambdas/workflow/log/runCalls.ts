@@ -1,0 +1,147 @@
+/** The calls of a run to third parties, and the runs that it invoked, as its log shows them. */
+import * as z from 'zod/mini';
+import { now } from '../../shared/clock.ts';
+import { shownUrl } from '../../shared/urlCredentials.ts';
+import { headersIn, optionalField } from '../../shared/json.ts';
+import { eachOf } from '../../shared/lists.ts';
+import { isFinal, type Attempt } from '../../message/message.ts';
+import type { CallRecord, InvokeRecord } from '../rules/journal.ts';
+import type { KnownCall, KnownInvoked } from './rules/fromJournal.ts';
+import type { CallResponse } from './rules/runRecord.ts';
+import { loadBody } from '../../message/bodies.ts';
+import { loadMessage, type MessageHistory } from '../../message/history.ts';
+import { callbackIdsOf } from '../../message/consequenceIds.ts';
+import { loadRow, type RunKey } from '../store/journals.ts';
+import { loadListedRun } from '../store/runList.ts';
+import type { RunLook } from './runLook.ts';
+
+/** Tells whether something is still kept: behind that moment its body may be gone, and its row may be left. */
+const isKept = (untilMs: number): boolean => untilMs > now();
+
+/** Calls, or invoked runs, that are read at once. Each may have a body of some megabytes. */
+const readAtOnce = 5;
+
+/** The answer of a third party: within the result of its step, or within the message that brings it to the endpoint. */
+const answerShape = z.object({
+  status: z.number(),
+  body: optionalField(z.unknown()),
+  header: optionalField(headersIn('Of the answer.')),
+});
+
+function answerIn(text: string): z.infer<typeof answerShape> | undefined {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // An endpoint may have written anything.
+    return undefined;
+  }
+  return answerShape.safeParse(json).data;
+}
+
+const lowerCase = (headers: CallResponse['headers']): CallResponse['headers'] =>
+  headers.map(([name, value]) => [name.toLowerCase(), value]);
+
+/** Reads the answer from what a call's step has as its result. The client writes a body that is no text as JSON. */
+export function responseInResult(look: RunLook, out: string): CallResponse | undefined {
+  const answer = answerIn(out);
+  if (answer === undefined) return undefined;
+  const { status, header = [], body } = answer;
+  const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
+  return { status, headers: look.headers(lowerCase(header)), body: look.text(text) };
+}
+
+/** Reads the answer from the message that brings it to the endpoint, or as much of it as the attempt has kept. */
+async function responseOf(
+  look: RunLook,
+  accountId: string,
+  resultId: string,
+  { response }: Attempt,
+): Promise<CallResponse> {
+  const history = await loadMessage({ accountId, messageId: resultId });
+  const stored = history !== undefined && isKept(history.message.expiresAt) ? history.body : undefined;
+  const answer = stored && answerIn(Buffer.from(await loadBody(resultId, stored)).toString('utf8'));
+  if (answer === undefined) {
+    return {
+      status: response.status,
+      headers: look.headers(response.headers),
+      body: look.text(response.body),
+    };
+  }
+  const { status, header = [], body } = answer;
+  const bytes = typeof body === 'string' ? Buffer.from(body, 'base64') : Buffer.alloc(0);
+  return { status, headers: look.headers(lowerCase(header)), body: look.text(bytes) };
+}
+
+/** A call with the message that brings its answer to the endpoint, once there is one. */
+export interface LoadedCall extends Omit<KnownCall, 'callback'> {
+  readonly resultId: string | undefined;
+}
+
+async function loadCall(
+  look: RunLook,
+  history: MessageHistory,
+  responses: ReadonlyMap<number, CallResponse>,
+  stepId: number,
+): Promise<LoadedCall> {
+  const { message, attempts } = history;
+  const last = attempts.find((attempt) => isFinal(attempt) && attempt.state !== 'CANCELED');
+  const [resultId] = last === undefined ? [] : callbackIdsOf({ history, attempt: last });
+  const own = look.with(message.redaction);
+  const response =
+    responses.get(stepId) ??
+    (last && resultId !== undefined ? await responseOf(own, message.accountId, resultId, last) : undefined);
+  return {
+    url: shownUrl(message.url),
+    method: message.method,
+    body: own.hasTexts ? own.text(await loadBody(message.messageId, history.body)) : undefined,
+    maxRetries: message.maxRetries,
+    retryDelay: message.retryDelay,
+    headers: own.headers(message.headers),
+    response,
+    resultId,
+  };
+}
+
+/**
+ * Reads the messages of calls.
+ *
+ * @param responses answers that are known by now, by the ids of steps
+ * @returns by the ids of messages; one that is not stored yet, or not kept any more, is not among them
+ */
+export async function loadCalls(
+  look: RunLook,
+  accountId: string,
+  records: readonly CallRecord[],
+  responses: ReadonlyMap<number, CallResponse>,
+): Promise<ReadonlyMap<string, LoadedCall>> {
+  const calls = new Map<string, LoadedCall>();
+  await eachOf(records, readAtOnce, async ({ messageId, step }) => {
+    const history = await loadMessage({ accountId, messageId });
+    if (history === undefined || !isKept(history.message.expiresAt)) return;
+    calls.set(messageId, await loadCall(look, history, responses, step.stepId));
+  });
+  return calls;
+}
+
+/** Reads the starts of invoked runs. @returns by the ids of the invokes' messages; a run that is not kept is not among them */
+export async function loadInvoked(
+  look: RunLook,
+  accountId: string,
+  records: readonly InvokeRecord[],
+): Promise<ReadonlyMap<string, KnownInvoked>> {
+  const invoked = new Map<string, KnownInvoked>();
+  await eachOf(records, readAtOnce, async ({ messageId, runId, createdAt }) => {
+    const key: RunKey = { accountId, runId };
+    const listed = await loadListedRun({ ...key, createdAt });
+    const row = listed && (await loadRow(key, listed.startSeq));
+    if (row?.record.kind !== 'start' || !isKept(row.head.keptUntil)) return;
+    const { start, entry } = row.record;
+    const own = look.with(start.settings.redaction);
+    invoked.set(messageId, {
+      body: own.hasTexts ? own.text(await loadBody(entry.messageId, entry.body)) : undefined,
+      headers: own.forwarded(start.forwarded),
+    });
+  });
+  return invoked;
+}

@@ -1,0 +1,46 @@
+import type { Header } from '../../shared/headers.ts';
+import { headerName } from '../../shared/headers.ts';
+import type { Redaction } from '../../options/redaction.ts';
+import { forwardedByRun } from '../rules/forwarding.ts';
+import type { RunStart } from '../rules/journal.ts';
+import { bothRedactions, type ShownTexts } from './rules/shownTexts.ts';
+import { settings } from '../../aws/settings.ts';
+
+/** The header with the name of the step whose function threw: the log shows that name anyway. */
+export const stepNameHeader = ({ prefix }: Pick<RunStart, 'prefix'>): string =>
+  headerName(prefix, 'error-step-name').toLowerCase();
+
+/** Shows the texts and the headers of a run, with its redaction. */
+export class RunLook {
+  readonly #texts: ShownTexts;
+  readonly #redaction: Redaction | undefined;
+
+  constructor(texts: ShownTexts, redaction: Redaction | undefined) {
+    this.#texts = texts;
+    this.#redaction = redaction;
+  }
+
+  /** Whether texts are shown: if not, none has to be loaded. */
+  get hasTexts(): boolean {
+    return this.#texts.areShown;
+  }
+
+  text(body: Uint8Array | string): string | undefined {
+    return this.#texts.text(body, this.#redaction);
+  }
+
+  headers(headers: readonly Header[]): readonly Header[] {
+    return this.#texts.headers(headers, this.#redaction);
+  }
+
+  /** Shows what goes on from a start, or from a message, to the endpoint; and what it says of the type of its body. */
+  forwarded(headers: readonly Header[]): readonly Header[] {
+    const known = new Set(forwardedByRun(headers, settings.headerPrefixes));
+    return this.headers(headers.filter((header) => header[0] === 'content-type' || known.has(header)));
+  }
+
+  /** For what another redaction hides things of, too: another run, or a message of its own. */
+  with(other: Redaction | undefined): RunLook {
+    return other === undefined ? this : new RunLook(this.#texts, bothRedactions(this.#redaction, other));
+  }
+}

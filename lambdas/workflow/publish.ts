@@ -1,0 +1,196 @@
+/** Publishes requests of workflow clients: all of one request, or none. */
+import type { Account } from '../account/account.ts';
+import { refuseWhileDraining } from '../account/draining.ts';
+import { now } from '../shared/clock.ts';
+import { badRequest, HttpError } from '../shared/httpError.ts';
+import { derivedId, newId } from '../shared/ids.ts';
+import { eachOf } from '../shared/lists.ts';
+import { readWorkflowMessage, type StartMessage, type SubmissionMessage } from './rules/workflowMessage.ts';
+import { settings } from '../aws/settings.ts';
+import type { PublishRequest } from '../publish/prepare.ts';
+import { withAdmission } from '../usage/charge.ts';
+import { submitCall } from './steps/call.ts';
+import { submitInvoke } from './steps/invoke.ts';
+import {
+  preparePart,
+  refusalOf,
+  refusalOfRequest,
+  type PreparedPart,
+  type WorkflowRequest,
+} from './steps/prepare.ts';
+import { refuseWhenBusy } from './runs/refuseWhenBusy.ts';
+import { startOf, startRuns, type StartDraft, type Started } from './steps/start.ts';
+import { submitSteps, type Submitted } from './steps/submit.ts';
+
+/** The answer to a part of a request. One that started a run tells its id. */
+export interface WorkflowAnswer {
+  readonly messageId: string;
+  readonly deduplicated?: true;
+  readonly workflowRunId?: string;
+  /** Unix milliseconds. */
+  readonly workflowCreatedAt?: number;
+}
+
+const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
+  messageId,
+  ...(isDuplicate && { deduplicated: true }),
+  workflowRunId: runId,
+  workflowCreatedAt: createdAt,
+});
+
+const submittedAnswer = ({ messageId, isDuplicate }: Submitted): WorkflowAnswer => ({
+  messageId,
+  ...(isDuplicate && { deduplicated: true }),
+});
+
+/**
+ * Publishes requests that a workflow client sent in one.
+ *
+ * @throws HttpError as {@link publishParts} does; 400 for a malformed start
+ */
+export async function publishRequests(
+  account: Account,
+  requests: readonly PublishRequest[],
+): Promise<readonly WorkflowAnswer[]> {
+  return publishParts(account, await readParts(account, requests));
+}
+
+async function readParts(
+  account: Account,
+  requests: readonly PublishRequest[],
+): Promise<readonly WorkflowRequest[]> {
+  try {
+    return requests.map((request) => {
+      const message = readWorkflowMessage(request, settings.headerPrefixes);
+      if (message === undefined)
+        throw badRequest(
+          'workflow_request_invalid',
+          'Messages of workflows and others cannot be in one request.',
+        );
+      return { request, message };
+    });
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    throw await refusalOfRequest(account, requests, error);
+  }
+}
+
+/** Parts of a request that are worked on at once. */
+const atOnce = 20;
+
+/**
+ * Publishes the parts of one request. All are read before the first is accepted.
+ *
+ * @returns an answer for each, in their order
+ * @throws HttpError as a publish does; for submissions 400 where the run has ended or is not known, else 412
+ */
+export async function publishParts(
+  account: Account,
+  parts: readonly WorkflowRequest[],
+): Promise<readonly WorkflowAnswer[]> {
+  // A fire comes from a schedule that is still there; an upgrade goes on with a run.
+  const begins = parts.some(
+    ({ message, request }) => message.kind === 'start' && !message.isUpgrade && request.fire === undefined,
+  );
+  if (begins) refuseWhileDraining(account);
+  const prepared: PreparedPart[] = [];
+  await eachOf(parts, atOnce, async (part, index) => {
+    prepared[index] = await preparePart(account, part);
+  });
+  return withAdmission(account, prepared.length, async (admission) => {
+    const refusal = admission.admit(prepared.length);
+    const [first] = prepared;
+    if (refusal !== undefined && first !== undefined) throw await refusalOf(account, first, refusal);
+    const answers = await refuseWhenBusy(() => acceptParts(account, prepared));
+    admission.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
+    return answers;
+  });
+}
+
+const isSubmission = (part: PreparedPart): part is PreparedPart<SubmissionMessage> =>
+  part.message.kind === 'submission';
+
+/** A start that no other run waits for. */
+const isFirst = (part: PreparedPart): part is PreparedPart<StartMessage> => part.message.kind === 'start';
+
+async function acceptParts(
+  account: Account,
+  prepared: readonly PreparedPart[],
+): Promise<readonly WorkflowAnswer[]> {
+  const answers = new Map<PreparedPart, WorkflowAnswer>();
+  // The steps of a parallel group come together.
+  for (const group of groupedByRun(prepared.filter(isSubmission))) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const submitted = await submitSteps(account, first.message, group);
+    for (const [index, part] of group.entries()) {
+      const one = submitted[index];
+      if (one !== undefined) answers.set(part, submittedAnswer(one));
+    }
+  }
+  const starts = prepared.filter(isFirst);
+  const started = await startRuns(
+    account,
+    starts.map((part) => draftOf(account, part)),
+  );
+  for (const [index, part] of starts.entries()) {
+    const one = started[index];
+    if (one !== undefined) answers.set(part, startAnswer(one));
+  }
+  await eachOf(
+    prepared.filter((part) => !isSubmission(part) && !isFirst(part)),
+    atOnce,
+    async (part) => {
+      answers.set(part, await acceptOther(account, part));
+    },
+  );
+  return prepared.flatMap((part) => answers.get(part) ?? []);
+}
+
+function groupedByRun<T extends PreparedPart<SubmissionMessage>>(
+  parts: readonly T[],
+): readonly (readonly T[])[] {
+  const groups = new Map<string, T[]>();
+  for (const part of parts) {
+    const group = groups.get(part.message.runId) ?? [];
+    group.push(part);
+    groups.set(part.message.runId, group);
+  }
+  return [...groups.values()];
+}
+
+async function acceptOther(account: Account, { message, ...part }: PreparedPart): Promise<WorkflowAnswer> {
+  switch (message.kind) {
+    case 'invoke':
+      return startAnswer(await submitInvoke(account, { ...part, message }));
+    case 'call':
+      return submittedAnswer(await submitCall(account, { ...part, message }));
+    case 'start':
+    case 'submission':
+    case 'callResult':
+    case 'failureRequest':
+      throw new Error(`A ${message.kind} was not refused when it was read, or not accepted as what it is.`);
+  }
+}
+
+/** The start of a run. One that a schedule fires is the same each time the fire is handled. */
+function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
+  const { message, request, options } = part;
+  const { fire } = request;
+  return {
+    runId: message.runId ?? idFor(request),
+    start: startOf(account, part),
+    payload: request.body,
+    notBefore: options.notBefore,
+    isUpgrade: message.isUpgrade,
+    fixed: fire && {
+      messageId: derivedId('msg', fire.time, JSON.stringify([fire, request.destination])),
+      createdAt: fire.time,
+    },
+  };
+}
+
+const idFor = ({ fire, destination }: PublishRequest): string =>
+  fire === undefined
+    ? newId('wfr', now())
+    : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));

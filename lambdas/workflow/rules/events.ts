@@ -1,0 +1,78 @@
+/**
+ * Events and the waits of one run. A run never has a wait and a stored event for it at once: a wait that finds an event
+ * takes it and never begins, and an event that finds a wait ends it and is not stored. Each looks at the run's last record, and
+ * writes its own right behind that one; so of a wait and a notification that come together, the second sees the first.
+ */
+import { quote, type HttpError } from '../../shared/httpError.ts';
+import { isText } from '../../shared/text.ts';
+import { eventDigest, type Head } from './journal.ts';
+import { refusedSubmission } from './refusals.ts';
+import { hasEnded } from '../run.ts';
+import type { StepType } from '../../wire/stepTypes.ts';
+
+const longestEventId = 256;
+/** A run's every record names all of these, and a record has at most 400 KB. */
+const mostStoredEvents = 100;
+const mostOpenWaits = 1_000;
+
+/**
+ * Checks the id of an event.
+ *
+ * @param refuse makes the refusal. Endpoints of runs wait and notify, and take 400 for the end of their run: so it has the status
+ * 412, unless nobody but a person asks
+ */
+export function checkEventId(
+  eventId: string,
+  refuse: (message: string) => HttpError = refusedSubmission,
+): void {
+  if (isText(eventId, longestEventId)) return;
+  throw refuse(`The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`);
+}
+
+type Waits = Head['waits'];
+
+/** The waits for an event, in the order in which they began. */
+export const waitsFor = ({ waits }: Pick<Head, 'waits'>, eventId: string): Waits => {
+  const digest = eventDigest(eventId);
+  return waits.filter((wait) => wait.digest === digest);
+};
+
+/**
+ * The event that came first of those that nobody has waited for yet.
+ *
+ * @param stepType of the step that waits: calls of a webhook are for steps that wait for one
+ */
+export const oldestEvent = (
+  { events }: Pick<Head, 'events'>,
+  eventId: string,
+  stepType: StepType,
+): Head['events'][number] | undefined => {
+  const digest = eventDigest(eventId);
+  return events.find(
+    (event) => event.digest === digest && (event.callBytes === undefined || stepType === 'WaitForWebhook'),
+  );
+};
+
+/**
+ * Tells whether a wait goes on.
+ *
+ * @param seq its place in the journal, which no other record of its id has, in whatever run
+ */
+export const isWaiting = (head: Head | undefined, seq: number): head is Head =>
+  head !== undefined && !hasEnded(head.state) && head.waits.some((wait) => wait.seq === seq);
+
+/** @throws HttpError 412 */
+export function checkRoomForEvent({ events }: Pick<Head, 'events'>): void {
+  // Calls of webhooks, which need no token, have a room of their own: see `webhooks.ts`.
+  const notifications = events.filter(({ callBytes }) => callBytes === undefined).length;
+  if (notifications < mostStoredEvents) return;
+  throw refusedSubmission(
+    `The run keeps ${notifications} events that it has not waited for yet; allowed are ${mostStoredEvents}.`,
+  );
+}
+
+/** @throws HttpError 412 */
+export function checkRoomForWait({ waits }: Pick<Head, 'waits'>): void {
+  if (waits.length < mostOpenWaits) return;
+  throw refusedSubmission(`The run waits for ${waits.length} events at once; allowed are ${mostOpenWaits}.`);
+}

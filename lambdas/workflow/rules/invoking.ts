@@ -1,0 +1,88 @@
+/** Runs that other runs start and wait for. */
+import * as z from 'zod/mini';
+import type { Header } from '../../shared/headers.ts';
+import { headersIn, optionalField } from '../../shared/json.ts';
+import { jsonTextBytes } from '../../shared/jsonSize.ts';
+import { refusedSubmission } from './refusals.ts';
+import { isRunId, type Run } from '../run.ts';
+import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
+
+/** The run that waits, and how it is told of the end. */
+export interface Invoker extends Run {
+  readonly step: StepIdentity;
+  /** Headers as of a publish, with the dialect's prefix; names in lower case. */
+  readonly headers: readonly Header[];
+}
+
+export interface Invoke {
+  /** The initial payload of the invoked run. */
+  readonly payload: Uint8Array;
+  readonly invoker: Invoker;
+}
+
+const invokeShape = z.object({
+  body: optionalField(z.string()),
+  headers: optionalField(headersIn('Headers for the delivery of the result.')),
+  workflowRunId: z.string().check(z.refine(isRunId, 'it is no id of a run')),
+  workflowRunCreatedAt: z.int(),
+  workflowUrl: z.string(),
+  step: pendingStep,
+});
+
+/**
+ * Reads the body of an invoke: the payload is one part of it, all else tells of the invoker.
+ *
+ * @throws HttpError 412
+ */
+export function parseInvoke(body: Uint8Array): Invoke {
+  const read = parseSubmitted('The invoke', body, invokeShape);
+  if (read.step.stepType !== 'Invoke') {
+    throw refusedSubmission(`step.stepType is ${read.step.stepType}; allowed is Invoke.`);
+  }
+  return {
+    payload: Buffer.from(read.body ?? ''),
+    invoker: {
+      runId: read.workflowRunId,
+      createdAt: read.workflowRunCreatedAt,
+      url: read.workflowUrl,
+      step: read.step,
+      headers: (read.headers ?? []).map(([name, value]) => [name.toLowerCase(), value]),
+    },
+  };
+}
+
+/** The end of an invoked run. */
+export type InvokeEnd =
+  /** @param response what the function returned, as JSON text; undefined when it returned nothing */
+  | { readonly state: 'RUN_SUCCESS'; readonly response: string | undefined }
+  | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' }
+  /** Its own end cannot be told. @param reason a sentence, which the invoker gets in the place of what the function returned */
+  | { readonly state: 'RUN_FAILED'; readonly reason: string };
+
+const bodyOf = (end: InvokeEnd): string | undefined => {
+  if (end.state === 'RUN_SUCCESS') return end.response;
+  return 'reason' in end ? JSON.stringify(end.reason) : undefined;
+};
+
+/** Makes the result of an invoke. The client reads what the function returned as JSON within a text. */
+export function invokeResult(step: StepIdentity, end: InvokeEnd): Buffer {
+  const { stepId, stepName, stepType, concurrent } = step;
+  const out = JSON.stringify({
+    body: bodyOf(end),
+    isFailed: end.state === 'RUN_FAILED',
+    isCanceled: end.state === 'RUN_CANCELED',
+  });
+  return Buffer.from(JSON.stringify({ stepId, stepName, stepType, out, concurrent }));
+}
+
+/** Texts stand in the JSON of `out`, which is a text in the JSON of the step. */
+const levels = 2;
+
+/** Counts the bytes of {@link invokeResult}, without making it. */
+export function invokeResultBytes(step: StepIdentity, end: InvokeEnd): number {
+  const body = bodyOf(end);
+  if (body === undefined) return invokeResult(step, end).length;
+  const frame = invokeResult(step, { state: 'RUN_SUCCESS', response: '' }).length - jsonTextBytes('', levels);
+  // The flag of a failure is `true`, which is one character less than `false`.
+  return frame + jsonTextBytes(body, levels) - (end.state === 'RUN_FAILED' ? 1 : 0);
+}

@@ -1,0 +1,361 @@
+/**
+ * The journal of a run: all that happened to it, in order. A record is written once, behind the last one, and never again; of
+ * two processes that write at once one comes first, and the other decides anew on what that one wrote. Each record carries what
+ * is true after it (its {@link Head}), so the last record suffices to judge what comes next.
+ */
+import { createHash } from 'node:crypto';
+import type { StoredBody } from '../../message/storedBody.ts';
+import type { Header } from '../../shared/headers.ts';
+import type { CallbackSettings, DeliverySettings, KeptResponse } from '../../message/message.ts';
+import type { FailureFunctionState } from '../../wire/failureStates.ts';
+import type { Feature } from './features.ts';
+import type { Invoker } from './invoking.ts';
+import type { RunSettings } from './runSettings.ts';
+import type { RunState } from '../run.ts';
+import { withStep, type StepSets } from './stepSet.ts';
+import type { PlanStep, ResultStep, Step, StepIdentity } from './step.ts';
+
+/** The facts that a run is started with. */
+export interface RunStart {
+  /** The URL that it was started with, and that is shown for it. */
+  readonly url: string;
+  readonly prefix: string;
+  readonly features: readonly Feature[];
+  readonly sdkVersion?: string | undefined;
+  /** Its endpoint is asked what client it has, and has not yet answered. */
+  readonly isUnknownClient: boolean;
+  /** It was started without a client, which only clients from 1.0 on can serve. */
+  readonly isWithoutClient?: true | undefined;
+  /** Headers that its start gave for forwarding; names in lower case. */
+  readonly forwarded: readonly Header[];
+  readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs'>;
+  readonly invokeDepth: number;
+  readonly callerIp: string;
+  /** Where its failure is told, with the settings of that message; absent where nobody is told. */
+  readonly failureCallback?: CallbackSettings | undefined;
+  /** The run that waits for its end. */
+  readonly invoker?: Invoker | undefined;
+  readonly scheduleId?: string | undefined;
+  /** The run that it resumes. */
+  readonly resumes?: { readonly runId: string; readonly createdAt: number } | undefined;
+}
+
+/** An entry of the list that deliveries show: the initial payload, or a step. */
+export interface ListedEntry {
+  readonly messageId: string;
+  /** Where it is delivered. */
+  readonly url: string;
+  /** Unix milliseconds at which it was accepted, and before which it is not delivered. */
+  readonly createdAt: number;
+  readonly notBefore: number;
+  readonly body: StoredBody;
+  readonly bodyBytes: number;
+  /** Absent for the initial payload. */
+  readonly step?: StepFacts | undefined;
+  /** Headers that its message gave for forwarding itself. */
+  readonly forwarded?: readonly Header[] | undefined;
+  /** Settings of its own message, where those of the run do not hold for all: see `settingsFor`. */
+  readonly settings?: RunSettings | undefined;
+}
+
+/** A step without its result. */
+export type StepFacts = PlanStep | Omit<ResultStep, 'out'>;
+
+interface Timed {
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+/** Starts the run. The payload is its first entry. */
+export interface StartRecord extends Timed {
+  readonly kind: 'start';
+  readonly start: RunStart;
+  readonly entry: ListedEntry;
+}
+/** The endpoint of an unknown client has answered as one: its facts take the place of those before. */
+export interface UpgradeRecord extends Timed {
+  readonly kind: 'upgrade';
+  readonly start: RunStart;
+  /** The message that delivers the payload again. */
+  readonly messageId: string;
+}
+/** One result, or all plans of a parallel group; or, at the beginning of a run that goes on from another, any of that one's. */
+export interface StepsRecord extends Timed {
+  readonly kind: 'steps';
+  readonly entries: readonly ListedEntry[];
+  /** They are those of another run, and were delivered there. */
+  readonly isCopy?: true | undefined;
+  /** The stored event that a result consumes. */
+  readonly eventSeq?: number | undefined;
+}
+/** A call to a third party has begun. */
+export interface CallRecord extends Timed {
+  readonly kind: 'call';
+  readonly step: StepIdentity;
+  readonly messageId: string;
+}
+/** A wait has begun. */
+export interface WaitRecord extends Timed {
+  readonly kind: 'wait';
+  readonly step: StepIdentity;
+  readonly messageId: string;
+  readonly eventId: string;
+  readonly url: string;
+  /** As the user wrote it, for the log. */
+  readonly timeout: string;
+  /** Unix milliseconds. */
+  readonly deadline: number;
+  readonly timeoutUrl: string;
+  /** Headers for the delivery of the event, and for that of the time-out, without those of the service. */
+  readonly forwarded: readonly Header[];
+  readonly timeoutForwarded: readonly Header[];
+  /** Headers of the request, and those that it gives for the time-out, as the list of waiters shows them. */
+  readonly headers: readonly Header[];
+  readonly timeoutHeaders: readonly Header[];
+  /** Settings of its own message, where those of the run do not hold for all: see `settingsFor`. */
+  readonly settings?: RunSettings | undefined;
+}
+/** An invoke has begun. */
+export interface InvokeRecord extends Timed {
+  readonly kind: 'invoke';
+  readonly step: StepIdentity;
+  readonly messageId: string;
+  readonly runId: string;
+  readonly createdAt: number;
+  readonly url: string;
+}
+/** An event that came before a wait for it. */
+export interface EventRecord extends Timed {
+  readonly kind: 'event';
+  readonly eventId: string;
+  readonly messageId: string;
+  readonly body: StoredBody;
+  /** Bytes that a webhook's call takes in the run's list. Absent for a notification. */
+  readonly callBytes?: number | undefined;
+}
+/** The run has ended. */
+export interface EndRecord extends Timed {
+  readonly kind: 'end';
+  readonly state: Exclude<RunState, 'RUN_STARTED'>;
+  /** The value that the function returned. */
+  readonly response?: StoredBody | undefined;
+  readonly responseId?: string | undefined;
+  readonly failure?: RunFailure | undefined;
+}
+export interface RunFailure {
+  /** The delivery that failed, and its last attempt. */
+  readonly messageId: string;
+  readonly attempt: number;
+  readonly dlqId: string;
+  /** The message that tells of the failure; absent where nobody is told. */
+  readonly requestId?: string | undefined;
+  readonly response: KeptResponse;
+}
+/** The failure function has gone on, or is run again. */
+export interface FailureFunctionRecord extends Timed {
+  readonly kind: 'failureFunction';
+  /** Absent where the endpoint has none after all. */
+  readonly state?: FailureFunctionState | undefined;
+  /** The message that tells of the failure. */
+  readonly messageId: string;
+}
+/** The result of an invoke whose run ended after its invoker: for the log alone. */
+export interface LateResultRecord extends Timed {
+  readonly kind: 'lateResult';
+  readonly entry: ListedEntry;
+}
+
+/** Nothing has happened, but the run waits for something that lasts longer than its records would have been kept. */
+export interface KeptRecord extends Timed {
+  readonly kind: 'kept';
+}
+
+export type JournalRecord =
+  | StartRecord
+  | UpgradeRecord
+  | StepsRecord
+  | CallRecord
+  | WaitRecord
+  | InvokeRecord
+  | EventRecord
+  | EndRecord
+  | FailureFunctionRecord
+  | LateResultRecord
+  | KeptRecord;
+
+interface Marked {
+  /** The name's digest: see {@link eventDigest}. */
+  readonly digest: string;
+  /** The place of its record in the journal. */
+  readonly seq: number;
+}
+
+/** The facts that are true of a run after a record. */
+export interface Head {
+  /** The place of the record in the journal, and of the run's start: an id may have had runs before. */
+  readonly seq: number;
+  readonly startSeq: number;
+  /** The place of the record that has the run's facts: its start, or its upgrade. */
+  readonly factsSeq: number;
+  /** Unix milliseconds at which the run was started. */
+  readonly createdAt: number;
+  readonly state: RunState;
+  /** The place of the record that ended it. */
+  readonly endSeq?: number | undefined;
+  /** Entries of the list, and bytes of their bodies. */
+  readonly entries: number;
+  readonly bodyBytes: number;
+  readonly steps: StepSets;
+  /** Waits that have not ended, with their steps. */
+  readonly waits: readonly (Marked & { readonly stepId: number })[];
+  /** Events that nobody has waited for yet; see {@link EventRecord}. */
+  readonly events: readonly (Marked & { readonly callBytes?: number | undefined })[];
+  /**
+   * The digests of the webhooks that the run has created, the newest last. Absent for a run that was started by an earlier
+   * version, which did not note them.
+   */
+  readonly webhooks?: readonly string[] | undefined;
+  /** Unix milliseconds until which all records of the run are kept. */
+  readonly keptUntil: number;
+  /** Of a run that failed and whose failure is told. */
+  readonly failureState?: FailureFunctionState | undefined;
+}
+
+/** Webhooks that a run knows, the newest: each of its records names them, with 17 bytes of the 400 KB that a record may have. */
+const mostWebhooks = 1_000;
+
+/** A short name for an event's id, which may have 256 characters. */
+export const eventDigest = (eventId: string): string =>
+  createHash('sha256').update(eventId).digest('base64url').slice(0, 16);
+
+const firstHead = (before: Head | undefined, record: StartRecord, keptUntil: number): Head => ({
+  seq: (before?.seq ?? -1) + 1,
+  startSeq: (before?.seq ?? -1) + 1,
+  factsSeq: (before?.seq ?? -1) + 1,
+  createdAt: record.at,
+  state: 'RUN_STARTED',
+  entries: 1,
+  bodyBytes: record.entry.bodyBytes,
+  steps: {},
+  waits: [],
+  events: [],
+  webhooks: [],
+  keptUntil,
+});
+
+function withEntries(head: Head, entries: readonly ListedEntry[]): Head {
+  let { steps } = head;
+  let bodyBytes = head.bodyBytes;
+  const ended = new Set<number>();
+  const created: string[] = [];
+  for (const entry of entries) {
+    bodyBytes += entry.bodyBytes;
+    if (entry.step === undefined) continue;
+    steps = withStep(steps, entry.step.kind, entry.step.stepId);
+    if (entry.step.kind !== 'result') continue;
+    ended.add(entry.step.stepId);
+    if (entry.step.webhookId !== undefined) created.push(eventDigest(entry.step.webhookId));
+  }
+  return {
+    ...head,
+    entries: head.entries + entries.length,
+    bodyBytes,
+    steps,
+    waits: head.waits.filter(({ stepId }) => !ended.has(stepId)),
+    webhooks: head.webhooks && [...head.webhooks, ...created].slice(-mostWebhooks),
+  };
+}
+
+/**
+ * Makes what is true after a record.
+ *
+ * @param before undefined for the first record of the first run of an id
+ * @param keptUntil for a start: Unix milliseconds until which its records are kept
+ */
+export function headAfter(before: Head | undefined, record: JournalRecord, keptUntil = 0): Head {
+  if (record.kind === 'start') return firstHead(before, record, keptUntil);
+  if (before === undefined) throw new Error('The first record of a journal is a start.');
+  const head = { ...before, seq: before.seq + 1, keptUntil: Math.max(before.keptUntil, keptUntil) };
+  switch (record.kind) {
+    case 'kept':
+      return head;
+    case 'upgrade':
+      return { ...head, factsSeq: head.seq };
+    case 'failureFunction':
+      return { ...head, failureState: record.state };
+    case 'lateResult':
+      return { ...head, steps: withEntries(head, [record.entry]).steps };
+    case 'steps': {
+      const events = head.events.filter(({ seq }) => seq !== record.eventSeq);
+      return { ...withEntries(head, record.entries), events };
+    }
+    case 'call':
+    case 'invoke':
+      return { ...head, steps: withStep(head.steps, record.kind, record.step.stepId) };
+    case 'wait': {
+      const { stepId } = record.step;
+      const wait = { digest: eventDigest(record.eventId), seq: head.seq, stepId };
+      return { ...head, steps: withStep(head.steps, 'wait', stepId), waits: [...head.waits, wait] };
+    }
+    case 'event': {
+      const { eventId, callBytes } = record;
+      const event = { digest: eventDigest(eventId), seq: head.seq, callBytes };
+      return { ...head, events: [...head.events, event] };
+    }
+    case 'end':
+      return {
+        ...head,
+        state: record.state,
+        endSeq: head.seq,
+        waits: [],
+        events: [],
+        webhooks: [],
+        failureState: record.failure?.requestId === undefined ? undefined : 'CALLBACK_INPROGRESS',
+      };
+  }
+}
+
+/** Tells whether a record makes the list of a delivery longer. */
+export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
+  switch (record.kind) {
+    case 'start':
+      return [record.entry];
+    case 'steps':
+      return record.entries;
+    default:
+      return [];
+  }
+};
+
+/** A body that a record has, and its place in it as attributes of a row are addressed. */
+export interface PlacedBody {
+  readonly messageId: string;
+  readonly body: StoredBody;
+  readonly path: readonly (string | number)[];
+}
+
+/** Finds the bodies that a record has: they are kept as long as it is. */
+export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
+  switch (record.kind) {
+    case 'start':
+    case 'lateResult':
+      return [{ ...record.entry, path: ['entry', 'body'] }];
+    case 'steps':
+      return record.entries.map((entry, index) => ({ ...entry, path: ['entries', index, 'body'] }));
+    case 'event':
+      return [{ ...record, path: ['body'] }];
+    case 'end': {
+      const { response: body, responseId: messageId } = record;
+      return body && messageId !== undefined ? [{ messageId, body, path: ['response'] }] : [];
+    }
+    default:
+      return [];
+  }
+}
+
+/** The result of a step as it is kept beside its body. */
+export const stepFactsOf = (step: Step): StepFacts => {
+  if (step.kind === 'plan') return step;
+  const { out: _out, ...facts }: ResultStep = step;
+  return facts;
+};

@@ -1,0 +1,161 @@
+/** A step as the workflow client writes it in JSON: the plan of one, or its result. */
+import * as z from 'zod/mini';
+import { optionalField, parseJson, problemOf } from '../../shared/json.ts';
+import { longestStepName, mostEntries } from '../../shared/bounds.ts';
+import { secondMs } from '../../shared/clock.ts';
+import { HttpError } from '../../shared/httpError.ts';
+import { checkEventId } from './events.ts';
+import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
+import { stepTypes, type StepType } from '../../wire/stepTypes.ts';
+import { allowedDuration, stepDurationMs } from './time.ts';
+import { createdWebhook } from './webhooks.ts';
+
+/** The facts that name a step. */
+export interface StepIdentity {
+  /** The place among all steps, counted from 1; each branch of a parallel group counts. */
+  readonly stepId: number;
+  readonly stepName: string;
+  readonly stepType: StepType;
+  /** 1, or the number of branches in its parallel group. */
+  readonly concurrent: number;
+}
+
+interface StepSettings {
+  /** Seconds, or a duration such as `10m`. */
+  readonly sleepFor?: number | string | undefined;
+  /** Unix seconds, possibly with a fraction. */
+  readonly sleepUntil?: number | undefined;
+  readonly waitEventId?: string | undefined;
+  readonly timeout?: number | string | undefined;
+}
+
+/** Announces a branch of a parallel group. Its delivery executes the branch. */
+export interface PlanStep extends StepIdentity, StepSettings {
+  readonly kind: 'plan';
+}
+
+/** The end of a step. */
+export interface ResultStep extends StepIdentity, StepSettings {
+  readonly kind: 'result';
+  /** The result as the client wrote it, as JSON where it is no text; absent when it is undefined. */
+  readonly out?: string | undefined;
+  /** Whether a wait ended without its event. */
+  readonly waitTimeout?: boolean | undefined;
+  /** The id of the webhook that the step created. */
+  readonly webhookId?: string | undefined;
+}
+
+export type Step = PlanStep | ResultStep;
+
+/** Unix milliseconds: the last moment that a `Date` can be. */
+const lastMs = 8.64e15;
+
+/** DynamoDB takes no number beyond 1e126, nor one as small as 1e-131; so times are kept in whole milliseconds. */
+const inWholeMs = (seconds: number): number => Math.ceil(seconds * secondMs) / secondMs;
+
+/** Whole numbers, as the error's text calls them. */
+const wholeNumber = (least: number, most: number) => {
+  const error = `allowed is a whole number from ${least} to ${most}`;
+  return z.int(error).check(z.minimum(least, error), z.maximum(most, error));
+};
+const allowedName = `allowed are 1 to ${longestStepName} characters`;
+
+const stepId = wholeNumber(0, mostEntries);
+const identity = {
+  stepId,
+  stepName: z.string(allowedName).check(
+    z.minLength(1, allowedName),
+    z.maxLength(longestStepName, allowedName),
+    z.refine((text) => text.isWellFormed(), 'it has half of a character'),
+  ),
+  // The initial payload is the first entry, and never a step of its own.
+  stepType: z.enum(stepTypes.filter((type) => type !== 'Initial')),
+  concurrent: wholeNumber(1, mostEntries),
+};
+
+/** The duration of a step's sleep or wait; see `stepDurationMs`. */
+const stepDuration = z.pipe(
+  z
+    .union([z.number(), z.string()])
+    .check(z.refine((value) => stepDurationMs(value) !== undefined, `allowed are ${allowedDuration}`)),
+  z.transform((value) => (typeof value === 'number' ? inWholeMs(value) : value.trim())),
+);
+
+const allowedMoment = `allowed are Unix seconds from 0 to ${lastMs / secondMs}`;
+const moment = z.pipe(
+  z.number(allowedMoment).check(z.minimum(0, allowedMoment), z.maximum(lastMs / secondMs, allowedMoment)),
+  z.transform(inWholeMs),
+);
+
+const identityShape = z.object(identity);
+
+const stepShape = z.object({
+  ...identity,
+  // Clients before 1.0 write the value itself, those since then its JSON text; each reads back only what it has written.
+  out: z.optional(z.unknown()),
+  targetStep: optionalField(stepId),
+  sleepFor: optionalField(stepDuration),
+  sleepUntil: optionalField(moment),
+  waitEventId: optionalField(z.string()),
+  timeout: optionalField(stepDuration),
+  waitTimeout: optionalField(z.boolean()),
+});
+
+/**
+ * Reads JSON of a shape from a submission.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 412
+ */
+export function parseSubmitted<T>(field: string, body: Uint8Array, shape: z.ZodMiniType<T>): T {
+  let json: unknown;
+  try {
+    json = parseJson(field, body);
+  } catch (error) {
+    throw error instanceof HttpError ? asSubmissionRefusal(error) : error;
+  }
+  const read = shape.safeParse(json);
+  if (read.success) return read.data;
+  throw refusedSubmission(`${problemOf(read.error, field)}.`);
+}
+
+/**
+ * Reads the body of a submission.
+ *
+ * @throws HttpError 412
+ */
+export function parseStep(body: Uint8Array): Step {
+  const { targetStep = 0, out, waitTimeout, ...step } = parseSubmitted('The step', body, stepShape);
+  if (step.waitEventId !== undefined) checkEventId(step.waitEventId);
+  if (targetStep > 0) {
+    if (step.stepId !== 0) {
+      throw refusedSubmission(`The step has both stepId ${step.stepId} and targetStep ${targetStep}.`);
+    }
+    return { kind: 'plan', ...step, stepId: targetStep };
+  }
+  // The client would take it for a second initial payload.
+  if (step.stepId === 0) throw refusedSubmission('The step has neither a stepId nor a targetStep.');
+  const webhookId = step.stepType === 'CreateWebhook' ? createdWebhook(out) : undefined;
+  return { kind: 'result', ...step, out: textOf(out), waitTimeout, webhookId };
+}
+
+const textOf = (out: unknown): string | undefined =>
+  out === undefined || typeof out === 'string' ? out : JSON.stringify(out);
+
+/** The identity of a step within the body of a wait or an invoke, where it is a result that is still to come. */
+export const pendingStep = z
+  .pipe(
+    identityShape,
+    z.transform((step): StepIdentity => ({ ...step })),
+  )
+  .check(z.refine(({ stepId }) => stepId > 0, 'its stepId is 0'));
+
+/**
+ * Names what a run records once only. An endpoint runs at least once for each delivery, and submits the same again; the
+ * second time the first one's id is answered. A call, a wait or an invoke is recorded when it begins, and its result
+ * again; the result of a wait has one key whether it was woken or timed out, so that the first of the two wins.
+ */
+export const onceKey = (
+  kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
+  { stepId }: Pick<StepIdentity, 'stepId'>,
+): string => `${kind}/${stepId}`;

@@ -1,0 +1,65 @@
+/** Times as workflows write them: durations with fractions and longer units, and moments in seconds. */
+import { dayMs, hourMs, minuteMs, secondMs } from '../../shared/clock.ts';
+import { quote } from '../../shared/httpError.ts';
+import { refusedSubmission } from './refusals.ts';
+
+/** A month is 30 days and a year is 365. */
+const unitMs: ReadonlyMap<string, number> = new Map([
+  ['s', secondMs],
+  ['m', minuteMs],
+  ['h', hourMs],
+  ['d', dayMs],
+  ['w', 7 * dayMs],
+  ['mo', 30 * dayMs],
+  ['y', 365 * dayMs],
+]);
+
+/** Far above every limit, and far below the numbers at which milliseconds stop being exact. */
+const longestMs = 100_000 * dayMs;
+
+/**
+ * Adds up a text such as `10m`, `1.5s` or `1d12h`; each unit may stand once.
+ *
+ * @returns whole milliseconds, rounded up; undefined for a text of another form
+ */
+function durationMs(text: string): number | undefined {
+  if (!/^(\d{1,12}(\.\d{1,12})?[a-z]{1,2})+$/.test(text)) return undefined;
+  const seen = new Set<string>();
+  let totalMs = 0;
+  for (const [, count, unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)([a-z]+)/g)) {
+    const oneMs = unitMs.get(unit);
+    if (oneMs === undefined || seen.has(unit)) return undefined;
+    seen.add(unit);
+    totalMs += Number(count) * oneMs;
+  }
+  return Math.ceil(totalMs);
+}
+
+/**
+ * Reads how long a step sleeps or waits: seconds, or a duration with units.
+ *
+ * @returns whole milliseconds; undefined for a text of another form, and for too long a time
+ */
+export function stepDurationMs(value: number | string): number | undefined {
+  const text = typeof value === 'string' ? value.trim() : value;
+  const ms =
+    typeof text === 'number' || /^\d{1,12}(\.\d{1,12})?$/.test(text)
+      ? Math.ceil(Number(text) * secondMs)
+      : durationMs(text);
+  return ms !== undefined && ms >= 0 && ms <= longestMs ? ms : undefined;
+}
+
+/** Durations of steps, as errors call them. */
+export const allowedDuration = 'seconds, or a number and a unit (s, m, h, d, w, mo, y), as in "10m"';
+
+/**
+ * Reads how long a step sleeps or waits, as {@link stepDurationMs} does.
+ *
+ * @param field what the error's text calls it
+ * @throws HttpError 412
+ */
+export function parseStepDurationMs(field: string, value: number | string): number {
+  const ms = stepDurationMs(value);
+  if (ms !== undefined) return ms;
+  throw refusedSubmission(`${field} is ${quote(String(value))}; allowed are ${allowedDuration}.`);
+}

@@ -1,0 +1,81 @@
+/**
+ * Webhooks of runs. A step of a run creates one, with an id that nobody can guess; whoever knows its URL may call it, without a
+ * token. So a call ends no other wait than that of a step that waits for this webhook, and a run keeps few calls that come before
+ * it waits for them.
+ */
+import * as z from 'zod/mini';
+import { HttpError } from '../../shared/httpError.ts';
+import { eventDigest, type Head } from './journal.ts';
+import { checkRoom } from './placing.ts';
+import { refusedSubmission } from './refusals.ts';
+
+/** An id as the published client makes it. */
+const webhookId = /^evt_[A-Za-z0-9_-]{15}$/;
+
+export const isWebhookId = (text: string): boolean => webhookId.test(text);
+
+const createdShape = z.object({ eventId: z.string().check(z.regex(webhookId)) });
+
+/**
+ * Reads the result of a step that creates a webhook.
+ *
+ * @returns the webhook's id
+ * @throws HttpError 412 where there is none, or where the service would never take a call for it
+ */
+export function createdWebhook(out: unknown): string {
+  const read = createdShape.safeParse(typeof out === 'string' ? jsonIn(out) : out);
+  if (read.success) return read.data.eventId;
+  throw refusedSubmission(
+    'The step: out names no webhook; allowed is {"webhookUrl", "eventId"} with an eventId of "evt_" and 15 letters, digits, "_" or "-".',
+  );
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Calls that a run keeps until it waits for them: of one webhook, and of all. Its every record names each of them. */
+const mostCallsOfOne = 10;
+const mostCalls = 100;
+/** Bytes that kept calls may come to in the run's list: a quarter of it, and more than the longest call has there. */
+const mostCallBytes = 8 * 1_024 * 1_024;
+
+/**
+ * Tells whether a run keeps calls of a webhook until it waits for them. Of a run that an earlier version of the service has
+ * started it is not known which webhooks it has created, so any may be one of its own.
+ */
+export const keepsCallsOf = ({ webhooks }: Pick<Head, 'webhooks'>, eventId: string): boolean =>
+  webhooks === undefined || webhooks.includes(eventDigest(eventId));
+
+/**
+ * Checks that a run may keep one more call of a webhook.
+ *
+ * @param bytes of the call in the run's list; 0 where they are not known yet
+ * @throws HttpError 429
+ */
+export function checkRoomForCall(
+  { events, bodyBytes, entries }: Pick<Head, 'events' | 'bodyBytes' | 'entries'>,
+  eventId: string,
+  bytes: number,
+): void {
+  const digest = eventDigest(eventId);
+  const kept = events.filter(({ callBytes }) => callBytes !== undefined);
+  const ofThis = kept.filter((call) => call.digest === digest);
+  const keptBytes = kept.reduce((sum, { callBytes = 0 }) => sum + callBytes, 0);
+  if (ofThis.length >= mostCallsOfOne) {
+    throw full(`The webhook keeps ${ofThis.length} calls that its run has not waited for yet`);
+  }
+  if (kept.length >= mostCalls || keptBytes + bytes > mostCallBytes) {
+    throw full(
+      `The run keeps ${kept.length} calls of webhooks, of ${keptBytes} bytes, that it has not waited for yet`,
+    );
+  }
+  checkRoom({ bodyBytes: bodyBytes + keptBytes, entries: entries + kept.length }, [{ bodyBytes: bytes }]);
+}
+
+const full = (problem: string): HttpError =>
+  new HttpError(429, 'webhook_full', `${problem}, and takes no more for now; call it again later.`);

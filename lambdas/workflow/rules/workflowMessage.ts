@@ -1,0 +1,271 @@
+/** Reads from the headers of a message which part of a workflow it is. */
+import { longestStepName, mostEntries } from '../../shared/bounds.ts';
+import { scoped, type Config } from '../../shared/config.ts';
+import { headerName } from '../../shared/headers.ts';
+import { badField, quote, type HttpError } from '../../shared/httpError.ts';
+import { brandless, type Prefixes } from './brands.ts';
+import { parseFeatures, type Features } from './features.ts';
+import { refusedSubmission } from './refusals.ts';
+import { deepestInvoke, isRunId, longestRunId, reservedRunId } from '../run.ts';
+import { callTypes } from '../../wire/callTypes.ts';
+import type { StepIdentity } from './step.ts';
+import { stepTypes } from '../../wire/stepTypes.ts';
+
+interface Common {
+  /** The endpoint that the client says it is. */
+  readonly url: string | undefined;
+  readonly features: Features;
+  /** The number of runs above this one that invoked each other. */
+  readonly invokeDepth: number;
+}
+
+/** Starts a run. */
+export interface StartMessage extends Common {
+  /** `invoke`: another run waits for this one's end, and the body says which. */
+  readonly kind: 'start' | 'invoke';
+  /** Verbatim; undefined when the service is to make one. */
+  readonly runId: string | undefined;
+  /** The client's version of the protocol, which each delivery has to name. */
+  readonly sdkVersion: string | undefined;
+  /**
+   * Whether an endpoint sends it that was delivered a run of an unknown client. It then upgrades that run, and is no second
+   * start.
+   */
+  readonly isUpgrade: boolean;
+  /** Its endpoint is first asked what client it has, and tells so by an upgrade of the run. */
+  readonly isUnknownClient: boolean;
+  /** It was sent without a client, which only clients from 1.0 on can serve. */
+  readonly isWithoutClient?: true | undefined;
+}
+
+/** Belongs to a run that has started. */
+interface OfRun extends Common {
+  readonly runId: string;
+  /** Unix milliseconds; newer clients say which of the runs with one id they mean. */
+  readonly createdAt: number | undefined;
+}
+
+/** Adds a step. */
+export interface SubmissionMessage extends OfRun {
+  readonly kind: 'submission';
+}
+
+/** A step's request to a third party. Its answer comes back to the endpoint, which then submits the result. */
+export interface CallMessage extends OfRun {
+  readonly kind: 'call';
+  readonly step: StepIdentity;
+}
+
+/** Brings the answer of a third party to the endpoint. */
+export interface CallResultMessage extends OfRun {
+  readonly kind: 'callResult';
+}
+
+/** Tells the endpoint that its run has failed. */
+export interface FailureMessage extends OfRun {
+  readonly kind: 'failureRequest';
+}
+
+export type WorkflowMessage =
+  | StartMessage
+  | SubmissionMessage
+  | CallMessage
+  | CallResultMessage
+  | FailureMessage;
+
+/** Reads headers, and refuses them with the status that fits the message. */
+class Reader {
+  readonly #prefix: string;
+  readonly #config: Config;
+  readonly refuse: (message: string) => HttpError;
+
+  constructor(prefix: string, config: Config, refuse: (message: string) => HttpError) {
+    this.#prefix = prefix;
+    this.#config = config;
+    this.refuse = refuse;
+  }
+
+  text(name: string): string | undefined {
+    const [first, ...more] = this.#config.get(name) ?? [];
+    if (more.some((other) => other !== first)) {
+      throw this.refuse(`${this.field(name)} is given ${more.length + 1} times; allowed is once.`);
+    }
+    return first?.trim();
+  }
+
+  field(name: string): string {
+    return headerName(this.#prefix, name);
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const found = allowed.find((known) => known.toLowerCase() === text.toLowerCase());
+    if (found === undefined) {
+      throw this.refuse(`${this.field(name)} is ${quote(text)}; allowed are ${allowed.join(', ')}.`);
+    }
+    return found;
+  }
+
+  flag(name: string): boolean {
+    return this.oneOf(name, ['true', 'false']) === 'true';
+  }
+
+  integer(name: string, least: number, most?: number): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (!/^\d{1,15}$/.test(text) || Number(text) < least || Number(text) > (most ?? Infinity)) {
+      const end = most === undefined ? 'on' : `to ${most}`;
+      throw this.refuse(
+        `${this.field(name)} is ${quote(text)}; allowed is a whole number from ${least} ${end}.`,
+      );
+    }
+    return Number(text);
+  }
+
+  stepName(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined || text.length <= longestStepName) return text;
+    throw this.refuse(
+      `${this.field(name)} has ${text.length} characters; allowed are 1 to ${longestStepName}.`,
+    );
+  }
+
+  runId(): string | undefined {
+    const text = this.text('workflow-runid');
+    if (text === undefined) return undefined;
+    if (!isRunId(text)) {
+      throw this.refuse(
+        `${this.field('workflow-runid')} is ${quote(text)}; allowed are 1 to ${longestRunId} characters without spaces, "/", "?", "#", "%" and "\\", but not "${reservedRunId}".`,
+      );
+    }
+    return text;
+  }
+}
+
+/** Finds the canonical name, in this configuration, of a header that is to be forwarded as one of the service's own. */
+const forwardedName = (config: Config, inner: string, prefixes: Prefixes): string =>
+  [...config.keys()].find(
+    (name) => name.startsWith('forward-') && brandless(name.slice('forward-'.length), prefixes) === inner,
+  ) ?? `forward-${inner}`;
+
+function common(reader: Reader, config: Config, prefixes: Prefixes): Common {
+  const depthName = forwardedName(config, 'workflow-invoke-count', prefixes);
+  const invokeDepth = reader.integer(depthName, 0) ?? 0;
+  if (invokeDepth > deepestInvoke) {
+    throw refusedSubmission(
+      `${reader.field(depthName)} is ${invokeDepth}: runs may invoke one another ${deepestInvoke} deep.`,
+    );
+  }
+  return {
+    url: reader.text('workflow-url'),
+    features: parseFeatures(reader.text('feature-set')),
+    invokeDepth,
+  };
+}
+
+/**
+ * Reads the step of a call from the headers that its result is to bring back. The endpoint makes the result of these, and fails
+ * where one is missing.
+ */
+function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIdentity {
+  const callback = scoped(config, 'callback');
+  const nameOf = (name: string): string => `callback-${forwardedName(callback, name, prefixes)}`;
+  const reader = new Reader(prefix, config, refusedSubmission);
+  const required = <T>(name: string, read: (full: string) => T | undefined): T => {
+    const value = read(nameOf(name));
+    if (value !== undefined && value !== '') return value;
+    throw refusedSubmission(`${reader.field(nameOf(name))} is missing; a call's result needs it.`);
+  };
+  for (const name of ['workflow-callback', 'workflow-contenttype'])
+    required(name, (full) => reader.text(full));
+  return {
+    stepId: required('workflow-stepid', (full) => reader.integer(full, 1, mostEntries)),
+    stepName: required('workflow-stepname', (full) => reader.stepName(full)),
+    stepType: required('workflow-steptype', (full) => reader.oneOf(full, stepTypes)),
+    concurrent: required('workflow-concurrent', (full) => reader.integer(full, 1, mostEntries)),
+  };
+}
+
+const startOf = (reader: Reader, config: Config, prefixes: Prefixes): StartMessage => {
+  const callType = reader.oneOf('workflow-calltype', callTypes) ?? 'step';
+  if (callType !== 'step') {
+    throw reader.refuse(
+      `${reader.field('workflow-calltype')} is ${callType}; a start of a run has none, or "step".`,
+    );
+  }
+  const runId = reader.runId();
+  const isUpgrade = reader.flag('workflow-trigger-by-sdk');
+  if (isUpgrade && runId === undefined) {
+    throw reader.refuse(
+      `${reader.field('workflow-trigger-by-sdk')} is true, but ${reader.field('workflow-runid')} is missing.`,
+    );
+  }
+  return {
+    kind: reader.flag('workflow-invoke') ? 'invoke' : 'start',
+    runId,
+    sdkVersion: reader.text('workflow-sdk-version'),
+    isUpgrade,
+    isUnknownClient: false,
+    ...common(reader, config, prefixes),
+  };
+};
+
+const kindOfCallType = {
+  step: 'submission',
+  fromCallback: 'callResult',
+  failureCall: 'failureRequest',
+} as const;
+
+function partOf(
+  prefix: string,
+  reader: Reader,
+  config: Config,
+  prefixes: Prefixes,
+): Exclude<WorkflowMessage, StartMessage> {
+  const runId = reader.runId();
+  // Without a run no endpoint waits for the answer, and nothing can be told to end.
+  if (runId === undefined) {
+    throw badField(
+      `${reader.field('workflow-runid')} is missing; with ${reader.field('workflow-init')}: false it names the run.`,
+    );
+  }
+  for (const name of ['workflow-invoke', 'workflow-trigger-by-sdk']) {
+    if (reader.flag(name)) {
+      throw reader.refuse(`${reader.field(name)} is for a start of a run; this message belongs to one.`);
+    }
+  }
+  const rest = {
+    runId,
+    createdAt: reader.integer('workflow-createdat', 0),
+    ...common(reader, config, prefixes),
+  };
+  const callType = reader.oneOf('workflow-calltype', callTypes) ?? 'step';
+  if (callType === 'toCallback') {
+    if (!config.has('callback')) {
+      throw reader.refuse(`${reader.field('callback')} is missing; a call's result is sent there.`);
+    }
+    return { kind: 'call', ...rest, step: stepOfCall(prefix, config, prefixes) };
+  }
+  return { kind: kindOfCallType[callType], ...rest };
+}
+
+/**
+ * Reads which part of a workflow a message is. The configuration below `callback-` of a call, and that below
+ * `failure-callback-` of a start, are read the same way: they are those of a call result and of a failure request.
+ *
+ * @param prefixes those that the deployment accepts
+ * @returns undefined for an ordinary message, also when it names a run
+ * @throws HttpError 400 for a malformed start, 412 for a malformed submission: there 400 would say that the run has ended
+ */
+export function readWorkflowMessage(
+  { prefix, config }: { readonly prefix: string; readonly config: Config },
+  prefixes: Prefixes,
+): WorkflowMessage | undefined {
+  if (!config.has('workflow-init')) return undefined;
+  const asStart = new Reader(prefix, config, badField);
+  const isStart = asStart.flag('workflow-init');
+  return isStart
+    ? startOf(asStart, config, prefixes)
+    : partOf(prefix, new Reader(prefix, config, refusedSubmission), config, prefixes);
+}

@@ -1,0 +1,112 @@
+/**
+ * Makes a run that goes on from a failed one: with a copy of the entries that it recorded, or of its payload alone. It is stored
+ * whole under an id that nobody knows yet, so that a process that dies meanwhile leaves nothing but rows that expire.
+ */
+import type { Account } from '../../account/account.ts';
+import { now } from '../../shared/clock.ts';
+import { derivedId, timeOfId } from '../../shared/ids.ts';
+import { weighedChunksOf } from '../../shared/lists.ts';
+import type { RerunKind } from '../rules/resuming.ts';
+import {
+  headAfter,
+  type Head,
+  type ListedEntry,
+  type RunStart,
+  type StartRecord,
+  type StepsRecord,
+} from '../rules/journal.ts';
+import { entryBytes } from '../rules/placing.ts';
+import { loadBody } from '../../message/bodies.ts';
+import { putRecords, readJournal, type RunKey } from '../store/journals.ts';
+import type { JournalRow } from '../store/rows.ts';
+import { storeEntryBody } from './entryBodies.ts';
+import { neededUntil, spareMs } from './extendRun.ts';
+import type { LoadedRun } from './loadRun.ts';
+
+/** The settings with which a run goes on, made of those of the failed one. */
+export interface RerunPlan {
+  readonly kind: RerunKind;
+  readonly startOf: (failed: RunStart) => RunStart;
+  /** Unix milliseconds before which it does not go on. */
+  readonly notBefore: number;
+}
+
+/** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than them. */
+const largestRecord = 300 * 1_024;
+
+/** Entries whose bodies are copied at once: each may be in memory twice. */
+const copiedAtOnce = 10;
+
+/** A run as it was made by {@link copyRun}. */
+export interface RunCopy extends JournalRow {
+  readonly record: StartRecord;
+  readonly entries: readonly ListedEntry[];
+}
+
+/**
+ * Stores a run that goes on from a failed one.
+ *
+ * @param runId a new id; the run was started when it was made
+ * @returns it, with what is true after the last of its records
+ */
+export async function copyRun(
+  account: Account,
+  { start: failed, entries }: Pick<LoadedRun, 'start' | 'entries'>,
+  runId: string,
+  plan: RerunPlan,
+): Promise<RunCopy> {
+  const key: RunKey = { accountId: account.id, runId };
+  const createdAt = timeOfId(runId);
+  const notBefore = Math.max(createdAt, plan.notBefore);
+  const start = plan.startOf(failed);
+  const keptUntil = neededUntil(account, start.settings, notBefore) + spareMs;
+  const copyOf = async (entry: ListedEntry, index: number): Promise<ListedEntry> => {
+    const messageId = derivedId('msg', createdAt, `${runId}/${index}`);
+    const owner = { accountId: account.id, messageId, expiresAt: keptUntil };
+    const { body } = entry;
+    return {
+      ...entry,
+      messageId,
+      createdAt,
+      notBefore,
+      body:
+        body.at === 'here' ? body : await storeEntryBody(owner, await loadBody(entry.messageId, body), now()),
+    };
+  };
+  const recorded = plan.kind === 'restart' ? entries.slice(0, 1) : entries;
+  const copies: ListedEntry[] = [];
+  for (let at = 0; at < recorded.length; at += copiedAtOnce) {
+    const some = recorded.slice(at, at + copiedAtOnce);
+    copies.push(...(await Promise.all(some.map((entry, index) => copyOf(entry, at + index)))));
+  }
+
+  const [initial, ...steps] = copies;
+  if (initial === undefined) throw new Error(`The run ${runId} would have no entries.`);
+  const record: StartRecord = { kind: 'start', at: createdAt, start, entry: initial };
+  const first: JournalRow = { record, head: headAfter(undefined, record, keptUntil) };
+  const rows: JournalRow[] = [];
+  let head: Head = first.head;
+  for (const some of weighedChunksOf(steps, largestRecord, entryBytes)) {
+    const copy: StepsRecord = { kind: 'steps', at: createdAt, entries: some, isCopy: true };
+    head = headAfter(head, copy, keptUntil);
+    rows.push({ record: copy, head });
+  }
+  if (rows.length > 0) await putRecords(key, rows);
+  // The last: a run without its start is none.
+  await putRecords(key, [first]);
+  return { record, head, entries: copies };
+}
+
+/** Reads a run that was made by {@link copyRun}, with what is true after its start; undefined where it is not there. */
+export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
+  let start: (JournalRow & { readonly record: StartRecord }) | undefined;
+  const entries: ListedEntry[] = [];
+  for await (const { record, head } of readJournal(key, 0)) {
+    if (record.kind === 'start' && start === undefined) {
+      start = { record, head };
+      entries.push(record.entry);
+    } else if (record.kind === 'steps' && record.isCopy === true) entries.push(...record.entries);
+    else break;
+  }
+  return start && { ...start, entries };
+}

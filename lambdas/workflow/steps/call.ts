@@ -1,0 +1,116 @@
+/** Calls of steps to third parties: ordinary messages, with the settings that the user gave them. */
+import { limitsOf, type Account } from '../../account/account.ts';
+import { now } from '../../shared/clock.ts';
+import { newId } from '../../shared/ids.ts';
+import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
+import { badRequest } from '../../shared/httpError.ts';
+import type { CallRecord, Head, JournalRecord, RunStart, StepsRecord } from '../rules/journal.ts';
+import { checkPlace } from '../rules/placing.ts';
+import { settingsFor } from '../rules/runSettings.ts';
+import { hasStep } from '../rules/stepSet.ts';
+import type { CallMessage } from '../rules/workflowMessage.ts';
+import { storeBody } from '../../message/bodies.ts';
+import { loadMessage } from '../../message/history.ts';
+import { loadHead, type RunKey } from '../store/journals.ts';
+import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { factsOf } from '../runs/settings.ts';
+import { findRecord } from '../runs/follow.ts';
+import { keepRun, neededUntil } from '../runs/extendRun.ts';
+import type { PreparedPart } from './prepare.ts';
+import { sendMessages } from '../runs/runMessages.ts';
+import { activeHead, isStepsOf, type Submitted } from './submit.ts';
+
+/**
+ * Makes a step's call to a third party. Its answer comes back to the endpoint, which submits the step's result.
+ *
+ * @throws HttpError 400 where the run has ended or is not known, 412 for what it can never accept
+ */
+export async function submitCall(account: Account, part: PreparedPart<CallMessage>): Promise<Submitted> {
+  const { message, request } = part;
+  const { step } = message;
+  const key: RunKey = { accountId: account.id, runId: message.runId };
+  const start = await factsOf(key, activeHead(await loadHead(key), message));
+  const createdAt = now();
+  const messageId = newId('msg', createdAt, account.shards);
+  const call = (head: Head): Message => callOf(account, key, head, start, part, { messageId, createdAt });
+
+  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+    const active = activeHead(current, message);
+    if (hasStep(active.steps, 'call', step.stepId) || hasStep(active.steps, 'result', step.stepId)) {
+      return { result: undefined };
+    }
+    checkPlace(active, step);
+    const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
+    // Its answer is a delivery of the run.
+    const needed = neededUntil(account, start.settings, latestEndOf(part.options));
+    return { record: begun, keptUntil: await keepRun(key, active, needed), result: undefined };
+  });
+  const active = activeHead(head, message);
+  if (record !== undefined) {
+    await send(call(active), request.body);
+    return { messageId, isDuplicate: false };
+  }
+  const first = await firstOf(key, active, step.stepId);
+  if (first.kind === 'result') return { messageId: first.messageId, isDuplicate: true };
+  const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
+  // The user's code may ask for something else the second time: what is stored is what the run has called.
+  if (begun === undefined) {
+    const { messageId: id, createdAt: at } = first;
+    await send({ ...call(active), messageId: id, createdAt: at }, request.body);
+  } else await sendMessages([{ message: begun.message, stored: begun.body }], true);
+  return { messageId: first.messageId, isDuplicate: true };
+}
+
+/** Stores and sends a call. */
+async function send(message: Message, body: Uint8Array): Promise<void> {
+  await sendMessages([{ message, stored: await storeBody(message, body, message.createdAt) }], false);
+}
+
+type First =
+  | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
+  | { readonly kind: 'result'; readonly messageId: string };
+
+/** Finds the call that was made before, or the result of a step that has one without a call. */
+async function firstOf(key: RunKey, head: Head, stepId: number): Promise<First> {
+  const isResult = isStepsOf({ kind: 'result', stepId });
+  const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>
+    isResult(record) || (record.kind === 'call' && record.step.stepId === stepId);
+  const found = await findRecord(key, head, isIt);
+  if (found.kind === 'call') return { kind: 'call', messageId: found.messageId, createdAt: found.at };
+  const entry = found.entries.find(({ step }) => step?.stepId === stepId && step.kind === 'result');
+  if (entry === undefined) throw new Error(`The result of step ${stepId} is not in its record.`);
+  return { kind: 'result', messageId: entry.messageId };
+}
+
+function callOf(
+  account: Account,
+  { accountId, runId }: RunKey,
+  { createdAt: runCreatedAt, startSeq }: Head,
+  start: RunStart,
+  { options, url, request }: PreparedPart<CallMessage>,
+  { messageId, createdAt }: { readonly messageId: string; readonly createdAt: number },
+): Message {
+  const { callback, failureCallback: _none, deduplication: _neither, ...settings } = options;
+  if (callback === undefined)
+    throw badRequest('workflow_request_invalid', 'A call has no callback for its answer.');
+  const features = new Set(start.features);
+  const toEndpoint: CallbackSettings = {
+    ...settingsFor('callResult', features, start.settings, callback),
+    timeoutMs: start.settings.timeoutMs,
+    delayMs: 0,
+  };
+  return {
+    ...settings,
+    // What the run does not show, it does not show of its calls.
+    redaction: settings.redaction ?? start.settings.redaction,
+    url,
+    callback: toEndpoint,
+    messageId,
+    accountId,
+    prefix: request.prefix,
+    createdAt,
+    callerIp: request.callerIp,
+    workflow: { role: 'call', runId, createdAt: runCreatedAt, startSeq },
+    expiresAt: expiryOf(settings, limitsOf(account).max_dlq_retention_time_milis),
+  };
+}

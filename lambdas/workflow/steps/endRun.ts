@@ -1,0 +1,187 @@
+/** The end of a run: what its function returned, or that it was cancelled; and what follows from any end. */
+import { checkBodySize } from '../../message/bodySize.ts';
+import type { Account } from '../../account/account.ts';
+import { dayMs, now, secondMs } from '../../shared/clock.ts';
+import { isFault } from '../../job/fault.ts';
+import { notFound, quote } from '../../shared/httpError.ts';
+import { newId } from '../../shared/ids.ts';
+import { logRetentionMs } from '../../message/message.ts';
+import type { RunEndWork } from '../../job/job.ts';
+import type { EndRecord, Head, JournalRecord } from '../rules/journal.ts';
+import { endingOf, hasEnded } from '../run.ts';
+import { log } from '../../aws/log.ts';
+import { loadHead, loadRecord, type RunKey } from '../store/journals.ts';
+import { listEnd } from '../store/runList.ts';
+import { sendWork } from '../../job/send.ts';
+import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { storeEntryBody } from '../runs/entryBodies.ts';
+import { factsOf } from '../runs/settings.ts';
+import { tellInvoker } from './tellInvoker.ts';
+import { listedRun } from '../runs/follow.ts';
+import { keepRun } from '../runs/extendRun.ts';
+import { loadRunJournal } from '../runs/runJournal.ts';
+
+/** The end that a request asks for. */
+export interface RunEnd {
+  readonly state: 'RUN_SUCCESS' | 'RUN_CANCELED';
+  /** The value that the function returned. */
+  readonly response?: Uint8Array;
+}
+
+/** An id of runs, or one of its runs. */
+export interface WhichRun {
+  readonly runId: string;
+  /** Unix milliseconds; undefined for the newest. */
+  readonly createdAt?: number | undefined;
+}
+
+/** Whether a head is that of a run, and the run is active. */
+const isActive = (head: Head, { createdAt }: WhichRun): boolean =>
+  !hasEnded(head.state) && (createdAt === undefined || createdAt === head.createdAt);
+
+/**
+ * The work that follows up an end is due this long after it was sent: the request that ends the run is over by then. It is
+ * sent before the end is written, so that whoever waits for the end is told, even if this process dies in between.
+ */
+const followUpMs = 30 * secondMs;
+
+/** A run that has ended is shown for as long as the log shows messages, and a day more. */
+const endedForMs = logRetentionMs + dayMs;
+
+/**
+ * Ends a run.
+ *
+ * @returns whether this call did; not where it has ended, or is not known
+ */
+export async function endRun(account: Account, which: WhichRun, end: RunEnd): Promise<boolean> {
+  const key: RunKey = { accountId: account.id, runId: which.runId };
+  const found = await loadHead(key);
+  if (found === undefined) return false;
+  if (!isActive(found, which)) {
+    // Whoever ended it may have died before the list was told.
+    if (found.createdAt === which.createdAt) {
+      await listEnd(listedRun(key, found, await factsOf(key, found)), found.keptUntil);
+    }
+    return false;
+  }
+  const run = { ...which, createdAt: found.createdAt };
+  const start = await factsOf(key, found);
+  const time = now();
+  if (start.invoker !== undefined) await sendFollowUp(key, found);
+  const record = await endRecord(account, key, found, end, time);
+  const change = await changeRun(key, async (head): Promise<Decision<undefined>> => {
+    if (head === undefined || !isActive(head, run)) return { result: undefined };
+    return { record, keptUntil: await keepRun(key, head, time + endedForMs), result: undefined };
+  });
+  if (change.record === undefined || change.head === undefined) return false;
+  await followEndOrLeave(account, key, change.head, record);
+  return true;
+}
+
+const sendFollowUp = (key: RunKey, { createdAt, startSeq }: Head): Promise<void> =>
+  sendWork({ kind: 'runEnd', ...key, createdAt, startSeq }, now() + followUpMs);
+
+async function endRecord(
+  account: Account,
+  key: RunKey,
+  head: Head,
+  end: RunEnd,
+  time: number,
+): Promise<EndRecord> {
+  const { state, response } = end;
+  if (response === undefined || response.length === 0) return { kind: 'end', at: time, state };
+  const responseId = newId('msg', time, account.shards);
+  const of = { accountId: key.accountId, messageId: responseId, expiresAt: head.keptUntil };
+  return { kind: 'end', at: time, state, responseId, response: await storeEntryBody(of, response, time) };
+}
+
+/** Does what follows from an end: the list shows it, and a run that waits for it is told. To be done again without harm. */
+export async function followEnd(account: Account, key: RunKey, head: Head, record: EndRecord): Promise<void> {
+  const start = await factsOf(key, head);
+  await Promise.all([
+    listEnd(listedRun(key, head, start), head.keptUntil),
+    start.invoker && tellInvoker(account, start.invoker, record),
+  ]);
+}
+
+/**
+ * Does what follows from an end, as {@link followEnd} does. What the service itself fails with is left to work of its own, which
+ * is given up in the end: neither the request that ended the run nor a delivery has to come again for it.
+ */
+export async function followEndOrLeave(
+  account: Account,
+  key: RunKey,
+  head: Head,
+  record: EndRecord,
+): Promise<void> {
+  try {
+    await followEnd(account, key, head, record);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    log.error('What follows the end of a run is left to work of its own', {
+      runId: key.runId,
+      error: error instanceof Error ? error : String(error),
+    });
+    await sendFollowUp(key, head);
+  }
+}
+
+const isEnd = (record: JournalRecord | undefined): record is EndRecord => record?.kind === 'end';
+
+interface EndOfRun {
+  readonly record: EndRecord;
+  /** True of the run, which is not the newest of its id any more where that has had another since. */
+  readonly head: Head;
+}
+
+/**
+ * Finds the end of a run.
+ *
+ * @param startSeq the place of its start in the journal of its id
+ * @returns undefined where it has not ended, or is not kept any more
+ */
+export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun | undefined> {
+  const head = await loadHead(key);
+  if (head?.startSeq === startSeq) {
+    const record = head.endSeq === undefined ? undefined : await loadRecord(key, head.endSeq);
+    return isEnd(record) ? { record, head } : undefined;
+  }
+  const journal = await loadRunJournal(key, startSeq);
+  const record = journal?.records.find(isEnd);
+  return journal && record && { record, head: journal.head };
+}
+
+/** Ends the run by a request of its endpoint or of a user, and answers it again where it was answered before. */
+export async function endRunByRequest(
+  account: Account,
+  { cancel, body, ...which }: WhichRun & { readonly cancel: boolean; readonly body: Uint8Array },
+): Promise<void> {
+  checkBodySize(account, body);
+  const end: RunEnd = cancel ? { state: 'RUN_CANCELED' } : { state: 'RUN_SUCCESS', response: body };
+  if (await endRun(account, which, end)) return;
+  const key: RunKey = { accountId: account.id, runId: which.runId };
+  const head = await loadHead(key);
+  const isIt = head !== undefined && (which.createdAt === undefined || which.createdAt === head.createdAt);
+  const ending = endingOf(isIt ? head.state : undefined, cancel);
+  if ('status' in ending && ending.status === 404) {
+    throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
+  }
+  if (!isIt) return;
+  // Whoever ended it may have died before it went on.
+  await followUpEnd(account, { ...which, startSeq: head.startSeq }, followEndOrLeave);
+}
+
+/**
+ * Follows up the end of a run whose process may have died; does nothing where the end was never written.
+ *
+ * @param follow what is done about what the service itself fails with
+ */
+export async function followUpEnd(
+  account: Account,
+  { runId, startSeq }: Pick<RunEndWork, 'runId' | 'startSeq'>,
+  follow: typeof followEnd = followEnd,
+): Promise<void> {
+  const key: RunKey = { accountId: account.id, runId };
+  const end = await endOfRun(key, startSeq);
+  if (end !== undefined) await follow(account, key, end.head, end.record);
+}

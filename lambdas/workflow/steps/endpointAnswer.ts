@@ -1,0 +1,39 @@
+/** Facts that the answer of a workflow endpoint tells about it. */
+import type { DestinationResponse } from '../../delivery/outcome.ts';
+import { headerName, valuesOf } from '../../shared/headers.ts';
+import type { Features } from '../rules/features.ts';
+
+const notAWorkflow =
+  'detected a non-workflow destination for trigger/invoke. make sure you are sending the request to the correct endpoint';
+const tooOld = 'trigger rest api is only usable with sdk versions after v1.0.0 major version';
+
+/**
+ * Finds out from the answer to a run's first delivery that its destination is no workflow endpoint, or one that is too old. An
+ * ordinary server answers 200 to anything, and the run would never go on.
+ *
+ * @returns the run's error, after which nothing is retried; undefined when all is well, or the attempt failed anyway
+ */
+export function wrongDestination(
+  run: {
+    readonly prefix: string;
+    readonly features: Features;
+    readonly isUnknownClient: boolean;
+    readonly isWithoutClient?: true | undefined;
+  },
+  response: Pick<DestinationResponse, 'status' | 'headers'>,
+): string | undefined {
+  const isWithoutClient = run.isUnknownClient || run.isWithoutClient === true;
+  if (!isWithoutClient && !run.features.has('WF_DetectTrigger')) return undefined;
+  if (response.status < 200 || response.status >= 300) return undefined;
+  const says = (name: string): boolean =>
+    valuesOf(response.headers, headerName(run.prefix, name).toLowerCase()).length > 0;
+  if (!says('workflow-sdk-version')) return notAWorkflow;
+  // Only clients from 1.0 on know what a run without a client is, and only they tell their own version.
+  return isWithoutClient && !says('workflow-sdk') ? tooOld : undefined;
+}
+
+/** The name of the step whose function threw, as the endpoint tells it. */
+export const failedStepName = (
+  prefix: string,
+  { headers }: Pick<DestinationResponse, 'headers'>,
+): string | undefined => valuesOf(headers, headerName(prefix, 'error-step-name').toLowerCase())[0];

@@ -1,0 +1,79 @@
+/** Runs that other runs start, and wait for. */
+import type { Account } from '../../account/account.ts';
+import { now } from '../../shared/clock.ts';
+import { quote } from '../../shared/httpError.ts';
+import { newId } from '../../shared/ids.ts';
+import { latestEndOf } from '../../message/message.ts';
+import type { Head, InvokeRecord, JournalRecord } from '../rules/journal.ts';
+import { checkPlace } from '../rules/placing.ts';
+import { refusedSubmission } from '../rules/refusals.ts';
+import { hasStep } from '../rules/stepSet.ts';
+import type { StartMessage } from '../rules/workflowMessage.ts';
+import type { RunKey } from '../store/journals.ts';
+import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { lookForRecord } from '../runs/follow.ts';
+import { keepRun, neededUntil } from '../runs/extendRun.ts';
+import type { PreparedPart } from './prepare.ts';
+import { startOf, startRun, type Started } from './start.ts';
+import { activeHead } from './submit.ts';
+
+/**
+ * Starts a run for another, which waits for its end.
+ *
+ * The invoker's journal comes first, and fixes the new run's id: the client makes another one each time it tries.
+ *
+ * @throws HttpError 400 where the invoker has ended or is not known, 412 for what can never be accepted
+ */
+export async function submitInvoke(account: Account, part: PreparedPart<StartMessage>): Promise<Started> {
+  if (part.invoke === undefined) throw new Error('The body of an invoke was not read.');
+  const { payload, invoker } = part.invoke;
+  const key: RunKey = { accountId: account.id, runId: invoker.runId };
+  const time = now();
+  const begun: InvokeRecord = {
+    kind: 'invoke',
+    at: time,
+    step: invoker.step,
+    messageId: newId('msg', time, account.shards),
+    runId: part.message.runId ?? newId('wfr', time),
+    createdAt: time,
+    url: part.url,
+  };
+  const { stepId } = invoker.step;
+  const start = startOf(account, part, invoker);
+  const { notBefore } = part.options;
+  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+    const active = activeHead(current, invoker);
+    if (hasStep(active.steps, 'invoke', stepId) || hasStep(active.steps, 'result', stepId)) {
+      return { result: undefined };
+    }
+    checkPlace(active, invoker.step);
+    // The run that is invoked keeps this one from then on, should it last longer.
+    const { settings } = start;
+    const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
+    return { record: begun, keptUntil: await keepRun(key, active, needed), result: undefined };
+  });
+  const first = record === undefined ? await invokeOf(key, activeHead(head, invoker), stepId) : begun;
+  const started = await startRun(account, {
+    runId: first.runId,
+    start,
+    payload,
+    notBefore,
+    fixed: { messageId: first.messageId, createdAt: first.createdAt },
+  });
+  if (started.isOther) {
+    // That one would tell its own invoker, and nobody this run.
+    throw refusedSubmission(
+      `The run ${quote(first.runId)} is active and was not invoked by this step; another id is needed.`,
+    );
+  }
+  return { ...started, isDuplicate: record === undefined };
+}
+
+/** Finds the invoke that was begun before. @throws HttpError 412 for a step that has its result without one */
+async function invokeOf(key: RunKey, head: Head, stepId: number): Promise<InvokeRecord> {
+  const isIt = (one: JournalRecord): one is InvokeRecord =>
+    one.kind === 'invoke' && one.step.stepId === stepId;
+  const found = await lookForRecord(key, head, isIt);
+  if (found === undefined) throw refusedSubmission(`Step ${stepId} of the run has its result already.`);
+  return found;
+}

@@ -1,0 +1,36 @@
+/** The memory of this process, for what is large: the bodies of deliveries of runs, and the results of invokes. */
+import { secondMs } from '../../shared/clock.ts';
+import { ByteBudget } from './byteBudget.ts';
+import { TransientError } from '../../shared/transientError.ts';
+import { largeWorkBytes } from '../../aws/resources.ts';
+
+/** Bytes up to which nothing is counted: a batch has ten such at most. */
+const smallBytes = 1_048_576;
+
+/**
+ * A wait for memory ends after this. A function of the short queue has 60 s; a message's timeout takes up to 30 s of them, and its
+ * record the rest.
+ */
+export const patienceMs = 10 * secondMs;
+
+export const memory = new ByteBudget(largeWorkBytes, smallBytes);
+
+/** Others held the memory of this process for so long that the work has to be done again. */
+export class NoMemory extends TransientError {
+  override readonly name = 'NoMemory';
+}
+
+/**
+ * Does something for which memory is held meanwhile. It must not hold or wait for more itself.
+ *
+ * @throws NoMemory
+ */
+export async function withMemory<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+  const hold = await memory.acquire(bytes, patienceMs);
+  if (hold === undefined) throw new NoMemory(`There was no memory for ${bytes} bytes.`);
+  try {
+    return await work();
+  } finally {
+    hold.release();
+  }
+}

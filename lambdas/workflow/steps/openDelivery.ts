@@ -1,0 +1,137 @@
+/** A message of a run as it is delivered: its headers, and the body of a list, are made of the run's journal at that moment. */
+import type { DestinationResponse } from '../../delivery/outcome.ts';
+import type { Message } from '../../message/message.ts';
+import type { WorkflowPart } from '../../message/workflowPart.ts';
+import { tooLarge } from './callResult.ts';
+import { callResultHeaders, failureHeaders, listHeaders, type DeliveringRun } from './deliveryHeaders.ts';
+import { wrongDestination } from './endpointAnswer.ts';
+import type { Head, ListedEntry, RunStart } from '../rules/journal.ts';
+import { isLazy, ListWriter, listBytes } from '../runs/listBody.ts';
+import { hasEnded } from '../run.ts';
+import { settings } from '../../aws/settings.ts';
+import { loadHead, type RunKey } from '../store/journals.ts';
+import { factsOf } from '../runs/settings.ts';
+import { loadRun, type LoadedRun } from '../runs/loadRun.ts';
+import { memory, patienceMs } from './memory.ts';
+import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from '../runs/runEntries.ts';
+
+/** A message that is ready to be sent. */
+export interface OpenedDelivery {
+  /** With all headers that its run gives it. */
+  readonly message: Message;
+  readonly body: Uint8Array;
+  /**
+   * Finds out from an answer that the run cannot go on with it: the error, after which nothing is retried; undefined when all is
+   * well.
+   *
+   * @param maxBytes the account's largest message
+   */
+  readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
+  /** Gives back the memory that the body takes. To be called when it has been sent; again without harm. */
+  readonly release: () => void;
+}
+
+const holdsNothing = (): undefined => undefined;
+
+const allIsWell = (): undefined => undefined;
+
+const { headerPrefixes } = settings;
+
+const deliveringRun = (
+  { runId }: RunKey,
+  { createdAt }: Pick<Head, 'createdAt'>,
+  start: RunStart,
+): DeliveringRun => ({
+  runId,
+  createdAt,
+  url: start.url,
+  prefix: start.prefix,
+  forwarded: start.forwarded,
+  sdkVersion: start.sdkVersion,
+  isUnknownClient: start.isUnknownClient,
+});
+
+/**
+ * Makes a message of a run ready to be sent.
+ *
+ * @param body the message's own
+ * @returns undefined where the run has ended, and the message is to be dropped; `later` where others hold the memory that its
+ * body takes
+ */
+export async function openDelivery(
+  message: Message,
+  part: WorkflowPart,
+  body: Uint8Array,
+): Promise<OpenedDelivery | 'later' | undefined> {
+  const key = { accountId: message.accountId, runId: part.runId };
+  if (part.role === 'list') return openList(message, key, part);
+  const head = await loadHead(key);
+  const isOfRun = head?.startSeq === part.startSeq;
+  if (part.role === 'failureRequest') {
+    // It is delivered after the end; and after the start of another run with the same id, which its facts do not concern.
+    const run = isOfRun ? undefined : await loadRun(key, part.startSeq);
+    const start = isOfRun ? await factsOf(key, head) : run?.start;
+    if (start === undefined) return undefined;
+    const headers = failureHeaders(deliveringRun(key, part, start), message.headers, headerPrefixes);
+    return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
+  }
+  if (!isOfRun || hasEnded(head.state)) return undefined;
+  if (part.role === 'call') {
+    const errorOf: OpenedDelivery['errorOf'] = (response, maxBytes) =>
+      response.status === 0
+        ? undefined
+        : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
+    return { message, body, errorOf, release: holdsNothing };
+  }
+  const start = await factsOf(key, head);
+  const headers = callResultHeaders(deliveringRun(key, head, start), message.headers, headerPrefixes);
+  return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
+}
+
+/** The entries that a delivery shows: all before the one it delivers, and that one. */
+function entriesFor({ entries, upgrades }: LoadedRun, messageId: string): readonly ListedEntry[] {
+  const index = upgrades.includes(messageId)
+    ? 0
+    : entries.findIndex((entry) => entry.messageId === messageId);
+  return entries.slice(0, index + 1);
+}
+
+async function openList(
+  message: Message,
+  key: RunKey,
+  { startSeq }: WorkflowPart,
+): Promise<OpenedDelivery | 'later' | undefined> {
+  const run = await loadRun(key, startSeq);
+  if (run === undefined || hasEnded(run.head.state)) return undefined;
+  const entries = entriesFor(run, message.messageId);
+  const delivered = entries.at(-1);
+  if (delivered === undefined) throw new Error(`The entry of ${message.messageId} is not in its run.`);
+  const { head, start } = run;
+  const features = new Set(start.features);
+  const bytes = listBytes(entries.map(sizeOf));
+  // The client reads the whole list, and not only as far as this delivery shows it.
+  const isEmpty =
+    isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && fitsIntoAnswer(run.entries);
+  const own = delivered.forwarded ?? [];
+  const headers = listHeaders(deliveringRun(key, head, start), own, headerPrefixes);
+  const opened = {
+    message: { ...message, headers },
+    errorOf:
+      entries.length > 1
+        ? allIsWell
+        : (response: DestinationResponse) => wrongDestination({ ...start, features }, response),
+  };
+  if (isEmpty) return { ...opened, body: new Uint8Array(), release: holdsNothing };
+  const hold = await memory.acquire(bytes + bytesWhileLoading(entries), patienceMs);
+  if (hold === undefined) return 'later';
+  try {
+    const list = new ListWriter(entries.map(sizeOf));
+    for await (const entry of entriesWithBodies(entries)) list.add(entry);
+    const body = list.end();
+    hold.shrinkTo(body.length);
+    return { ...opened, body, release: hold.release };
+  } catch (error) {
+    hold.release();
+    throw error;
+  }
+}

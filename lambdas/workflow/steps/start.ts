@@ -1,0 +1,229 @@
+/** Starts runs: by a client, by a request without one, by another run, or by the endpoint of a run whose client was unknown. */
+import { limitsOf, type Account } from '../../account/account.ts';
+import { now } from '../../shared/clock.ts';
+import { newId } from '../../shared/ids.ts';
+import { eachOf } from '../../shared/lists.ts';
+import { expiryOf } from '../../message/message.ts';
+import type { Invoker } from '../rules/invoking.ts';
+import type { Head, ListedEntry, RunStart, StartRecord, UpgradeRecord } from '../rules/journal.ts';
+import { endedRun } from '../rules/refusals.ts';
+import { defaultRunRetries, hasEnded } from '../run.ts';
+import type { StartMessage } from '../rules/workflowMessage.ts';
+import { readJournal, type RunKey } from '../store/journals.ts';
+import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { spareMs } from '../runs/extendRun.ts';
+import { storeEntryBody } from '../runs/entryBodies.ts';
+import { factsOf } from '../runs/settings.ts';
+import { followStart } from '../runs/follow.ts';
+import type { PreparedPart } from './prepare.ts';
+import { deliverEntries } from '../runs/runMessages.ts';
+import { sendStartLooks } from '../runs/startChecks.ts';
+import {
+  entryOfUpgrade,
+  isStartRow,
+  isUpgraded,
+  loadStart,
+  loadUpgrade,
+  type StartRow,
+} from '../runs/startRecords.ts';
+
+/** A run that was asked for. */
+export interface Started {
+  readonly messageId: string;
+  readonly runId: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** It had been started before. */
+  readonly isDuplicate: boolean;
+  /** Another start than this one has made it; never true of one that nothing is fixed of. */
+  readonly isOther: boolean;
+}
+
+/** A run that is about to be started. */
+export interface StartDraft {
+  readonly runId: string;
+  readonly start: RunStart;
+  readonly payload: Uint8Array;
+  /** Unix milliseconds before which its first delivery is not made. */
+  readonly notBefore: number;
+  readonly isUpgrade?: boolean;
+  /**
+   * Fixed where the same start may be tried again by another process: the first message, by which it is known, and when the run
+   * is started.
+   */
+  readonly fixed?: { readonly messageId: string; readonly createdAt: number } | undefined;
+}
+
+/** Makes the facts of a run from the request that starts it. */
+export function startOf(
+  account: Account,
+  { message, options, url, request }: PreparedPart<StartMessage>,
+  invoker?: Invoker,
+): RunStart {
+  const { maxRetries, retryDelay, labels, flowControl, redaction, timeoutMs, headers, failureCallback } =
+    options;
+  const hasRetries = request.config.has('retries');
+  return {
+    url,
+    prefix: request.prefix,
+    features: [...message.features],
+    sdkVersion: message.sdkVersion,
+    isUnknownClient: message.isUnknownClient,
+    isWithoutClient: message.isWithoutClient,
+    forwarded: headers,
+    settings: {
+      maxRetries: hasRetries ? maxRetries : defaultRunRetries(limitsOf(account).max_retries),
+      retryDelay,
+      labels,
+      flowControl,
+      redaction,
+      timeoutMs,
+    },
+    invokeDepth: message.invokeDepth,
+    callerIp: request.callerIp,
+    failureCallback: failureCallback && {
+      ...failureCallback,
+      // Those of its own, else the run's.
+      maxRetries: request.config.has('failure-callback-retries')
+        ? failureCallback.maxRetries
+        : hasRetries
+          ? maxRetries
+          : defaultRunRetries(limitsOf(account).max_retries),
+      retryDelay: failureCallback.retryDelay ?? retryDelay,
+      flowControl: failureCallback.flowControl ?? flowControl,
+    },
+    invoker,
+    scheduleId: request.fire?.scheduleId,
+  };
+}
+
+const isActive = ({ state }: Head): boolean => !hasEnded(state);
+
+/** Facts that the endpoint of an unknown client tells: all else stays as the start had it. */
+const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStart): RunStart => ({
+  ...before,
+  features,
+  forwarded,
+  sdkVersion,
+  isUnknownClient: false,
+});
+
+/** Runs that are started at once. */
+const atOnce = 20;
+
+/**
+ * Starts runs, each unless its id has one that has not ended.
+ *
+ * Whoever finds the run of its id there leaves it alone: the process that wrote the record is about to deliver it, or has died,
+ * and then the look does it that was sent before the record.
+ *
+ * @returns the runs, in the order of the drafts
+ * @throws RunBusy, and whatever AWS fails with: the starts have to be sent again then
+ */
+export async function startRuns(
+  account: Account,
+  drafts: readonly StartDraft[],
+): Promise<readonly Started[]> {
+  const named = drafts.map((draft): NamedStart => {
+    const at = draft.fixed?.createdAt ?? now();
+    return { ...draft, at, messageId: draft.fixed?.messageId ?? newId('msg', at, account.shards) };
+  });
+  await sendStartLooks(named.map(({ runId, messageId }) => ({ accountId: account.id, runId, messageId })));
+  const started: Started[] = [];
+  await eachOf(named, atOnce, async (one, index) => {
+    started[index] = await recordStart(account, one);
+  });
+  return started;
+}
+
+/** Starts one run, as {@link startRuns} does. */
+export async function startRun(account: Account, draft: StartDraft): Promise<Started> {
+  const [started] = await startRuns(account, [draft]);
+  if (started === undefined) throw new Error(`The run ${draft.runId} was not started.`);
+  return started;
+}
+
+interface NamedStart extends StartDraft {
+  /** The message that delivers what it begins with. */
+  readonly messageId: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
+async function recordStart(account: Account, draft: NamedStart): Promise<Started> {
+  const { runId, payload, start, messageId, at: time } = draft;
+  const key: RunKey = { accountId: account.id, runId };
+  const retentionMs = limitsOf(account).max_dlq_retention_time_milis;
+  const keptUntil = expiryOf({ ...start.settings, notBefore: draft.notBefore }, retentionMs) + spareMs;
+  const body = await storeEntryBody(
+    { accountId: account.id, messageId, expiresAt: keptUntil },
+    payload,
+    time,
+  );
+  const entry: ListedEntry = {
+    messageId,
+    url: start.url,
+    createdAt: time,
+    notBefore: draft.notBefore,
+    body,
+    bodyBytes: payload.length,
+  };
+
+  const { record, head, result } = await changeRun(key, async (found): Promise<Decision<Verdict>> => {
+    const same = found && draft.fixed && (await startedBefore(key, found, draft.fixed));
+    if (same !== undefined) return { result: { same } };
+    if (found === undefined || !isActive(found)) {
+      // Its endpoint is told to go on with a run that has ended meanwhile: that begins no other.
+      if (draft.isUpgrade === true) throw endedRun(runId);
+      // Runs of one id are told apart by when they were started.
+      const at = Math.max(time, (found?.createdAt ?? 0) + 1);
+      return {
+        record: { kind: 'start', at, start, entry } satisfies StartRecord,
+        keptUntil,
+        result: {},
+      };
+    }
+    if (draft.isUpgrade !== true || found.entries > 1 || isUpgraded(found)) return { result: {} };
+    const facts = await factsOf(key, found);
+    const record: UpgradeRecord = { kind: 'upgrade', at: time, start: upgraded(facts, start), messageId };
+    return { record, result: {} };
+  });
+  if (head === undefined) throw new Error(`The run ${runId} was not written.`);
+  if (record?.kind === 'start') {
+    await followStart(account, key, { head, record }, false);
+    return { messageId, runId, createdAt: head.createdAt, isDuplicate: false, isOther: false };
+  }
+  const first = result.same ?? (await loadStart(key, head.startSeq));
+  const { entry: initial } = first.record;
+  const started = { runId, createdAt: first.head.createdAt, messageId: initial.messageId, isOther: false };
+  if (record?.kind === 'upgrade') {
+    const run = { key, head, start: record.start };
+    await deliverEntries(run, account, [entryOfUpgrade(initial, record)], false);
+    return { ...started, messageId, isDuplicate: false };
+  }
+  // Its id has had another run since.
+  if (first.head.startSeq !== head.startSeq) return { ...started, isDuplicate: true };
+  const upgrade = draft.isUpgrade === true && isUpgraded(head) ? await loadUpgrade(key, head) : undefined;
+  const isOther = draft.fixed !== undefined && result.same === undefined;
+  return { ...started, messageId: upgrade?.messageId ?? initial.messageId, isDuplicate: true, isOther };
+}
+
+interface Verdict {
+  /** The run that the same start has made before. */
+  readonly same?: StartRow | undefined;
+}
+
+/** Finds the run that the same start has made: the newest of its id, or one before it. */
+async function startedBefore(
+  key: RunKey,
+  { startSeq, createdAt }: Head,
+  fixed: NonNullable<StartDraft['fixed']>,
+): Promise<StartRow | undefined> {
+  // A run's time is that of its start, or later.
+  if (createdAt < fixed.createdAt) return undefined;
+  const isIt = (row: StartRow): boolean => row.record.entry.messageId === fixed.messageId;
+  const newest = await loadStart(key, startSeq);
+  if (isIt(newest)) return newest;
+  for await (const row of readJournal(key, 0)) if (isStartRow(row) && isIt(row)) return row;
+  return undefined;
+}

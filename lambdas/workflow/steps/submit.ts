@@ -1,0 +1,172 @@
+/** Submissions of endpoints: results and plans of steps. */
+import type { Account } from '../../account/account.ts';
+import { now } from '../../shared/clock.ts';
+import { newId } from '../../shared/ids.ts';
+import {
+  stepFactsOf,
+  type Head,
+  type JournalRecord,
+  type ListedEntry,
+  type RunStart,
+  type StepsRecord,
+} from '../rules/journal.ts';
+import { checkGroup, checkPlace, checkRecord, checkRoom } from '../rules/placing.ts';
+import { endedRun, refusedSubmission } from '../rules/refusals.ts';
+import { hasEnded } from '../run.ts';
+import { ownSettings } from '../rules/runSettings.ts';
+import { hasStep } from '../rules/stepSet.ts';
+import { parseStep, type Step } from '../rules/step.ts';
+import type { SubmissionMessage } from '../rules/workflowMessage.ts';
+import { loadHead, readJournal, type RunKey } from '../store/journals.ts';
+import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { keepEntryBodies, storeEntryBody } from '../runs/entryBodies.ts';
+import { factsOf } from '../runs/settings.ts';
+import { followSteps } from '../runs/follow.ts';
+import { keepRun, neededUntil, spareMs } from '../runs/extendRun.ts';
+import type { PreparedPart } from './prepare.ts';
+
+/** A submission that was accepted. */
+export interface Submitted {
+  readonly messageId: string;
+  /** It had been accepted before. */
+  readonly isDuplicate: boolean;
+}
+
+/**
+ * Finds the active run that something is submitted to.
+ *
+ * @throws HttpError 400 for a run that has ended or is not known
+ */
+export function activeHead(
+  head: Head | undefined,
+  { runId, createdAt }: { readonly runId: string; readonly createdAt: number | undefined },
+): Head {
+  if (head === undefined || hasEnded(head.state)) throw endedRun(runId);
+  if (createdAt !== undefined && createdAt !== head.createdAt) throw endedRun(runId);
+  return head;
+}
+
+/** Tells whether a record has a result or a plan of a step. */
+export const isStepsOf =
+  ({ kind, stepId }: Pick<Step, 'kind' | 'stepId'>) =>
+  (record: JournalRecord): record is StepsRecord =>
+    record.kind === 'steps' &&
+    record.entries.some(({ step }) => step?.kind === kind && step.stepId === stepId);
+
+/** Tells whether a step was submitted before, or so much more of it that it comes too late. */
+const isRecorded = ({ steps }: Head, { kind, stepId }: Step): boolean =>
+  hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
+
+/**
+ * Submits one result, or all plans of a parallel group, which come into the run's journal together.
+ *
+ * @param parts of one run
+ * @returns one for each part
+ * @throws HttpError 400 where the run has ended or is not known, 412 for what it can never accept
+ */
+export async function submitSteps(
+  account: Account,
+  message: SubmissionMessage,
+  parts: readonly PreparedPart<SubmissionMessage>[],
+): Promise<readonly Submitted[]> {
+  const key: RunKey = { accountId: account.id, runId: message.runId };
+  // Before the step is looked at: what comes too late is told so, whatever it is.
+  const found = activeHead(await loadHead(key), message);
+  const start = await factsOf(key, found);
+  const steps = parts.map(({ request }) => parseStep(request.body));
+  checkGroup(steps);
+  const needed = Math.max(
+    ...parts.map(({ options }) => neededUntil(account, { ...options, ...start.settings }, options.notBefore)),
+  );
+  const bodiesUntil = Math.max(found.keptUntil, needed + spareMs);
+  const entries = await Promise.all(
+    parts.map((part, index) => entryOf(account, key, start, part, steps[index], bodiesUntil)),
+  );
+  checkRecord(entries);
+
+  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+    const active = activeHead(current, message);
+    if (steps.some((step) => isRecorded(active, step))) return { result: undefined };
+    for (const step of steps) checkPlace(active, step);
+    checkRoom(active, entries);
+    const keptUntil = await keepRun(key, active, needed);
+    const kept = await keepEntryBodies(account.id, entries, bodiesUntil, keptUntil, now());
+    return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil, result: undefined };
+  });
+  const active = activeHead(head, message);
+  if (record?.kind === 'steps') {
+    await followSteps(account, { key, head: active, start }, record, false);
+    return entries.map(({ messageId }) => ({ messageId, isDuplicate: false }));
+  }
+  return submittedBefore(account, key, active, start, steps);
+}
+
+/**
+ * Goes on from steps that were submitted before: whoever wrote their records may have died before it did.
+ *
+ * @throws HttpError 412 where only some of them were
+ */
+async function submittedBefore(
+  account: Account,
+  key: RunKey,
+  head: Head,
+  start: RunStart,
+  steps: readonly Step[],
+): Promise<readonly Submitted[]> {
+  const records = await recordsOf(key, head, steps);
+  const entries = records.flatMap((record) => record.entries);
+  const found = steps.map(({ kind, stepId }) => {
+    const entry = entries.find(({ step }) => step?.kind === kind && step.stepId === stepId);
+    if (entry !== undefined) return entry.messageId;
+    throw refusedSubmission(
+      `The ${kind} of step ${stepId} comes too late: the run has others in its place, or its result.`,
+    );
+  });
+  for (const record of records) await followSteps(account, { key, head, start }, record, true);
+  return found.map((messageId) => ({ messageId, isDuplicate: true }));
+}
+
+/** Finds the records that have any of some steps, in one reading of the journal. */
+async function recordsOf(
+  key: RunKey,
+  { startSeq }: Head,
+  steps: readonly Step[],
+): Promise<readonly StepsRecord[]> {
+  const found: StepsRecord[] = [];
+  let left = steps;
+  for await (const { record } of readJournal(key, startSeq)) {
+    if (record.kind !== 'steps') continue;
+    const others = left.filter((step) => !isStepsOf(step)(record));
+    if (others.length < left.length) found.push(record);
+    left = others;
+    if (left.length === 0) break;
+  }
+  return found;
+}
+
+async function entryOf(
+  account: Account,
+  key: RunKey,
+  start: RunStart,
+  { options, url, request }: PreparedPart<SubmissionMessage>,
+  step: Step | undefined,
+  keptUntil: number,
+): Promise<ListedEntry> {
+  const createdAt = now();
+  const messageId = newId('msg', createdAt, account.shards);
+  return {
+    messageId,
+    url,
+    createdAt,
+    notBefore: options.notBefore,
+    body: await storeEntryBody(
+      { accountId: key.accountId, messageId, expiresAt: keptUntil },
+      request.body,
+      createdAt,
+    ),
+    bodyBytes: request.body.length,
+    step: step && stepFactsOf(step),
+    forwarded: options.headers,
+    settings: ownSettings(new Set(start.features), options),
+  };
+}

@@ -1,0 +1,190 @@
+/**
+ * The journals of runs. All runs of one id share a partition, and number their records on: so two starts of one id, like two
+ * submissions to one run, meet at the same key, and one of them comes first.
+ */
+import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { randomBytes } from 'node:crypto';
+import { now } from '../../shared/clock.ts';
+import { epochSeconds } from '../../message/message.ts';
+import type { Head, JournalRecord, PlacedBody } from '../rules/journal.ts';
+import { hasEnded } from '../run.ts';
+import { settings } from '../../aws/settings.ts';
+import {
+  conditionalWrite,
+  dynamodb,
+  getRow,
+  getRows,
+  putAll,
+  queryRows,
+  toItem,
+  unlessRefused,
+} from '../../aws/dynamodb.ts';
+import { headOf, journalRowOf, type JournalRow } from './rows.ts';
+
+/** An id of runs in its account. */
+export interface RunKey {
+  readonly accountId: string;
+  readonly runId: string;
+}
+
+/** No account has a `#` in its id. */
+const ownerOf = ({ accountId, runId }: RunKey): string => `run#${accountId}#${runId}`;
+const idOf = (seq: number): string => `record#${String(seq).padStart(9, '0')}`;
+
+const rowOf = (key: RunKey, { record, head }: JournalRow): object => ({
+  owner: ownerOf(key),
+  id: idOf(head.seq),
+  record,
+  head,
+  expiresAt: epochSeconds(head.keptUntil),
+});
+
+/**
+ * The rows of a run that is not kept any more are removed one by one, the last ones perhaps first: what is left then says nothing
+ * of how it ended. It is over.
+ */
+const unlessExpired = (head: Head): Head =>
+  hasEnded(head.state) || head.keptUntil > now()
+    ? head
+    : { ...head, state: 'RUN_CANCELED', waits: [], events: [] };
+
+/** Reads what is true of the newest run of an id; undefined when there is none. */
+export async function loadHead(key: RunKey): Promise<Head | undefined> {
+  const { Items = [] } = await dynamodb.send(
+    new QueryCommand({
+      TableName: settings.workflowsTable,
+      ConsistentRead: true,
+      KeyConditionExpression: '#owner = :owner',
+      ProjectionExpression: '#head',
+      ExpressionAttributeNames: { '#owner': 'owner', '#head': 'head' },
+      ExpressionAttributeValues: { ':owner': { S: ownerOf(key) } },
+      ScanIndexForward: false,
+      Limit: 1,
+    }),
+  );
+  const [item] = Items;
+  return item && unlessExpired(headOf(unmarshall(item)));
+}
+
+/** Reads one row; undefined when it is not there. */
+export async function loadRow(key: RunKey, seq: number): Promise<JournalRow | undefined> {
+  const row = await getRow(settings.workflowsTable, { owner: ownerOf(key), id: idOf(seq) }, true);
+  return row && journalRowOf(row);
+}
+
+/** Reads one record; undefined when it is not there. */
+export const loadRecord = async (key: RunKey, seq: number): Promise<JournalRecord | undefined> =>
+  (await loadRow(key, seq))?.record;
+
+/** The place of a record. */
+export interface RecordKey extends RunKey {
+  readonly seq: number;
+}
+
+/**
+ * Reads records of many runs.
+ *
+ * @param keys all different
+ * @returns those that are there, by their keys
+ */
+export async function loadRecords<K extends RecordKey>(
+  keys: readonly K[],
+): Promise<ReadonlyMap<K, JournalRecord>> {
+  const idsOf = keys.map((key) => ({ owner: ownerOf(key), id: idOf(key.seq) }));
+  const rows = await getRows(settings.workflowsTable, idsOf, { ConsistentRead: true });
+  const found = new Map(rows.map((row) => [JSON.stringify([row['owner'], row['id']]), row]));
+  return new Map(
+    keys.flatMap((key): [K, JournalRecord][] => {
+      const row = found.get(JSON.stringify([ownerOf(key), idOf(key.seq)]));
+      return row === undefined ? [] : [[key, journalRowOf(row).record]];
+    }),
+  );
+}
+
+/** Reads the journal of one id from a place on, in order. */
+export async function* readJournal(key: RunKey, from: number): AsyncGenerator<JournalRow> {
+  const rows = queryRows({
+    TableName: settings.workflowsTable,
+    ConsistentRead: true,
+    KeyConditionExpression: '#owner = :owner AND #id BETWEEN :first AND :last',
+    ExpressionAttributeNames: { '#owner': 'owner', '#id': 'id' },
+    ExpressionAttributeValues: {
+      ':owner': { S: ownerOf(key) },
+      ':first': { S: idOf(from) },
+      ':last': { S: 'record#~' },
+    },
+  });
+  for await (const row of rows) yield journalRowOf(row);
+}
+
+/**
+ * Writes a record behind the last one.
+ *
+ * @returns undefined when it was written; else what is true after the record that is in its place
+ */
+export async function appendRecord(key: RunKey, row: JournalRow): Promise<Head | undefined> {
+  const mark = randomBytes(9).toString('base64url');
+  const { isMade, row: found } = await conditionalWrite(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: settings.workflowsTable,
+        Item: toItem({ ...rowOf(key, row), mark }),
+        ConditionExpression: 'attribute_not_exists(id)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    ),
+  );
+  // The SDK tries again when an answer is lost, and then finds its own record.
+  return isMade || found?.['mark'] === mark ? undefined : unlessExpired(headOf(found));
+}
+
+/** Writes records of a run that nobody else knows yet, over those that an earlier try has left. */
+export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<void> =>
+  putAll(
+    settings.workflowsTable,
+    rows.map((row) => rowOf(key, row)),
+  );
+
+/** A body that is somewhere else from now on; see `bodiesOf`. */
+export type MovedBody = Pick<PlacedBody, 'path' | 'body'>;
+
+/**
+ * Keeps a record for longer, unless it is kept as long already.
+ *
+ * @param keptUntil Unix milliseconds
+ * @param moved its bodies that have another place for that
+ */
+export async function prolongRecord(
+  key: RunKey,
+  seq: number,
+  keptUntil: number,
+  moved: readonly MovedBody[],
+): Promise<void> {
+  const names = new Map([['#record', 'record']]);
+  const paths = moved.map(({ path }) => {
+    const parts = path.map((part) => {
+      if (typeof part === 'number') return `[${part}]`;
+      names.set(`#${part}`, part);
+      return `.#${part}`;
+    });
+    return `#record${parts.join('')}`;
+  });
+  const bodies = moved.map(({ body }, index) => [`:body${index}`, body] as const);
+  await unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.workflowsTable,
+        Key: toItem({ owner: ownerOf(key), id: idOf(seq) }),
+        UpdateExpression: `SET expiresAt = :expiresAt${paths.map((path, index) => `, ${path} = :body${index}`).join('')}`,
+        // Another process may have kept it for longer meanwhile.
+        ConditionExpression: 'attribute_exists(id) AND expiresAt < :expiresAt',
+        ExpressionAttributeNames: paths.length === 0 ? undefined : Object.fromEntries(names),
+        ExpressionAttributeValues: toItem({
+          ':expiresAt': epochSeconds(keptUntil),
+          ...Object.fromEntries(bodies),
+        }),
+      }),
+    ),
+  );
+}

@@ -1,0 +1,194 @@
+/** The rows of journals: their attributes, and what they stand for. */
+import * as z from 'zod/mini';
+import type { KeptResponse } from '../../message/message.ts';
+import { failureFunctionStates } from '../../wire/failureStates.ts';
+import { features } from '../rules/features.ts';
+import type { Invoker } from '../rules/invoking.ts';
+import type { Head, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
+import type { RunSettings } from '../rules/runSettings.ts';
+import { runStates } from '../run.ts';
+import type { StepMark, StepSet } from '../rules/stepSet.ts';
+import type { StepIdentity } from '../rules/step.ts';
+import { stepTypes } from '../../wire/stepTypes.ts';
+import { bytes, storedBody } from '../../message/bodies.ts';
+import { callbackSettings, deliverySettings, type Shape } from '../../message/rows.ts';
+import { headerPairs } from '../../table/pairs.ts';
+
+const identity = {
+  stepId: z.number(),
+  stepName: z.string(),
+  stepType: z.enum(stepTypes),
+  concurrent: z.number(),
+} satisfies Shape<StepIdentity>;
+
+const stepIdentity = z.object(identity);
+
+const stepSettings = {
+  sleepFor: z.optional(z.union([z.number(), z.string()])),
+  sleepUntil: z.optional(z.number()),
+  waitEventId: z.optional(z.string()),
+  timeout: z.optional(z.union([z.number(), z.string()])),
+};
+
+const stepFacts = z.union([
+  z.object({ kind: z.literal('plan'), ...identity, ...stepSettings }),
+  z.object({
+    kind: z.literal('result'),
+    ...identity,
+    ...stepSettings,
+    waitTimeout: z.optional(z.boolean()),
+    webhookId: z.optional(z.string()),
+  }),
+]);
+
+const runSettings = {
+  maxRetries: deliverySettings.maxRetries,
+  retryDelay: deliverySettings.retryDelay,
+  labels: deliverySettings.labels,
+  flowControl: deliverySettings.flowControl,
+  redaction: deliverySettings.redaction,
+} satisfies Shape<RunSettings>;
+
+const runIdentity = { runId: z.string(), createdAt: z.number() };
+
+const runStart = z.object({
+  url: z.string(),
+  prefix: z.string(),
+  features: z.array(z.enum(features)),
+  sdkVersion: z.optional(z.string()),
+  isUnknownClient: z.boolean(),
+  isWithoutClient: z.optional(z.literal(true)),
+  forwarded: headerPairs,
+  settings: z.object({ ...runSettings, timeoutMs: z.number() }),
+  invokeDepth: z.number(),
+  callerIp: z.string(),
+  failureCallback: z.optional(callbackSettings),
+  invoker: z.optional(
+    z.object({
+      ...runIdentity,
+      url: z.string(),
+      step: stepIdentity,
+      headers: headerPairs,
+    } satisfies Shape<Invoker>),
+  ),
+  scheduleId: z.optional(z.string()),
+  resumes: z.optional(z.object(runIdentity)),
+} satisfies Shape<RunStart>);
+
+const listedEntry = z.object({
+  messageId: z.string(),
+  url: z.string(),
+  createdAt: z.number(),
+  notBefore: z.number(),
+  body: storedBody,
+  bodyBytes: z.number(),
+  step: z.optional(stepFacts),
+  forwarded: z.optional(headerPairs),
+  settings: z.optional(z.object(runSettings)),
+} satisfies Shape<ListedEntry>);
+
+const failure = z.object({
+  messageId: z.string(),
+  attempt: z.number(),
+  dlqId: z.string(),
+  requestId: z.optional(z.string()),
+  response: z.object({
+    status: z.number(),
+    error: z.optional(z.string()),
+    headers: headerPairs,
+    body: bytes,
+  } satisfies Shape<KeptResponse>),
+} satisfies Shape<RunFailure>);
+
+const at = z.number();
+const messageId = z.string();
+const failureState = z.optional(z.enum(failureFunctionStates));
+
+const recordShape = z.union([
+  z.object({ kind: z.literal('start'), at, start: runStart, entry: listedEntry }),
+  z.object({ kind: z.literal('upgrade'), at, start: runStart, messageId }),
+  z.object({
+    kind: z.literal('steps'),
+    at,
+    entries: z.array(listedEntry),
+    isCopy: z.optional(z.literal(true)),
+    eventSeq: z.optional(z.number()),
+  }),
+  z.object({ kind: z.literal('call'), at, step: stepIdentity, messageId }),
+  z.object({
+    kind: z.literal('wait'),
+    at,
+    step: stepIdentity,
+    messageId,
+    eventId: z.string(),
+    url: z.string(),
+    timeout: z.string(),
+    deadline: z.number(),
+    timeoutUrl: z.string(),
+    forwarded: headerPairs,
+    timeoutForwarded: headerPairs,
+    headers: headerPairs,
+    timeoutHeaders: headerPairs,
+    settings: z.optional(z.object(runSettings)),
+  }),
+  z.object({ kind: z.literal('invoke'), at, step: stepIdentity, messageId, ...runIdentity, url: z.string() }),
+  z.object({
+    kind: z.literal('event'),
+    at,
+    eventId: z.string(),
+    messageId,
+    body: storedBody,
+    callBytes: z.optional(z.number()),
+  }),
+  z.object({
+    kind: z.literal('end'),
+    at,
+    state: z.enum(['RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED']),
+    response: z.optional(storedBody),
+    responseId: z.optional(z.string()),
+    failure: z.optional(failure),
+  }),
+  z.object({ kind: z.literal('failureFunction'), at, state: failureState, messageId }),
+  z.object({ kind: z.literal('lateResult'), at, entry: listedEntry }),
+  z.object({ kind: z.literal('kept'), at }),
+]);
+
+const stepSet = z.optional(z.string());
+const marked = { digest: z.string(), seq: z.number() };
+
+const headShape = z.object({
+  seq: z.number(),
+  startSeq: z.number(),
+  factsSeq: z.number(),
+  createdAt: z.number(),
+  state: z.enum(runStates),
+  endSeq: z.optional(z.number()),
+  entries: z.number(),
+  bodyBytes: z.number(),
+  steps: z.object({
+    plan: stepSet,
+    result: stepSet,
+    call: stepSet,
+    wait: stepSet,
+    invoke: stepSet,
+  } satisfies Shape<Record<StepMark, StepSet>>),
+  waits: z.array(z.object({ ...marked, stepId: z.number() })),
+  events: z.array(z.object({ ...marked, callBytes: z.optional(z.number()) })),
+  webhooks: z.optional(z.array(z.string())),
+  keptUntil: z.number(),
+  failureState,
+} satisfies Shape<Head>);
+
+/** A record of a journal, with what is true after it. */
+export interface JournalRow {
+  readonly record: JournalRecord;
+  readonly head: Head;
+}
+
+const rowShape = z.object({ record: recordShape, head: headShape });
+
+/** @throws for attributes that are no record */
+export const journalRowOf = (attributes: unknown): JournalRow => rowShape.parse(attributes);
+
+const headRowShape = z.object({ head: headShape });
+export const headOf = (attributes: unknown): Head => headRowShape.parse(attributes).head;

@@ -1,0 +1,187 @@
+/** The runs of an account by time: a row for each, with what lists filter by. */
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { createHash } from 'node:crypto';
+import * as z from 'zod/mini';
+import { shardCounts } from '../../shared/ids.ts';
+import { epochSeconds } from '../../message/message.ts';
+import { runStates, type RunState } from '../run.ts';
+import { settings } from '../../aws/settings.ts';
+import {
+  dynamodb,
+  getRow,
+  putAll,
+  putNew,
+  queryRows,
+  scanRows,
+  toItem,
+  unlessRefused,
+  type Row,
+} from '../../aws/dynamodb.ts';
+import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
+import type { RunKey } from './journals.ts';
+
+/** A run as lists know it. */
+export interface ListedRun extends RunKey {
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** The place of its start in its journal. */
+  readonly startSeq: number;
+  readonly url: string;
+  readonly labels: readonly string[];
+  readonly callerIp: string;
+  readonly flowControlKey?: string | undefined;
+  readonly state: RunState;
+}
+
+/** Spreads the runs of an account over partitions: a run is one row here, written twice. */
+const shardOf = (runId: string): number =>
+  createHash('sha256').update(runId).digest().readUInt8(0) % shardCounts.usual;
+
+const ownerOf = (accountId: string, shard: number): string => `runs#${accountId}#${shard}`;
+
+/** All partitions of an account's runs. */
+export const runShardsOf = (accountId: string): readonly string[] =>
+  Array.from({ length: shardCounts.usual }, (_, shard) => ownerOf(accountId, shard));
+
+const idOf = (createdAt: number, runId: string): string => `${String(createdAt).padStart(15, '0')}#${runId}`;
+
+const keyOf = ({ accountId, runId, createdAt }: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>) => ({
+  owner: ownerOf(accountId, shardOf(runId)),
+  id: idOf(createdAt, runId),
+});
+
+const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
+  ...run,
+  ...keyOf(run),
+  labels: labels.length === 0 ? undefined : labels,
+  expiresAt: epochSeconds(keptUntil),
+});
+
+/**
+ * Puts a run that has been started into the list, unless it is there: it may have ended since, and been noted so.
+ *
+ * @param keptUntil Unix milliseconds
+ */
+export async function listRun(run: ListedRun, keptUntil: number): Promise<void> {
+  await putNew(settings.workflowsTable, 'id', rowOf(run, keptUntil));
+}
+
+/**
+ * Puts a run that has ended into the list, over itself: it may end before whoever started it has put it there.
+ *
+ * @param keptUntil Unix milliseconds
+ */
+export const listEnd = (run: ListedRun, keptUntil: number): Promise<void> =>
+  putAll(settings.workflowsTable, [rowOf(run, keptUntil)]);
+
+/**
+ * Keeps a run in the list for longer, unless it is kept as long already.
+ *
+ * @param keptUntil Unix milliseconds
+ */
+export async function prolongListed(
+  run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
+  keptUntil: number,
+): Promise<void> {
+  await unlessRefused(
+    dynamodb.send(
+      new UpdateItemCommand({
+        TableName: settings.workflowsTable,
+        Key: toItem(keyOf(run)),
+        UpdateExpression: 'SET expiresAt = :expiresAt',
+        ConditionExpression: 'attribute_exists(id) AND expiresAt < :expiresAt',
+        ExpressionAttributeValues: toItem({ ':expiresAt': epochSeconds(keptUntil) }),
+      }),
+    ),
+  );
+}
+
+const listedRow = z.object({
+  accountId: z.string(),
+  runId: z.string(),
+  createdAt: z.number(),
+  startSeq: z.number(),
+  url: z.string(),
+  labels: z._default(z.array(z.string()), []),
+  callerIp: z.string(),
+  flowControlKey: z.optional(z.string()),
+  state: z.enum(runStates),
+});
+
+/** The rows of one partition in a range, in its order. */
+function rangeQuery(shard: string, range: Range) {
+  const { first: earliest, last: latest } = momentsOf(range);
+  const first = idOf(Math.max(0, earliest), '');
+  // `~` sorts behind the character that stands behind a time.
+  const last = latest === Infinity ? '~' : `${String(Math.max(0, latest)).padStart(15, '0')}~`;
+  return {
+    TableName: settings.workflowsTable,
+    KeyConditionExpression: '#owner = :owner AND #id BETWEEN :first AND :last',
+    ExpressionAttributeNames: { '#owner': 'owner', '#id': 'id' },
+    ExpressionAttributeValues: {
+      ':owner': { S: shard },
+      ':first': { S: first },
+      // DynamoDB refuses a range that ends before it begins; no row has this very id.
+      ':last': { S: last < first ? first : last },
+    },
+    ScanIndexForward: range.order === 'earliestFirst',
+  };
+}
+
+function orderedRun(row: Row): ListedRun & Ordered {
+  const run = listedRow.parse(row);
+  return { ...run, time: run.createdAt, id: run.runId };
+}
+
+async function* orderedRuns(rows: AsyncIterable<Row>): AsyncGenerator<ListedRun & Ordered> {
+  for await (const row of rows) yield orderedRun(row);
+}
+
+/** Reads the runs of one partition, in the order of the range. */
+export async function* listRuns(shard: string, range: Range): AsyncGenerator<ListedRun & Ordered> {
+  const rows = queryRows({ ...rangeQuery(shard, range), Limit: rowsPerRead });
+  for await (const run of orderedRuns(rows)) if (isBehind(run, range)) yield run;
+}
+
+/**
+ * Reads the runs of one partition that have not ended, newest first, strongly consistent. Among thousands that have ended there
+ * may be none: so each read is as large as DynamoDB allows, and ends with the time.
+ *
+ * @param until Unix milliseconds after which nothing more is read
+ */
+export function listActiveRuns(
+  shard: string,
+  range: Pick<Range, 'fromDate' | 'toDate'>,
+  until: number,
+): AsyncGenerator<ListedRun & Ordered> {
+  const active: RunState = 'RUN_STARTED';
+  const query = rangeQuery(shard, range);
+  const input = {
+    ...query,
+    ConsistentRead: true,
+    FilterExpression: '#state = :active',
+    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
+  };
+  return orderedRuns(queryRows(input, dynamodb, until));
+}
+
+/** Reads all runs of a region that have not ended, of all accounts. */
+export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
+  const active: RunState = 'RUN_STARTED';
+  const rows = scanRows({
+    TableName: settings.workflowsTable,
+    FilterExpression: '#state = :active AND begins_with(#owner, :lists)',
+    ExpressionAttributeNames: { '#state': 'state', '#owner': 'owner' },
+    ExpressionAttributeValues: { ':active': { S: active }, ':lists': { S: 'runs#' } },
+  });
+  for await (const row of rows) yield orderedRun(row);
+}
+
+/** Reads one run as the list has it, strongly consistent; undefined when it is not in it. */
+export async function loadListedRun(
+  run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
+): Promise<(ListedRun & Ordered) | undefined> {
+  const row = await getRow(settings.workflowsTable, keyOf(run), true);
+  return row && orderedRun(row);
+}

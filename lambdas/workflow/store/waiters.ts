@@ -1,0 +1,66 @@
+/**
+ * Those who wait for an event, whatever their runs are: in a partition for each event, in the order in which their waits began.
+ * A row only says where a wait is; the run's journal says all about it, and whether it goes on.
+ */
+import * as z from 'zod/mini';
+import { epochSeconds } from '../../message/message.ts';
+import { eventDigest } from '../rules/journal.ts';
+import { settings } from '../../aws/settings.ts';
+import { deleteAll, getRow, putAll, queryRows } from '../../aws/dynamodb.ts';
+import type { RunKey } from './journals.ts';
+
+/** The place of a wait. */
+export interface Waiter extends RunKey {
+  readonly eventId: string;
+  /** The place of its record in the run's journal. */
+  readonly seq: number;
+  /** Unix milliseconds at which it began. */
+  readonly at: number;
+}
+
+/** No account has a `#` in its id. */
+const ownerOf = (accountId: string, eventId: string): string => `event#${accountId}#${eventDigest(eventId)}`;
+
+/** Ordered by time; then as the waits of one run are. */
+const keyOf = ({ accountId, eventId, runId, seq, at }: Waiter): { owner: string; id: string } => ({
+  owner: ownerOf(accountId, eventId),
+  id: `${String(at).padStart(15, '0')}#${String(seq).padStart(9, '0')}#${runId}`,
+});
+
+/**
+ * Writes a waiter's row, over itself.
+ *
+ * @param keptUntil Unix milliseconds
+ */
+export const putWaiter = (waiter: Waiter, keptUntil: number): Promise<void> =>
+  putAll(settings.workflowsTable, [{ ...keyOf(waiter), ...waiter, expiresAt: epochSeconds(keptUntil) }]);
+
+export const hasWaiter = async (waiter: Waiter): Promise<boolean> =>
+  (await getRow(settings.workflowsTable, keyOf(waiter), true)) !== undefined;
+
+/** Removes waiters' rows, where they are there. */
+export const removeWaiters = (waiters: readonly Waiter[]): Promise<void> =>
+  deleteAll(settings.workflowsTable, waiters.map(keyOf));
+
+const waiterRow = z.object({
+  accountId: z.string(),
+  runId: z.string(),
+  eventId: z.string(),
+  seq: z.number(),
+  at: z.number(),
+});
+
+/** Reads those who wait for an event, in the order in which their waits began. */
+export async function* waitersOf(accountId: string, eventId: string): AsyncGenerator<Waiter> {
+  const rows = queryRows({
+    TableName: settings.workflowsTable,
+    ConsistentRead: true,
+    KeyConditionExpression: '#owner = :owner',
+    ExpressionAttributeNames: { '#owner': 'owner' },
+    ExpressionAttributeValues: { ':owner': { S: ownerOf(accountId, eventId) } },
+  });
+  for await (const row of rows) {
+    const waiter = waiterRow.parse(row);
+    if (waiter.eventId === eventId) yield waiter;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Starts runs for those who have no workflow client: they name the endpoint, which is taken to have a client from 1.0 on. Its
+ * answer tells whether that is so.
+ */
+import type { Account } from '../account/account.ts';
+import { scoped, type Config } from '../shared/config.ts';
+import { parseDestination } from '../destination/destination.ts';
+import { features } from './rules/features.ts';
+import { readWorkflowMessage } from './rules/workflowMessage.ts';
+import { badRequest, HttpError } from '../shared/httpError.ts';
+import { settings } from '../aws/settings.ts';
+import { readItems, type BatchRequest } from '../publish/batch.ts';
+import { withQuery, type PublishRequest } from '../publish/prepare.ts';
+import type { WorkflowRequest } from './steps/prepare.ts';
+import { publishParts, type WorkflowAnswer } from './publish.ts';
+
+/** A run that was started. */
+export interface Triggered {
+  readonly workflowRunId: string;
+  /** Unix milliseconds. */
+  readonly workflowCreatedAt: number;
+  readonly deduplicated?: true;
+}
+
+/** The dialect of the published client, which is the only one that endpoints have. */
+const clientsPrefix = 'Upstash';
+
+/**
+ * A failed run tells its own endpoint where nothing else is asked for, with the headers that its deliveries have: they may be
+ * what the endpoint knows its callers by.
+ */
+function withFailureCallback(config: Config, url: string): Config {
+  if (config.has('failure-callback')) return config;
+  const forwarded = [...scoped(config, 'forward')].map(
+    ([name, values]) => [`failure-callback-forward-${name}`, values] as const,
+  );
+  return new Map([...config, ['failure-callback', [url]], ...forwarded]);
+}
+
+/** Headers of a trigger say what is wanted of the run; what a client says of itself has no place in it. */
+const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
+
+/** With this header, `true`, the endpoint is asked for its client before the run begins: one delivery more. */
+const asksForClient = 'workflow-unknown-sdk';
+
+/** @throws HttpError 400 */
+function readTrigger(request: PublishRequest): WorkflowRequest {
+  const { headerPrefixes } = settings;
+  const given = [...request.config].filter(([name]) => !ofClients.test(name));
+  const started: Config = new Map([...given, ['workflow-init', ['true']]]);
+  const prefix = headerPrefixes.includes(clientsPrefix) ? clientsPrefix : request.prefix;
+  // As the run's own messages have it: in the path it may be percent-encoded as a whole.
+  const destination = parseDestination(request.destination);
+  const endpoint = destination.kind === 'url' ? destination.url : destination.name;
+  const url = withQuery(endpoint, request.otherQuery);
+  const asked = { ...request, prefix, config: withFailureCallback(started, url) };
+  const message = readWorkflowMessage(asked, headerPrefixes);
+  if (message?.kind !== 'start') throw badRequest('workflow_request_invalid', 'The request starts no run.');
+  // Every client that can be triggered so has all of these.
+  const able = new Set(features.filter((feature) => feature !== 'WF_NoDelete'));
+  const isUnknownClient = request.config.get(asksForClient)?.[0]?.toLowerCase() === 'true';
+  return { request: asked, message: { ...message, features: able, isUnknownClient, isWithoutClient: true } };
+}
+
+function answerOf({ workflowRunId, workflowCreatedAt, deduplicated }: WorkflowAnswer): Triggered {
+  if (workflowRunId === undefined || workflowCreatedAt === undefined) throw new Error('No run was started.');
+  return { workflowRunId, workflowCreatedAt, ...(deduplicated && { deduplicated }) };
+}
+
+/** @throws HttpError as a publish does */
+export async function trigger(account: Account, request: PublishRequest): Promise<Triggered> {
+  const [answer] = await publishParts(account, [readTrigger(request)]);
+  if (answer === undefined) throw new Error('A trigger has no answer.');
+  return answerOf(answer);
+}
+
+/**
+ * Starts many runs: all or none.
+ *
+ * @throws HttpError as a publish does
+ */
+export async function triggerBatch(account: Account, request: BatchRequest): Promise<readonly Triggered[]> {
+  const parts = readItems(request).map((item) => {
+    if (item instanceof HttpError) throw item;
+    return readTrigger(item);
+  });
+  return (await publishParts(account, parts)).map(answerOf);
+}

@@ -1,0 +1,44 @@
+/** Notifications for one run. */
+import { checkBodySize } from '../../message/bodySize.ts';
+import type { Answer } from '../../wire/answers.ts';
+import type * as answers from '../../wire/workflowAnswers.ts';
+import type { Account } from '../../account/account.ts';
+import { notFound, quote, type HttpError } from '../../shared/httpError.ts';
+import { checkEventId, checkRoomForEvent, waitsFor } from '../rules/events.ts';
+import { isRunId } from '../run.ts';
+import { giveEvent } from './giveEvent.ts';
+import { loadWait } from './endWait.ts';
+import { waiterRecord } from './waiters.ts';
+
+export type Notification = Answer<typeof answers.notification>;
+
+/**
+ * Notifies one run: the wait that began first for the event ends with it; where there is none, the event is stored for the next
+ * one. Sent twice, it counts twice.
+ *
+ * @returns one item; without a waiter where the event is stored
+ * @throws HttpError 404 where the run has ended or is not known, 412 where it stores too many events, or its list would be too
+ * long, 413; 429 or 412 above a limit of the account
+ * @throws RunBusy
+ */
+export async function notifyRun(
+  account: Account,
+  { runId, eventId }: { readonly runId: string; readonly eventId: string },
+  event: Uint8Array,
+): Promise<readonly Notification[]> {
+  checkBodySize(account, event);
+  checkEventId(eventId);
+  const noActiveRun = (): HttpError => notFound('run_not_found', `There is no active run ${quote(runId)}.`);
+  if (!isRunId(runId)) throw noActiveRun();
+  const key = { accountId: account.id, runId };
+  const { messageId, createdAt, wait } = await giveEvent(account, key, {
+    eventId,
+    event,
+    noActiveRun,
+    findWait: (head) => Promise.resolve(waitsFor(head, eventId)[0]?.seq),
+    loadWait: (seq) => loadWait(key, seq),
+    checkKept: checkRoomForEvent,
+  });
+  const run = { workflowRunId: runId, workflowCreatedAt: createdAt };
+  return [{ waiter: wait && waiterRecord(wait), messageId, error: '', ...run }];
+}

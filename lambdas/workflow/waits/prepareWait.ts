@@ -1,0 +1,77 @@
+/** Reads a request to wait for an event. Nothing is stored here. */
+import { checkBodySize } from '../../message/bodySize.ts';
+import type { PublishOptions } from '../../options/publishOptions.ts';
+import { limitsOf, type Account } from '../../account/account.ts';
+import { secondMs } from '../../shared/clock.ts';
+import { formatDuration } from '../../options/duration.ts';
+import { readHeaders, type Header } from '../../shared/headers.ts';
+import { HttpError, overLimit } from '../../shared/httpError.ts';
+import { passedOn } from '../../options/forwarding.ts';
+import { checkEventId } from '../rules/events.ts';
+import { parseWait, type Wait } from './waiting.ts';
+import type { SubmissionMessage } from '../rules/workflowMessage.ts';
+import { destinationRules } from '../../destination/rulesOfDeployment.ts';
+import { urlOf } from '../../publish/prepare.ts';
+import { optionsOfHeaders, refusalFor } from '../steps/prepare.ts';
+
+/** A request to wait for an event. */
+export interface WaitRequest {
+  readonly eventId: string;
+  readonly message: SubmissionMessage;
+  /** All of the request; names in lower case. */
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array;
+  readonly prefix: string;
+  readonly callerIp: string;
+  /** The host of the service that the request was sent to. */
+  readonly host: string;
+}
+
+export interface PreparedWait extends Wait {
+  /** Headers of the request that may be shown. */
+  readonly headers: readonly Header[];
+  readonly options: PublishOptions;
+  /** Headers for the delivery of the time-out. */
+  readonly timeoutForwarded: readonly Header[];
+}
+
+/**
+ * Reads a request to wait.
+ *
+ * @throws HttpError 400 where its run has ended or is not known, 412 for what can never be accepted
+ */
+export async function prepareWait(account: Account, request: WaitRequest): Promise<PreparedWait> {
+  try {
+    return await read(account, request);
+  } catch (error) {
+    throw error instanceof HttpError ? await refusalFor(account, request.message, error) : error;
+  }
+}
+
+async function read(account: Account, request: WaitRequest): Promise<PreparedWait> {
+  const limits = limitsOf(account);
+  const { body, prefix } = request;
+  checkBodySize(account, body);
+  checkEventId(request.eventId);
+  const wait = parseWait(body);
+  if (wait.timeoutMs > limits.max_delay * secondMs) {
+    throw overLimit(
+      'delay_over_limit',
+      `timeout is ${formatDuration(wait.timeoutMs)}, but the account's limit max_delay is ${limits.max_delay} seconds.`,
+    );
+  }
+  const rules = await destinationRules(request.host);
+  const optionsOf = (headers: readonly Header[]): PublishOptions =>
+    optionsOfHeaders(account, prefix, headers, rules);
+  const timeoutHeaders = readHeaders('timeoutHeaders', wait.timeoutHeaders);
+  return {
+    ...wait,
+    url: urlOf({ url: wait.url }, [], rules, 'url'),
+    timeoutUrl: urlOf({ url: wait.timeoutUrl }, [], rules, 'timeoutUrl'),
+    // A token of the service is nothing to show.
+    timeoutHeaders: passedOn(timeoutHeaders),
+    headers: passedOn(request.headers),
+    options: optionsOf(request.headers),
+    timeoutForwarded: optionsOf(timeoutHeaders).headers,
+  };
+}

@@ -1,0 +1,101 @@
+import { ConditionalCheckFailedException, type UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type * as storesModule from '../../../lambdas/aws/dynamodb.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+let world: World;
+let stores: typeof storesModule;
+let table: string;
+useWorld(async (opened) => {
+  world = opened;
+  stores = await import('../../../lambdas/aws/dynamodb.ts');
+  table = (await import('../../../lambdas/aws/settings.ts')).settings.accountsTable;
+});
+
+/** Fails a try, before it is made or after. */
+type Failing = (made: () => Promise<unknown>) => Promise<never>;
+let failing: Failing | undefined;
+let tries = 0;
+beforeEach(() => {
+  tries = 0;
+  world.dynamodb.middlewareStack.add(
+    (next, context) => async (args) => {
+      if (context.commandName !== 'UpdateItemCommand') return next(args);
+      tries += 1;
+      return failing === undefined ? next(args) : failing(() => next(args));
+    },
+    { step: 'deserialize', name: 'tries', priority: 'high' },
+  );
+});
+afterEach(() => {
+  failing = undefined;
+  world.dynamodb.middlewareStack.remove('tries');
+});
+
+const adding = (id: string, condition?: string): UpdateItemCommandInput => ({
+  TableName: table,
+  Key: { id: { S: id } },
+  UpdateExpression: 'ADD tried :one',
+  ExpressionAttributeValues: { ':one': { N: '1' } },
+  ReturnValues: 'ALL_NEW',
+  ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  ...(condition !== undefined && { ConditionExpression: condition }),
+});
+const errorNamed = (name: string): Error => Object.assign(new Error('No.'), { name });
+const errorOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+it('adds, and answers what it has become', async () => {
+  await stores.updateOnce(adding('once#1'));
+  const { Attributes } = await stores.updateOnce(adding('once#1'));
+  expect(Attributes).toEqual({ id: { S: 'once#1' }, tried: { N: '2' } });
+  expect(tries).toBe(2);
+});
+
+it.each([
+  'ThrottlingException',
+  'ProvisionedThroughputExceededException',
+  'InternalServerError',
+  'TimeoutError',
+])('is sent once where it fails with %s, and raises that', async (name) => {
+  const error = errorNamed(name);
+  failing = () => Promise.reject(error);
+  expect(await errorOf(stores.updateOnce(adding('once#2')))).toBe(error);
+  expect(tries).toBe(1);
+});
+
+it('is not made a second time where its answer is lost', async () => {
+  failing = async (made) => {
+    await made();
+    throw errorNamed('TimeoutError');
+  };
+  expect(await errorOf(stores.updateOnce(adding('once#3')))).toMatchObject({ name: 'TimeoutError' });
+  failing = undefined;
+  const { Attributes } = await stores.updateOnce(adding('once#3'));
+  expect(Attributes?.['tried']).toEqual({ N: '2' });
+});
+
+it('raises a refusal with the row that is there', async () => {
+  await stores.updateOnce(adding('once#4'));
+  const error = await errorOf(stores.updateOnce(adding('once#4', 'attribute_not_exists(id)')));
+  expect(error).toBeInstanceOf(ConditionalCheckFailedException);
+  expect(error).toMatchObject({ Item: { id: { S: 'once#4' }, tried: { N: '1' } } });
+});
+
+it('leaves other updates their tries', async () => {
+  const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
+  let failures = 2;
+  failing = async (made) => {
+    if ((failures -= 1) >= 0) throw errorNamed('ThrottlingException');
+    return (await made()) as never;
+  };
+  await stores.updateOnce(adding('once#5')).catch(() => undefined);
+  tries = 0;
+  const { Attributes } = await stores.dynamodb.send(new UpdateItemCommand(adding('once#5')));
+  expect(tries).toBe(2);
+  expect(Attributes?.['tried']).toEqual({ N: '1' });
+});

@@ -1,0 +1,347 @@
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newId } from '../../../lambdas/shared/ids.ts';
+import { eachOf } from '../../../lambdas/shared/lists.ts';
+import type { Message } from '../../../lambdas/message/message.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { type World } from '../../support/world.ts';
+import { sizeOf } from '../../support/sample.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+const importServices = async () => {
+  const [size, stores, sizes, shards] = await Promise.all([
+    import('../../../lambdas/deadLetter/size.ts'),
+    import('../../../lambdas/deadLetter/rows.ts'),
+    import('../../../lambdas/deadLetter/sizeRows.ts'),
+    import('../../../lambdas/table/shards.ts'),
+  ]);
+  return { ...size, ...stores, ...sizes, ...shards };
+};
+
+let world: World;
+let services: Awaited<ReturnType<typeof importServices>>;
+/** Rows that DynamoDB has handed out. */
+let rowsRead = 0;
+useWorld(async (opened) => {
+  world = opened;
+  services = await importServices();
+  world.dynamodb.middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      if ('Items' in result.output && Array.isArray(result.output.Items)) {
+        rowsRead += result.output.Items.length;
+      }
+      return result;
+    },
+    { step: 'initialize', name: 'rowsRead' },
+  );
+});
+beforeEach(() => {
+  rowsRead = 0;
+});
+
+/** Lets so much time pass that all processes from before count as dead. */
+function later(ms = 5 * 60_000): void {
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + ms);
+}
+
+const messageOf = (accountId: string, start: number): Message => ({
+  messageId: newId('msg', start),
+  accountId,
+  prefix: 'Svc',
+  url: 'https://example.com/',
+  method: 'POST',
+  headers: [],
+  maxRetries: 0,
+  timeoutMs: 1_000,
+  labels: [],
+  createdAt: start,
+  notBefore: start,
+  callerIp: '192.0.2.1',
+  expiresAt: start + 20 * dayMs,
+});
+
+const start = Date.now() - hourMs;
+const retentionMs = 7 * dayMs;
+
+/** The queue of an account of its own. */
+function queueOf(accountId: string, size: number) {
+  let made = 0;
+  const entryAt = (failedAt: number) => ({
+    dlqId: newId('dlq', failedAt),
+    message: messageOf(accountId, start),
+    retried: 0,
+    failedAt,
+    responseStatus: 500,
+    responseHeaders: [],
+    expiresAt: failedAt + retentionMs,
+  });
+  /** Writes a dead letter as a delivery does; each is a millisecond younger than the one before. */
+  const bury = async (entry = entryAt(start + (made += 1))): Promise<string> => {
+    if (await services.putDeadLetter(entry)) {
+      await services.keepToSize({ id: accountId, shards: 8 }, entry.expiresAt, size);
+    }
+    return entry.dlqId;
+  };
+  return {
+    entryAt,
+    bury,
+    buryMany: async (count: number, atOnce = 1): Promise<readonly string[]> => {
+      const ids: string[] = [];
+      await eachOf(Array.from({ length: count }), atOnce, async (_, index) => {
+        ids[index] = await bury();
+      });
+      return ids;
+    },
+    /** The ids of what is there, the newest last. */
+    left: async (): Promise<readonly string[]> => {
+      const ids: string[] = [];
+      for (const shard of services.shardsOf({ id: accountId, shards: 8 })) {
+        for await (const { deadLetter } of services.listDeadLetters(shard, {}, Date.now())) {
+          if (deadLetter) ids.push(deadLetter.dlqId);
+        }
+      }
+      return ids.sort();
+    },
+    remove: (dlqIds: readonly string[]) =>
+      services.removeDeadLetters(
+        accountId,
+        dlqIds.map((dlqId) => ({ dlqId, expiresAt: start + retentionMs })),
+        'deleted',
+      ),
+  };
+}
+
+describe('the dead letter queue', () => {
+  it.each([1, 8, 20])('of %d entries is exact: the oldest of all go, and no other', async (size) => {
+    const queue = queueOf(`exact-${size}`, size);
+    const ids: string[] = [];
+    const buried = sizeOf({ ordinary: size + 5, thorough: 30 });
+    for (let number = 0; number < buried; number += 1) {
+      ids.push(await queue.bury());
+      expect(await queue.left()).toEqual(ids.slice(-size));
+    }
+  });
+
+  it('does not count what was taken out, and what is gone does not come back with its attempt', async () => {
+    const queue = queueOf('taken-out', 10);
+    const entries = Array.from({ length: 12 }, (_, number) => queue.entryAt(start + number));
+    for (const entry of entries.slice(0, 10)) await queue.bury(entry);
+    const ids = entries.map(({ dlqId }) => dlqId);
+    expect((await queue.remove([ids[3] ?? '', ids[4] ?? ''])).size).toBe(2);
+    // The second removal finds nothing, and must not count either.
+    expect((await queue.remove([ids[3] ?? '', ids[4] ?? ''])).size).toBe(0);
+    for (const entry of entries.slice(10)) await queue.bury(entry);
+    const there = ids.filter((_, number) => number !== 3 && number !== 4);
+    expect(await queue.left()).toEqual(there);
+    await queue.bury();
+    expect(await queue.left()).toHaveLength(10);
+    const gone = ids.filter((id) => !there.includes(id));
+    for (const entry of entries) await queue.bury(entry);
+    expect((await queue.left()).filter((id) => gone.includes(id))).toEqual([]);
+  });
+
+  it('does not count what has expired, and takes it out before what has not', async () => {
+    const queue = queueOf('expired', 10);
+    const old = Array.from({ length: 8 }, (_, number) => queue.entryAt(start - retentionMs + number));
+    for (const entry of old) await queue.bury({ ...entry, expiresAt: start + 2 * hourMs });
+    later(3 * hourMs);
+    const ids = await queue.buryMany(12);
+    expect(await queue.left()).toEqual(ids.slice(-10));
+    // Days later nothing of it is counted any more.
+    vi.restoreAllMocks();
+    later(2 * dayMs);
+    await queue.buryMany(1);
+    expect((await services.countIn('expired', [Date.now()], Date.now()))?.entries).toBe(11);
+  });
+
+  it('is brought down to a limit that was lowered', async () => {
+    const ids = await queueOf('lowered', 1_000_000).buryMany(sizeOf({ ordinary: 100, thorough: 500 }), 20);
+    const queue = queueOf('lowered', 10);
+    const last = await queue.bury(queue.entryAt(start + 10_000));
+    expect(await queue.left()).toEqual([...ids.slice(-9), last]);
+  });
+});
+
+describe('what a dead letter costs', () => {
+  const most = [
+    // An entry is written and counted; a trim, one for each entry here, begins, asks eight shards, promises, removes and ends.
+    { size: 10, calls: 14, rows: 8, dead: 20 },
+    // One trim takes eleven entries out.
+    { size: 1_000, calls: 4.1, rows: 8, dead: 44 },
+    // One trim takes 201 entries out.
+    { size: 10_000_000, calls: 3.2, rows: 8, dead: 201 },
+  ];
+
+  it.each(most)('at a size of $size is constant', async ({ size, calls, rows, dead }) => {
+    const accountId = `cost-${size}`;
+    const queue = queueOf(accountId, size);
+    const real = sizeOf({ ordinary: Math.min(size, dead + 50), thorough: 250 });
+    await queue.buryMany(real, 20);
+    // The rest of a full queue is only counted, since a trim reads no more than the oldest entries.
+    const missing = size - real;
+    if (missing > 0) {
+      const day = `d${Math.floor((start + retentionMs) / dayMs)}`;
+      const { Attributes } = await world.dynamodb.send(
+        new UpdateItemCommand({
+          TableName: world.settings.dlqTable,
+          Key: { shard: { S: `size#${accountId}` }, id: { S: 'size' } },
+          UpdateExpression: `ADD ${day} :missing`,
+          ExpressionAttributeValues: { ':missing': { N: String(missing) } },
+          ReturnValues: 'ALL_NEW',
+        }),
+      );
+      expect(Attributes?.[day]).toEqual({ N: String(size) });
+    }
+    // The owner takes some entries out all the while.
+    const costs: { readonly calls: number; readonly rows: number }[] = [];
+    for (let round = 0; round < sizeOf({ ordinary: 1, thorough: 3 }); round += 1) {
+      world.reset();
+      rowsRead = 0;
+      const ids = await queue.buryMany(dead);
+      costs.push({ calls: world.calls() / dead, rows: rowsRead / dead });
+      await queue.remove(ids.slice(-3));
+      await queue.buryMany(3);
+    }
+    for (const cost of costs) {
+      expect(cost.calls).toBeLessThanOrEqual(calls);
+      expect(cost.rows).toBeLessThanOrEqual(rows);
+    }
+  });
+
+  it('is one write more where the queue is not full', async () => {
+    const queue = queueOf('cost-empty', 100);
+    await queue.bury();
+    world.reset();
+    await queue.bury();
+    expect(world.calls()).toBe(2);
+    expect([world.callsOf('PutItemCommand'), world.callsOf('UpdateItemCommand')]).toEqual([1, 1]);
+  });
+
+  it('is no more when many come at once, and the newest are left', async () => {
+    const queue = queueOf('cost-many', 10);
+    // The clock stands still, so that on a busy machine, too, whoever trims has the time for all.
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+    const count = sizeOf({ ordinary: 150, thorough: 500 });
+    const ids = await queue.buryMany(count, 50);
+    expect(world.calls() / count).toBeLessThanOrEqual(14);
+    expect(await queue.left()).toEqual([...ids].sort().slice(-10));
+  });
+});
+
+describe('a process that dies', () => {
+  itAtEachDeath('while it trims loses nothing, and the next trims for it', async (fate) => {
+    const queue = queueOf(fate.name, 5);
+    const ids = [...(await queue.buryMany(5))];
+    const sixth = queue.entryAt(start + 100);
+    await world.underFate(fate, () => queue.bury(sixth));
+    // The attempt is redelivered, and writes the same entry again.
+    await queue.bury(sixth);
+    ids.push(sixth.dlqId);
+    later();
+    for (let number = 0; number < 3; number += 1)
+      ids.push(await queue.bury(queue.entryAt(start + 200 + number)));
+    // A process that dies between writing and counting leaves one entry uncounted, until it expires.
+    const { call, when } = fate.comesAt ?? {};
+    const isUncounted = (call === 1 && when === 'after') || (call === 2 && when === 'before');
+    expect(await queue.left()).toEqual(ids.slice(isUncounted ? -6 : -5));
+  });
+
+  itAtEachDeath('while it takes entries out trims none too early', async (fate) => {
+    const queue = queueOf(fate.name, 5);
+    const ids = await queue.buryMany(5);
+    await world.again(fate, () => queue.remove(ids.slice(2, 3)));
+    const newest = await queue.bury();
+    expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
+  });
+});
+
+describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () => {
+  it.each([1, 2, 3, 4, 5])(
+    'of update %d of a dead letter counts nothing twice: none goes too early',
+    async (call) => {
+      const queue = queueOf(`lost-${call}`, 5);
+      const ids = [...(await queue.buryMany(5))];
+      world.loseAnswer('UpdateItemCommand', call);
+      ids.push(await queue.bury());
+      world.reset();
+      later();
+      for (let more = 0; more < 3; more += 1) ids.push(await queue.bury());
+      const left = await queue.left();
+      // An entry whose count was lost may be there until it expires.
+      expect([ids.slice(-5), ids.slice(-6)]).toContainEqual(left);
+    },
+  );
+
+  it.each([1, 2])(
+    'of update %d of a removal counts nothing twice, and the removal is known as done',
+    async (call) => {
+      const queue = queueOf(`lost-removal-${call}`, 5);
+      const ids = await queue.buryMany(5);
+      world.loseAnswer('UpdateItemCommand', call);
+      expect([...(await queue.remove(ids.slice(2, 3)))]).toEqual(ids.slice(2, 3));
+      world.reset();
+      const newest = await queue.bury();
+      expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
+    },
+  );
+});
+
+describe('a row that takes no more writes', () => {
+  it('is written to once for each dead letter: no delivery waits for it, and none fails', async () => {
+    const queue = queueOf('throttled', 5);
+    let tries = 0;
+    world.dynamodb.middlewareStack.add(
+      (next, context) => (args) => {
+        if (context.commandName !== 'UpdateItemCommand') return next(args);
+        tries += 1;
+        throw Object.assign(new Error('Slow down.'), { name: 'ProvisionedThroughputExceededException' });
+      },
+      { step: 'deserialize', name: 'throttled' },
+    );
+    try {
+      await queue.buryMany(3);
+    } finally {
+      world.dynamodb.middlewareStack.remove('throttled');
+    }
+    expect(tries).toBe(3);
+    expect(await queue.left()).toHaveLength(3);
+  });
+});
+
+describe('a process that stands still while it trims', () => {
+  it('and goes on when another has taken over counts nothing of what that one took out', async () => {
+    const queue = queueOf('stands-still', 5);
+    const ids = [...(await queue.buryMany(5))];
+    let goOn = (): void => undefined;
+    let isStanding = false;
+    const stood = new Promise<void>((resolve) => {
+      world.dynamodb.middlewareStack.add(
+        (next) => async (args) => {
+          const { UpdateExpression: update = '' } = args.input as { readonly UpdateExpression?: string };
+          if (!isStanding && update.includes('removedAt')) {
+            isStanding = true;
+            const gone = new Promise<void>((end) => (goOn = end));
+            resolve();
+            await gone;
+          }
+          return next(args);
+        },
+        { step: 'initialize', name: 'standing' },
+      );
+    });
+    const sixth = queue.bury();
+    await stood;
+    later();
+    ids.push(await queue.bury());
+    goOn();
+    ids.splice(5, 0, await sixth);
+    world.dynamodb.middlewareStack.remove('standing');
+    for (let more = 0; more < 3; more += 1) ids.push(await queue.bury());
+    expect(await queue.left()).toEqual(ids.slice(-5));
+  });
+});

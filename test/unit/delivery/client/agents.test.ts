@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import http, { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
+import { createAgents, type Agents } from '../../../../lambdas/delivery/client/agents.ts';
+import { createDeliveryClient } from '../../../../lambdas/delivery/client/deliveryClient.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+interface Destination {
+  readonly port: number;
+  readonly open: ReadonlySet<Socket>;
+}
+
+/** A server that never closes a connection by itself. */
+async function destination(headers: Readonly<Record<string, string>> = {}): Promise<Destination> {
+  const open = new Set<Socket>();
+  const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => {
+    response.writeHead(200, headers).end('ok');
+  });
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  servers.push(server);
+  return { port: (server.address() as AddressInfo).port, open };
+}
+
+const settled = <T>(read: () => T, expected: T): Promise<T> =>
+  eventually(
+    () => Promise.resolve(read()),
+    (value) => value === expected,
+  );
+
+/** Sends a request to a host that is 127.0.0.1 by another name, and reads the answer. */
+async function send(agents: Agents, port: number, host: string): Promise<void> {
+  const request = http.get({
+    agent: agents['http:'],
+    host,
+    port,
+    lookup: (_name, { all }, done) => {
+      if (all === true) done(null, [{ address: '127.0.0.1', family: 4 }]);
+      else done(null, '127.0.0.1', 4);
+    },
+  });
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.resume();
+  await once(request, 'close');
+}
+
+describe('connections that are kept', () => {
+  it('are at most 128 in a process, however many hosts there are', async () => {
+    const { port, open } = await destination();
+    const client = createDeliveryClient(
+      { allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set() },
+      () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+    );
+    const deliver = async (host: string): Promise<void> => {
+      const { status } = await client({
+        url: `http://${host}:${port}/`,
+        method: 'GET',
+        headers: [],
+        body: Buffer.alloc(0),
+        timeoutMs: 60_000,
+        maxResponseBytes: 1_000,
+      });
+      expect(status).toBe(200);
+    };
+    for (let batch = 0; batch < 50; batch += 1) {
+      await Promise.all(
+        Array.from({ length: 10 }, (_, index) => deliver(`host${batch * 10 + index}.example`)),
+      );
+      await settled(() => open.size, Math.min(128, (batch + 1) * 10));
+    }
+  });
+
+  it('of both protocols are counted together, and what is idle for longest makes room', async () => {
+    const agents = createAgents({ most: 2 });
+    const [one, two, three] = [await destination(), await destination(), await destination()];
+    for (const { port } of [one, two, one]) await send(agents, port, 'same.example');
+    const secure = connect(three.port, '127.0.0.1');
+    await once(secure, 'connect');
+    agents['https:'].keepSocketAlive(secure);
+    await settled(() => [one.open.size, two.open.size, three.open.size].join(), '1,0,1');
+    secure.destroy();
+  });
+
+  it('are used again, and are closed when they were idle for their time', async () => {
+    const agents = createAgents({ lifetimeMs: 300 });
+    const { port, open } = await destination();
+    await send(agents, port, 'used.example');
+    const [first] = open;
+    await send(agents, port, 'used.example');
+    expect([...open]).toEqual([first]);
+    await settled(() => open.size, 0);
+  });
+
+  it('are not closed while they are in use', async () => {
+    const agents = createAgents({ lifetimeMs: 100 });
+    const server = createServer((request, response) => {
+      if (request.url === '/slow') setTimeout(() => response.end('late'), 400);
+      else response.end('ok');
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    servers.push(server);
+    const { port } = server.address() as AddressInfo;
+    await send(agents, port, '127.0.0.1');
+    const request = http.get({ agent: agents['http:'], host: '127.0.0.1', port, path: '/slow' });
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    expect([request.reusedSocket, response.statusCode]).toEqual([true, 200]);
+    response.resume();
+  });
+
+  it('are not kept where the other end says that it closes at once', async () => {
+    const agents = createAgents();
+    const { port, open } = await destination({ 'keep-alive': 'timeout=0' });
+    await send(agents, port, 'hasty.example');
+    await settled(() => open.size, 0);
+  });
+});

@@ -1,0 +1,440 @@
+import { ScanCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod/mini';
+import type { FunctionName } from '../../../local/lambda/handlers.ts';
+import { loadFunction } from '../../../local/lambda/lambda.ts';
+import { declareFault } from '../../support/faults.ts';
+import { startFront } from '../../support/front.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
+
+// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+process.env['CLIENT_PATIENCE'] = '1';
+
+/**
+ * The APIs of a deployment note the hosts by which they are called, and all regions read them. A process has modules of its
+ * own; those of both regions have one table of accounts.
+ */
+
+const standIns = useStandIns();
+
+const home = 'eu-central-1';
+const other = 'us-east-1';
+const generated = 'b2b2b2b2b2.execute-api.us-east-1.amazonaws.com';
+const management = 'c3c3c3c3c3.execute-api.eu-central-1.amazonaws.com';
+
+const later = (minutes: number): void => {
+  vi.setSystemTime(Date.now() + minutes * 60_000);
+};
+
+const tokens = new Map<string, string>();
+beforeAll(async () => {
+  const { createAccount } = await import('../../../lambdas/management/accounts.ts');
+  for (const region of [home, other]) {
+    tokens.set(region, (await createAccount(Buffer.from(JSON.stringify({ type: 'paid', region })))).token);
+  }
+});
+const dayMs = 24 * 60 * 60_000;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  // Tomorrow’s noon: as minutes pass no new day begins, whose counts would be written.
+  vi.setSystemTime(Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2);
+  vi.resetModules();
+  await forget();
+});
+
+const accountsTable = 'accounts';
+const itemShape = z.object({ id: z.string(), hosts: z.array(z.string()) });
+
+/** Takes the rows of hosts out of the table. */
+async function forget(): Promise<void> {
+  const { deleteRow } = await import('../../../lambdas/aws/dynamodb.ts');
+  for (const { id } of await noted()) await deleteRow(accountsTable, { id });
+}
+
+/** The rows of hosts. */
+async function noted(): Promise<readonly z.infer<typeof itemShape>[]> {
+  const [{ dynamodb }, { unmarshall }] = await Promise.all([
+    import('../../../lambdas/aws/dynamodb.ts'),
+    import('@aws-sdk/util-dynamodb'),
+  ]);
+  const { Items = [] } = await dynamodb.send(
+    new ScanCommand({
+      TableName: accountsTable,
+      ConsistentRead: true,
+      FilterExpression: 'attribute_exists(hosts)',
+    }),
+  );
+  return Items.map((item) => itemShape.parse(unmarshall(item)));
+}
+
+interface Request {
+  readonly domainName: string;
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+const answerShape = z.object({ statusCode: z.number(), body: z.string() });
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** A process of a function in a region, which has called nothing yet. */
+async function startProcess(region: string, functionName: FunctionName) {
+  vi.resetModules();
+  process.env['AWS_REGION'] = region;
+  const { invoke } = await loadFunction(functionName, { region, timeoutMs: 28_000 });
+  const { dynamodb } = await import('../../../lambdas/aws/dynamodb.ts');
+  process.env['AWS_REGION'] = home;
+  const calls = watch(dynamodb);
+  const send = async ({ domainName, method = 'GET', path, headers = {}, body }: Request): Promise<Answer> => {
+    const returned = answerShape.parse(
+      await invoke({
+        httpMethod: method,
+        path,
+        multiValueHeaders: Object.fromEntries(
+          Object.entries(headers).map(([name, value]) => [name, [value]]),
+        ),
+        multiValueQueryStringParameters: null,
+        requestContext: { requestId: 'test', domainName, path, identity: { sourceIp: '192.0.2.1' } },
+        body: body ?? null,
+        isBase64Encoded: false,
+      }),
+    );
+    return { status: returned.statusCode, body: returned.body };
+  };
+  const authorization = { Authorization: `Bearer ${tokens.get(region) ?? ''}` };
+  return {
+    ...calls,
+    invoke,
+    send,
+    /** Calls the messaging API by a host, with a request that only reads. */
+    call: (domainName: string, headers: Readonly<Record<string, string>> = authorization) =>
+      send({ domainName, path: '/v2/keys', headers }),
+    /** The status of a publish, called by the region's own host. */
+    publish: async (destination: string, headers: Readonly<Record<string, string>> = {}): Promise<number> => {
+      const { status } = await send({
+        domainName: 'a1a1a1a1a1.execute-api.eu-central-1.amazonaws.com',
+        method: 'POST',
+        path: `/v2/publish/${destination}`,
+        headers: { ...authorization, ...headers },
+        body: 'x',
+      });
+      return status;
+    },
+  };
+}
+
+/** Counts a client's calls by operation, and lets one fail. */
+function watch(dynamodb: DynamoDBClient) {
+  const counts = new Map<string, number>();
+  let failing:
+    | { readonly operation: string; readonly when: 'before' | 'after'; readonly comes: () => void }
+    | undefined;
+  dynamodb.middlewareStack.add(
+    (next, context) => async (args) => {
+      const operation = context.commandName?.replace(/Command$/, '') ?? '';
+      counts.set(operation, (counts.get(operation) ?? 0) + 1);
+      const die = (when: 'before' | 'after'): void => {
+        if (failing?.operation !== operation || failing.when !== when) return;
+        failing.comes();
+        throw new Error('The process is dead.');
+      };
+      die('before');
+      const result = await next(args);
+      die('after');
+      return result;
+    },
+    { step: 'initialize', name: 'watch' },
+  );
+  return {
+    countOf: (operation: string): number => counts.get(operation) ?? 0,
+    fail: (operation: string | undefined, when: 'before' | 'after' = 'before'): void => {
+      failing =
+        operation === undefined
+          ? undefined
+          : { operation, when, comes: declareFault(`a process dies ${when} ${operation}`) };
+    },
+  };
+}
+
+describe('the host of another region’s API', () => {
+  it('is refused within ten minutes of the first request to it, however it is spelled', async () => {
+    const publisher = await startProcess(home, 'publish');
+    expect(await publisher.publish(`https://${generated}/api/v2/publish/x`)).toBe(200);
+    expect((await (await startProcess(other, 'keys')).call(generated)).status).toBe(200);
+    later(10);
+    for (const spelling of [
+      generated,
+      generated.toUpperCase(),
+      `${generated}.`,
+      `${generated}:443`,
+      'b2b2b2b2b2-vpce-0a1b2c3d.execute-api.us-east-1.vpce.amazonaws.com',
+    ]) {
+      expect([spelling, await publisher.publish(`https://${spelling}/api/v2/publish/x`)]).toEqual([
+        spelling,
+        403,
+      ]);
+    }
+    expect(await publisher.publish(`http://${generated}/`)).toBe(403);
+    expect(await publisher.publish('https://b2b2b2b2b3.execute-api.us-east-1.amazonaws.com/')).toBe(200);
+  });
+
+  it('is refused as a callback, as an endpoint of a URL group, and in a schedule', async () => {
+    await (await startProcess(other, 'keys')).call(generated);
+    const publisher = await startProcess(home, 'publish');
+    expect(await publisher.publish('https://example.com', { 'Svc-Callback': `https://${generated}/` })).toBe(
+      403,
+    );
+    const headers = { Authorization: `Bearer ${tokens.get(home) ?? ''}` };
+    const groups = await startProcess(home, 'urlGroups');
+    const endpoints = [{ url: `https://${generated}/` }];
+    const added = await groups.send({
+      domainName: 'queue.example.com',
+      method: 'POST',
+      path: '/v2/topics/group/endpoints',
+      headers,
+      body: JSON.stringify({ endpoints }),
+    });
+    expect(added.status).toBe(403);
+    const schedules = await startProcess(home, 'schedules');
+    const made = await schedules.send({
+      domainName: 'queue.example.com',
+      method: 'POST',
+      path: `/v2/schedules/https://${generated}/`,
+      headers: { ...headers, 'Svc-Cron': '* * * * *' },
+    });
+    expect(made.status).toBe(403);
+  });
+
+  it('is refused when a delivery connects', async () => {
+    await (await startProcess(other, 'keys')).call(generated);
+    vi.resetModules();
+    const [{ deploymentRules }, { createDeliveryClient }] = await Promise.all([
+      import('../../../lambdas/destination/rulesOfDeployment.ts'),
+      import('../../../lambdas/delivery/client/deliveryClient.ts'),
+    ]);
+    const response = await createDeliveryClient(deploymentRules)({
+      url: `https://${generated}/`,
+      method: 'POST',
+      headers: [],
+      body: new Uint8Array(),
+      timeoutMs: 10_000,
+      maxResponseBytes: 0,
+    });
+    expect(response.error).toContain('is this service itself');
+  });
+});
+
+describe('the host of the management API', () => {
+  it('is refused after the first request that shows its password, and not before', async () => {
+    const { username, password } = standIns().management;
+    const api = await startProcess(home, 'accounts');
+    const show = (secret: string) =>
+      api.send({
+        domainName: management,
+        path: '/v2/svc/users',
+        headers: { Authorization: `Basic ${Buffer.from(`${username}:${secret}`).toString('base64')}` },
+      });
+    expect((await show('a wrong password')).status).toBe(401);
+    expect(await noted()).toEqual([]);
+    expect((await show(password)).status).toBe(200);
+    expect(await noted()).toEqual([{ id: 'apiHost#eu-central-1#management', hosts: [management] }]);
+    const publisher = await startProcess(home, 'publish');
+    expect(await publisher.publish(`https://${management}/api/v2/svc/users`)).toBe(403);
+  });
+});
+
+describe('the host of the publish URL', () => {
+  const publishHost = 'd4d4d4d4d4d4d4d4d4d4d4d4d4d4d4d4.lambda-url.us-east-1.on.aws';
+
+  it('is refused at once by who is called by it, and everywhere after its first request that has a good token', async () => {
+    const { invoke } = await startProcess(other, 'publish');
+    /** The status of a publish to the publish URL itself. */
+    const publish = async (authorization: string): Promise<number> => {
+      const returned = await invoke({
+        version: '2.0',
+        rawPath: `/v2/publish/https://${publishHost}/v2/batch`,
+        rawQueryString: '',
+        headers: { authorization },
+        requestContext: {
+          requestId: 'test',
+          domainName: publishHost,
+          http: { method: 'POST', sourceIp: '192.0.2.1' },
+        },
+        isBase64Encoded: false,
+      });
+      return answerShape.parse(returned).statusCode;
+    };
+    expect(await publish('Bearer wrong')).toBe(401);
+    expect(await noted()).toEqual([]);
+    expect(await publish(`Bearer ${tokens.get(other) ?? ''}`)).toBe(403);
+    expect(await noted()).toEqual([{ id: 'apiHost#us-east-1#messaging', hosts: [publishHost] }]);
+    for (const region of [home, other]) {
+      const publisher = await startProcess(region, 'publish');
+      expect(await publisher.publish(`https://${publishHost.toUpperCase()}./v2/batch`)).toBe(403);
+    }
+  });
+});
+
+describe('a host that an API is called by', () => {
+  it('is noted once, whatever a process is called by and however many processes there are', async () => {
+    const processes = [await startProcess(other, 'keys'), await startProcess(other, 'logs')];
+    for (const { call } of processes) for (let made = 0; made < 3; made += 1) await call(generated);
+    await processes[0]?.call(`${generated.toUpperCase()}.`);
+    later(11);
+    for (const { call } of processes) await call(generated);
+    expect(await noted()).toEqual([{ id: 'apiHost#us-east-1#messaging', hosts: [generated] }]);
+    expect(processes.map(({ countOf }) => countOf('UpdateItem'))).toEqual([1, 0]);
+  });
+
+  it('is noted by the second of two processes that note different ones at once, when it is called again', async () => {
+    const [one, two] = [await startProcess(other, 'keys'), await startProcess(other, 'keys')];
+    await Promise.all([one.call(generated), two.call('queue.example.com')]);
+    later(1);
+    await Promise.all([one.call(generated), two.call('queue.example.com')]);
+    const [row] = await noted();
+    expect(row?.hosts.toSorted()).toEqual([generated, 'queue.example.com']);
+  });
+
+  it('is noted when the first to call it is a delivery of the deployment itself, which is refused', async () => {
+    const api = await startProcess(other, 'keys');
+    const { loopMark } = await import('../../../lambdas/delivery/loopDetection.ts');
+    const mark = await loopMark({ prefix: 'Svc', url: `https://${generated}/v2/keys` });
+    const headers = { Authorization: `Bearer ${tokens.get(other) ?? ''}`, ...Object.fromEntries(mark) };
+    expect((await api.call(generated, headers)).status).toBe(403);
+    expect((await noted()).flatMap(({ hosts }) => hosts)).toEqual([generated]);
+  });
+
+  it('is not noted without a token, nor where a token is wrong', async () => {
+    const api = await startProcess(other, 'keys');
+    expect((await api.call(generated, {})).status).toBe(401);
+    expect((await api.call(generated, { Authorization: 'Bearer wrong' })).status).toBe(401);
+    expect(await noted()).toEqual([]);
+  });
+
+  it.each([
+    'localhost:8080',
+    '127.0.0.1',
+    '127.0.0.1:443',
+    '[::1]',
+    'app.localhost',
+    'single',
+    'a b.example',
+    '',
+  ])('is not noted where API Gateway cannot have named it: %j', async (host) => {
+    const api = await startProcess(other, 'keys');
+    expect((await api.call(host)).status).toBe(200);
+    expect(await noted()).toEqual([]);
+  });
+
+  it('is not taken from a header that a client sends', async () => {
+    const api = await startProcess(other, 'keys');
+    await api.call(generated, {
+      Authorization: `Bearer ${tokens.get(other) ?? ''}`,
+      Host: 'victim.example.com',
+      'X-Forwarded-Host': 'victim.example.com',
+      Forwarded: 'host=victim.example.com',
+    });
+    expect((await noted()).flatMap(({ hosts }) => hosts)).toEqual([generated]);
+  });
+
+  it('is one of twenty at most: the oldest make room, and a process notes one a minute', async () => {
+    const api = await startProcess(other, 'keys');
+    for (let number = 0; number < 25; number += 1) {
+      await api.call(`n${number}.example.com`);
+      await api.call(`too-soon-${number}.example.com`);
+      later(1);
+    }
+    const [row] = await noted();
+    expect(row?.hosts).toEqual(Array.from({ length: 20 }, (_, index) => `n${index + 5}.example.com`));
+  });
+
+  it('is noted by the next process where one dies before the write, and stays where it dies after it', async () => {
+    for (const when of ['before', 'after'] as const) {
+      await forget();
+      const dying = await startProcess(other, 'keys');
+      dying.fail('UpdateItem', when);
+      // The request itself succeeds all the same.
+      expect((await dying.call(generated)).status).toBe(200);
+      expect(await noted()).toHaveLength(when === 'before' ? 0 : 1);
+      const next = await startProcess(other, 'keys');
+      expect((await next.call(generated)).status).toBe(200);
+      expect(await noted()).toEqual([{ id: 'apiHost#us-east-1#messaging', hosts: [generated] }]);
+      expect(next.countOf('UpdateItem')).toBe(when === 'before' ? 1 : 0);
+    }
+  });
+
+  it('is not noted where the setting says that the gateway cannot be believed', async () => {
+    process.env['LEARN_HOSTS'] = 'false';
+    const api = await startProcess(other, 'keys');
+    delete process.env['LEARN_HOSTS'];
+    expect((await api.call(generated)).status).toBe(200);
+    expect(await noted()).toEqual([]);
+  });
+});
+
+describe('hosts that cannot be read', () => {
+  it('hold up no publish, and those that are known hold until they can be read again', async () => {
+    const publisher = await startProcess(home, 'publish');
+    publisher.fail('BatchGetItem');
+    expect(await publisher.publish('https://example.com')).toBe(200);
+    publisher.fail(undefined);
+    await (await startProcess(other, 'keys')).call(generated);
+    later(1);
+    expect(await publisher.publish(`https://${generated}/`)).toBe(403);
+    publisher.fail('BatchGetItem');
+    later(60);
+    expect(await publisher.publish(`https://${generated}/`)).toBe(403);
+    expect(await publisher.publish('https://example.com')).toBe(200);
+  });
+
+  it('because the table is silent are waited for but a moment, by all who ask together', async () => {
+    const variable = 'AWS_ENDPOINT_URL_DYNAMODB';
+    const front = await startFront(standIns().urls.dynamodb);
+    try {
+      process.env[variable] = front.url;
+      vi.resetModules();
+      const { deploymentRules } = await import('../../../lambdas/destination/rulesOfDeployment.ts');
+      front.fail('silent', 1);
+      const rules = await Promise.all(Array.from({ length: 20 }, () => deploymentRules()));
+      expect(rules.map(({ own }) => own.size)).toEqual(rules.map(() => 0));
+      // All callers shared one request, and none waited for the next try.
+      expect(front.faults()).toBe(1);
+    } finally {
+      process.env[variable] = standIns().urls.dynamodb;
+      await front.close();
+    }
+  });
+
+  it('are read once in ten minutes, by whatever is published', async () => {
+    const publisher = await startProcess(home, 'publish');
+    await Promise.all(Array.from({ length: 10 }, () => publisher.publish('https://example.com')));
+    later(9);
+    await publisher.publish('https://example.com');
+    expect(publisher.countOf('BatchGetItem')).toBe(1);
+    later(1);
+    await publisher.publish('https://example.com');
+    expect(publisher.countOf('BatchGetItem')).toBe(2);
+  });
+});
+
+describe('a row of hosts', () => {
+  it('is no account: nobody gets in by its key, and no list has it', async () => {
+    const api = await startProcess(other, 'keys');
+    await api.call(generated);
+    const [row] = await noted();
+    const token = Buffer.from(JSON.stringify({ UserID: row?.id, Password: 'x' })).toString('base64');
+    expect((await api.call(generated, { Authorization: `Bearer ${token}` })).status).toBe(401);
+    const { listAccounts } = await import('../../../lambdas/management/accountList.ts');
+    const { getAccount, deleteAccount } = await import('../../../lambdas/management/accounts.ts');
+    const { accounts } = await listAccounts([]);
+    expect(accounts.map(({ token: listed }) => listed).toSorted()).toEqual([...tokens.values()].toSorted());
+    await expect(getAccount(row?.id ?? '')).rejects.toMatchObject({ status: 404 });
+    await expect(deleteAccount(row?.id ?? '')).rejects.toMatchObject({ status: 404 });
+    expect(await noted()).toHaveLength(1);
+  });
+});

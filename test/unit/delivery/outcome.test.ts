@@ -1,0 +1,89 @@
+import type { Header } from '../../../lambdas/shared/headers.ts';
+import { describe, expect, it } from 'vitest';
+import { callbackBody } from '../../../lambdas/delivery/callbackBody.ts';
+import type { Message } from '../../../lambdas/message/message.ts';
+import { outcomeOf, type DestinationResponse } from '../../../lambdas/delivery/outcome.ts';
+
+const now = 1_790_000_000_000;
+const message: Message = {
+  messageId: 'msg_1',
+  accountId: 'acct',
+  prefix: 'Svc',
+  url: 'https://example.com/',
+  method: 'POST',
+  headers: [['content-type', 'text/plain']],
+  maxRetries: 2,
+  timeoutMs: 30_000,
+  retryDelay: '1000',
+  labels: [],
+  createdAt: now,
+  notBefore: now,
+  callerIp: '1.2.3.4',
+  expiresAt: now,
+};
+const response = (status: number, headers: readonly Header[] = []): DestinationResponse => ({
+  status,
+  headers,
+  body: new Uint8Array(),
+});
+
+describe('what follows an attempt', () => {
+  it.each([200, 201, 204, 299])('is delivery after %i', async (status) => {
+    expect(await outcomeOf(message, 0, response(status), now)).toEqual({ state: 'DELIVERED' });
+  });
+
+  it.each([0, 301, 304, 400, 404, 489, 500])('is a retry after %i', async (status) => {
+    expect(await outcomeOf(message, 0, response(status), now)).toEqual({
+      state: 'RETRY',
+      nextDeliveryAt: now + 1000,
+    });
+  });
+
+  it('is the end once the retries are used up', async () => {
+    expect((await outcomeOf(message, 1, response(500), now)).state).toBe('RETRY');
+    expect(await outcomeOf(message, 2, response(500), now)).toEqual({ state: 'FAILED' });
+    expect(await outcomeOf({ ...message, maxRetries: 0 }, 0, response(500), now)).toEqual({
+      state: 'FAILED',
+    });
+  });
+
+  it('is the end at once after a 489 that says so in the message’s dialect', async () => {
+    const header = (name: string, value = 'true') => response(489, [[name, value]]);
+    expect((await outcomeOf(message, 0, header('svc-nonretryable-error'), now)).state).toBe('FAILED');
+    expect((await outcomeOf(message, 0, header('svc-nonretryable-error', 'false'), now)).state).toBe('RETRY');
+    const upstash = { ...message, prefix: 'Upstash' };
+    expect((await outcomeOf(upstash, 0, header('upstash-nonretryable-error'), now)).state).toBe('FAILED');
+  });
+});
+
+describe('a callback’s body', () => {
+  const facts = {
+    message,
+    body: Buffer.from('source'),
+    response: { ...response(200), body: Buffer.alloc(500, 'r') },
+    retried: 0,
+  };
+  const parse = (bytes: Uint8Array): Record<string, unknown> =>
+    JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>;
+
+  it('is whole where it fits', () => {
+    expect(parse(callbackBody(facts, 10_000))).toMatchObject({
+      body: Buffer.alloc(500, 'r').toString('base64'),
+      sourceBody: Buffer.from('source').toString('base64'),
+      notBefore: String(now),
+    });
+  });
+
+  it('has the response’s body cut first, then the message’s own', () => {
+    for (const maxBytes of [900, 700, 420]) {
+      const bytes = callbackBody(facts, maxBytes);
+      expect(bytes.length).toBeLessThanOrEqual(maxBytes);
+    }
+    expect(parse(callbackBody(facts, 700))['sourceBody']).toBe(Buffer.from('source').toString('base64'));
+  });
+
+  it('leaves out what has no value', () => {
+    expect(Object.keys(parse(callbackBody(facts, 10_000)))).not.toContain('dlqId');
+    expect(Object.keys(parse(callbackBody(facts, 10_000)))).not.toContain('error');
+  });
+});

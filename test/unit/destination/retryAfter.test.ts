@@ -1,0 +1,127 @@
+import type { Header } from '../../../lambdas/shared/headers.ts';
+import { describe, expect, it } from 'vitest';
+import { retryDelayMs } from '../../../lambdas/delivery/rules/retryDelay.ts';
+import { dayMs, minuteMs, secondMs } from '../../../lambdas/shared/clock.ts';
+import { outcomeOf } from '../../../lambdas/delivery/outcome.ts';
+
+/** Mon, 21 Sep 2026 14:13:20 GMT */
+const now = 1_790_000_000_000;
+const hourMs = 60 * minuteMs;
+/** Milliseconds before a retry without a hint. */
+const own = 7_000;
+const waitMs = (...headers: readonly Header[]): Promise<number> => retryDelayMs(0, String(own), headers, now);
+
+describe('a destination that asks for a later retry', () => {
+  it.each([
+    // Seconds.
+    ['0', 0],
+    ['10', 10 * secondMs],
+    [' 10 ', 10 * secondMs],
+    ['1.5', 1_500],
+    ['0.0001', 1],
+    ['86400', dayMs],
+    ['86401', dayMs],
+    ['999999999', dayMs],
+    // Unix times.
+    ['1000000000', 0],
+    ['1789999999', 0],
+    ['1790000000', 0],
+    ['1790000090', 90 * secondMs],
+    ['1790000090.25', 90_250],
+    ['1890000000', dayMs],
+    ['1790000090250', 90_250],
+    ['1789999990250', 0],
+    ['99999999999999999999', dayMs],
+    // HTTP dates, in the three forms of RFC 9110.
+    ['Mon, 21 Sep 2026 14:14:20 GMT', minuteMs],
+    ['Monday, 21-Sep-26 14:14:20 GMT', minuteMs],
+    ['Mon Sep 21 14:14:20 2026', minuteMs],
+    ['Mon, 21 Sep 2026 14:14:20 +0000', minuteMs],
+    ['Mon, 21 Sep 2026 14:13:00 GMT', 0],
+    ['Sun, 06 Nov 1994 08:49:37 GMT', 0],
+    ['Fri, 01 Jan 2027 00:00:00 GMT', dayMs],
+    // Durations as Go prints them.
+    ['6m5s', 6 * minuteMs + 5 * secondMs],
+    ['0s', 0],
+    ['1.5s', 1_500],
+    ['8.64s', 8_640],
+    ['1h15m30.918s', hourMs + 15 * minuteMs + 30_918],
+    ['88ms', 88],
+    ['1m0.5s', 60_500],
+    ['2500us', 3],
+    ['2500µs', 3],
+    ['2500μs', 3],
+    [Buffer.from('2500µs').toString('latin1'), 3],
+    [Buffer.from('2500μs').toString('latin1'), 3],
+    ['1000000ns', 1],
+    ['24h0m0s', dayMs],
+    ['25h', dayMs],
+  ])('by %j waits so many milliseconds: %i', async (value, wait) => {
+    for (const name of [
+      'retry-after',
+      'x-ratelimit-reset',
+      'x-ratelimit-reset-requests',
+      'x-ratelimit-reset-tokens',
+    ]) {
+      expect(await waitMs([name, value])).toBe(wait);
+    }
+  });
+
+  it.each([
+    '',
+    'soon',
+    '-1',
+    '+1',
+    '1e3',
+    '1,5',
+    '10, 20',
+    '.5s',
+    '6 m',
+    '5 s',
+    '1w',
+    '5S',
+    's',
+    '5s!',
+    '6m5',
+    'May',
+    'Mon',
+    'Monday in a week',
+    'Mon, 99 Sep 2026 14:14:20 GMT',
+    '2026-09-21T14:14:20Z',
+    'constructor',
+    '1constructor',
+    '1__proto__',
+    'NaN',
+    'Infinity',
+    '9'.repeat(101),
+  ])('by %j is not understood, and waits as the message says', async (value) => {
+    expect(await waitMs(['retry-after', value])).toBe(own);
+  });
+
+  it('several times is tried again at the latest moment', async () => {
+    const requests: Header = ['x-ratelimit-reset-requests', '120ms'];
+    const tokens: Header = ['x-ratelimit-reset-tokens', '6m0s'];
+    const date: Header = ['retry-after', 'Mon, 21 Sep 2026 14:14:20 GMT'];
+    expect(await waitMs(requests, tokens, date)).toBe(6 * minuteMs);
+    expect(await waitMs(requests, date)).toBe(minuteMs);
+    expect(await waitMs(['retry-after', '5'], ['retry-after', '9'], ['retry-after', 'soon'])).toBe(
+      9 * secondMs,
+    );
+  });
+
+  it('by other headers, or by none, waits as the message says', async () => {
+    expect(await waitMs()).toBe(own);
+    expect(await waitMs(['ratelimit-reset', '5'], ['x-retry-after', '5'])).toBe(own);
+  });
+
+  it.each([301, 400, 404, 418, 429, 489, 500, 503])('is heard with status %i', async (status) => {
+    const message = { maxRetries: 3, retryDelay: String(own), prefix: 'Svc' };
+    const response = { status, headers: [['x-ratelimit-reset', '42']] as const, body: new Uint8Array() };
+    expect(await outcomeOf(message, 0, response, now)).toEqual({
+      state: 'RETRY',
+      nextDeliveryAt: now + 42_000,
+    });
+    expect(await outcomeOf(message, 3, response, now)).toEqual({ state: 'FAILED' });
+    expect(await outcomeOf(message, 0, { ...response, status: 200 }, now)).toEqual({ state: 'DELIVERED' });
+  });
+});

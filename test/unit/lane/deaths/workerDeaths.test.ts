@@ -1,0 +1,254 @@
+import { describe, expect } from 'vitest';
+import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
+import { callbackOf } from '../../../support/callbacks.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
+import type { Config, Scene, SceneLambdas } from '../../../support/laneScene.ts';
+import type { Inbox } from '../../../support/receiver.ts';
+import { useScenes } from '../../../support/useScenes.ts';
+import type { World } from '../../../support/world.ts';
+
+/** Kills a worker at each AWS call of messages that pass lanes: no slot is lost, nobody waits for ever, and order stays. */
+
+let world: World;
+let lambdas: SceneLambdas;
+const open = useScenes((opened, imported) => {
+  world = opened;
+  lambdas = imported;
+});
+
+/** A receiver for messages and their callbacks, and what came to it, in order: `1 try 0`, `1 callback`. */
+function watched(answer: (id: string, retried: number) => number = () => 200) {
+  const events: string[] = [];
+  const names = new Map<string, string>();
+  const nameOf = (id: string): string => names.get(id) ?? id;
+  const inFlight = new Set<string>();
+  let most = 0;
+  const inbox = world.receiver.inbox(({ headers }, response) => {
+    const name = nameOf(headers['svc-message-id'] ?? '');
+    const retried = Number(headers['svc-retried']);
+    events.push(`${name} try ${retried}`);
+    inFlight.add(name);
+    most = Math.max(most, inFlight.size);
+    // Others that may start do so now.
+    setTimeout(() => {
+      inFlight.delete(name);
+      response.writeHead(answer(name, retried)).end();
+    }, 20);
+  });
+  const told = (what: string): Inbox =>
+    world.receiver.inbox((delivery, response) => {
+      events.push(`${nameOf(callbackOf(delivery).sourceMessageId)} ${what} ${callbackOf(delivery).retried}`);
+      response.writeHead(200).end();
+    });
+  const callbacks = told('callback');
+  const failures = told('failure callback');
+  return {
+    inbox,
+    config: { callback: callbacks.url, 'failure-callback': failures.url },
+    /** Gives a message a name for the events. Its worker waits for that. */
+    name: (id: string, name: string): void => {
+      names.set(id, name);
+    },
+    events,
+    /** The most messages that were in flight at once. */
+    most: () => most,
+  };
+}
+
+/** The events that came, each once: an attempt whose worker died may come twice. */
+const once = (events: readonly string[]): readonly string[] => [...new Set(events)];
+
+/** Sends messages while no worker works, so that they have their names when they arrive. */
+async function sendAll(
+  on: Scene,
+  to: ReturnType<typeof watched>,
+  messages: readonly { readonly name: string; readonly config?: Config; readonly queue?: string }[],
+): Promise<readonly string[]> {
+  on.fleet.hold(true);
+  const ids: string[] = [];
+  for (const { name, config = {}, queue } of messages) {
+    const id = await on.send(to.inbox.url, config, queue);
+    to.name(id, name);
+    ids.push(id);
+  }
+  on.fleet.hold(false);
+  return ids;
+}
+
+/** Each death takes a second: of some 700 an ordinary run has 40, a thorough one a fifth. */
+const every = { ordinary: 25, thorough: 5 };
+
+/** Runs a way of messages with a death at each of the calls that workers make. */
+function diesAtEachCall(way: (on: Scene) => Promise<void>, limits?: Readonly<Record<string, number>>) {
+  itAtEachDeath(
+    'loses nothing when a worker dies at any of its AWS calls',
+    async (fate) => {
+      const on = await open(limits);
+      on.fleet.setFate(fate);
+      await way(on);
+      on.fleet.setFate(undefined);
+      await on.settle();
+    },
+    { every },
+  );
+}
+
+describe('two messages of a queue whose attempts fail, with callbacks', () => {
+  diesAtEachCall(async (on) => {
+    const to = watched((name, retried) => (name === 'first' || retried === 0 ? 500 : 200));
+    const config = { ...to.config, retries: '1', 'retry-delay': '0' };
+    const [first = '', second = ''] = await sendAll(on, to, [
+      { name: 'first', config, queue: 'strict' },
+      { name: 'second', config, queue: 'strict' },
+    ]);
+    await on.fleet.advance(3_600_000);
+    expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);
+    expect([...once(to.events)].sort()).toEqual(
+      [
+        'first try 0',
+        'first callback 0',
+        'first try 1',
+        'first callback 1',
+        'first failure callback 1',
+        'second try 0',
+        'second callback 0',
+        'second try 1',
+        'second callback 1',
+      ].sort(),
+    );
+    // The second starts when the first has failed and its callbacks are delivered.
+    const events = once(to.events);
+    const begins = events.findIndex((event) => event.startsWith('second'));
+    expect(events.slice(begins).filter((event) => event.startsWith('first'))).toEqual([]);
+    expect(await world.deadLettersOf(first)).toBe(1);
+  });
+});
+
+describe('a delayed message of a queue, and one before it', () => {
+  diesAtEachCall(async (on) => {
+    const to = watched();
+    const ids = await sendAll(on, to, [
+      { name: 'delayed', config: { delay: '30s' }, queue: 'delays' },
+      { name: 'at once', queue: 'delays' },
+    ]);
+    await on.fleet.advance(3_600_000);
+    expect(once(to.events)).toEqual(['at once try 0', 'delayed try 0']);
+    expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(['DELIVERED', 'DELIVERED']);
+  });
+});
+
+describe('three messages of a key with a parallelism of 1', () => {
+  diesAtEachCall(async (on) => {
+    const to = watched();
+    const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
+    const ids = await sendAll(on, to, [
+      { name: 'one', config },
+      { name: 'two', config },
+      { name: 'three', config },
+    ]);
+    await on.fleet.advance(3_600_000);
+    expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
+    expect([...once(to.events)].sort()).toEqual(['one try 0', 'three try 0', 'two try 0']);
+    expect(to.most()).toBe(1);
+  });
+});
+
+describe('messages of a queue and a key, of one of them, and of none, in a small account', () => {
+  diesAtEachCall(
+    async (on) => {
+      const to = watched((name, retried) => (name === 'both' && retried === 0 ? 500 : 200));
+      const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
+      const ids = await sendAll(on, to, [
+        { name: 'both', config: { ...config, retries: '1', 'retry-delay': '0' }, queue: 'strict' },
+        { name: 'both too', config, queue: 'strict' },
+        { name: 'key', config },
+        { name: 'queue', queue: 'strict' },
+        { name: 'none' },
+      ]);
+      await on.fleet.advance(3_600_000);
+      expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
+      expect(to.most()).toBe(1);
+      const ofQueue = to.events.filter((event) => /^(both|queue)/.test(event));
+      expect(once(ofQueue)).toEqual(['both try 0', 'both try 1', 'both too try 0', 'queue try 0']);
+    },
+    { max_global_parallelism: 1 },
+  );
+});
+
+describe('a queue that is deleted while messages wait in it', () => {
+  diesAtEachCall(async (on) => {
+    const to = watched();
+    const ids = await sendAll(
+      on,
+      to,
+      ['first', 'second', 'third', 'fourth'].map((name) => ({ name, queue: 'doomed' })),
+    );
+    await lambdas.deleteQueue(on.account, 'doomed');
+    await on.fleet.advance(3_600_000);
+    // The first had its slot already.
+    expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual([
+      'DELIVERED',
+      'CANCELED',
+      'CANCELED',
+      'CANCELED',
+    ]);
+    expect(once(to.events)).toEqual(['first try 0']);
+    expect(await on.lane('queue', 'doomed')).toBeUndefined();
+  });
+});
+
+describe('messages that wait while their account is suspended', () => {
+  diesAtEachCall(async (on) => {
+    const to = watched();
+    const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
+    const ids = await sendAll(on, to, [
+      { name: 'first', queue: 'strict' },
+      { name: 'second', queue: 'strict' },
+      { name: 'key', config },
+      { name: 'key too', config },
+      { name: 'none' },
+    ]);
+    on.fleet.hold(true);
+    await on.changeState('suspended');
+    on.fleet.hold(false);
+    await on.fleet.advance(600_000);
+    expect(to.events).toEqual([]);
+    await on.changeState('active');
+    await on.fleet.advance(3_600_000);
+    expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
+    expect(once(to.events.filter((event) => /first|second/.test(event)))).toEqual([
+      'first try 0',
+      'second try 0',
+    ]);
+  });
+});
+
+describe('an attempt that is given up while it has a queue’s slot', () => {
+  diesAtEachCall(async (on) => {
+    const to = watched();
+    const queue = 'strict';
+    on.fleet.hold(true);
+    const first = await on.send(to.inbox.url, to.config, queue);
+    const second = await on.send(to.inbox.url, {}, queue);
+    to.name(first, 'first');
+    to.name(second, 'second');
+    await on.fleet.advance(0);
+    await on.emptyQueues();
+    const [lease] = (await on.lane('queue', queue))?.leases.values() ?? [];
+    const work = {
+      ...{ kind: 'attempt', accountId: on.account.id, messageId: first, attempt: 0, queue: 'short' },
+      admittedTo: { lane: 'queue', name: queue, ticket: lease?.ticket, sentAt: Date.now() },
+    };
+    on.fleet.hold(false);
+    world.standIns.sqs.send('short', JSON.stringify({ ...work, returns: mostFaults, faults: mostFaults }));
+    await on.fleet.advance(3_600_000);
+    expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);
+    expect([...once(to.events)].sort()).toEqual([
+      'first callback 0',
+      'first failure callback 0',
+      'second try 0',
+    ]);
+    expect(to.events.at(-1)).toBe('second try 0');
+    expect(await world.deadLettersOf(first)).toBe(1);
+  });
+});

@@ -1,0 +1,71 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { useWorld } from '../../support/useWorld.ts';
+import { requestOf, type World } from '../../support/world.ts';
+
+/** A waiting line drains by itself: whoever leaves admits the next, and nobody has to look. */
+
+let world: World;
+/** The bodies of all work that was sent to a delivery queue. */
+const sent: string[] = [];
+
+/** The bodies in a call of SQS. */
+function bodiesIn(input: object): readonly string[] {
+  if ('MessageBody' in input) return [String(input.MessageBody)];
+  if (!('Entries' in input) || !Array.isArray(input.Entries)) return [];
+  const entries: readonly unknown[] = input.Entries;
+  return entries.flatMap((entry) => (entry instanceof Object ? bodiesIn(entry) : []));
+}
+
+/** Pauses the key, or resumes it. */
+let pause: (isPaused: boolean) => Promise<void>;
+
+useWorld(async (opened) => {
+  world = opened;
+  const { lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts');
+  const key = { accountId: world.account.id, kind: 'key', name: 'draining' } as const;
+  pause = (isPaused) => lanes.update(key, (lane) => ({ ...lane, isPaused }));
+  world.sqs.middlewareStack.add(
+    (next) => (args) => {
+      sent.push(...bodiesIn(args.input));
+      return next(args);
+    },
+    { step: 'initialize', name: 'sent' },
+  );
+});
+beforeEach(async () => {
+  await world.drain();
+  sent.length = 0;
+});
+
+const worksSent = () => sent.map((body) => world.parseWork(body));
+const waiting = 30;
+
+describe('a line of 30', () => {
+  it('in a queue drains without a pump: each message is sent once, when it is its turn', async () => {
+    const inbox = world.receiver.inbox();
+    for (let number = 0; number < waiting; number += 1) {
+      await world.publishRequest(world.account, { ...requestOf(inbox.url), queueName: 'draining' });
+    }
+    expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(1);
+    // It does what is visible, and lets no time pass.
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(waiting);
+    expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(waiting);
+    expect(worksSent().filter(({ kind }) => kind === 'pump')).toEqual([]);
+  });
+
+  it('under a key drains before the pump that looks for workers that died', async () => {
+    const inbox = world.receiver.inbox();
+    const config = { 'flow-control-key': 'draining', 'flow-control-value': 'parallelism=1' };
+    await pause(true);
+    for (let number = 0; number < waiting; number += 1) {
+      await world.publishRequest(world.account, requestOf(inbox.url, config));
+    }
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(0);
+    await pause(false);
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(waiting);
+    expect(worksSent().filter(({ kind }) => kind === 'pump').length).toBeLessThanOrEqual(1);
+  });
+});

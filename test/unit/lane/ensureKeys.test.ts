@@ -1,0 +1,260 @@
+import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { describe, expect, it } from 'vitest';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { fateAt, itAtEachDeath, type Fate } from '../../support/faults.ts';
+import { noFilter } from '../../support/filters.ts';
+import { openRunScene, startFacts, type RunScene } from '../../support/runScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, idsOf, requestOf, type World } from '../../support/world.ts';
+
+/** A flow-control key is there as soon as a message that names it is accepted, however long before it is due. */
+
+const dayMs = 86_400_000;
+
+let world: World;
+let scene: RunScene;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [flowControl, batch, schedules, run, deadLetters, retry, stores, deliver] = await Promise.all([
+    import('../../../lambdas/lane/flowControl.ts'),
+    import('../../../lambdas/publish/batch.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/schedule/run.ts'),
+    import('../../../lambdas/deadLetter/deadLetters.ts'),
+    import('../../../lambdas/publish/retryDeadLetters.ts'),
+    import('../../../lambdas/lane/store/lanes.ts'),
+    import('../../../lambdas/lane/slots/acquire.ts'),
+  ]);
+  return {
+    ...flowControl,
+    ...batch,
+    ...schedules,
+    ...run,
+    ...deadLetters,
+    ...retry,
+    loadLane: stores.loadLane,
+    laneLastsUntil: stores.laneLastsUntil,
+    keyLane: deliver.keyLane,
+  };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  lambdas = await importLambdas();
+});
+
+const url = 'https://example.com/hook';
+const named = (key: string, more: Readonly<Record<string, string>> = {}) => ({
+  'flow-control-key': key,
+  'flow-control-value': 'parallelism=3, rate=7, period=1m',
+  ...more,
+});
+const laneOf = (key: string) => lambdas.keyLane(world.account.id, key);
+const rowKey = (key: string) => ({
+  lane: { S: `${world.account.id}#key#${key}` },
+  part: { S: 'lane' },
+});
+
+/** Forgets what the process knows of keys. */
+function later(): void {
+  setClockAhead(11 * 60_000);
+}
+
+async function expectShown(key: string): Promise<void> {
+  expect(await lambdas.getFlowControl(world.account, key)).toMatchObject({
+    flowControlKey: key,
+    parallelismMax: 3,
+    rateMax: 7,
+    ratePeriod: 60,
+    waitListSize: 0,
+    parallelismCount: 0,
+    rateCount: 0,
+  });
+}
+
+describe('a flow-control key', () => {
+  it('of a delayed message can be shown, pinned and paused at once', async () => {
+    await world.send(url, named('delayed', { delay: '1h' }));
+    await expectShown('delayed');
+    await lambdas.pinFlowControl(world.account, 'delayed', { parallelism: '1' });
+    await lambdas.pauseFlowControl(world.account, 'delayed');
+    expect(await lambdas.getFlowControl(world.account, 'delayed')).toMatchObject({
+      parallelismMax: 1,
+      isPaused: true,
+      isPinnedParallelism: true,
+    });
+  });
+
+  it('that was paused before its message is due holds it back', async () => {
+    const inbox = world.receiver.inbox();
+    const id = await world.send(inbox.url, named('held'));
+    await lambdas.pauseFlowControl(world.account, 'held');
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(0);
+    await lambdas.resumeFlowControl(world.account, 'held');
+    await world.work();
+    expect(idsOf(inbox.deliveries)).toEqual(new Set([id]));
+  });
+
+  it('of a message in a queue is there', async () => {
+    await world.enqueue('line', url, named('queued', { delay: '1h' }));
+    await expectShown('queued');
+  });
+
+  it('of callbacks is there', async () => {
+    await world.send(url, {
+      delay: '1h',
+      callback: 'https://example.com/done',
+      'callback-flow-control-key': 'told',
+      'callback-flow-control-value': 'parallelism=3, rate=7, period=1m',
+      'failure-callback': 'https://example.com/failed',
+      'failure-callback-flow-control-key': 'failures',
+      'failure-callback-flow-control-value': 'parallelism=3, rate=7, period=1m',
+    });
+    await expectShown('told');
+    await expectShown('failures');
+  });
+
+  it('of many items of a batch is looked for once', async () => {
+    const item = (key: string) => ({
+      destination: url,
+      headers: {
+        'Svc-Delay': '1h',
+        'Svc-Flow-Control-Key': key,
+        'Svc-Flow-Control-Value': 'parallelism=3, rate=7, period=1m',
+      },
+    });
+    const body = Buffer.from(
+      JSON.stringify([...Array.from({ length: 30 }, () => item('batch-a')), item('batch-b')]),
+    );
+    world.reset();
+    await lambdas.batch(world.account, {
+      body,
+      prefix: 'Svc',
+      callerIp: '192.0.2.1',
+      host: 'api.example.com',
+    });
+    await expectShown('batch-a');
+    await expectShown('batch-b');
+    // Two for each key, and the two of this test.
+    expect(world.callsOf('GetItemCommand')).toBe(6);
+    expect(world.callsOf('PutItemCommand')).toBe(2);
+  });
+
+  it('of a schedule is there before the schedule fires, and when it is run', async () => {
+    const config = configOf({ ...named('nightly'), cron: '0 3 * * *' });
+    const { scheduleId } = await lambdas.createSchedule(world.account, { ...requestOf(url), config });
+    await expectShown('nightly');
+    await world.dynamodb.send(
+      new DeleteItemCommand({ TableName: world.settings.lanesTable, Key: rowKey('nightly') }),
+    );
+    later();
+    await lambdas.runSchedule(world.account, scheduleId, 'api.example.com');
+    await expectShown('nightly');
+  });
+
+  it('of a dead letter that is retried with another key is there', async () => {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await world.send(inbox.url, { retries: '0' });
+    await world.work();
+    const { messages } = await lambdas.listDeadLetters(world.account, {
+      ...noFilter,
+      values: new Map([['url', new Set([inbox.url])]]),
+    });
+    await lambdas.retryDeadLetter(world.account, messages[0]?.dlqId ?? '', {
+      prefix: 'Svc',
+      config: configOf(named('again', { delay: '1h' })),
+      host: 'api.example.com',
+    });
+    await expectShown('again');
+  });
+
+  it('of a run is there when the run has started', async () => {
+    const settings = {
+      ...startFacts().settings,
+      flowControl: { key: 'run', parallelism: 3, rate: 7, period: 60 },
+    };
+    await scene.start('wfr_named', { notBefore: Date.now() + 3_600_000, facts: { settings } });
+    await expectShown('run');
+  });
+
+  it('comes back with the next message where it was deleted', async () => {
+    await world.send(url, named('deleted', { delay: '1h' }));
+    await world.dynamodb.send(
+      new DeleteItemCommand({ TableName: world.settings.lanesTable, Key: rowKey('deleted') }),
+    );
+    later();
+    await world.send(url, named('deleted', { delay: '1h' }));
+    await expectShown('deleted');
+  });
+
+  it('that is about to be forgotten is kept by the next message', async () => {
+    await world.send(url, named('old', { delay: '1h' }));
+    const soon = Math.ceil(Date.now() / 1_000) + 3_600;
+    await world.dynamodb.send(
+      new UpdateItemCommand({
+        TableName: world.settings.lanesTable,
+        Key: rowKey('old'),
+        UpdateExpression: 'SET expiresAt = :soon',
+        ExpressionAttributeValues: { ':soon': { N: String(soon) } },
+      }),
+    );
+    later();
+    await world.send(url, named('old', { delay: '1h' }));
+    expect(await lambdas.laneLastsUntil(laneOf('old'))).toBeGreaterThan(Date.now() + 29 * dayMs);
+  });
+
+  it('stays for a message that is due in a hundred days, and for the next without another write', async () => {
+    await world.send(url, named('far', { delay: '1h' }));
+    await world.send(url, named('far', { delay: '100d' }));
+    const until = await lambdas.laneLastsUntil(laneOf('far'));
+    expect(until).toBeGreaterThan(Date.now() + 100 * dayMs);
+    // What else happens to the lane leaves that as it is.
+    await lambdas.pauseFlowControl(world.account, 'far');
+    await lambdas.resumeFlowControl(world.account, 'far');
+    expect(await lambdas.laneLastsUntil(laneOf('far'))).toBe(until);
+    const { version } = (await lambdas.loadLane(laneOf('far'))) ?? {};
+    await world.send(url, named('far', { delay: '100d' }));
+    expect((await lambdas.loadLane(laneOf('far')))?.version).toBe(version);
+  });
+
+  it('keeps the limits of its newest message, whichever is due first', async () => {
+    await world.send(url, { ...named('newest', { delay: '1h' }), 'flow-control-value': 'parallelism=1' });
+    const inbox = world.receiver.inbox();
+    await world.send(inbox.url, named('newest'));
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(1);
+    expect(await lambdas.getFlowControl(world.account, 'newest')).toMatchObject({ parallelismMax: 3 });
+  });
+});
+
+describe('a process that dies while it accepts the first message of a key', () => {
+  /** Publishes with a key that nobody knows, in a process that dies, and again as a client does that got no answer. */
+  async function publishAgain(fate: Fate): Promise<void> {
+    const inbox = world.receiver.inbox();
+    const key = `dies-${fate.name}`;
+    const first = await world.underFate(fate, () => world.send(inbox.url, named(key)));
+    later();
+    const second = await world.send(inbox.url, named(key));
+    await expectShown(key);
+    await world.work();
+    const delivered = idsOf(inbox.deliveries);
+    expect(delivered).toContain(second);
+    if (first !== undefined) expect(delivered).toContain(first.value);
+  }
+
+  itAtEachDeath('leaves nothing half-done, at whichever call', publishAgain);
+
+  it('accepts nothing where the key cannot be made', async () => {
+    const inbox = world.receiver.inbox();
+    await world.underFate(fateAt({ call: 1, when: 'before', survived: true }), () =>
+      expect(world.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 }),
+    );
+    world.reset();
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(0);
+    expect(await lambdas.loadLane(laneOf('unmade'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { newLane, type Lane } from '../../../lambdas/lane/lane.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+/** Flow-control keys, seen from inside: what lists of them cost, and what a change of one writes. */
+
+let world: World;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [flowControl, stores, secrets, cursors] = await Promise.all([
+    import('../../../lambdas/lane/flowControl.ts'),
+    import('../../../lambdas/lane/store/lanes.ts'),
+    import('../../../lambdas/account/secrets.ts'),
+    import('../../../lambdas/table/cursor.ts'),
+  ]);
+  return {
+    ...flowControl,
+    saveLane: stores.saveLane,
+    masterSecret: secrets.masterSecret,
+    sealCursor: cursors.sealCursor,
+  };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+});
+
+const accountOf = (id: string) => ({ ...world.account, id });
+
+async function makeKeys(accountId: string, names: readonly string[], fields: Partial<Lane> = {}) {
+  await Promise.all(
+    names.map((name) =>
+      lambdas.saveLane({
+        ...newLane({ accountId, kind: 'key', name }, Date.now(), { parallelism: 2 }),
+        ...fields,
+      }),
+    ),
+  );
+}
+
+const numbered = (what: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${what}-${String(index).padStart(3, '0')}`);
+
+describe('a list of flow-control keys', () => {
+  it('reads 100 of them with a call, and only those that are looked for', async () => {
+    const account = accountOf('lists');
+    await makeKeys('lists', [...numbered('many', 250), ...numbered('few', 3)]);
+    const namesOf = async (search?: string): Promise<readonly string[]> => {
+      world.reset();
+      const { records } = await lambdas.listFlowControl(account, search, undefined);
+      return records.map(({ flowControlKey }) => flowControlKey);
+    };
+    expect(await namesOf()).toEqual([...numbered('few', 3), ...numbered('many', 250)]);
+    expect([world.callsOf('QueryCommand'), world.callsOf('BatchGetItemCommand'), world.calls()]).toEqual([
+      1, 3, 4,
+    ]);
+    expect(await namesOf('ew-')).toEqual(numbered('few', 3));
+    expect(world.calls()).toBe(2);
+    expect(await namesOf('none')).toEqual([]);
+    expect(world.calls()).toBe(1);
+  });
+
+  it('goes on behind a cursor, with the same search only', async () => {
+    const account = accountOf('pages');
+    await makeKeys('pages', [...numbered('many', 5), 'other', 'zebra']);
+    const { current } = await lambdas.masterSecret();
+    const cursorOf = (search: string) =>
+      lambdas.sealCursor(current, `pages/flowControl/${search}`, { time: 0, id: 'many-002' });
+    const behind = async (search: string | undefined, cursor: string): Promise<readonly string[]> =>
+      (await lambdas.listFlowControl(account, search, cursor)).records.map(
+        ({ flowControlKey }) => flowControlKey,
+      );
+    expect(await behind(undefined, cursorOf(''))).toEqual(['many-003', 'many-004', 'other', 'zebra']);
+    expect(await behind('many', cursorOf('many'))).toEqual(['many-003', 'many-004']);
+    await expect(behind(undefined, cursorOf('many'))).rejects.toMatchObject({ status: 400 });
+    await expect(behind('many', cursorOf(''))).rejects.toMatchObject({ status: 400 });
+  });
+});
+
+describe('a change of a flow-control key', () => {
+  it('is one read and one write, and makes no key', async () => {
+    const account = accountOf('changes');
+    await makeKeys('changes', ['there']);
+    world.reset();
+    await lambdas.pinFlowControl(account, 'there', { parallelism: '3', rate: '4', period: '1m' });
+    expect([world.callsOf('PutItemCommand'), world.calls()]).toEqual([1, 2]);
+    expect(await lambdas.getFlowControl(account, 'there')).toMatchObject({
+      parallelismMax: 3,
+      rateMax: 4,
+      ratePeriod: 60,
+    });
+    await expect(lambdas.pauseFlowControl(account, 'missing')).rejects.toMatchObject({ status: 404 });
+    expect((await lambdas.listFlowControl(account, undefined, undefined)).records).toHaveLength(1);
+  });
+
+  it('keeps a key that is paused or pinned from being forgotten', async () => {
+    const account = accountOf('forgets');
+    await makeKeys('forgets', ['used', 'paused', 'pinned']);
+    await lambdas.pauseFlowControl(account, 'paused');
+    await lambdas.pinFlowControl(account, 'pinned', { rate: '4' });
+    const { ScanCommand } = await import('@aws-sdk/client-dynamodb');
+    const { Items = [] } = await world.dynamodb.send(
+      new ScanCommand({
+        TableName: world.settings.lanesTable,
+        FilterExpression: '#owner = :owner AND attribute_exists(expiresAt)',
+        ExpressionAttributeNames: { '#owner': 'owner' },
+        ExpressionAttributeValues: { ':owner': { S: 'forgets#key' } },
+      }),
+    );
+    expect(Items.map((item) => item['name']?.S)).toEqual(['used']);
+  });
+});

@@ -1,0 +1,260 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { randomBytes } from 'node:crypto';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { limitsOf } from '../../../../lambdas/account/account.ts';
+import { formatEntry } from '../../../../lambdas/lane/rules/entry.ts';
+import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
+import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
+import { pageSize } from '../../../../lambdas/lane/rules/line.ts';
+import { expiryOf } from '../../../../lambdas/message/message.ts';
+import type { PumpWork } from '../../../../lambdas/job/job.ts';
+import { setClockAhead } from '../../../support/clockAhead.ts';
+import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
+import { sizeOf } from '../../../support/sample.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import type { World } from '../../../support/world.ts';
+
+/** Messages that wait for months in a line, lines that are too long for one invocation, and pumps that come early. */
+
+const secondMs = 1_000;
+const dayMs = 86_400 * secondMs;
+const realNow = Date.now;
+
+let world: World;
+let lambdas: SceneLambdas;
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importForScenes();
+});
+
+let passedMs = 0;
+beforeEach(async () => {
+  passedMs = 0;
+  await world.drain();
+  world.reset();
+});
+
+/** Lets so much time pass. */
+function pass(ms: number): void {
+  passedMs += ms;
+  setClockAhead(passedMs);
+}
+
+const queue = (name: string): LaneKey => ({ accountId: world.account.id, kind: 'queue', name });
+
+const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpWork> = {}): PumpWork => ({
+  kind: 'pump',
+  accountId,
+  lane,
+  name,
+  dueAt: Date.now(),
+  ...more,
+});
+
+/** The pumps of a lane that are on their way, which are taken out. */
+const pumpsFor = async ({ name }: LaneKey): Promise<readonly PumpWork[]> =>
+  (await world.drain()).flatMap((work) => (work.kind === 'pump' && work.name === name ? [work] : []));
+
+const enqueue = (name: string, url: string, body: string): Promise<string> =>
+  world.enqueue(name, url, { retries: '3' }, body);
+
+/** Unix milliseconds at which a row expires. */
+async function expiryOfRow(table: string, key: Readonly<Record<string, string>>): Promise<number> {
+  const Key = Object.fromEntries(Object.entries(key).map(([name, S]) => [name, { S }]));
+  const { Item } = await world.dynamodb.send(
+    new GetItemCommand({ TableName: table, Key, ConsistentRead: true }),
+  );
+  return Number(Item?.['expiresAt']?.N) * secondMs;
+}
+
+describe('a line in which messages wait for months', () => {
+  it('keeps their rows, their bodies and its pages, each for as long as it may be needed and not much longer', async () => {
+    const key = queue('patient');
+    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"patient","paused":true}'));
+    const inbox = world.receiver.inbox();
+    // A body in the row, in a row of its own, in the bucket; and as many more as fill two pages.
+    const bodies = ['small', randomBytes(1_500).toString('hex'), randomBytes(20_000).toString('hex')];
+    while (bodies.length < 2 * pageSize + 3) bodies.push(`number ${bodies.length}`);
+    const ids: string[] = [];
+    for (const body of bodies) ids.push(await enqueue('patient', inbox.url, body));
+    const { messagesTable, lanesTable } = world.settings;
+    const waiting = await lambdas.loadLane(key);
+    expect(waiting?.line.nextPage).toBeGreaterThan(1);
+
+    const histories = () =>
+      Promise.all(ids.map((messageId) => world.loadMessage({ accountId: world.account.id, messageId })));
+    const retentionMs = limitsOf(world.account).max_dlq_retention_time_milis;
+    for (let day = 0; day < sizeOf({ ordinary: 75, thorough: 600 }); day += 3) {
+      pass(3 * dayMs);
+      world.reset();
+      await world.perform(pumpOf(key, { keepsFrom: 0 }), { isAgain: false });
+      for (const history of await histories()) {
+        if (history === undefined) throw new Error('A message is gone.');
+        const { message, body } = history;
+        const needed = expiryOf({ ...message, notBefore: Date.now() }, retentionMs);
+        expect(message.expiresAt).toBeGreaterThanOrEqual(needed);
+        expect(message.expiresAt).toBeLessThan(needed + 40 * dayMs);
+        if (body.at === 'row') {
+          const { messageId } = message;
+          const bodyExpiry = await expiryOfRow(messagesTable, { shard: `body#${messageId}`, id: messageId });
+          expect(bodyExpiry).toBeGreaterThanOrEqual(needed);
+        }
+        // An object's key begins with how long it is kept. It was written when its row was.
+        if (body.at === 'bucket') expect(Number(/^(\d+)d/.exec(body.key)?.[1])).toBeGreaterThanOrEqual(64);
+      }
+      for (const page of [0, 1]) {
+        const part = `page#${String(page).padStart(12, '0')}`;
+        const pageExpiry = await expiryOfRow(lanesTable, { lane: `${world.account.id}#queue#patient`, part });
+        expect(pageExpiry).toBeGreaterThan(Date.now() + 30 * dayMs);
+      }
+    }
+
+    await lambdas.resumeQueue(world.account, 'patient');
+    await world.work();
+    expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(bodies);
+  });
+});
+
+describe('a line that is too long for one invocation', () => {
+  /** Each read of a message takes so long. */
+  function slowReads(readMs = secondMs): void {
+    world.reset();
+    vi.spyOn(Date, 'now').mockImplementation(
+      () => realNow() + passedMs + world.callsOf('QueryCommand') * readMs,
+    );
+  }
+
+  const pages = 24;
+  const entries = Array.from({ length: pages * pageSize }, (_, index) =>
+    formatEntry({
+      messageId: `msg_01${String(index).padStart(24, '0')}`,
+      attempt: 0,
+      queue: 'short',
+    }),
+  );
+
+  it('is kept by one invocation after the other', async () => {
+    const key = queue('long');
+    const all = Array.from({ length: pages }, (_, number) => ({
+      number,
+      entries: entries.slice(number * pageSize, (number + 1) * pageSize),
+    }));
+    await lambdas.savePages(key, all);
+    await lambdas.saveLane({
+      ...newLane(key, Date.now(), { parallelism: 1 }),
+      isPaused: true,
+      line: { front: [], firstPage: 0, nextPage: pages, back: [] },
+      keepAt: Date.now() + dayMs,
+    });
+    const written = Date.now();
+    pass(10 * dayMs);
+    slowReads();
+    const seen: (number | undefined)[] = [];
+    let next: PumpWork | undefined = pumpOf(key, { keepsFrom: 0 });
+    while (next !== undefined) {
+      seen.push(next.keepsFrom);
+      slowReads();
+      await world.perform(next, { isAgain: false });
+      passedMs += world.callsOf('QueryCommand') * secondMs;
+      // The look of three days from now is with Scheduler.
+      const [pump, ...others]: readonly PumpWork[] = await pumpsFor(key);
+      expect(others).toEqual([]);
+      next = pump;
+    }
+    // Ten pages are read together, and take longer than an invocation has.
+    expect(seen).toEqual([0, 10, 20]);
+    for (const { number } of all) {
+      const part = `page#${String(number).padStart(12, '0')}`;
+      const expiry = await expiryOfRow(world.settings.lanesTable, {
+        lane: `${key.accountId}#queue#long`,
+        part,
+      });
+      expect(expiry).toBeGreaterThan(written + 69 * dayMs);
+    }
+  });
+
+  it('is left to the next invocation, too, where several lines of deleted queues are to be cancelled', async () => {
+    const key = queue('often');
+    for (let line = 0; line < 3; line += 1) {
+      await lambdas.putQueue(world.account, Buffer.from('{"queueName":"often","paused":true}'));
+      for (let number = 0; number < 4 * pageSize; number += 1) {
+        await enqueue('often', world.receiver.origin, 'x');
+      }
+      await lambdas.deleteQueue(world.account, 'often');
+    }
+    await world.drain();
+    slowReads(secondMs / 2);
+    await world.perform(pumpOf(key), { isAgain: false });
+    const left = await lambdas.loadLane(key);
+    expect(left?.deletedLines).toHaveLength(1);
+    expect(await pumpsFor(key)).not.toEqual([]);
+  });
+
+  it('is cancelled by one invocation after the other when its queue is deleted', async () => {
+    const key = queue('doomed');
+    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"doomed","paused":true}'));
+    const ids: string[] = [];
+    for (let number = 0; number < 14 * pageSize; number += 1) {
+      ids.push(await enqueue('doomed', world.receiver.origin, 'x'));
+    }
+    await lambdas.deleteQueue(world.account, 'doomed');
+    const [pump, ...others] = await pumpsFor(key);
+    expect(others).toEqual([]);
+    if (pump === undefined) throw new Error('No pump is on its way.');
+    slowReads(secondMs / 2);
+    await world.perform(pump, { isAgain: false });
+    const left = await lambdas.loadLane(key);
+    expect(left?.deletedLines).toMatchObject([{ entries: [], firstPage: 10 }]);
+    // One goes on at once. Another would, a minute later, should this one die.
+    const next = await pumpsFor(key);
+    expect(next).toHaveLength(1);
+    vi.restoreAllMocks();
+    for (const one of next) await world.perform({ ...one, dueAt: Date.now() }, { isAgain: false });
+    expect(await pumpsFor(key)).toEqual([]);
+    // Somebody may still be about to write a page or the row: their numbers are used again much later only.
+    const emptied = await lambdas.loadLane(key);
+    expect(emptied).toMatchObject({ isDeleted: true, deletedLines: [] });
+    pass(6 * 60 * secondMs);
+    await world.perform(pumpOf(key), { isAgain: false });
+    expect(await lambdas.loadLane(key)).toBeUndefined();
+    for (const messageId of ids) {
+      expect((await world.loadMessage({ accountId: world.account.id, messageId }))?.end).toBe('CANCELED');
+    }
+  });
+});
+
+describe('a pump', () => {
+  it.each([
+    { early: 'a minute', ms: 60 * secondMs },
+    { early: 'two minutes', ms: 120 * secondMs },
+  ])('that comes $early early is sent on, and looks at no lane', async ({ ms }) => {
+    const key = queue('early');
+    const pump = pumpOf(key, { dueAt: Date.now() + ms, keepsFrom: 0 });
+    await world.perform(pump, { isAgain: false });
+    expect(world.operations()).toEqual({ SendMessageCommand: 1 });
+    expect(await pumpsFor(key)).toEqual([]);
+    pass(ms);
+    expect(await pumpsFor(key)).toEqual([pump]);
+  });
+
+  it('admits nobody too early, and nobody never, where a timer ends before the clock says so', async () => {
+    const key: LaneKey = { accountId: world.account.id, kind: 'key', name: 'rated' };
+    // This clock goes half as fast as that of the timers.
+    const start = realNow();
+    vi.spyOn(Date, 'now').mockImplementation(() => start + (realNow() - start) / 2);
+    const dueAt = start + 400;
+    const entry = formatEntry({ messageId: `msg_${'0'.repeat(26)}`, attempt: 0, queue: 'short' });
+    const lane = newLane(key, start, { rate: 1, periodMs: secondMs });
+    await lambdas.saveLane({
+      ...joinLine(lane, entry),
+      starts: [{ at: dueAt - secondMs, count: 1 }],
+      pumpAt: dueAt,
+      keepAt: start + dayMs,
+    });
+    await world.perform(pumpOf(key, { dueAt }), { isAgain: false });
+    const after = await lambdas.loadLane(key);
+    expect(after?.starts.map(({ count }) => count)).toEqual([1]);
+    expect(after?.starts[0]?.at).toBeGreaterThanOrEqual(dueAt);
+    expect(after?.line).toMatchObject({ front: [], back: [] });
+  });
+});

@@ -1,0 +1,291 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Account } from '../../../lambdas/account/account.ts';
+import { itAtEachDeath, type Fate } from '../../support/faults.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { idOf, requestOf, type World } from '../../support/world.ts';
+
+/** Queues, seen from inside: what they cost, how long they are remembered, and what a schedule's fire makes of them. */
+
+let world: World;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [publish, batch, queues, schedules, shown, fire, stores] = await Promise.all([
+    import('../../../lambdas/publish/publish.ts'),
+    import('../../../lambdas/publish/batch.ts'),
+    import('../../../lambdas/lane/queues.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/schedule/shownSchedules.ts'),
+    import('../../../lambdas/schedule/fire.ts'),
+    import('../../../lambdas/schedule/rows.ts'),
+  ]);
+  return {
+    ...publish,
+    ...batch,
+    ...queues,
+    ...schedules,
+    ...shown,
+    ...fire,
+    loadSchedule: stores.loadSchedule,
+  };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+});
+beforeEach(async () => {
+  await world.drain();
+  world.reset();
+});
+
+const requestTo = (queueName: string | undefined, config: Readonly<Record<string, string>> = {}) => ({
+  ...requestOf(world.receiver.origin, config),
+  queueName,
+});
+
+const enqueue = (queueName: string | undefined, account: Account = world.account) =>
+  lambdas.publish(account, requestTo(queueName));
+
+/** Sends one message by way of each queue, in one batch. */
+const enqueueEach = (queueNames: readonly string[], account: Account) => {
+  const items = queueNames.map((queue) => ({ destination: world.receiver.origin, queue }));
+  const { prefix, callerIp, host } = requestTo(undefined);
+  return lambdas.batch(account, { body: Buffer.from(JSON.stringify(items)), prefix, callerIp, host });
+};
+
+const namesOf = async (account: Account): Promise<readonly string[]> =>
+  (await lambdas.listQueues(account, undefined)).records.map(({ name }) => name);
+
+/** An account of its own, which has used nothing. */
+async function accountWith(id: string, limits: Account['limits'] = {}): Promise<Account> {
+  const account = { ...world.account, id, limits };
+  await world.saveAccount(account, undefined);
+  await world.readUsage(account);
+  return account;
+}
+
+let passedMs = 0;
+beforeEach(() => {
+  passedMs = 0;
+});
+
+/** Lets so much time pass. */
+function pass(ms: number): void {
+  passedMs += ms;
+  setClockAhead(passedMs);
+}
+
+/** Stops the clock: a process takes what it knows of a lane as fresh for some milliseconds, and here for as long as it runs. */
+function stopClock(): void {
+  const stopped = Date.now();
+  vi.spyOn(Date, 'now').mockReturnValue(stopped);
+}
+
+/** The calls of an act by their operations. Scheduler is not counted. */
+const callsOf = async (act: () => Promise<unknown>): Promise<Readonly<Record<string, number>>> => {
+  world.reset();
+  await act();
+  return world.operations();
+};
+
+const aPublish = { PutItemCommand: 1, SendMessageCommand: 1 };
+
+describe('an enqueue', () => {
+  it('reads and writes its lane instead of sending its work, and looks its queue up each minute', async () => {
+    await enqueue('known');
+    await enqueue('known');
+    expect(await callsOf(() => enqueue(undefined))).toEqual(aPublish);
+    pass(1_000);
+    expect(await callsOf(() => enqueue('known'))).toEqual({ GetItemCommand: 1, PutItemCommand: 2 });
+    pass(61_000);
+    // One read looks the queue up, the other is its lane's; the query reads what the account has used meanwhile.
+    expect(await callsOf(() => enqueue('known'))).toEqual({
+      GetItemCommand: 2,
+      PutItemCommand: 2,
+      QueryCommand: 1,
+    });
+    stopClock();
+    expect(await callsOf(() => enqueue('known'))).toEqual({ PutItemCommand: 2 });
+  });
+
+  it('sends the work of a message that finds room, with the write of its lane', async () => {
+    const account = await accountWith('roomy');
+    await lambdas.putQueue(account, Buffer.from('{"queueName":"roomy","parallelism":10}'));
+    await enqueue('roomy', account);
+    pass(1_000);
+    expect(await callsOf(() => enqueue('roomy', account))).toEqual({
+      GetItemCommand: 1,
+      PutItemCommand: 2,
+      SendMessageBatchCommand: 1,
+    });
+  });
+
+  it('by many at once writes the lane for several of them together', async () => {
+    await enqueue('shared');
+    const calls = await callsOf(() => Promise.all(Array.from({ length: 20 }, () => enqueue('shared'))));
+    expect(calls['PutItemCommand']).toBeGreaterThan(20);
+    expect(calls['PutItemCommand']).toBeLessThan(40);
+    expect(calls['QueryCommand']).toBeUndefined();
+    expect(calls['SendMessageCommand']).toBeUndefined();
+  });
+
+  it('reads, counts and writes a queue that is missing, once', async () => {
+    stopClock();
+    expect(await callsOf(() => enqueue('unknown'))).toEqual({
+      // One read looks for its setting of circuits, one looks it up, the other is its lane's.
+      GetItemCommand: 3,
+      QueryCommand: 1,
+      // The queue, the message, and its admission.
+      PutItemCommand: 3,
+      SendMessageBatchCommand: 1,
+    });
+  });
+
+  it('creates a queue again that was deleted, within a minute', async () => {
+    const account = await accountWith('forgetful');
+    await enqueue('deleted', account);
+    await enqueue('deleted', account);
+    await lambdas.deleteQueue(account, 'deleted');
+    pass(61_000);
+    await enqueue('deleted', account);
+    expect(await namesOf(account)).toEqual(['deleted']);
+  });
+
+  it('does not remember a refusal', async () => {
+    const account = await accountWith('small', { max_queues: 0 });
+    await expect(enqueue('first', account)).rejects.toMatchObject({ status: 412 });
+    await enqueue('first', { ...account, limits: { max_queues: 1 } });
+    expect(await namesOf(account)).toEqual(['first']);
+  });
+
+  it('by many at once creates one queue', async () => {
+    const account = await accountWith('many', { max_queues: 1 });
+    await Promise.all(Array.from({ length: 10 }, () => enqueue('same', account)));
+    expect(await namesOf(account)).toEqual(['same']);
+  });
+
+  const canBeSentAgain = async (fate: Fate): Promise<void> => {
+    const account = await accountWith(fate.name, { max_queues: 1 });
+    await world.underFate(fate, () => enqueue('fragile', account));
+    await enqueue('fragile', account);
+    expect(await namesOf(account)).toEqual(['fragile']);
+  };
+  itAtEachDeath('one of whose AWS calls fails can be sent again', canBeSentAgain, { survived: true });
+  itAtEachDeath('that dies at any of its AWS calls can be sent again', canBeSentAgain);
+
+  it('that is refused does not count as a message of its day', async () => {
+    const account = await accountWith('counted', { max_queues: 0, max_requests_per_day_hard: 1 });
+    await expect(enqueue('refused', account)).rejects.toMatchObject({ status: 412 });
+    const [refused] = await enqueueEach(['refused'], account);
+    expect(refused).toMatchObject({ status: 412 });
+    await enqueue(undefined, account);
+    await expect(enqueue(undefined, account)).rejects.toMatchObject({ status: 429 });
+  });
+});
+
+describe('a queue that is deleted', () => {
+  const stateOf = async (account: Account, messageId: string) =>
+    (await world.loadMessage({ accountId: account.id, messageId }))?.end;
+
+  /** Enqueues one message, and returns its id. */
+  async function one(name: string, account: Account): Promise<string> {
+    return idOf(await enqueue(name, account));
+  }
+
+  it('makes room for another at once', async () => {
+    const account = await accountWith('replaces', { max_queues: 1 });
+    await enqueue('first', account);
+    await lambdas.deleteQueue(account, 'first');
+    await enqueue('second', account);
+    expect(await namesOf(account)).toEqual(['second']);
+  });
+
+  it('has its waiting messages cancelled, also where it is made anew before that', async () => {
+    const account = await accountWith('anew');
+    await lambdas.putQueue(account, Buffer.from('{"queueName":"again","paused":true}'));
+    const lost = [await one('again', account), await one('again', account)];
+    await lambdas.deleteQueue(account, 'again');
+    const kept = await one('again', account);
+    await world.work();
+    for (const messageId of lost) expect(await stateOf(account, messageId)).toBe('CANCELED');
+    expect(await stateOf(account, kept)).toBeUndefined();
+    expect(await lambdas.getQueue(account, 'again')).toMatchObject({ parallelism: 1, paused: false, lag: 1 });
+  });
+});
+
+describe('a list of queues', () => {
+  it('reads 100 of them with a call', async () => {
+    const account = await accountWith('lists', { max_queues: 1_000 });
+    const names = Array.from({ length: 250 }, (_, index) => `queue-${String(index).padStart(3, '0')}`);
+    await enqueueEach(names, account);
+    world.reset();
+    expect(await namesOf(account)).toEqual(names);
+    expect(world.callsOf('BatchGetItemCommand')).toBe(3);
+    expect(world.calls()).toBe(4);
+  });
+});
+
+describe('a batch', () => {
+  it('looks each queue up once, and counts once', async () => {
+    const account = await accountWith('batched');
+    const names = Array.from({ length: 100 }, (_, index) => `queue-${index % 5}`);
+    stopClock();
+    expect(await callsOf(() => enqueueEach(names, account))).toEqual({
+      // Five queues are looked for, looked up, counted, made, and joined: the first of each is admitted.
+      GetItemCommand: 5 + 5 + 5,
+      QueryCommand: 1,
+      PutItemCommand: 5 + 5,
+      SendMessageBatchCommand: 5,
+      // The messages, 25 at a time.
+      BatchWriteItemCommand: 4,
+      // Room for the messages is reserved.
+      UpdateItemCommand: 1,
+    });
+  });
+});
+
+describe('a schedule’s fire', () => {
+  /** Counts the messages of an account that are on their way; those of earlier tests may come due as time passes. */
+  const sentFor = async ({ id }: Account): Promise<number> =>
+    (await world.drain()).filter(({ kind, accountId }) => kind === 'attempt' && accountId === id).length;
+
+  async function fireOf(account: Account, queueName: string) {
+    const { scheduleId } = await lambdas.createSchedule(
+      account,
+      requestTo(queueName, { cron: '0 0 1 1 *', 'queue-name': queueName }),
+    );
+    const schedule = await lambdas.loadSchedule(account.id, scheduleId);
+    const time = new Date(Date.UTC(2027, 0, 1)).toISOString();
+    const notice = { accountId: account.id, scheduleId, saveId: schedule?.saveId ?? '', time };
+    return { scheduleId, fire: () => lambdas.fire(notice, { sentAt: Date.now() }) };
+  }
+
+  it('creates its queue again where it was deleted', async () => {
+    const account = await accountWith('fires');
+    const { fire } = await fireOf(account, 'scheduled');
+    await lambdas.deleteQueue(account, 'scheduled');
+    pass(61_000);
+    await fire();
+    expect(await namesOf(account)).toEqual(['scheduled']);
+    expect(await sentFor(account)).toBe(1);
+  });
+
+  it('makes no message, and says why, where the account has all its queues', async () => {
+    const account = await accountWith('full', { max_queues: 1 });
+    const { scheduleId, fire } = await fireOf(account, 'scheduled');
+    await lambdas.deleteQueue(account, 'scheduled');
+    pass(61_000);
+    await enqueue('other', account);
+    await world.drain();
+    await fire();
+    expect(await sentFor(account)).toBe(0);
+    expect(await namesOf(account)).toEqual(['other']);
+    expect(await lambdas.getSchedule(account, scheduleId)).toMatchObject({
+      lastScheduleStates: {
+        "The queue would be number 2, but the account's limit max_queues is 1.": 'FAIL',
+      },
+    });
+  });
+});

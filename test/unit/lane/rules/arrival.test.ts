@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import { admit, withPageRead } from '../../../../lambdas/lane/rules/grant.ts';
+import {
+  enter,
+  joinLine,
+  keepWaiting,
+  resume,
+  type Arrival,
+} from '../../../../lambdas/lane/rules/arrival.ts';
+import { newLane, withLease, type Lane, type Lease, type Limits } from '../../../../lambdas/lane/lane.ts';
+import { spill } from '../../../../lambdas/lane/rules/line.ts';
+
+const laneWith = (limits: Limits): Lane => newLane({ accountId: 'acct', kind: 'key', name: 'k' }, 0, limits);
+const arrivalOf = (entry: string, more: Partial<Arrival> = {}): Arrival => ({
+  entry,
+  isYoung: false,
+  until: 50_000,
+  hasWaited: false,
+  mayHaveStarted: false,
+  ...more,
+});
+/** The lane with a lease of `a`, whose start is counted where it has one. */
+const holding = (lane: Lane, lease: Partial<Lease>): Lane => ({
+  ...withLease(lane, 'a', { slots: 1, ...lease }),
+  starts: lease.startAt === undefined ? [] : [{ at: lease.startAt, count: 1 }],
+});
+const leaseIn = ({ leases }: Lane): Lease | undefined => leases.get('a');
+
+describe('an attempt that arrives', () => {
+  it('gets a lease only where the lane has slots', () => {
+    const { lane, result } = enter(laneWith({ rate: 1, periodMs: 1_000 }), arrivalOf('a'), 10);
+    expect(result).toBe('in');
+    expect(lane).toMatchObject({ leases: new Map(), starts: [{ at: 10, count: 1 }] });
+  });
+
+  it('gets a lease that ends, and that says when it started where the lane has a rate', () => {
+    const plain = enter(laneWith({ parallelism: 1 }), arrivalOf('a', { ticket: 't' }), 10);
+    expect(leaseIn(plain.lane)).toStrictEqual({ slots: 1, until: 50_000, ticket: 't' });
+    const rated = enter(laneWith({ parallelism: 1, rate: 1, periodMs: 1_000 }), arrivalOf('a'), 10);
+    expect(leaseIn(rated.lane)).toMatchObject({ slots: 1, until: 50_000, startAt: 10 });
+  });
+
+  it('is an ordinary one where another lane admitted it just now', () => {
+    expect(enter(laneWith({ parallelism: 1 }), arrivalOf('a', { isYoung: true }), 10).result).toBe('in');
+  });
+
+  it('of a queue is admitted like any other when no work stands for its message', () => {
+    const queue: Lane = { ...laneWith({ parallelism: 1 }), kind: 'queue' };
+    expect(enter(queue, arrivalOf('a', { until: undefined }), 10).result).toBe('in');
+    expect(enter(queue, arrivalOf('a', { isYoung: true, ticket: 't' }), 10).result).toBe('early');
+  });
+
+  it('is told that another has its slot, or may have, while the lane’s writes are not all seen', () => {
+    const other = holding(laneWith({ parallelism: 2 }), { ticket: 't', until: 50_000 });
+    expect(enter(other, arrivalOf('a', { isYoung: true }), 10)).toEqual({ lane: other, result: 'early' });
+    expect(enter(other, arrivalOf('a'), 10)).toEqual({ lane: other, result: 'stale' });
+    const message: Lane = { ...holding(laneWith({ parallelism: 2 }), { ticket: 't' }), kind: 'queue' };
+    expect(enter(message, arrivalOf('a', { isYoung: true, ticket: 'u' }), 10).result).toBe('stale');
+  });
+
+  it('of a queue may be admitted anew as soon as the clocks of all processes agree that its lease ends', () => {
+    const queue: Lane = { ...holding(laneWith({ parallelism: 1 }), { until: 20_000 }), kind: 'queue' };
+    const young = arrivalOf('a', { isYoung: true, ticket: 't' });
+    expect(enter(queue, young, 14_999).result).toBe('stale');
+    expect(enter(queue, young, 15_000).result).toBe('early');
+  });
+});
+
+describe('work that comes for a lease which its attempt has', () => {
+  const lane = laneWith({ parallelism: 2 });
+
+  it('makes the lease last as long as its attempt may', () => {
+    const short = holding(lane, { until: 20_000, ticket: 't' });
+    const { lane: after, result } = enter(short, arrivalOf('a', { ticket: 't' }), 10);
+    expect(result).toBe('in');
+    expect(leaseIn(after)).toEqual({ slots: 1, until: 50_000, ticket: 't' });
+    expect(after.starts).toEqual([]);
+  });
+
+  it.each([50_000, 60_000, undefined])('leaves a lease as it is that ends at %s, late enough', (until) => {
+    const long = holding(lane, { until });
+    expect(enter(long, arrivalOf('a'), 10)).toStrictEqual({ lane: long, result: 'in' });
+    expect(enter(long, arrivalOf('a'), 10).lane).toBe(long);
+  });
+
+  it('makes the lease last until the message is over, where its own has no end', () => {
+    const { lane: after } = enter(holding(lane, { until: 60_000 }), arrivalOf('a', { until: undefined }), 10);
+    expect(leaseIn(after)).toEqual({ slots: 1, until: undefined });
+  });
+});
+
+describe('work that comes later than its start was counted', () => {
+  const limits = { parallelism: 5, rate: 1, periodMs: 4_000 };
+  const started = (lease: Partial<Lease> = {}): Lane =>
+    holding(laneWith(limits), { until: 50_000, startAt: 1_000, ...lease });
+  /** The rate was used by another attempt since. */
+  const overtaken = (at: number, lane = started()): Lane => ({
+    ...lane,
+    starts: [...lane.starts, { at, count: 1 }],
+  });
+
+  it('starts as it was counted within a tenth of a second, the time that the work takes to come', () => {
+    const lane = started();
+    expect(enter(lane, arrivalOf('a'), 1_100).lane).toBe(lane);
+    expect(enter(lane, arrivalOf('a'), 1_101).lane.starts).toEqual([{ at: 1_101, count: 1 }]);
+  });
+
+  it('keeps its count when only its lease is too short', () => {
+    const { lane, result } = enter(started({ until: 20_000 }), arrivalOf('a'), 1_050);
+    expect(result).toBe('in');
+    expect(leaseIn(lane)).toEqual({ slots: 1, until: 50_000, startAt: 1_000 });
+    expect(lane.starts).toEqual([{ at: 1_000, count: 1 }]);
+  });
+
+  it('waits for the next start with its slot where that is soon, and its lease is longer by that', () => {
+    const { lane, result } = enter(overtaken(2_000), arrivalOf('a'), 3_000);
+    expect(result).toBe('in');
+    expect(leaseIn(lane)).toEqual({ slots: 1, until: 53_000, startAt: 6_000 });
+    expect(lane.starts).toEqual([
+      { at: 2_000, count: 1 },
+      { at: 6_000, count: 1 },
+    ]);
+  });
+
+  it('waits so with a lease that has no end', () => {
+    const lane = overtaken(2_000, started({ until: undefined }));
+    const { lane: after } = enter(lane, arrivalOf('a'), 3_000);
+    expect(leaseIn(after)).toEqual({ slots: 1, until: undefined, startAt: 6_000 });
+  });
+
+  it('waits so for five seconds at most; else it is the next of the line, and others have its slot', () => {
+    const slow = { ...limits, periodMs: 10_000 };
+    const found = joinLine({ ...overtaken(2_000), ...slow }, 'b');
+    expect(enter(found, arrivalOf('a'), 7_000).result).toBe('in');
+    const { lane, result } = enter(found, arrivalOf('a'), 6_999);
+    expect(result).toBe('waits');
+    expect(lane.leases.size).toBe(0);
+    expect([...lane.line.front, ...lane.line.back]).toEqual(['a', 'b']);
+    expect(lane.starts).toEqual([{ at: 2_000, count: 1 }]);
+  });
+
+  it('is counted a second time where other work of its attempt may have made the first start', () => {
+    const two: Lane = { ...started(), rate: 2 };
+    expect(enter(two, arrivalOf('a', { mayHaveStarted: true }), 3_000).lane.starts).toEqual([
+      { at: 1_000, count: 1 },
+      { at: 3_000, count: 1 },
+    ]);
+  });
+
+  it('is counted where the lane has got its rate since', () => {
+    const { lane } = enter(holding(laneWith(limits), { until: 50_000 }), arrivalOf('a'), 3_000);
+    expect(leaseIn(lane)?.startAt).toBe(3_000);
+    expect(lane.starts).toEqual([{ at: 3_000, count: 1 }]);
+  });
+});
+
+describe('an attempt that waits for another lane', () => {
+  const limits = { parallelism: 1, rate: 1, periodMs: 4_000 };
+  const started = holding(laneWith(limits), { until: 50_000, startAt: 1_000, ticket: 't' });
+
+  it('keeps its slot meanwhile, and leaves its start to others', () => {
+    const lane = keepWaiting(started, 'a', 90_000, 1_000);
+    expect(leaseIn(lane)).toEqual({ slots: 1, until: 90_000, ticket: 't' });
+    expect(lane.starts).toEqual([]);
+  });
+
+  it('leaves its start counted where other work may have made it', () => {
+    const lane = keepWaiting(started, 'a', 90_000, undefined);
+    expect(leaseIn(lane)).toMatchObject({ until: 90_000, startAt: undefined });
+    expect(lane.starts).toEqual([{ at: 1_000, count: 1 }]);
+  });
+
+  it('leaves its start to others in a lane that has no slots', () => {
+    const rated = { ...laneWith({ rate: 1, periodMs: 4_000 }), starts: [{ at: 1_000, count: 1 }] };
+    expect(keepWaiting(rated, 'a', 90_000, 1_000)).toEqual({ ...rated, starts: [] });
+    expect(keepWaiting(rated, 'a', 90_000, undefined)).toBe(rated);
+  });
+
+  it('has gone on already where the other lane had room at once: a note that comes after it changes nothing', () => {
+    // It goes on in the same millisecond in which its first start was counted.
+    const { lane, result } = resume(started, arrivalOf('a', { ticket: 't' }), 1_000, 1_000);
+    expect(result).toBe('in');
+    expect(lane.starts).toEqual([{ at: 1_001, count: 1 }]);
+    expect(keepWaiting(lane, 'a', 90_000, 1_000)).toBe(lane);
+  });
+
+  it('gives up its start once, however often that is noted: the starts of others stay counted', () => {
+    const others = { ...started, rate: 3, starts: [500, 1_000, 2_000].map((at) => ({ at, count: 1 })) };
+    const once = keepWaiting(others, 'a', 90_000, 1_000);
+    expect(once.starts.map(({ at }) => at)).toEqual([500, 2_000]);
+    expect(keepWaiting(once, 'a', 90_000, 1_000).starts).toEqual(once.starts);
+  });
+
+  it('goes on only when there is a start for it, and is the next of the line until then', () => {
+    const waiting = { ...keepWaiting(started, 'a', 90_000, 1_000), starts: [{ at: 2_000, count: 1 }] };
+    const { lane, result } = resume(joinLine(waiting, 'b'), arrivalOf('a'), undefined, 5_999);
+    expect(result).toBe('waits');
+    expect([...lane.line.front, ...lane.line.back]).toEqual(['a', 'b']);
+    expect(resume(waiting, arrivalOf('a'), undefined, 6_000).result).toBe('in');
+  });
+
+  it('that has lost its slot arrives anew: ahead of those that wait, and its old start is not counted', () => {
+    const lost = joinLine(withLease(started, 'a', undefined), 'b');
+    const young = arrivalOf('a', { ticket: 't', isYoung: true });
+    const { lane, result } = resume(lost, young, 1_000, 2_000);
+    expect(result).toBe('in');
+    expect(lane.starts).toEqual([{ at: 2_000, count: 1 }]);
+    expect(resume(lost, young, undefined, 2_000).result).toBe('waits');
+  });
+});
+
+describe('the line of a lane', () => {
+  const lease = () => ({ slots: 1, until: 70_000 });
+
+  it('admits nobody when nobody waits, or when there is no room', () => {
+    expect(admit(laneWith({ parallelism: 1 }), lease, 10)).toEqual({ kind: 'none' });
+    const full = joinLine(holding(laneWith({ parallelism: 1 }), { until: 50_000 }), 'b');
+    expect(admit(full, lease, 10)).toEqual({ kind: 'none' });
+  });
+
+  it('asks for its oldest page first, and admits those of the page in their order', () => {
+    const entries = Array.from({ length: 8 }, (_, index) => `e${index}`);
+    const long = entries.reduce((lane, entry) => joinLine(lane, entry), laneWith({ parallelism: 2 }));
+    const { line, pages } = spill(long.line);
+    const lane = joinLine({ ...long, line }, 'last');
+    expect(admit(lane, lease, 10)).toEqual({ kind: 'page', number: 0 });
+    const first = admit(withPageRead(lane, pages[0]?.entries ?? []), lease, 10);
+    expect(first).toMatchObject({ kind: 'admitted', entry: 'e0' });
+    expect('lane' in first ? admit(first.lane, lease, 10) : first).toMatchObject({ entry: 'e1' });
+  });
+
+  it('gives those it admits a lease, and counts their start', () => {
+    const waiting = joinLine(laneWith({ parallelism: 1, rate: 1, periodMs: 1_000 }), 'a');
+    const admitted = admit(waiting, lease, 10);
+    if (admitted.kind !== 'admitted') throw new Error('It was not admitted.');
+    expect(leaseIn(admitted.lane)).toEqual({ slots: 1, until: 70_000, startAt: 10 });
+    expect(admitted.lane.starts).toEqual([{ at: 10, count: 1 }]);
+  });
+
+  it('passes over one that has left, and admits nobody in its place', () => {
+    const waiting = joinLine(joinLine(laneWith({ parallelism: 1 }), 'a'), 'b');
+    const dropped = admit(waiting, lease, 10, (entry) => entry === 'a');
+    expect(dropped).toMatchObject({ kind: 'dropped', lane: { leases: new Map() } });
+    expect('lane' in dropped ? admit(dropped.lane, lease, 10) : dropped).toMatchObject({ entry: 'b' });
+  });
+});

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
+import {
+  cancelledUpTo,
+  deleted,
+  endLease,
+  withdraw,
+  withdrawWaiting,
+} from '../../../../lambdas/lane/rules/cancelling.ts';
+import {
+  newLane,
+  pruned,
+  waitingIn,
+  withLease,
+  type Lane,
+  type Lease,
+} from '../../../../lambdas/lane/lane.ts';
+
+const empty = newLane({ accountId: 'acct', kind: 'queue', name: 'q' }, 0, { parallelism: 1 });
+const holding = (lease: Partial<Lease> = {}): Lane => withLease(empty, 'm', { slots: 1, ...lease });
+/** A line in which `f` is the first, one page of eight follows, and `b` came last. */
+const long: Lane = { ...empty, line: { front: ['f', 'g'], firstPage: 3, nextPage: 4, back: ['a', 'b'] } };
+
+describe('a message that is cancelled', () => {
+  it('leaves the line at once from either of its ends', () => {
+    expect(withdraw(long, 'g', undefined).line).toEqual({ ...long.line, front: ['f'] });
+    expect(withdraw(long, 'a', 50_000).line).toEqual({ ...long.line, back: ['b'] });
+    expect(waitingIn(withdraw(long, 'g', undefined))).toBe(11);
+  });
+
+  it('that stands in a page no longer counts as waiting, and leaves when it is its turn', () => {
+    const lane = withdraw(long, 'in a page', undefined);
+    expect(lane.line).toBe(long.line);
+    expect([waitingIn(long), waitingIn(lane), waitingIn(withdraw(lane, 'another', undefined))]).toEqual([
+      12, 11, 10,
+    ]);
+  });
+
+  it('changes nothing where it does not wait', () => {
+    const short = joinLine(empty, 'a');
+    expect(withdraw(short, 'm', undefined)).toBe(short);
+    expect(withdrawWaiting(holding(), 'm')).toEqual(holding());
+    // It is admitted, and stands in the line once more.
+    const twice = joinLine(holding(), 'm');
+    expect(withdrawWaiting(twice, 'm')).toBe(twice);
+  });
+
+  it('gives its slot back, at once or when an attempt that may be in flight has ended', () => {
+    expect(withdraw(holding(), 'm', undefined).leases.size).toBe(0);
+    expect(withdraw(holding({ callbacks: ['c'], ticket: 't' }), 'm', 50_000).leases.get('m')).toEqual({
+      slots: 1,
+      until: 50_000,
+      ticket: 't',
+      callbacks: [],
+    });
+  });
+
+  it('never makes a lease longer', () => {
+    for (const until of [40_000, 50_000]) {
+      const lane = holding({ until });
+      expect(endLease(lane, 'm', 50_000)).toBe(lane);
+    }
+    expect(endLease(holding({ until: 60_000 }), 'm', 50_000).leases.get('m')?.until).toBe(50_000);
+    expect(endLease(empty, 'm', 50_000)).toBe(empty);
+  });
+});
+
+describe('the messages that wait in a lane', () => {
+  it('are never fewer than none, and none of them is cancelled any more when the line is empty', () => {
+    const lane = { ...joinLine(empty, 'a'), cancelled: 2 };
+    expect(waitingIn(lane)).toBe(0);
+    expect(pruned(lane, 10).cancelled).toBe(2);
+    expect(pruned({ ...empty, cancelled: 2 }, 10).cancelled).toBe(0);
+  });
+});
+
+describe('a queue that is deleted', () => {
+  it('holds nothing back any more, and keeps who is to be cancelled', () => {
+    const busy = { ...withLease(long, 'm', { slots: 1 }), cancelled: 1, pumpAt: 70_000, isPaused: true };
+    const lane = deleted(busy);
+    expect(lane).toMatchObject({ cancelled: 0, pumpAt: 0, isPaused: false, isDeleted: true });
+    expect(lane.leases.size).toBe(0);
+    expect(lane.deletedLines).toEqual([{ entries: ['f', 'g', 'a', 'b'], firstPage: 3, nextPage: 4 }]);
+    // Numbers of pages are not used again.
+    expect(lane.line).toEqual({ front: [], firstPage: 5, nextPage: 5, back: [] });
+  });
+
+  it('has nobody to cancel where nobody waited, and keeps those of a deletion before', () => {
+    expect(deleted(empty).deletedLines).toEqual([]);
+    const again = deleted(joinLine(deleted(joinLine(empty, 'a')), 'b'));
+    expect(again.deletedLines.map(({ entries }) => entries)).toEqual([['a'], ['b']]);
+  });
+
+  it('has its lines cancelled one by one, each from the page to which another came', () => {
+    const [one, two] = [
+      { entries: [], firstPage: 2, nextPage: 5 },
+      { entries: ['x'], firstPage: 6, nextPage: 9 },
+    ];
+    const lane: Lane = { ...deleted(empty), deletedLines: [one, two] };
+    const after = cancelledUpTo(lane, two, 7);
+    expect(after.deletedLines).toEqual([one, { entries: [], firstPage: 7, nextPage: 9 }]);
+    expect(cancelledUpTo(after, two, 9).deletedLines).toEqual([one]);
+    expect(cancelledUpTo(after, one, 3).deletedLines[0]).toEqual({ ...one, firstPage: 3 });
+  });
+
+  it('keeps a line of a later queue that has as many pages, and others in it', () => {
+    const lane: Lane = { ...empty, deletedLines: [{ entries: ['y'], firstPage: 6, nextPage: 9 }] };
+    expect(cancelledUpTo(lane, { entries: ['x'], firstPage: 6, nextPage: 9 }, 9)).toBe(lane);
+    expect(cancelledUpTo(lane, { entries: ['y'], firstPage: 6, nextPage: 8 }, 8)).toBe(lane);
+  });
+});

@@ -1,0 +1,40 @@
+import { assert, constantFrom, nat, property, record } from 'fast-check';
+import { expect, it } from 'vitest';
+import { endOfAdmission, formatEntry, parseEntry, type Entry } from '../../../../lambdas/lane/rules/entry.ts';
+
+const messageId = 'msg_01JDABCDEFGHJKMNPQRSTVWXYZ';
+
+it('an entry of a line is read as it was written, and stays what stored lines have', () => {
+  const entries = record({
+    messageId: constantFrom(messageId),
+    attempt: nat(),
+    queue: constantFrom('short', 'long'),
+  });
+  assert(
+    property(entries, (entry: Entry) => {
+      expect(parseEntry(formatEntry(entry))).toEqual(entry);
+    }),
+  );
+  expect(formatEntry({ messageId, attempt: 12, queue: 'short' })).toBe('01JDABCDEFGHJKMNPQRSTVWXYZ/12s');
+  expect(formatEntry({ messageId, attempt: 0, queue: 'long' })).toBe('01JDABCDEFGHJKMNPQRSTVWXYZ/0l');
+});
+
+it.each([
+  '',
+  'process#1',
+  '01JDABCDEFGHJKMNPQRSTVWXYZ',
+  '01JDABCDEFGHJKMNPQRSTVWXYZ/s',
+  '01JDABCDEFGHJKMNPQRSTVWXYZ/xs',
+  '01JDABCDEFGHJKMNPQRSTVWXYZ/0x',
+  '01JDABCDEFGHJKMNPQRSTVWXYZ/0s/0s',
+  '01JDABCDEFGHJKMNPQRSTVWXY/0s',
+  '01jdabcdefghjkmnpqrstvwxyz/0s',
+  'x01JDABCDEFGHJKMNPQRSTVWXYZ/0s',
+])('%j is no entry', (text) => {
+  expect(() => parseEntry(text)).toThrow(`${text} is no entry of a lane.`);
+});
+
+it('a slot is kept for a minute until its attempt comes, for the longest attempt, and ten seconds more', () => {
+  expect(endOfAdmission({ messageId, attempt: 0, queue: 'short' }, 1_000)).toBe(101_000);
+  expect(endOfAdmission({ messageId, attempt: 0, queue: 'long' }, 1_000)).toBe(911_000);
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest';
+import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
+import { formatEntry } from '../../../../lambdas/lane/rules/entry.ts';
+import { newLane, withLease, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
+import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
+import { spill, type Page } from '../../../../lambdas/lane/rules/line.ts';
+import { createLanes, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+
+/** The writes of lanes, and what is sent with them. */
+
+const key: LaneKey = { accountId: 'acct', kind: 'queue', name: 'orders' };
+const start = 1_700_000_000_000;
+const dayMs = 86_400_000;
+const entryOf = (number: number): string =>
+  formatEntry({ messageId: `msg_${String(number).padStart(26, '0')}`, attempt: 0, queue: 'short' });
+
+/** A table with one lane, and processes that change it. */
+class Scene {
+  time = start;
+  row: Lane;
+  readonly pages = new Map<number, readonly string[]>();
+  /** The entries that each write admitted. */
+  readonly admitted: (readonly string[])[] = [];
+  readonly pumps: { readonly dueAt: number; readonly keeps: boolean }[] = [];
+
+  constructor(row: Lane) {
+    const { line, pages } = spill(row.line);
+    this.row = { ...row, line, version: 1 };
+    this.#savePages(pages);
+  }
+
+  #savePages(pages: readonly Page[]): void {
+    for (const { number, entries } of pages) this.pages.set(number, entries);
+  }
+
+  startProcess(): Lanes {
+    return createLanes({
+      store: {
+        load: () => Promise.resolve(this.row),
+        save: (lane) => {
+          if (lane.version !== this.row.version) return Promise.resolve({ current: this.row });
+          this.row = { ...lane, version: lane.version + 1 };
+          return Promise.resolve(undefined);
+        },
+        loadPage: (_key, number) => Promise.resolve(this.pages.get(number) ?? []),
+        savePages: (_key, pages) => {
+          this.#savePages(pages);
+          return Promise.resolve();
+        },
+      },
+      work: {
+        sendAdmitted: (_key, admitted) => {
+          this.admitted.push(admitted.map(formatEntry));
+          return Promise.resolve();
+        },
+        sendPump: (_key, dueAt, keeps) => {
+          this.pumps.push({ dueAt, keeps });
+          return Promise.resolve();
+        },
+      },
+      now: () => this.time,
+      sleep: () => Promise.resolve(),
+      random: () => 0,
+    });
+  }
+}
+
+const lane = newLane(key, start, { parallelism: 1 });
+const busy = withLease(lane, entryOf(0), { slots: 1 });
+
+describe('a process that knows a lane from a moment ago', () => {
+  it('looks again before it takes for done what another process has just made necessary', async () => {
+    const scene = new Scene(lane);
+    const [one, other] = [scene.startProcess(), scene.startProcess()];
+    await one.update(key, (found) => ({ ...found, updatedAt: start + 1 }));
+    await other.update(key, (found) => withLease(found, entryOf(1), { slots: 1 }));
+    // As it knows the lane, the message has no slot.
+    await one.update(key, (found) => leave(found, entryOf(1)));
+    expect(scene.row.leases.size).toBe(0);
+  });
+});
+
+describe('a pump', () => {
+  it('is sent anew where the one on its way comes later than somebody has to look', async () => {
+    const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
+    const scene = new Scene({ ...expiring, pumpAt: start + 900_000 });
+    await scene.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
+    expect(scene.pumps).toContainEqual({ dueAt: start + 40_000, keeps: false });
+    expect(scene.row.pumpAt).toBe(start + 40_000);
+  });
+
+  it('is not sent anew where the one on its way comes in time', async () => {
+    const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
+    const scene = new Scene({ ...expiring, pumpAt: start + 30_000 });
+    await scene.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
+    expect(scene.pumps.filter(({ keeps }) => !keeps)).toEqual([]);
+  });
+
+  it('comes every three days to a line, so that no message expires in it', async () => {
+    const scene = new Scene(busy);
+    const join = (number: number) =>
+      scene.startProcess().update(key, (found) => joinLine(found, entryOf(number)));
+    await join(1);
+    await join(2);
+    const first = { dueAt: start + 3 * dayMs, keeps: true };
+    expect(scene.pumps).toEqual([first]);
+    scene.time = first.dueAt;
+    await join(3);
+    expect(scene.pumps).toEqual([first, { dueAt: start + 6 * dayMs, keeps: true }]);
+  });
+});
+
+describe('a lane that is given much room at once', () => {
+  it('admits all who wait in their order, a hundred with each write', async () => {
+    const entries = Array.from({ length: 250 }, (_, index) => entryOf(index + 1));
+    const scene = new Scene(entries.reduce((found, entry) => joinLine(found, entry), busy));
+    await scene.startProcess().update(key, (found) => ({ ...found, parallelism: 1_000 }));
+    // The pump that it has sent, because there is room still.
+    while (scene.row.pumpAt > 0 && scene.admitted.flat().length < entries.length) {
+      scene.time += 1_000;
+      await scene.startProcess().update(key, (found) => found);
+    }
+    expect(scene.admitted.map(({ length }) => length)).toEqual([100, 100, 50]);
+    expect(scene.admitted.flat()).toEqual(entries);
+    expect(scene.pumps).toContainEqual({ dueAt: start, keeps: false });
+  });
+});

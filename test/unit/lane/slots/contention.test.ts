@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { formatEntry } from '../../../../lambdas/lane/rules/entry.ts';
+import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
+import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
+import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
+import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
+import type { Admitted, Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import { useStandIns } from '../../../support/useStandIns.ts';
+
+/** Many processes change one lane at once, each with its own memory of it, over the real table. */
+
+useStandIns();
+
+const importAll = async () => {
+  const [store, service] = await Promise.all([
+    import('../../../../lambdas/lane/store/lanes.ts'),
+    import('../../../../lambdas/lane/slots/lanes.ts'),
+  ]);
+  return { ...store, ...service };
+};
+let lambdas: Awaited<ReturnType<typeof importAll>>;
+beforeAll(async () => {
+  lambdas = await importAll();
+});
+
+const processes = 20;
+const changesEach = 10;
+
+/** A process that changes lanes. What it admits, it hands over. */
+function startProcess(onAdmitted: (admitted: readonly Admitted[]) => void = () => {}) {
+  let saves = 0;
+  const lanes: Lanes = lambdas.createLanes({
+    store: {
+      load: lambdas.loadLane,
+      save: (lane) => {
+        saves += 1;
+        return lambdas.saveLane(lane);
+      },
+      loadPage: lambdas.loadPage,
+      savePages: lambdas.savePages,
+    },
+    work: {
+      sendAdmitted: (_key, admitted) => {
+        onAdmitted(admitted);
+        return Promise.resolve();
+      },
+      sendPump: () => Promise.resolve(),
+    },
+    now: Date.now,
+    sleep: (ms) => setTimeout(ms),
+    random: Math.random,
+  });
+  return { lanes, saves: () => saves };
+}
+
+const entryOf = (number: number): string =>
+  formatEntry({ messageId: `msg_01${String(number).padStart(24, '0')}`, attempt: 0, queue: 'short' });
+
+const keyOf = (): LaneKey => ({ accountId: 'acct', kind: 'queue', name: randomUUID() });
+
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+
+describe(`${processes} processes that change one lane at once`, () => {
+  it('make all their changes, and none of them fails', async () => {
+    const key = keyOf();
+    await lambdas.saveLane({ ...newLane(key, Date.now(), { parallelism: 1 }), isPaused: true });
+    const all = range(processes).map(() => startProcess());
+    await Promise.all(
+      all.map(async ({ lanes }, process) => {
+        for (const change of range(changesEach)) {
+          await lanes.update(key, (lane) => joinLine(lane, entryOf(process * changesEach + change)));
+        }
+      }),
+    );
+    const lane = await lambdas.loadLane(key);
+    if (lane === undefined) throw new Error('The lane is not there.');
+    // Every change was a write of its own, and few were in vain: a pause is followed by a read.
+    expect(lane.version).toBe(1 + processes * changesEach);
+    const saves = all.reduce((sum, process) => sum + process.saves(), 0);
+    expect(saves).toBeLessThan(6 * processes * changesEach);
+    const { front, back, firstPage, nextPage } = lane.line;
+    const pages = await Promise.all(
+      range(nextPage - firstPage).map((page) => lambdas.loadPage(key, firstPage + page)),
+    );
+    const line = [...front, ...pages.flat(), ...back];
+    expect(lengthOf(lane.line)).toBe(processes * changesEach);
+    expect([...line].sort()).toEqual(
+      range(processes * changesEach)
+        .map(entryOf)
+        .sort(),
+    );
+    // Each process joined one after the other, and so they stand in the line.
+    for (const process of range(processes)) {
+      const own = range(changesEach).map((change) => entryOf(process * changesEach + change));
+      expect(line.filter((entry) => own.includes(entry))).toEqual(own);
+    }
+  });
+
+  it('admit each attempt once, and no more at once than have room', async () => {
+    const key = keyOf();
+    const parallelism = 3;
+    const arrivalsEach = 4;
+    const total = processes * arrivalsEach;
+    await lambdas.saveLane(newLane(key, Date.now(), { parallelism }));
+    const starts: string[] = [];
+    let inFlight = 0;
+    let most = 0;
+    const handled: Promise<void>[] = [];
+    const all = range(processes).map(() =>
+      startProcess((admitted) => {
+        for (const one of admitted) handled.push(arrive(formatEntry(one), one.ticket));
+      }),
+    );
+    const someProcess = (): Lanes => {
+      const process = all[Math.floor(Math.random() * processes)];
+      if (process === undefined) throw new Error('There is no process.');
+      return process.lanes;
+    };
+
+    /** An attempt arrives at some process, by itself or because it was admitted; and again while its admission is not written. */
+    async function arrive(entry: string, ticket?: string): Promise<void> {
+      const lanes = someProcess();
+      const arrival = {
+        entry,
+        ticket,
+        isYoung: ticket !== undefined,
+        until: undefined,
+        hasWaited: false,
+        mayHaveStarted: false,
+      };
+      for (;;) {
+        if (starts.includes(entry)) return;
+        const entrance = await lanes.change(key, (lane, time) => enter(lane, arrival, time));
+        if (entrance === 'in') break;
+        if (entrance !== 'early') return;
+        await setTimeout(20);
+      }
+      starts.push(entry);
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      // Others that may start do so now.
+      await setTimeout(5);
+      inFlight -= 1;
+      await lanes.update(key, (lane) => leave(lane, entry));
+    }
+
+    await Promise.all(
+      range(processes).map(async (process) => {
+        for (const one of range(arrivalsEach)) await arrive(entryOf(process * arrivalsEach + one));
+      }),
+    );
+    // Whoever is handled may admit others.
+    for (let done = 0; done < handled.length; done += 1) await handled[done];
+    expect([...starts].sort()).toEqual(range(total).map(entryOf).sort());
+    expect(most).toBeLessThanOrEqual(parallelism);
+    expect(most).toBeGreaterThan(1);
+    const lane = await lambdas.loadLane(key);
+    expect([lane?.leases.size, lane && lengthOf(lane.line)]).toEqual([0, 0]);
+  });
+});

@@ -1,0 +1,100 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { Lane } from '../../../../lambdas/lane/lane.ts';
+import type { AttemptWork } from '../../../../lambdas/job/job.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import type { World } from '../../../support/world.ts';
+
+/** Work that is sent for an admission may come before the lane is written. Those behind it must not wait for that. */
+
+let world: World;
+let lambdas: SceneLambdas;
+let services: Awaited<ReturnType<typeof importServices>>;
+
+async function importServices() {
+  const [{ lanes }, { endMessage }] = await Promise.all([
+    import('../../../../lambdas/lane/slots/ourLanes.ts'),
+    import('../../../../lambdas/message/messages.ts'),
+  ]);
+  return { lanes, endMessage };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importForScenes();
+  services = await importServices();
+});
+beforeEach(async () => {
+  await world.drain();
+  await services.lanes.update(queue(), (lane) => ({ ...lane, leases: new Map() }));
+});
+
+const queue = () => ({ accountId: world.account.id, kind: 'queue', name: 'overtaken' }) as const;
+
+/** The work of a message that was cancelled in a page of its queue's line, and whose admission is about to be written. */
+async function cancelledInPage(sentAt: number): Promise<{ work: AttemptWork; write: () => Promise<void> }> {
+  const messageId = await world.enqueue('overtaken', world.receiver.inbox().url);
+  const { work } = await world.receiveAttempt();
+  await world.drain();
+  const history = await world.loadMessage({ accountId: world.account.id, messageId });
+  if (history === undefined) throw new Error('The message is gone.');
+  await services.endMessage(history.message, 'CANCELED', Date.now());
+  const { lanes } = services;
+  const leases = (await lambdas.loadLane(queue()))?.leases;
+  const [[entry, lease] = []] = leases ?? [];
+  if (entry === undefined || lease === undefined) throw new Error('The message has no slot.');
+  const to = (lane: Lane, ticket: string | undefined): Lane => ({
+    ...lane,
+    leases: ticket === undefined ? new Map() : new Map([[entry, { ...lease, ticket }]]),
+  });
+  await lanes.update(queue(), (lane) => to(lane, undefined));
+  return {
+    work: { ...work, admittedTo: { lane: 'queue', name: 'overtaken', ticket: 'late', sentAt } },
+    write: () => lanes.update(queue(), (lane) => to(lane, 'late')),
+  };
+}
+
+const slots = async (): Promise<number | undefined> => (await lambdas.loadLane(queue()))?.leases.size;
+
+it('of a cancelled message waits for a write that is a moment late', async () => {
+  const { work, write } = await cancelledInPage(Date.now());
+  const delivered = world.deliver(work, false);
+  await write();
+  await delivered;
+  expect(await slots()).toBe(0);
+  expect(await world.drain()).toEqual([]);
+});
+
+it.each([
+  { age: 0, delaySeconds: [1, 2] },
+  { age: 4_000, delaySeconds: [4, 5, 6] },
+])('of a cancelled message comes again soon where the write is late, after $age ms', async (row) => {
+  const { work, write } = await cancelledInPage(Date.now() - row.age);
+  const delays: unknown[] = [];
+  world.sqs.middlewareStack.add(
+    (next) => (args) => {
+      if ('DelaySeconds' in args.input) delays.push(args.input.DelaySeconds);
+      return next(args);
+    },
+    { step: 'initialize', name: 'delays' },
+  );
+  await world.deliver(work, false);
+  world.sqs.middlewareStack.remove('delays');
+  expect(row.delaySeconds).toContain(delays[0]);
+  await write();
+  expect(await slots()).toBe(1);
+  await eventually(
+    async () => {
+      await world.work();
+      return slots();
+    },
+    (left) => left === 0,
+  );
+});
+
+it('is dropped where the write never comes', async () => {
+  const { work } = await cancelledInPage(Date.now() - 61_000);
+  await world.deliver(work, false);
+  expect(await world.drain()).toEqual([]);
+});

@@ -1,0 +1,136 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+/** The long reads of an account, whichever processes make them: they share a row of the table. */
+
+let world: World;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+async function importLambdas() {
+  const [scans, stores, pages, secrets] = await Promise.all([
+    import('../../../lambdas/list/scans.ts'),
+    import('../../../lambdas/list/store/scans.ts'),
+    import('../../../lambdas/list/pages.ts'),
+    import('../../../lambdas/account/secrets.ts'),
+  ]);
+  await secrets.masterSecret();
+  return { ...scans, ...stores, ...pages };
+}
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+});
+
+let accountId = '';
+let accounts = 0;
+beforeEach(() => {
+  accounts += 1;
+  accountId = `scanning-${accounts}`;
+});
+
+const rowsOf = (count: number) => Array.from({ length: count }, (_, time) => ({ time, id: `row-${time}` }));
+
+/** Reads up to a row that needs a slot, and stops there: as a request that is still at it. */
+async function begun() {
+  const rows = lambdas.limitedScan(accountId, rowsOf(lambdas.rowsWithoutSlot + 10));
+  for (let looked = 0; looked <= lambdas.rowsWithoutSlot; looked += 1) await rows.next();
+  return rows;
+}
+
+async function readAll(count: number): Promise<number> {
+  let looked = 0;
+  for await (const _row of lambdas.limitedScan(accountId, rowsOf(count))) looked += 1;
+  return looked;
+}
+
+const refused = { status: 429, code: 'scan_limit_reached' };
+
+describe('a request', () => {
+  it('that looks at few rows makes no call', async () => {
+    expect(await readAll(lambdas.rowsWithoutSlot)).toBe(lambdas.rowsWithoutSlot);
+    expect(world.calls()).toBe(0);
+  });
+
+  it('that looks at many takes a slot and frees it: two writes', async () => {
+    await readAll(lambdas.rowsWithoutSlot + 5_000);
+    expect(world.operations()).toEqual({ UpdateItemCommand: 2 });
+  });
+
+  it('frees its slot where it stops early, and where it fails', async () => {
+    for (let number = 0; number < lambdas.scansAtOnce; number += 1) await (await begun()).return(undefined);
+    for (let number = 0; number < lambdas.scansAtOnce; number += 1) {
+      const failing = (async () => {
+        for await (const { time } of lambdas.limitedScan(accountId, rowsOf(lambdas.rowsWithoutSlot + 2))) {
+          if (time > lambdas.rowsWithoutSlot) throw new Error('It fails.');
+        }
+      })();
+      await expect(failing).rejects.toThrow('It fails.');
+    }
+    expect(await readAll(lambdas.rowsWithoutSlot + 1)).toBe(lambdas.rowsWithoutSlot + 1);
+  });
+});
+
+describe('an account', () => {
+  it('has so many long reads at one time; the next is refused until one ends', async () => {
+    // All at once, so that they come to the same slots.
+    const running = await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
+    await expect(begun()).rejects.toThrow(`${lambdas.scansAtOnce} requests under way`);
+    await expect(begun()).rejects.toMatchObject(refused);
+    // Short ones go on, and so do other accounts.
+    expect(await readAll(lambdas.rowsWithoutSlot)).toBe(lambdas.rowsWithoutSlot);
+    const own = accountId;
+    accountId = `${own}-other`;
+    expect(await readAll(lambdas.rowsWithoutSlot + 1)).toBe(lambdas.rowsWithoutSlot + 1);
+    accountId = own;
+    await running[2]?.return(undefined);
+    expect(await readAll(lambdas.rowsWithoutSlot + 1)).toBe(lambdas.rowsWithoutSlot + 1);
+  });
+
+  it('gets back the slots of processes that died, and these free nobody else’s', async () => {
+    const dead = await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
+    setClockAhead(31_000);
+    await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
+    await dead[0]?.return(undefined);
+    await expect(begun()).rejects.toMatchObject(refused);
+  });
+});
+
+describe('a bulk operation that may not read on', () => {
+  const scope = 'bulk';
+  const many = (count: number) => lambdas.limitedScan(accountId, rowsOf(count));
+
+  it('is refused where it has done nothing', async () => {
+    await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
+    const done: number[] = [];
+    const operation = lambdas.onEach(
+      scope,
+      many(lambdas.rowsWithoutSlot + 10),
+      { count: Infinity, atOnce: 10 },
+      () => undefined,
+      () => {
+        done.push(1);
+        return Promise.resolve();
+      },
+    );
+    await expect(operation).rejects.toMatchObject(refused);
+    expect(done).toEqual([]);
+  });
+
+  it('answers where it stopped when it has done something, and loses none', async () => {
+    await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
+    const done: number[] = [];
+    const cursor = await lambdas.onEach(
+      scope,
+      many(lambdas.rowsWithoutSlot + 10),
+      { count: Infinity, atOnce: 7 },
+      ({ time }) => time,
+      (some) => {
+        done.push(...some);
+        return Promise.resolve();
+      },
+    );
+    expect(done).toEqual(rowsOf(lambdas.rowsWithoutSlot).map(({ time }) => time));
+    expect(await lambdas.placeAt(scope, cursor)).toMatchObject({ id: `row-${lambdas.rowsWithoutSlot - 1}` });
+  });
+});

@@ -1,0 +1,207 @@
+import { BatchWriteItemCommand, ScanCommand, type AttributeValue } from '@aws-sdk/client-dynamodb';
+import { describe, expect, it, vi } from 'vitest';
+import type { Filter } from '../../../lambdas/wire/filters.ts';
+import { newId, shardOf, timeOfId } from '../../../lambdas/shared/ids.ts';
+import { noFilter } from '../../support/filters.ts';
+import { sampleOf } from '../../support/sample.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+/** A page of a list costs as much however many entries are behind it. */
+
+type Item = Record<string, AttributeValue>;
+
+let world: World;
+let seededAt: number;
+let lists: Awaited<ReturnType<typeof importLists>>;
+
+async function importLists() {
+  const [logs, dlq] = await Promise.all([
+    import('../../../lambdas/log/logs.ts'),
+    import('../../../lambdas/deadLetter/deadLetters.ts'),
+  ]);
+  const accountOf = (id: string) => ({ ...world.account, id });
+  return {
+    logs: async (id: string, filter: Filter) => {
+      const { logs: entries, cursor } = await logs.listLogs(accountOf(id), filter);
+      return { entries: entries.map(({ messageId, state }) => `${messageId} ${state}`), cursor };
+    },
+    dlq: async (id: string, filter: Filter) => {
+      const { messages, cursor } = await dlq.listDeadLetters(accountOf(id), filter);
+      return { entries: messages.map(({ dlqId }) => dlqId), cursor };
+    },
+  };
+}
+
+async function itemsOf(table: string): Promise<readonly Item[]> {
+  const { Items = [] } = await world.dynamodb.send(
+    new ScanCommand({ TableName: table, ConsistentRead: true }),
+  );
+  return Items;
+}
+
+async function write(table: string, items: readonly Item[]): Promise<void> {
+  const chunks = Array.from({ length: Math.ceil(items.length / 25) }, (_, index) =>
+    items.slice(index * 25, (index + 1) * 25),
+  ).values();
+  const lane = async (): Promise<void> => {
+    for (const chunk of chunks) {
+      const requests = chunk.map((item) => ({ PutRequest: { Item: item } }));
+      await world.dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [table]: requests } }));
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, lane));
+}
+
+/** Each message has four entries in the log: CREATED, ACTIVE, ERROR and FAILED. */
+const many = { logs: sampleOf(20_000), dlq: sampleOf(20_000) };
+
+/** The oldest of an account's messages and dead letters, and no other, has this label. */
+const rare = 'rare';
+
+interface Templates {
+  readonly message: Item;
+  readonly attempt: Item;
+  readonly deadLetter: Item;
+}
+
+/** Gives an account so many messages that failed, many of them recorded at the same moment. */
+async function seedLog(accountId: string, count: number, { message, attempt }: Templates): Promise<void> {
+  const start = Date.now() - count;
+  const rows = Array.from({ length: count }, (_, number) => {
+    const id = newId('msg', start + number);
+    const labels: AttributeValue = { L: [{ S: number === 0 ? rare : 'common' }] };
+    const shard: AttributeValue = { S: shardOf(accountId, id) };
+    const recordedAt = start + number - (number % 50) + 50;
+    return [
+      { ...message, shard, id: { S: id }, labels, createdAt: { N: String(timeOfId(id)) } },
+      { ...attempt, shard, id: { S: `${id}~000000` }, labels, recordedAt: { N: String(recordedAt) } },
+    ];
+  });
+  await write(world.settings.messagesTable, rows.flat());
+}
+
+async function seedDlq(accountId: string, count: number, { deadLetter }: Templates): Promise<void> {
+  const start = Date.now() - count;
+  const rows = Array.from({ length: count }, (_, number) => {
+    const id = newId('dlq', start + number);
+    const labels: AttributeValue = { L: [{ S: number === 0 ? rare : 'common' }] };
+    return { ...deadLetter, shard: { S: shardOf(accountId, id) }, id: { S: id }, labels };
+  });
+  await write(world.settings.dlqTable, rows);
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lists = await importLists();
+  const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+  await world.send(inbox.url, { retries: '0' });
+  await world.work();
+  const rows = await itemsOf(world.settings.messagesTable);
+  const [deadLetter] = await itemsOf(world.settings.dlqTable);
+  const attempt = rows.find((row) => 'attempt' in row);
+  const message = rows.find((row) => 'body' in row);
+  if (attempt === undefined || message === undefined || deadLetter === undefined) throw new Error('No rows.');
+  const templates = { attempt, message, deadLetter };
+  seededAt = Date.now();
+  await seedLog('few', 50, templates);
+  await seedLog('many', many.logs / 4, templates);
+  await seedDlq('few', 200, templates);
+  await seedDlq('many', many.dlq, templates);
+});
+
+describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
+  it(`costs as many AWS calls with ${many[name]} entries as with 200`, async () => {
+    const costs: number[] = [];
+    for (const account of ['few', 'many']) {
+      world.reset();
+      const { entries, cursor } = await lists[name](account, noFilter);
+      expect(entries).toHaveLength(100);
+      expect(cursor).toBeDefined();
+      costs.push(world.calls());
+    }
+    expect(costs[1]).toBeLessThanOrEqual(costs[0] ?? 0);
+    // There are eight shards, and in the log each has messages and records.
+    expect(costs[1]).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
+    // The configurations of a page's messages are read from their rows in one call.
+    expect(world.callsOf('BatchGetItemCommand')).toBe(name === 'logs' ? 1 : 0);
+  });
+
+  it('costs as many in the middle of the list', async () => {
+    const first = await lists[name]('many', noFilter);
+    world.reset();
+    await lists[name]('many', { ...noFilter, toDate: seededAt - many.logs / 8 });
+    const byDate = world.calls();
+    world.reset();
+    await lists[name]('many', { ...noFilter, cursor: first.cursor });
+    expect(Math.max(byDate, world.calls())).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
+  });
+
+  it('and those that follow have every entry once', async () => {
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await lists[name]('few', { ...noFilter, count: 37, cursor });
+      seen.push(...page.entries);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    expect(seen).toHaveLength(200);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it('that few entries match reads its partitions side by side, and no row twice', async () => {
+    let inFlight = 0;
+    let most = 0;
+    world.dynamodb.middlewareStack.add(
+      (next) => async (args) => {
+        // The first reads of all partitions are made together in any case.
+        const goesOn = 'ExclusiveStartKey' in args.input && args.input.ExclusiveStartKey !== undefined;
+        inFlight += goesOn ? 1 : 0;
+        most = Math.max(most, inFlight);
+        try {
+          return await next(args);
+        } finally {
+          inFlight -= goesOn ? 1 : 0;
+        }
+      },
+      { step: 'initialize', name: 'inFlight' },
+    );
+    try {
+      vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+      world.reset();
+      const values = new Map([['label', new Set([rare])]] as const);
+      const { entries } = await lists.dlq('many', { ...noFilter, values });
+      expect(entries).toHaveLength(1);
+      expect(most).toBeGreaterThan(1);
+      // Each of eight partitions is read in pages of 40 rows, 80, 160 and so on, up to 640.
+      const rows = many.dlq / 8;
+      const pages = Math.ceil(Math.max(0, Math.log2(rows / 40 + 1), (rows - 600) / 640 + 4)) + 1;
+      expect(world.callsOf('QueryCommand')).toBeLessThanOrEqual(8 * (pages + 1));
+    } finally {
+      world.dynamodb.middlewareStack.remove('inFlight');
+    }
+  });
+
+  it('answers in time with a cursor when few entries match, and paging on finds them', async () => {
+    // There is a look at the clock for each row, and all looks together take longer than a page may.
+    const { now } = Date;
+    const lookMs = 20_000 / many[name];
+    let looks = 0;
+    vi.spyOn(Date, 'now').mockImplementation(() => now() + lookMs * (looks += 1));
+    const values = new Map([['label', new Set([rare])]] as const);
+    const found: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const startedAt = looks;
+      const page = await lists[name]('many', { ...noFilter, values, cursor });
+      // Within a second, and the rows that it looks at in any case; reads look at the clock as well.
+      expect(looks - startedAt).toBeLessThan(Math.max(450, 1_500 / lookMs));
+      found.push(...page.entries);
+      cursor = page.cursor;
+      pages += 1;
+    } while (cursor !== undefined);
+    expect(pages).toBeGreaterThan(1);
+    expect(found).toHaveLength(name === 'logs' ? 4 : 1);
+  });
+});

@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
+import type { CallbackSettings, Message } from '../../../lambdas/message/message.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
+
+/** A message comes back from the table as it was written, whichever way it is read. */
+
+useStandIns();
+
+/** Every field has a value: one that is new to the type does not compile here until it has one. */
+type Full<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
+
+const callback: Full<CallbackSettings> = {
+  url: 'https://example.com/callback',
+  method: 'PUT',
+  headers: [['x-callback', '1']],
+  maxRetries: 2,
+  timeoutMs: 3_000,
+  retryDelay: '1000',
+  labels: ['back'],
+  flowControl: { key: 'callbacks', parallelism: 1, rate: 2, period: 3 },
+  redaction: { body: false, headers: 'all' },
+  circuit: false,
+  delayMs: 4_000,
+};
+
+const createdAt = 1_790_000_000_000;
+const accountId = 'acct';
+const full: Full<Message> = {
+  messageId: newId('msg', createdAt),
+  accountId,
+  prefix: 'Svc',
+  url: 'https://example.com/',
+  method: 'PATCH',
+  headers: [
+    ['content-type', 'text/plain'],
+    ['x-twice', '1'],
+    ['x-twice', '2'],
+  ],
+  maxRetries: 5,
+  timeoutMs: 30_000,
+  retryDelay: 'pow(2, retried)',
+  labels: ['one', 'two'],
+  flowControl: { key: 'lane', parallelism: 4, rate: 5, period: 60 },
+  redaction: { body: true, headers: ['x-twice'] },
+  circuit: true,
+  topicName: 'group',
+  endpointName: 'endpoint',
+  queueName: 'queue',
+  scheduleId: 'schedule',
+  createdAt,
+  notBefore: createdAt + 1_000,
+  callerIp: '192.0.2.1',
+  callback,
+  failureCallback: { ...callback, url: 'https://example.com/failure' },
+  slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },
+  workflow: { role: 'list', runId: 'wfr_1', createdAt, startSeq: 0, dlqId: 'dlq_1' },
+  expiresAt: createdAt + 1_000_000_000,
+};
+
+/** A message with nothing that can be left out. */
+const { messageId: _, ...rest } = full;
+const bare: Message = {
+  ...rest,
+  messageId: newId('msg', createdAt),
+  labels: [],
+  retryDelay: undefined,
+  flowControl: undefined,
+  redaction: undefined,
+  circuit: undefined,
+  topicName: undefined,
+  endpointName: undefined,
+  queueName: undefined,
+  scheduleId: undefined,
+  callback: undefined,
+  failureCallback: undefined,
+};
+
+const importStores = async () => {
+  const [messages, history, list, log] = await Promise.all([
+    import('../../../lambdas/message/messages.ts'),
+    import('../../../lambdas/message/history.ts'),
+    import('../../../lambdas/message/list.ts'),
+    import('../../../lambdas/message/log.ts'),
+  ]);
+  return { ...messages, ...history, ...list, ...log };
+};
+let stores: Awaited<ReturnType<typeof importStores>>;
+const body = { at: 'here', bytes: new Uint8Array([1]), deflated: false } as const;
+
+beforeAll(async () => {
+  stores = await importStores();
+  await stores.putMessages([full, bare].map((message) => ({ message, stored: body })));
+});
+
+describe.each([
+  ['every field', full],
+  ['no optional field', bare],
+])('a message with %s', (_name, message: Message) => {
+  const { messageId } = message;
+
+  it('is whole when it is loaded with its history', async () => {
+    expect(await stores.loadMessage(message)).toEqual({ message, body, attempts: [], end: undefined });
+  });
+
+  it('is whole when it is loaded among many', async () => {
+    expect((await stores.loadMessages(accountId, [messageId])).get(messageId)).toEqual(message);
+  });
+
+  it('is whole in a list of its shard', async () => {
+    const listed = [];
+    for await (const one of stores.listMessages(shardOf(accountId, messageId), {})) listed.push(one.message);
+    expect(listed).toContainEqual(message);
+  });
+
+  it('is whole in its own log', async () => {
+    const logged = [];
+    for await (const one of stores.listHistory(accountId, messageId, {})) logged.push(one);
+    expect(logged).toEqual([expect.objectContaining({ id: messageId, message, end: undefined })]);
+  });
+});

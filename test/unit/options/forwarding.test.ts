@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import {
+  addMissingHeaders,
+  checkForwarded,
+  isGatewayHeader,
+  isOwnHeader,
+  passedOn,
+} from '../../../lambdas/options/forwarding.ts';
+import type { Header } from '../../../lambdas/shared/headers.ts';
+
+const check = (...headers: readonly Header[]) => checkForwarded(headers, (name) => `Svc-Forward-${name}`);
+const token = Buffer.from(JSON.stringify({ UserID: 'acct', Password: 'secret' })).toString('base64');
+
+/** RFC 9110, 7.6.1, and what every HTTP client sets itself. */
+const own = [
+  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te'],
+  ...['trailer', 'transfer-encoding', 'upgrade', 'expect', 'host', 'content-length'],
+];
+const gateways = [
+  ...['x-forwarded-for', 'x-forwarded-proto', 'x-amzn-trace-id', 'x-amz-cf-id', 'via', 'forwarded'],
+  ...['cloudfront-viewer-country', 'cdn-loop'],
+];
+
+describe('a header that is to be forwarded by its name', () => {
+  it.each([
+    ['x-any', 'text'],
+    ["!#$%&'*+.^_`|~0-9a-z", ''],
+    ['x-tab', 'a\tb'],
+    ['x-latin', 'caf\u00e9 \u0080\u00ff'],
+    ['authorization', 'Bearer of-the-destination'],
+    ['via', 'a name that only gateways should add'],
+  ])('%s may be %j', (...header) => {
+    expect(check(['x-first', '1'], header)).toEqual([['x-first', '1'], header]);
+  });
+
+  it.each(['', 'x any', 'x:any', 'x\n', '\tx', 'x\u00e9'])('may not be named %j', (name) => {
+    const refused = new HttpError(400, 'field_invalid', `Svc-Forward-${name} does not name an HTTP header.`);
+    expect(() => check([name, 'text'])).toThrow(refused);
+  });
+
+  it.each(own)('may not be %s, which the service sets', (name) => {
+    expect(() => check([name, 'text'])).toThrow(
+      new HttpError(
+        400,
+        'field_invalid',
+        `Svc-Forward-${name} cannot be forwarded: the service sets ${name} itself.`,
+      ),
+    );
+  });
+
+  it.each(['a\nb', '\r', 'a\u0000', '\u007f', '\u0100 text', 'text \ud83d\ude00'])(
+    'may not have the value %j',
+    (value) => {
+      expect(() => check(['x-any', value])).toThrow(
+        new HttpError(
+          400,
+          'field_invalid',
+          `Svc-Forward-x-any is ${JSON.stringify(value)}; allowed are printable characters of Latin-1.`,
+        ),
+      );
+    },
+  );
+});
+
+describe('when all headers of a request are to be forwarded,', () => {
+  it('those of the connection, of gateways and of the service stay behind', () => {
+    const stays = [...own, ...gateways];
+    const sent = stays.map((name): Header => [name, 'text']);
+    expect(passedOn([['content-type', 'text/plain'], ...sent, ['x-any', '1']])).toEqual([
+      ['content-type', 'text/plain'],
+      ['x-any', '1'],
+    ]);
+    expect(own.every(isOwnHeader)).toBe(true);
+    expect(gateways.every(isGatewayHeader)).toBe(true);
+  });
+
+  it.each(['x-via', 'via-x', 'forwarded-by', 'x-cdn-loop', 'cdn-loops', 'my-x-forwarded-for', 'hosts'])(
+    '%s is forwarded: it only looks like one of those',
+    (name) => {
+      expect(passedOn([[name, 'text']])).toEqual([[name, 'text']]);
+    },
+  );
+
+  it.each([
+    token,
+    `Bearer ${token}`,
+    `Bearer\t${token}`,
+    `Bearer  ${token}`,
+    `Bearer ${token}, Bearer of-the-destination`,
+    `Bearer of-the-destination,Bearer ${token}`,
+  ])('a token of the service does not leave it: %s', (value) => {
+    expect(passedOn([['authorization', value]])).toEqual([]);
+  });
+
+  it('the sender’s own authorization is passed on, and so is a token in another header', () => {
+    const headers: readonly Header[] = [
+      ['authorization', 'Bearer of-the-destination'],
+      ['authorization', 'Basic dXNlcjpwYXNzd29yZA=='],
+      ['x-token', token],
+    ];
+    expect(passedOn(headers)).toEqual(headers);
+  });
+});
+
+it('a message’s own headers come before the defaults of its group, which add what is missing', () => {
+  const defaults: readonly Header[] = [
+    ['x-a', 'default'],
+    ['x-b', 'default'],
+    ['x-b', 'another'],
+  ];
+  expect(addMissingHeaders([['x-a', 'own']], defaults)).toEqual([
+    ['x-a', 'own'],
+    ['x-b', 'default'],
+    ['x-b', 'another'],
+  ]);
+  expect(addMissingHeaders([], defaults)).toEqual(defaults);
+});

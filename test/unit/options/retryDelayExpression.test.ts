@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { backoffMs, defaultBackoffMs } from '../../../lambdas/delivery/rules/retryDelay.ts';
+import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import {
+  evaluateRetryDelay,
+  parseRetryDelay,
+  type RetryDelay,
+} from '../../../lambdas/options/retryDelayExpression.ts';
+
+const evaluate = (text: string, retried: number): number =>
+  evaluateRetryDelay(parseRetryDelay('Svc-Retry-Delay', text), retried);
+
+/** The text that is read back as an expression. */
+function textOf(expression: RetryDelay): string {
+  switch (expression.kind) {
+    case 'number':
+      return String(expression.value);
+    case 'retried':
+      return 'retried';
+    case 'negative':
+      return `(-${textOf(expression.of)})`;
+    case 'operation':
+      return `(${textOf(expression.left)} ${expression.operator} ${textOf(expression.right)})`;
+    case 'call':
+      return `${expression.name}(${expression.args.map(textOf).join(', ')})`;
+  }
+}
+
+describe('a retry-delay expression', () => {
+  it.each([
+    ['1000', 0, 1000],
+    ['1000 * (1 + retried)', 2, 3000],
+    ['pow(2, retried) * 1000', 3, 8000],
+    ['max(1000, min(retried * 500, 2000))', 9, 2000],
+    ['-(-5) + +1', 0, 6],
+    ['10 - 2 - 3', 0, 5],
+    ['7 % 4 / 2', 0, 1.5],
+    ['exp(0) + sqrt(16) + abs(-3) + floor(1.9) + ceil(1.1) + round(1.5)', 0, 13],
+    ['1e3', 0, 1000],
+    ['.5 * 2000', 0, 1000],
+  ])('%s with retried = %i is %d', (text, retried, value) => {
+    expect(evaluate(text, retried)).toBe(value);
+  });
+
+  it.each([
+    ['', /it is empty/],
+    ['   ', /it is empty/],
+    ['1 2', /not one arithmetic expression/],
+    ['1; 2', /not one arithmetic expression/],
+    ['retries', /the name "retries" is unknown/],
+    ['toString', /the name "toString" is unknown/],
+    ['constructor(1)', /the function "constructor" is unknown/],
+    ['sqrt()', /sqrt takes 1 argument, not 0/],
+    ['pow(1, 2, 3)', /pow takes 2 arguments, not 3/],
+    ['retried.constructor', /not one arithmetic expression/],
+    ['(1).toString()', /only a function can be called/],
+    ['[1]', /not one arithmetic expression/],
+    ['1 ? 2 : 3', /not one arithmetic expression/],
+    ['2 ** 3', /the operator "\*\*" is unknown/],
+    ['1 << 3', /the operator "<<" is unknown/],
+    ['!1', /the operator "!" is unknown/],
+    ['true', /"true" is not a number/],
+    ['this', /not one arithmetic expression/],
+    ['1e999', /too large a number/],
+    ['(1', /Svc-Retry-Delay/],
+  ])('%j is refused', (text, says) => {
+    expect(() => parseRetryDelay('Svc-Retry-Delay', text)).toThrow(says);
+    expect(() => parseRetryDelay('Svc-Retry-Delay', text)).toThrow(HttpError);
+  });
+
+  const expressions: fc.Arbitrary<RetryDelay> = fc.letrec<{ any: RetryDelay }>((tie) => ({
+    any: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.record({
+        kind: fc.constant('number' as const),
+        value: fc.double({ min: 0, max: 1e6, noNaN: true }).filter((value) => !Object.is(value, -0)),
+      }),
+      fc.constant({ kind: 'retried' as const }),
+      fc.record({ kind: fc.constant('negative' as const), of: tie('any') }),
+      fc.record({
+        kind: fc.constant('operation' as const),
+        operator: fc.constantFrom('+', '-', '*', '/', '%'),
+        left: tie('any'),
+        right: tie('any'),
+      }),
+      fc.record({
+        kind: fc.constant('call' as const),
+        name: fc.constantFrom('pow', 'min', 'max'),
+        args: fc.tuple(tie('any'), tie('any')),
+      }),
+      fc.record({
+        kind: fc.constant('call' as const),
+        name: fc.constantFrom('exp', 'sqrt', 'abs', 'floor', 'ceil', 'round'),
+        args: fc.tuple(tie('any')),
+      }),
+    ),
+  })).any;
+
+  it('that is printed reads back the same', () => {
+    fc.assert(
+      fc.property(expressions, (expression) => {
+        const text = textOf(expression);
+        fc.pre(text.length <= 500);
+        expect(parseRetryDelay('x', text)).toEqual(expression);
+      }),
+    );
+  });
+
+  it('of any text is read or refused with the one error, in a few milliseconds', () => {
+    const pieces = fc.constantFrom(
+      '(',
+      ')',
+      'pow',
+      ',',
+      'retried',
+      '1',
+      '+',
+      '-',
+      '*',
+      '/',
+      ' ',
+      '.',
+      '[',
+      '"',
+      'e9',
+      '%',
+      ';',
+      '?',
+    );
+    const texts = fc.oneof(
+      fc.string({ maxLength: 600 }),
+      fc.array(pieces, { maxLength: 400 }).map((list) => list.join('')),
+    );
+    // Warm up, so that the first run's compilation is not counted.
+    parseRetryDelay('x', 'pow(2, retried) * 1000');
+    fc.assert(
+      fc.property(texts, (text) => {
+        const cpu = process.cpuUsage();
+        try {
+          evaluateRetryDelay(parseRetryDelay('x', text), 3);
+        } catch (error) {
+          expect(error).toBeInstanceOf(HttpError);
+        }
+        expect(process.cpuUsage(cpu).user / 1000).toBeLessThan(50);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    ['deeply nested', '('.repeat(250) + ')'.repeat(250)],
+    ['deeply nested calls', `${'abs('.repeat(99)}1${')'.repeat(99)}`],
+    ['many signs', `${'-'.repeat(499)}1`],
+    ['towers of powers', 'pow(9, pow(9, pow(9, pow(9, pow(9, pow(9, 9))))))'],
+  ])('that is made to be slow (%s) does not hold up the worker', (_title, text) => {
+    const started = performance.now();
+    try {
+      evaluate(text, 5);
+    } catch (error) {
+      expect(error).toBeInstanceOf(HttpError);
+    }
+    // It takes a millisecond; what grows with each level would take minutes.
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});
+
+describe('the wait before a retry', () => {
+  it('is by default 12 s, 2 m 28 s, 30 m 8 s, 6 h 7 m and then a day', () => {
+    const seconds = [1, 2, 3, 4, 5, 9].map((retry) => Math.round(defaultBackoffMs(retry) / 1000));
+    expect(seconds).toEqual([12, 148, 1808, 22_026, 86_400, 86_400]);
+  });
+
+  it.each([
+    ['-1', 0],
+    ['86400000 * 2', 86_400_000],
+    ['exp(9999)', 86_400_000],
+    ['-exp(9999)', 0],
+    ['1.4', 1],
+  ])('of the expression %s is clamped to %i ms', async (expression, wait) => {
+    expect(await backoffMs(0, expression)).toBe(wait);
+  });
+
+  it('is the default where the expression gives no number', async () => {
+    expect(await backoffMs(1, '0 / 0')).toBe(defaultBackoffMs(2));
+    expect(await backoffMs(1, undefined)).toBe(defaultBackoffMs(2));
+  });
+});

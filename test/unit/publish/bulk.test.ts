@@ -1,0 +1,186 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { idsInBody } from '../../../lambdas/wire/filters.ts';
+import { shardOf } from '../../../lambdas/shared/ids.ts';
+import { eachOf } from '../../../lambdas/shared/lists.ts';
+import { fateAt } from '../../support/faults.ts';
+import { noFilter } from '../../support/filters.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, type World } from '../../support/world.ts';
+import { sizeOf } from '../../support/sample.ts';
+
+/** Operations on many entries: none is passed over, time and memory suffice, and what was done is done. */
+
+let world: World;
+const importServices = async () => {
+  const [messages, deadLetters, retry] = await Promise.all([
+    import('../../../lambdas/publish/messages.ts'),
+    import('../../../lambdas/deadLetter/deadLetters.ts'),
+    import('../../../lambdas/publish/retryDeadLetters.ts'),
+  ]);
+  return { ...messages, ...deadLetters, ...retry };
+};
+let services: Awaited<ReturnType<typeof importServices>>;
+useWorld(async (opened) => {
+  world = opened;
+  services = await importServices();
+});
+beforeEach(async () => {
+  await world.drain();
+  world.reset();
+});
+
+const labelled = (label: string) => ({
+  ...noFilter,
+  values: new Map([['label', new Set([label])]] as const),
+});
+
+const sendMany = async (
+  count: number,
+  config: Readonly<Record<string, string>>,
+): Promise<readonly string[]> => {
+  const ids: string[] = [];
+  await eachOf(Array.from({ length: count }), 10, async (_, index) => {
+    ids[index] = await world.send(world.receiver.origin, config);
+  });
+  return ids;
+};
+
+const isWaiting = async (messageId: string): Promise<boolean> =>
+  services.getMessage(world.account, messageId).then(
+    () => true,
+    () => false,
+  );
+
+/** Each withdrawal takes a second. */
+function slowWithdrawals(): void {
+  world.reset();
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + world.callsOf('PutItemCommand') * 1_000);
+}
+
+describe('cancelling by a filter', () => {
+  it('passes over none for rows that are left of messages which are gone', async () => {
+    const waiting: string[] = [];
+    for (let round = 0; round < 16; round += 1) {
+      waiting.push(await world.send(world.receiver.origin, { label: 'waits', delay: '1h' }));
+      // Its own row ends before the rows behind it: time to live takes one row at a time.
+      const gone = await world.send(world.receiver.origin, { label: 'gone', delay: '1h' });
+      await services.cancelMessage(world.account, gone);
+      await world.dynamodb.send(
+        new DeleteItemCommand({
+          TableName: world.settings.messagesTable,
+          Key: { shard: { S: shardOf(world.account.id, gone) }, id: { S: gone } },
+        }),
+      );
+    }
+    const { cancelled, cursor } = await services.cancelMessages(world.account, labelled('waits'));
+    expect({ cancelled, cursor }).toEqual({ cancelled: 16, cursor: undefined });
+    expect(await Promise.all(waiting.map(isWaiting))).not.toContain(true);
+  });
+
+  it('ends in time with a cursor, and goes on from there', async () => {
+    const ids = await sendMany(60, { label: 'slow', delay: '1h' });
+    slowWithdrawals();
+    let cancelled = 0;
+    let pages = 0;
+    let cursor: string | undefined;
+    do {
+      const page = await services.cancelMessages(world.account, { ...labelled('slow'), cursor });
+      // A page ends after 20 seconds; those that were under way then are withdrawn too.
+      expect(page.cancelled).toBeLessThanOrEqual(30);
+      cancelled += page.cancelled;
+      ({ cursor } = page);
+      pages += 1;
+    } while (cursor !== undefined);
+    expect(pages).toBeGreaterThan(1);
+    expect(cancelled).toBe(60);
+    expect(await Promise.all(ids.map(isWaiting))).not.toContain(true);
+  });
+
+  it('takes as many as are counted, and all where the count is 100: the published clients say so and mean all', async () => {
+    await sendMany(30, { label: 'counted', delay: '10m' });
+    const some = await services.cancelMessages(world.account, { ...labelled('counted'), count: 10 });
+    expect([some.cancelled, typeof some.cursor]).toEqual([10, 'string']);
+    const rest = await services.cancelMessages(world.account, { ...labelled('counted'), count: 100 });
+    expect(rest).toEqual({ cancelled: 20, cursor: undefined });
+  });
+});
+
+describe('cancelling by ids', () => {
+  it('ends in time with a cursor, and goes on behind the ids that were done', async () => {
+    const ids = await sendMany(60, { delay: '10m' });
+    const body = Buffer.from(JSON.stringify({ messageIds: ids }));
+    const given = idsInBody('messages', body).map(([, id]) => id);
+    slowWithdrawals();
+    const first = await services.cancelMessages(world.account, { ...noFilter, ids: given });
+    expect(first.cursor).toBeDefined();
+    let { cancelled, cursor } = first;
+    while (cursor !== undefined) {
+      const page = await services.cancelMessages(world.account, { ...noFilter, ids: given, cursor });
+      cancelled += page.cancelled;
+      ({ cursor } = page);
+    }
+    expect(cancelled).toBe(60);
+  });
+});
+
+describe('retrying many large dead letters', () => {
+  /** Sends messages that fail, with bodies of so many bytes. */
+  async function failMany(count: number, bytes: number, label: string): Promise<void> {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    for (let number = 0; number < count; number += 1) {
+      await world.send(inbox.url, { retries: '0', label }, `${number} `.padEnd(bytes, 'x'));
+    }
+    await world.work();
+    world.reset();
+  }
+  const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
+
+  /** Counts the most entries that were claimed and not yet taken out: so many bodies are in memory. */
+  function watchClaims(): () => number {
+    let claimed = 0;
+    let most = 0;
+    world.dynamodb.middlewareStack.add(
+      (next) => async (args) => {
+        const text = JSON.stringify(args.input);
+        if (text.includes('SET retryId')) claimed += 1;
+        most = Math.max(most, claimed);
+        const result = await next(args);
+        if (text.includes('SET removedAt')) claimed -= 1;
+        return result;
+      },
+      { step: 'initialize', name: 'watchClaims', override: true },
+    );
+    return () => most;
+  }
+
+  it('has a few bodies in memory at once, and small ones many', async () => {
+    // Too large for a row, each counts as the largest body that there may be.
+    await failMany(24, sizeOf({ ordinary: 100_000, thorough: 1_000_000 }), 'large');
+    await failMany(24, 10, 'small');
+    const large = watchClaims();
+    expect(
+      (await services.retryDeadLetters(world.account, labelled('large'), asItWas)).responses,
+    ).toHaveLength(24);
+    expect(large()).toBeLessThanOrEqual(16);
+    const small = watchClaims();
+    expect(
+      (await services.retryDeadLetters(world.account, labelled('small'), asItWas)).responses,
+    ).toHaveLength(24);
+    expect(small()).toBe(24);
+  });
+
+  it('has taken out what it sent when it dies in the middle', async () => {
+    await failMany(24, 100_000, 'twin');
+    await services.retryDeadLetters(world.account, labelled('twin'), asItWas);
+    const whole = world.calls();
+    await failMany(24, 100_000, 'dies');
+    // The process dies in the second of two steps.
+    await world.underFate(fateAt({ call: whole - 10, when: 'before' }), () =>
+      services.retryDeadLetters(world.account, labelled('dies'), asItWas),
+    );
+    const { messages } = await services.listDeadLetters(world.account, labelled('dies'));
+    expect(messages.length).toBeLessThanOrEqual(8);
+  });
+});

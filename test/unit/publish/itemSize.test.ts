@@ -1,0 +1,176 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import type { Account } from '../../../lambdas/account/account.ts';
+import { limitTable } from '../../../lambdas/wire/limits.ts';
+import { itemBytes, largestItem } from '../../support/itemSize.ts';
+import { openWorld, type World } from '../../support/world.ts';
+
+/** DynamoDB takes no item of more than 400 KB. Whatever a publisher asks for and a destination answers, none becomes as large. */
+
+let world: World;
+let account: Account;
+let batch: (items: unknown) => Promise<readonly unknown[]>;
+let setUpGroup: (name: string, url: string, defaults: object) => Promise<void>;
+let destination: Server;
+const sockets = new Set<Socket>();
+/** The bytes of each item that the services wrote. */
+let written: number[] = [];
+/** The destination's answer to every request. */
+let answer: Uint8Array = Buffer.alloc(0);
+
+/** The items that a call of DynamoDB writes. */
+function writtenItems(input: object): readonly Item[] {
+  if (isPut(input)) return [input.Item];
+  if (!isBatch(input)) return [];
+  return Object.values(input.RequestItems)
+    .flat()
+    .flatMap(({ PutRequest }) => (PutRequest === undefined ? [] : [PutRequest.Item]));
+}
+
+type Item = Readonly<Record<string, AttributeValue>>;
+const isPut = (input: object): input is { Item: Item } => 'Item' in input;
+const isBatch = (
+  input: object,
+): input is { RequestItems: Readonly<Record<string, readonly { PutRequest?: { Item: Item } }[]>> } =>
+  'RequestItems' in input;
+
+beforeAll(async () => {
+  world = await openWorld();
+  const [service, groups] = await Promise.all([
+    import('../../../lambdas/publish/batch.ts'),
+    import('../../../lambdas/urlGroup/urlGroups.ts'),
+  ]);
+  world.dynamodb.middlewareStack.add(
+    (next) => (args) => {
+      for (const item of writtenItems(args.input)) written.push(itemBytes(item));
+      return next(args);
+    },
+    { step: 'initialize', name: 'written' },
+  );
+  const { max_events_size: events, max_retries: retries } = limitTable;
+  const limits = { max_events_size: events.most, max_retries: retries.most };
+  const { id: _, ...base } = world.account;
+  account = { ...base, id: 'largest', limits, version: 1 };
+  await world.saveAccount(account, undefined);
+  const common = { prefix: 'Svc', host: 'api.example.com' };
+  const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+  batch = (items) => service.batch(account, { ...common, body: bytes(items), callerIp: '127.0.0.1' });
+  setUpGroup = async (name, url, headers) => {
+    const endpoints = [{ url, name: 'e'.repeat(128) }];
+    await groups.addEndpoints(account, { ...common, name, body: bytes({ endpoints }) });
+    await groups.setDefaults(account, { ...common, name, body: bytes({ headers }) });
+  };
+  destination = createServer((socket) => {
+    sockets.add(socket.on('error', () => socket.destroy()));
+    socket.on('data', () => socket.end(answer));
+  });
+  destination.listen(0, '127.0.0.1');
+  await once(destination, 'listening');
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  destination.close();
+  await world.close();
+});
+
+/** An answer with headers as large as a destination may make them, and a body larger than is kept. */
+function largeAnswer(header: string, bytes: number): Buffer {
+  const headers = header.repeat(Math.floor(bytes / header.length));
+  const body = 'b'.repeat(2 * limitTable.max_events_size.most);
+  const text = `HTTP/1.1 500 Failed\r\ncontent-length: ${body.length}\r\n${headers}\r\n${body}`;
+  return Buffer.from(text, 'latin1');
+}
+
+/** A name with a hundred letters of two bytes each; ten of them are labels. */
+const label = 'ü'.repeat(99);
+const labels = Array.from({ length: 10 }, (_, number) => `${label}${number}`).join(',');
+
+/** Settings of one publish that make the most of 10,240 bytes. */
+const configurations: readonly { readonly has: string; readonly config: object }[] = [
+  { has: 'one long header', config: { 'Svc-Forward-X': 'ü'.repeat(3_500) } },
+  {
+    has: 'as many headers as there is room for',
+    config: { 'Svc-Header-Forward': 'true', a: Array.from({ length: 7_500 }, () => '') },
+  },
+  {
+    has: 'headers of callbacks',
+    config: {
+      'Svc-Callback-Forward-A': Array.from({ length: 150 }, () => 'x'),
+      'Svc-Failure-Callback-Forward-A': Array.from({ length: 120 }, () => 'y'),
+    },
+  },
+  {
+    has: 'labels',
+    config: { 'Svc-Label': labels, 'Svc-Callback-Label': labels, 'Svc-Failure-Callback-Label': labels },
+  },
+  {
+    has: 'redacted headers',
+    config: { 'Svc-Redact-Fields': Array.from({ length: 800 }, () => 'header[a]').join() },
+  },
+];
+
+const answers: readonly { readonly answered: string; readonly header: string }[] = [
+  { answered: 'one long header', header: `x: ${'\xff'.repeat(16_000)}\r\n` },
+  { answered: 'very many headers', header: 'a:\r\n' },
+  { answered: 'many headers', header: 'a: \xff\r\n' },
+];
+/** Each configuration with the largest answer, and the largest configuration with each answer. */
+const pairs = [
+  ...configurations.flatMap((one) => answers.slice(0, 1).map((other) => ({ ...one, ...other }))),
+  ...configurations.slice(1, 2).flatMap((one) => answers.slice(1).map((other) => ({ ...one, ...other }))),
+];
+
+const published = z.tuple([z.tuple([z.object({ messageId: z.string() })])]);
+
+let groupsMade = 0;
+
+async function publishLargest(config: object): Promise<string> {
+  const name = `group-${(groupsMade += 1)}`;
+  const { port } = destination.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/`;
+  const callback = `${url}${'c'.repeat(700)}`;
+  const full = { 'Svc-Callback': callback, 'Svc-Failure-Callback': callback, 'Svc-Retries': '0', ...config };
+  await setUpGroup(name, `${url}${'p'.repeat(2_000)}`, { 'Svc-Forward-Z': 'ü'.repeat(5_000) });
+  const headers = { ...full, 'Content-Type': 't'.repeat(100) };
+  // Random text: nothing of it can be compressed.
+  const body = Array.from({ length: 512 }, () => Math.random().toString(36).slice(2, 3)).join('');
+  return published.parse(await batch([{ destination: name, headers, body }]))[0][0].messageId;
+}
+
+describe('no item comes near the limit', () => {
+  it.each(pairs)(
+    'where a message has $has and is answered with $answered',
+    async ({ config, answered, header }) => {
+      answer = largeAnswer(header, 16_100);
+      written = [];
+      const messageId = await publishLargest(config);
+      await world.work();
+      const { attempts = [] } = (await world.loadMessage({ accountId: account.id, messageId })) ?? {};
+      expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 500 } }]);
+      expect(attempts[0]?.response.body).toHaveLength(limitTable.max_events_size.most);
+      expect(attempts[0]?.response.headers.length).toBeGreaterThan(
+        answered === 'one long header' ? 1 : 1_000,
+      );
+      expect(await world.deadLettersOf(messageId)).toBe(1);
+      // A message, its attempt and its dead letter; and those of its two callbacks.
+      expect(written.length).toBeGreaterThanOrEqual(9);
+      expect(Math.max(...written)).toBeGreaterThan(limitTable.max_events_size.most);
+      expect(Math.max(...written)).toBeLessThan(largestItem / 2);
+    },
+  );
+});
+
+describe('a destination that answers with 64 KB of headers', () => {
+  it('has failed, and says why', async () => {
+    answer = largeAnswer('a: b\r\n', 65_536);
+    const messageId = await publishLargest({});
+    await world.work();
+    const { attempts = [] } = (await world.loadMessage({ accountId: account.id, messageId })) ?? {};
+    const error = 'The destination answered with more than 16384 bytes of headers.';
+    expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 0, error } }]);
+    expect(await world.deadLettersOf(messageId)).toBe(1);
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it, vi } from 'vitest';
+import { itAtEachDeath } from '../../support/faults.ts';
+import { noFilter } from '../../support/filters.ts';
+import type { Inbox } from '../../support/receiver.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, idsOf, type World } from '../../support/world.ts';
+import { sizeOf } from '../../support/sample.ts';
+
+let world: World;
+const importServices = async () => {
+  const [deadLetters, retry] = await Promise.all([
+    import('../../../lambdas/deadLetter/deadLetters.ts'),
+    import('../../../lambdas/publish/retryDeadLetters.ts'),
+  ]);
+  return { ...deadLetters, ...retry };
+};
+const importStores = () => import('../../../lambdas/deadLetter/rows.ts');
+let services: Awaited<ReturnType<typeof importServices>>;
+let stores: Awaited<ReturnType<typeof importStores>>;
+useWorld(async (opened) => {
+  world = opened;
+  [services, stores] = await Promise.all([importServices(), importStores()]);
+});
+
+/** Lets a minute pass, after which a process that was retrying before counts as dead. */
+function later(): void {
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
+}
+
+const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
+const retryAll = (ids: readonly string[], request = asItWas) =>
+  services.retryDeadLetters(world.account, { ...noFilter, ids }, request);
+
+interface Scene {
+  /** Fails each message's first delivery. */
+  readonly inbox: Inbox;
+  readonly dlqIds: readonly string[];
+}
+
+async function deadLetters(count: number): Promise<Scene> {
+  const seen = new Set<string>();
+  const inbox = world.receiver.inbox(({ body }, response) => {
+    const text = body.toString();
+    response.writeHead(seen.has(text) ? 200 : 500).end();
+    seen.add(text);
+  });
+  const failed = new Set<string>();
+  for (let number = 0; number < count; number += 1) {
+    failed.add(await world.send(inbox.url, { retries: '0' }, `work ${number}`));
+  }
+  await world.work();
+  const { messages } = await services.listDeadLetters(world.account, {
+    ...noFilter,
+    values: new Map([['url', new Set([inbox.url])]]),
+  });
+  expect(new Set(messages.map(({ messageId }) => messageId))).toEqual(failed);
+  world.reset();
+  return { inbox, dlqIds: messages.map(({ dlqId }) => dlqId) };
+}
+
+const isThere = async (dlqId: string): Promise<boolean> =>
+  (await stores.loadDeadLetter(world.account.id, dlqId, Date.now())) !== undefined;
+
+describe('retries of the same entries at the same time', () => {
+  it('make one new message of each, with one attempt, and tell everybody its id', async () => {
+    const { inbox, dlqIds } = await deadLetters(20);
+    // The clock stands still, so that no process is taken for dead on a busy machine.
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+    const answers = await Promise.all(
+      Array.from({ length: sizeOf({ ordinary: 10, thorough: 50 }) }, () => retryAll(dlqIds)),
+    );
+    const retried = new Set(answers.flatMap(({ responses }) => responses.map(({ messageId }) => messageId)));
+    expect(retried.size).toBe(20);
+    expect(answers.some(({ responses }) => responses.length === 20)).toBe(true);
+    // One attempt each: workers that get two at once would both deliver.
+    const sent = await world.drain();
+    expect(sent.map((work) => (work.kind === 'attempt' ? work.messageId : work.kind)).sort()).toEqual(
+      [...retried].sort(),
+    );
+    await Promise.all(sent.map((work) => world.perform(work, { isAgain: false })));
+    expect(inbox.deliveries).toHaveLength(40);
+    expect(idsOf(inbox.deliveries.slice(20))).toEqual(retried);
+    expect(await Promise.all(dlqIds.map(isThere))).not.toContain(true);
+  });
+
+  it('of one entry answer one id or that it is not there', async () => {
+    const { inbox, dlqIds } = await deadLetters(1);
+    const [dlqId = ''] = dlqIds;
+    const answers = await Promise.allSettled(
+      Array.from({ length: 20 }, () => services.retryDeadLetter(world.account, dlqId, asItWas)),
+    );
+    const ids = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.messageId] : []));
+    expect(new Set(ids).size).toBe(1);
+    for (const answer of answers) {
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ status: 404 });
+    }
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(2);
+  });
+
+  it('in one request, by an id that is there twice, make one message', async () => {
+    const { inbox, dlqIds } = await deadLetters(2);
+    const { responses } = await retryAll([...dlqIds, ...dlqIds]);
+    expect(responses).toHaveLength(2);
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(4);
+  });
+});
+
+describe('a retry whose process dies', () => {
+  itAtEachDeath('at any of its AWS calls loses no entry and delivers none as two messages', async (fate) => {
+    const { inbox, dlqIds } = await deadLetters(2);
+    await world.underFate(fate, () => retryAll(dlqIds));
+    later();
+    await retryAll(dlqIds);
+    await world.work();
+    expect(idsOf(inbox.deliveries).size).toBe(4);
+    expect(await Promise.all(dlqIds.map(isThere))).toEqual([false, false]);
+  });
+
+  it('makes so many AWS calls', async () => {
+    const { dlqIds } = await deadLetters(2);
+    await retryAll(dlqIds);
+    // Two entries: read, claim, read the message, remove; and for both, write the rows, send the attempts and count.
+    expect(world.calls()).toBe(11);
+  });
+});
+
+describe('a retry that cannot be stored', () => {
+  it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
+    'because %s fails is refused, and stays in the queue until a retry succeeds',
+    async (operation) => {
+      const { inbox, dlqIds } = await deadLetters(1);
+      const [dlqId = ''] = dlqIds;
+      world.refuse(operation);
+      await expect(services.retryDeadLetter(world.account, dlqId, asItWas)).rejects.toMatchObject({
+        status: 503,
+      });
+      world.reset();
+      expect(await isThere(dlqId)).toBe(true);
+      later();
+      const { messageId } = await services.retryDeadLetter(world.account, dlqId, asItWas);
+      await world.work();
+      expect(idsOf(inbox.deliveries.slice(1))).toEqual(new Set([messageId]));
+      expect(await isThere(dlqId)).toBe(false);
+    },
+  );
+
+  it('because its headers are wrong is refused before anything is looked at', async () => {
+    const wrong = { ...asItWas, config: configOf({ retries: 'many' }) };
+    await expect(retryAll([], wrong)).rejects.toMatchObject({ status: 400 });
+    expect(world.calls()).toBe(0);
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { drain } from '../../../operate/drain.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, requestOf, type World } from '../../support/world.ts';
+
+let world: World;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [region, schedules, batches, again, run, workflow] = await Promise.all([
+    import('../../../lambdas/recovery/drain.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/publish/batch.ts'),
+    import('../../../lambdas/publish/again.ts'),
+    import('../../../lambdas/schedule/run.ts'),
+    import('../../../lambdas/workflow/trigger.ts'),
+  ]);
+  return { ...region, ...schedules, ...batches, ...again, ...run, ...workflow };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+});
+
+const account = async () => {
+  const found = await world.loadAccount(world.account.id, true);
+  if (found === undefined) throw new Error('There is no account.');
+  return found;
+};
+
+const refused = { status: 503, code: 'region_draining' };
+
+describe('a region that is drained', () => {
+  it('takes nothing new, and takes it again once that is undone', async () => {
+    const messageId = await world.send('http://127.0.0.1:9/waiting', { delay: '1h' });
+    expect(await lambdas.setDraining(true)).toBe(1);
+    expect(await lambdas.setDraining(true)).toBe(0);
+    const stopped = await account();
+    const url = 'http://127.0.0.1:9/new';
+    const request = requestOf(url);
+    const scheduled = { ...request, config: configOf({ cron: '0 9 * * *' }) };
+    const items = JSON.stringify([{ destination: url }]);
+    const many = { body: Buffer.from(items), prefix: 'Svc', callerIp: '127.0.0.1', host: 'api.example.com' };
+    await expect(world.publishRequest(stopped, request)).rejects.toMatchObject(refused);
+    await expect(lambdas.batch(stopped, many)).rejects.toMatchObject(refused);
+    await expect(lambdas.createSchedule(stopped, scheduled)).rejects.toMatchObject(refused);
+    await expect(lambdas.runSchedule(stopped, 'any', 'api.example.com')).rejects.toMatchObject(refused);
+    await expect(lambdas.publishAgain(stopped, messageId, request)).rejects.toMatchObject(refused);
+    await expect(lambdas.trigger(stopped, request)).rejects.toMatchObject(refused);
+    await expect(lambdas.triggerBatch(stopped, many)).rejects.toMatchObject(refused);
+
+    expect(await lambdas.setDraining(false)).toBe(1);
+    await expect(world.publishRequest(await account(), request)).resolves.toMatchObject({ status: 200 });
+    await world.work();
+  });
+
+  it('counts what is left, and what nothing waits for', async () => {
+    const before = await lambdas.lookAtRegion();
+    const dueAt = Date.now() + 7_200_000;
+    await world.send('http://127.0.0.1:9/far', { delay: '2h' });
+    await lambdas.createSchedule(await account(), {
+      ...requestOf('http://127.0.0.1:9/fired'),
+      config: configOf({ cron: '0 9 * * *', 'schedule-id': 'daily' }),
+    });
+    const failing = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await world.send(failing.url, { retries: '0' });
+    await world.work();
+    const left = await lambdas.lookAtRegion();
+    expect(left.messages).toBe(before.messages + 1);
+    expect(left.lastDueAt).toBeGreaterThanOrEqual(dueAt);
+    expect(left.schedules).toBe(before.schedules + 1);
+    expect(left.deadLetters).toBe(before.deadLetters + 1);
+    expect(lambdas.isEmptied(left)).toBe(false);
+    expect(lambdas.isEmptied({ ...left, messages: 0, schedules: 0, queues: {} })).toBe(true);
+    expect(lambdas.isEmptied({ ...left, messages: 0, schedules: 0, queues: { fire: 1 } })).toBe(false);
+  });
+});
+
+describe('the command', () => {
+  const nothing = {
+    messages: 0,
+    lastDueAt: undefined,
+    runs: 0,
+    schedules: 0,
+    queues: {},
+    paused: [],
+    pausedSchedules: 0,
+    deadLetters: 0,
+  };
+
+  /** A region whose looks find so many messages, one look after the other. */
+  function regionWith(found: readonly number[], stopped: readonly number[]) {
+    const counts = [...found];
+    const changes = [...stopped];
+    let clock = 0;
+    const lines: string[] = [];
+    return {
+      lines,
+      looksLeft: () => counts.length,
+      run: (once: boolean) =>
+        drain(
+          {
+            setDraining: () => Promise.resolve(changes.shift() ?? 0),
+            lookAtRegion: () => Promise.resolve({ ...nothing, messages: counts.shift() ?? 0 }),
+            isEmptied: lambdas.isEmptied,
+          },
+          {
+            everyMs: 20_000,
+            once,
+            now: () => clock,
+            wait: (ms) => {
+              clock += ms;
+              return Promise.resolve();
+            },
+          },
+          (line) => lines.push(line),
+        ),
+    };
+  }
+
+  it('ends when two looks in a row find nothing', async () => {
+    const region = regionWith([2, 0, 1, 0, 0, 9], []);
+    expect(await region.run(false)).toBe(true);
+    expect(region.looksLeft()).toBe(1);
+  });
+
+  it('does not trust a look within thirty seconds after an account was stopped', async () => {
+    const region = regionWith([0, 0, 0, 0, 9], [3]);
+    expect(await region.run(false)).toBe(true);
+    // At 0, 20, 40 and 60 s: the first two come too early.
+    expect(region.looksLeft()).toBe(1);
+    expect(region.lines[0]).toContain('3 accounts');
+  });
+
+  it('looks once where it is asked to', async () => {
+    expect(await regionWith([1], []).run(true)).toBe(false);
+    expect(await regionWith([0], []).run(true)).toBe(true);
+    expect(await regionWith([0], [1]).run(true)).toBe(false);
+  });
+});

@@ -1,0 +1,170 @@
+import { GetScheduleCommand, ListSchedulesCommand } from '@aws-sdk/client-scheduler';
+import { describe, expect, it } from 'vitest';
+import { fateAt, itAtEachDeath } from '../../support/faults.ts';
+import { openWaitScene, type WaitScene } from '../../support/waitScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, idsOf, requestOf, type World } from '../../support/world.ts';
+
+/** All work is lost, as it is where tables are restored without their queues and schedules; then it is made anew. */
+
+let world: World;
+let scene: WaitScene;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [recovery, schedules, scheduler, queues] = await Promise.all([
+    import('../../../lambdas/recovery/recover.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/aws/scheduler.ts'),
+    import('../../../lambdas/lane/queues.ts'),
+  ]);
+  return { ...recovery, ...schedules, ...queues, scheduler: await scheduler.scheduler() };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openWaitScene(world);
+  lambdas = await importLambdas();
+});
+
+const hourMs = 3_600_000;
+const recover = (isDryRun = false) => lambdas.recover({ since: Date.now() - hourMs, isDryRun });
+
+const names = async (): Promise<readonly string[]> => {
+  const { Schedules = [] } = await lambdas.scheduler.client.send(
+    new ListSchedulesCommand({ GroupName: world.settings.scheduleGroup }),
+  );
+  return Schedules.flatMap(({ Name }) => Name ?? []);
+};
+
+/** Loses what SQS and Scheduler have. */
+async function loseAll(): Promise<void> {
+  await world.drain();
+  for (const name of await names()) await lambdas.scheduler.delete(name);
+}
+
+describe('after all work was lost', () => {
+  it('a message that was waiting is delivered', async () => {
+    const inbox = world.receiver.inbox();
+    const messageId = await world.send(inbox.url);
+    await loseAll();
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(0);
+    const { attempts } = await recover();
+    expect(attempts).toBeGreaterThanOrEqual(1);
+    await world.work();
+    expect([...idsOf(inbox.deliveries)]).toEqual([messageId]);
+  });
+
+  it('what is counted only is not sent', async () => {
+    const inbox = world.receiver.inbox();
+    await world.send(inbox.url);
+    await loseAll();
+    expect((await recover(true)).attempts).toBeGreaterThanOrEqual(1);
+    expect(await world.drain()).toEqual([]);
+    await recover();
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  it('a message that is due later than timers reach is in Scheduler again, for its time', async () => {
+    const messageId = await world.send('http://127.0.0.1:9/far', { delay: '3h' });
+    const name = `${messageId}-0`;
+    const scheduleOf = async () =>
+      lambdas.scheduler.client.send(
+        new GetScheduleCommand({ GroupName: world.settings.scheduleGroup, Name: name }),
+      );
+    const { ScheduleExpression, Target } = await scheduleOf();
+    await loseAll();
+    expect(await names()).not.toContain(name);
+    await recover();
+    expect(await scheduleOf()).toMatchObject({ ScheduleExpression, Target: { Input: Target?.Input } });
+  });
+
+  it('the messages of a queue are delivered, one at a time and in their order', async () => {
+    const inbox = world.receiver.inbox();
+    for (const body of ['first', 'second', 'third']) await world.enqueue('line', inbox.url, {}, body);
+    await loseAll();
+    await recover();
+    await world.work();
+    expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['first', 'second', 'third']);
+    expect(inbox.deliveries.map(({ open }) => open)).toEqual([1, 1, 1]);
+  });
+
+  it('the messages of a flow-control key are delivered, each once', async () => {
+    const inbox = world.receiver.inbox();
+    const config = { 'flow-control-key': 'k', 'flow-control-value': 'parallelism=1' };
+    const sent = [];
+    for (let count = 0; count < 4; count += 1) sent.push(await world.send(inbox.url, config));
+    // The first holds the slot, and its worker dies; the others wait.
+    const { work } = await world.receiveAttempt();
+    await world.underFate(fateAt({ call: 4, when: 'after' }), () => world.perform(work, { isAgain: false }));
+    await loseAll();
+    await recover();
+    await world.work();
+    await inbox.until((all) => idsOf(all).size === sent.length);
+  });
+
+  it('a queue that is paused stays so, with its messages', async () => {
+    const inbox = world.receiver.inbox();
+    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"paused","parallelism":1}'));
+    await lambdas.pauseQueue(world.account, 'paused');
+    await world.enqueue('paused', inbox.url);
+    await loseAll();
+    expect((await recover()).waiting).toBeGreaterThanOrEqual(1);
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(0);
+    await lambdas.resumeQueue(world.account, 'paused');
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+
+  it('a schedule fires again', async () => {
+    await lambdas.createSchedule(world.account, {
+      ...requestOf('http://127.0.0.1:9/fired'),
+      config: configOf({ cron: '0 9 * * *', 'schedule-id': 'daily' }),
+    });
+    const before = await names();
+    expect(before.length).toBeGreaterThan(0);
+    await loseAll();
+    expect((await recover()).schedules).toBe(1);
+    expect(await names()).toEqual(expect.arrayContaining([...before]));
+  });
+
+  it('a wait of a run ends at its deadline', async () => {
+    const runId = await scene.start();
+    await scene.wait(runId, 'lost event', { timeout: '2h' });
+    const before = (await names()).filter((name) => name.startsWith('wait-'));
+    expect(before).toHaveLength(1);
+    await loseAll();
+    expect((await recover()).waits).toBe(1);
+    expect(await names()).toEqual(expect.arrayContaining([...before]));
+    await loseAll();
+  });
+
+  it('doing it twice delivers no message twice where its destination answers', async () => {
+    const inbox = world.receiver.inbox();
+    await world.send(inbox.url);
+    await loseAll();
+    await recover();
+    await recover();
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(1);
+  });
+});
+
+describe('after a worker died, and its work was lost', () => {
+  itAtEachDeath('at any of its calls, the message has all that follows from it', async (fate) => {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+    const failures = world.receiver.inbox();
+    const messageId = await world.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
+    const { work } = await world.receiveAttempt();
+    await world.underFate(fate, () => world.perform(work, { isAgain: false }));
+    await loseAll();
+    await recover();
+    await world.work();
+    expect(inbox.deliveries.length).toBeGreaterThanOrEqual(1);
+    expect(idsOf(failures.deliveries).size).toBe(1);
+    expect(await world.deadLettersOf(messageId)).toBe(1);
+  });
+});

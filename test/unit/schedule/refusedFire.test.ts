@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { dayOf } from '../../../lambdas/shared/clock.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { requestOf, type World } from '../../support/world.ts';
+
+let world: World;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [{ fire }, { createSchedule }, { loadSchedule }, { addEndpoints }, { usageOf }] = await Promise.all([
+    import('../../../lambdas/schedule/fire.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/schedule/rows.ts'),
+    import('../../../lambdas/urlGroup/urlGroups.ts'),
+    import('../../../lambdas/usage/usageRows.ts'),
+  ]);
+  return { fire, createSchedule, loadSchedule, addEndpoints, usageOf };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+});
+
+/** From so many messages on, all are reserved in the day's count before they are admitted. */
+const reservedFrom = 20;
+
+it('a fire to a large group that the daily limit refuses leaves nothing in the count of the day', async () => {
+  const account = {
+    ...world.account,
+    id: 'refused-fire',
+    limits: { max_requests_per_day: 5, max_requests_per_day_hard: 5 },
+  };
+  await world.saveAccount(account, undefined);
+  const inbox = world.receiver.inbox();
+  const endpoints = Array.from({ length: reservedFrom }, (_, number) => ({ url: `${inbox.url}/${number}` }));
+  const body = Buffer.from(JSON.stringify({ endpoints }));
+  await lambdas.addEndpoints(account, { name: 'large', body, prefix: 'Svc', host: 'api.example.com' });
+  await lambdas.createSchedule(account, requestOf('large', { cron: '* * * * *', 'schedule-id': 'refused' }));
+  const schedule = await lambdas.loadSchedule(account.id, 'refused');
+
+  const time = Date.now();
+  const notice = { accountId: account.id, scheduleId: 'refused', saveId: schedule?.saveId ?? '' };
+  await lambdas.fire({ ...notice, time: new Date(time).toISOString() }, { sentAt: time });
+
+  const fired = await lambdas.loadSchedule(account.id, 'refused');
+  expect(JSON.stringify(fired)).toContain('max_requests_per_day_hard is 5; 0 messages were sent today');
+  const day = dayOf(time);
+  // Other processes read it here, and would refuse what the account may send.
+  expect((await lambdas.usageOf(account.id, day, day)).get(day)?.requests).toBe(0);
+});

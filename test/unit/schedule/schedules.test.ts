@@ -1,0 +1,580 @@
+import {
+  GetScheduleCommand,
+  ListSchedulesCommand,
+  type CreateScheduleCommandInput,
+} from '@aws-sdk/client-scheduler';
+import { QueryCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { HeadObjectCommand, NotFound, S3Client } from '@aws-sdk/client-s3';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { shardOf } from '../../../lambdas/shared/ids.ts';
+import { parseNotice, type FireNotice } from '../../../lambdas/schedule/schedule.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
+import { limitForHangsMs } from '../../support/limits.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, idOf, idsOf, requestOf, type World } from '../../support/world.ts';
+
+/** Schedules and far messages, seen from inside: what stands in the table and in Scheduler, and what a death leaves. */
+
+let world: World;
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [fire, schedules, run, shown, scheduler, stores, messages, groups] = await Promise.all([
+    import('../../../lambdas/schedule/fire.ts'),
+    import('../../../lambdas/schedule/schedules.ts'),
+    import('../../../lambdas/schedule/run.ts'),
+    import('../../../lambdas/schedule/shownSchedules.ts'),
+    import('../../../lambdas/aws/scheduler.ts'),
+    import('../../../lambdas/schedule/rows.ts'),
+    import('../../../lambdas/publish/messages.ts'),
+    import('../../../lambdas/urlGroup/urlGroups.ts'),
+  ]);
+  const { loadSchedule, deleteSchedule: dropRow } = stores;
+  return {
+    ...fire,
+    ...schedules,
+    ...run,
+    ...shown,
+    ...messages,
+    ...groups,
+    loadSchedule,
+    dropRow,
+    scheduler: await scheduler.scheduler(),
+  };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+  lambdas.scheduler.client.middlewareStack.add(
+    (next, context) => (args) => world.mortal(context.commandName ?? '', () => next(args)),
+    { step: 'initialize', name: 'mortal' },
+  );
+});
+
+const groupName = (): string => world.settings.scheduleGroup;
+
+async function inScheduler(prefix: string): Promise<readonly string[]> {
+  const { Schedules = [] } = await lambdas.scheduler.client.send(
+    new ListSchedulesCommand({ GroupName: groupName(), NamePrefix: prefix }),
+  );
+  return Schedules.map(({ Name = '' }) => Name);
+}
+
+const create = (scheduleId: string, destination: string, cron = '* * * * *', body = 'tick') =>
+  lambdas.createSchedule(world.account, requestOf(destination, { cron, 'schedule-id': scheduleId }, body));
+
+async function saveIdOf(scheduleId: string): Promise<string> {
+  const schedule = await lambdas.loadSchedule('acct', scheduleId);
+  if (schedule === undefined) throw new Error('There is no schedule.');
+  return schedule.saveId;
+}
+
+/** Does something 61 seconds from now. */
+async function later(act: () => Promise<unknown>): Promise<void> {
+  const realNow = Date.now;
+  Date.now = () => realNow() + 61_000;
+  try {
+    await act();
+  } finally {
+    Date.now = realNow;
+  }
+}
+
+const minute = Date.UTC(2027, 0, 1, 12, 0);
+
+const noticeOf = (scheduleId: string, saveId: string, time = minute): FireNotice => ({
+  accountId: 'acct',
+  scheduleId,
+  saveId,
+  time: new Date(time).toISOString(),
+});
+
+/** Lets something happen, once, when what fires a schedule has been made. */
+async function whenScheduled(
+  happens: (input: CreateScheduleCommandInput) => Promise<void>,
+  during: () => Promise<unknown>,
+): Promise<void> {
+  const { middlewareStack } = lambdas.scheduler.client;
+  let left = 1;
+  middlewareStack.add(
+    (next) => async (args) => {
+      const result = await next(args);
+      if ('ScheduleExpression' in args.input && (left -= 1) === 0) await happens(args.input);
+      return result;
+    },
+    { step: 'initialize', name: 'whenScheduled' },
+  );
+  try {
+    await during();
+  } finally {
+    middlewareStack.remove('whenScheduled');
+  }
+}
+
+describe('a message that is due later than a message timer reaches', () => {
+  it.each([
+    ['16m', 16 * 60_000],
+    ['40d', 40 * 86_400_000],
+  ])('in %s is one schedule, two minutes early, to its queue', async (delay, delayMs) => {
+    const before = Date.now();
+    const messageId = await world.send('https://example.com/', { delay, timeout: '20s' });
+    expect(world.callsOf('CreateScheduleCommand')).toBe(1);
+    expect(world.callsOf('SendMessageCommand')).toBe(0);
+
+    const { Items = [] } = await world.dynamodb.send(
+      new QueryCommand({
+        TableName: world.settings.messagesTable,
+        KeyConditionExpression: '#shard = :shard AND #id = :id',
+        ExpressionAttributeNames: { '#shard': 'shard', '#id': 'id' },
+        ExpressionAttributeValues: { ':shard': { S: shardOf('acct', messageId) }, ':id': { S: messageId } },
+      }),
+    );
+    const [row = {}] = Items.map((item) => unmarshall(item));
+    const notBefore = Number(row['notBefore']);
+    expect(notBefore - before - delayMs).toBeLessThan(limitForHangsMs);
+
+    const schedule = await lambdas.scheduler.client.send(
+      new GetScheduleCommand({ GroupName: groupName(), Name: `${messageId}-0` }),
+    );
+    const at = new Date(Math.floor((notBefore - 120_000) / 1000) * 1000).toISOString().slice(0, 19);
+    expect(schedule).toMatchObject({
+      ScheduleExpression: `at(${at})`,
+      ActionAfterCompletion: 'DELETE',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: { Arn: world.settings.shortQueueArn, DeadLetterConfig: { Arn: world.settings.deadQueueArn } },
+    });
+    expect(JSON.parse(schedule.Target?.Input ?? '')).toMatchObject({ messageId, attempt: 0, queue: 'short' });
+
+    await lambdas.cancelMessage(world.account, messageId);
+    expect(await inScheduler(messageId)).toEqual([]);
+  });
+});
+
+describe('a fire', () => {
+  it('that is handed out five times at once makes one message for each endpoint', async () => {
+    const inbox = world.receiver.inbox();
+    await create('five', inbox.url);
+    const notice = noticeOf('five', await saveIdOf('five'));
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 5 }, () => lambdas.fire(notice, { sentAt: Date.now() })),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    // A fire that failed is repeated, and finds the message made.
+    await lambdas.fire(notice, { sentAt: Date.now() });
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(1);
+    await lambdas.deleteSchedule(world.account, 'five');
+  });
+
+  it('of what was overwritten publishes nothing, and ends what fired it', async () => {
+    const inbox = world.receiver.inbox();
+    await create('stale', inbox.url);
+    const old = await saveIdOf('stale');
+    await create('stale', inbox.url);
+    expect(await inScheduler(old)).toEqual([]);
+    await lambdas.fire(noticeOf('stale', old), { sentAt: Date.now() });
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(0);
+    await lambdas.deleteSchedule(world.account, 'stale');
+  });
+
+  it('of a save whose row may still come leaves alone what fires it, and ends it when none has come', async () => {
+    const inbox = world.receiver.inbox();
+    await create('young', inbox.url);
+    const saveId = await saveIdOf('young');
+    await lambdas.dropRow('acct', 'young');
+    await expect(lambdas.fire(noticeOf('young', saveId), { sentAt: Date.now() })).rejects.toThrow(
+      'may still come',
+    );
+    expect(await inScheduler(saveId)).toHaveLength(1);
+    await later(() => lambdas.fire(noticeOf('young', saveId), { sentAt: Date.now() }));
+    expect(await inScheduler(saveId)).toEqual([]);
+  });
+
+  it.each(['', ' again'])('that comes while its schedule is saved%s publishes once it is', async (again) => {
+    const inbox = world.receiver.inbox();
+    const id = `while-saved${again.trim()}`;
+    if (again !== '') await create(id, inbox.url, '* * * * *', 'old');
+    const notices: FireNotice[] = [];
+    const comeAsItIsSaved = async ({ Target }: CreateScheduleCommandInput): Promise<void> => {
+      const { saveId } = parseNotice(Target?.Input ?? '');
+      notices.push(noticeOf(id, saveId));
+      await expect(lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() })).rejects.toThrow(
+        'may still come',
+      );
+    };
+    await whenScheduled(comeAsItIsSaved, () => create(id, inbox.url, '* * * * *', 'new'));
+    for (const notice of notices) await lambdas.fire(notice, { sentAt: Date.now() });
+    await world.work();
+    expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['new']);
+    await lambdas.deleteSchedule(world.account, id);
+  });
+
+  itAtEachDeath('whose worker dies at any of its AWS calls makes its message once', async (fate) => {
+    const inbox = world.receiver.inbox();
+    const id = fate.name;
+    await create(id, inbox.url);
+    const notice = noticeOf(id, await saveIdOf(id));
+    await world.underFate(fate, () => lambdas.fire(notice, { sentAt: Date.now() }));
+    // A claim counts as dead after a minute; its fire comes back after the visibility of the queue, which is longer.
+    await later(async () => {
+      await lambdas.fire(notice, { sentAt: Date.now() });
+      await world.work();
+    });
+    expect(idsOf(inbox.deliveries).size).toBe(1);
+    expect(inbox.deliveries).toHaveLength(1);
+    await lambdas.deleteSchedule(world.account, id);
+  });
+});
+
+describe('running a schedule by hand', () => {
+  const run = (id: string) => lambdas.runSchedule(world.account, id, 'api.example.com');
+
+  it('makes so many AWS calls', async () => {
+    await create('by-hand', 'https://example.com/');
+    world.reset();
+    await run('by-hand');
+    // The schedule is read; the message's row is written, and its first attempt sent.
+    expect(world.operations()).toEqual({
+      GetItemCommand: 1,
+      BatchWriteItemCommand: 1,
+      SendMessageBatchCommand: 1,
+    });
+    await world.drain();
+    await lambdas.deleteSchedule(world.account, 'by-hand');
+  });
+
+  itAtEachDeath(
+    'can be repeated when its process dies at any of its AWS calls, and leaves the fires as they are',
+    async (fate) => {
+      const inbox = world.receiver.inbox();
+      const id = fate.name;
+      await create(id, inbox.url);
+      const before = await lambdas.loadSchedule('acct', id);
+      await world.underFate(fate, () => run(id));
+      const repeated = idOf(await run(id));
+      expect(await lambdas.loadSchedule('acct', id)).toEqual(before);
+      await world.work();
+      // The one whose process died may have been accepted before that.
+      expect([1, 2]).toContain(inbox.deliveries.length);
+      expect(idsOf(inbox.deliveries)).toContain(repeated);
+      const runs = inbox.deliveries.length;
+      await lambdas.fire(noticeOf(id, await saveIdOf(id)), { sentAt: Date.now() });
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(runs + 1);
+      await lambdas.deleteSchedule(world.account, id);
+    },
+  );
+
+  it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
+    'that cannot be stored because %s fails publishes to no endpoint of the group',
+    async (operation) => {
+      const inbox = world.receiver.inbox();
+      const name = `run-${operation}`;
+      const endpoints = [1, 2, 3].map((number) => ({ url: `${inbox.url}/${number}` }));
+      const body = Buffer.from(JSON.stringify({ endpoints }));
+      await lambdas.addEndpoints(world.account, { name, body, prefix: 'Svc', host: 'api.example.com' });
+      await create(name, name);
+      world.refuse(operation);
+      await expect(run(name)).rejects.toMatchObject({ status: 503 });
+      world.reset();
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(0);
+      await run(name);
+      await world.work();
+      expect(inbox.deliveries).toHaveLength(3);
+      await lambdas.deleteSchedule(world.account, name);
+    },
+  );
+});
+
+describe('overwriting a schedule', () => {
+  itAtEachDeath('that dies at any of its AWS calls leaves the old or the new, whole', async (fate) => {
+    const id = fate.name;
+    const inbox = world.receiver.inbox();
+    await create(id, `${inbox.url}/old`, '0 1 * * *', 'old');
+    const before = await saveIdOf(id);
+    await world.underFate(fate, () => create(id, `${inbox.url}/new`, '0 2 * * *', 'new'));
+
+    const saveId = await saveIdOf(id);
+    const shown = await lambdas.getSchedule(world.account, id);
+    const isNew = saveId !== before;
+    expect([shown.destination, shown.cron, 'body' in shown && shown.body]).toEqual(
+      isNew ? [`${inbox.url}/new`, '0 2 * * *', 'new'] : [`${inbox.url}/old`, '0 1 * * *', 'old'],
+    );
+    // Scheduler has the save that counts, and only that save publishes when both fire.
+    expect(await inScheduler(saveId)).toEqual([`${saveId}-0`]);
+    await lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() });
+    if (isNew) await lambdas.fire(noticeOf(id, before, minute + 60_000), { sentAt: Date.now() });
+    await world.work();
+    expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual([isNew ? 'new' : 'old']);
+    await lambdas.deleteSchedule(world.account, id);
+  });
+
+  it('leaves it paused where it was paused in the same moment', async () => {
+    await create('paused', 'https://example.com/');
+    await whenScheduled(
+      () => lambdas.pauseSchedule(world.account, 'paused', true),
+      () => create('paused', 'https://example.com/', '0 2 * * *'),
+    );
+    const { cron, isPaused } = await lambdas.getSchedule(world.account, 'paused');
+    expect({ cron, isPaused }).toEqual({ cron: '0 2 * * *', isPaused: true });
+    await lambdas.deleteSchedule(world.account, 'paused');
+  });
+
+  it('by many at once leaves one of them, whole', async () => {
+    const inbox = world.receiver.inbox();
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 4 }, (_, index) => create('many', inbox.url, `${index} 3 * * *`, String(index))),
+    );
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
+    const saveId = await saveIdOf('many');
+    const shown = await lambdas.getSchedule(world.account, 'many');
+    expect(shown.cron).toBe(`${'body' in shown ? String(shown.body) : ''} 3 * * *`);
+    expect(await inScheduler(saveId)).toHaveLength(1);
+    await lambdas.deleteSchedule(world.account, 'many');
+    expect(await inScheduler(saveId)).toEqual([]);
+  });
+});
+
+describe('a schedule that is replaced while it is read', () => {
+  /** Replaces a schedule once: when its row has been read, and its body has not. */
+  async function replacedWhenRead<T>(scheduleId: string, body: string, read: () => Promise<T>): Promise<T> {
+    const { middlewareStack } = world.dynamodb;
+    let left = 1;
+    middlewareStack.add(
+      (next) => async (args) => {
+        const result = await next(args);
+        const { TableName } = z.object({ TableName: z.optional(z.string()) }).parse(args.input);
+        if (TableName === world.settings.schedulesTable && left > 0) {
+          left -= 1;
+          await create(scheduleId, 'https://example.com', '0 2 * * *', body);
+        }
+        return result;
+      },
+      { step: 'initialize', name: 'replacedWhenRead' },
+    );
+    try {
+      return await read();
+    } finally {
+      middlewareStack.remove('replacedWhenRead');
+    }
+  }
+  const longBody = (letter: string): string => letter.repeat(400_000);
+
+  it.each(['shown', 'run'] as const)('is %s as it is then', async (how) => {
+    const scheduleId = `replaced-${how}`;
+    await create(scheduleId, 'https://example.com', '0 1 * * *', longBody('a'));
+    await replacedWhenRead(scheduleId, longBody('b'), async () => {
+      if (how === 'shown') {
+        const shown = await lambdas.getSchedule(world.account, scheduleId);
+        expect(shown).toMatchObject({ cron: '0 2 * * *', body: longBody('b') });
+        return;
+      }
+      const published = await lambdas.runSchedule(world.account, scheduleId, 'localhost');
+      const message = await lambdas.getMessage(world.account, idOf(published));
+      expect(message).toMatchObject({ body: longBody('b') });
+    });
+    await lambdas.deleteSchedule(world.account, scheduleId);
+  });
+});
+
+/** Finds all saves whose body has a row, and those of the given saves whose body has an object. */
+async function savesWithBodies(saves: readonly string[]): Promise<readonly string[]> {
+  const rows = await world.dynamodb.send(
+    new ScanCommand({
+      TableName: world.settings.messagesTable,
+      FilterExpression: 'begins_with(id, :prefix)',
+      ExpressionAttributeValues: { ':prefix': { S: 'scd_' } },
+      ConsistentRead: true,
+    }),
+  );
+  const s3 = new S3Client({ forcePathStyle: true });
+  const objects = await Promise.all(
+    saves.map(async (saveId) => {
+      const object = { Bucket: world.settings.bodiesBucket, Key: `kept/acct/${saveId}` };
+      const isThere = await s3.send(new HeadObjectCommand(object)).then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof NotFound) return false;
+          throw error;
+        },
+      );
+      return isThere ? [saveId] : [];
+    }),
+  );
+  s3.destroy();
+  return [...(rows.Items ?? []).map((item) => String(unmarshall(item)['id'])), ...objects.flat()];
+}
+
+/** Makes a text of random bytes, which cannot be compressed. */
+const large = (bytes: number): string => randomBytes(bytes).toString('base64');
+
+describe.each([
+  { where: 'a row', bytes: 2_000 },
+  { where: 'an object', bytes: 20_000 },
+])('what a death leaves of a schedule whose body is kept in $where of its own', ({ bytes }) => {
+  /** Fires all that Scheduler has except the schedule's own save, and checks that only this save is left. */
+  async function expectNothingLost(id: string, known: readonly string[]): Promise<void> {
+    const own = (await lambdas.loadSchedule('acct', id))?.saveId;
+    const saves = new Set([...known, ...(await inScheduler('scd_')).map((name) => name.replace(/-\d$/, ''))]);
+    await later(async () => {
+      for (const saveId of saves) {
+        if (saveId !== own && (await inScheduler(saveId)).length > 0) {
+          await lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() });
+        }
+      }
+    });
+    const left = own === undefined ? [] : [own];
+    expect(await savesWithBodies([...saves])).toEqual(left);
+    expect((await inScheduler('scd_')).map((name) => name.replace(/-\d$/, ''))).toEqual(left);
+  }
+
+  itAtEachDeath('at any call of its overwriting ends with its next fire', async (fate) => {
+    const id = fate.name;
+    await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
+    const first = await saveIdOf(id);
+    await world.underFate(fate, () => create(id, 'https://example.com/', '0 2 * * *', large(bytes)));
+    await expectNothingLost(id, [first]);
+    const { body } = await lambdas.getSchedule(world.account, id);
+    expect(body).toHaveLength(Math.ceil(bytes / 3) * 4);
+
+    await lambdas.deleteSchedule(world.account, id);
+    await expectNothingLost(id, [first]);
+  });
+
+  itAtEachDeath('at any call of its first save ends with its next fire', async (fate) => {
+    const id = fate.name;
+    await world.underFate(fate, () => create(id, 'https://example.com/', '0 1 * * *', large(bytes)));
+    await expectNothingLost(id, []);
+    if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
+      await lambdas.deleteSchedule(world.account, id);
+    }
+    await expectNothingLost(id, []);
+  });
+
+  itAtEachDeath('at any call of its deletion ends with its next fire', async (fate) => {
+    const id = fate.name;
+    await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
+    const saveId = await saveIdOf(id);
+    await world.underFate(fate, () => lambdas.deleteSchedule(world.account, id));
+    if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
+      await lambdas.deleteSchedule(world.account, id);
+    }
+    await expectNothingLost(id, [saveId]);
+  });
+
+  itAtEachDeath('at any call of the ending of a leftover ends with the fire after that', async (fate) => {
+    const id = fate.name;
+    await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
+    const saveId = await saveIdOf(id);
+    await lambdas.dropRow('acct', id);
+    await later(() =>
+      world.underFate(fate, () => lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() })),
+    );
+    await expectNothingLost(id, [saveId]);
+  });
+});
+
+describe('a schedule to a URL group', () => {
+  const group = (name: string, body: object) => ({
+    name,
+    body: Buffer.from(JSON.stringify(body)),
+    prefix: 'Svc',
+    host: 'api.example.com',
+  });
+  const ownToken = Buffer.from(JSON.stringify({ UserID: 'acct', Password: 'secret' })).toString('base64');
+
+  it.each<[string, 'before' | 'after' | 'never', string | undefined, string | undefined]>([
+    ['says so when it is made', 'before', undefined, 'push'],
+    ['says so by the time of the fire', 'after', undefined, 'push'],
+    ['says so, but not the schedule itself,', 'before', 'false', undefined],
+    ['does not say so', 'never', undefined, undefined],
+    ['does not say so, but the schedule itself,', 'never', 'true', 'push'],
+  ])(
+    'whose default %s passes on its request’s headers accordingly, and keeps no token',
+    async (_, when, own, expected) => {
+      const inbox = world.receiver.inbox();
+      const name = `forward-${when}-${own ?? 'unsaid'}`;
+      await lambdas.addEndpoints(world.account, group(name, { endpoints: [{ url: inbox.url }] }));
+      const setDefault = () =>
+        lambdas.setDefaults(world.account, group(name, { headers: { 'Svc-Header-Forward': 'true' } }));
+      if (when === 'before') await setDefault();
+      await lambdas.createSchedule(world.account, {
+        ...requestOf(name, {
+          cron: '* * * * *',
+          'schedule-id': name,
+          ...(own !== undefined && { 'header-forward': own }),
+        }),
+        otherHeaders: [
+          ['content-type', 'text/plain'],
+          ['x-github-event', 'push'],
+          ['authorization', `Bearer ${ownToken}`],
+          ['x-forwarded-for', '192.0.2.1'],
+        ],
+      });
+      if (when === 'after') await setDefault();
+      const kept = await lambdas.loadSchedule('acct', name);
+      expect(JSON.stringify(kept?.otherHeaders)).not.toMatch(/authorization|x-forwarded-for/);
+      await lambdas.fire(noticeOf(name, await saveIdOf(name)), { sentAt: Date.now() });
+      await world.work();
+      const [delivery] = inbox.deliveries;
+      expect(delivery?.headers).toMatchObject({ 'content-type': 'text/plain' });
+      expect(delivery?.headers['x-github-event']).toBe(expected);
+      expect(delivery?.headers).not.toHaveProperty('authorization');
+      expect(delivery?.headers).not.toHaveProperty('x-forwarded-for');
+      await lambdas.deleteSchedule(world.account, name);
+    },
+  );
+});
+
+describe('a save whose answer is lost', () => {
+  it('is seen to have been made when the SDK tries again', async () => {
+    let isLost = false;
+    world.dynamodb.middlewareStack.add(
+      (next, context) => async (args) => {
+        const result = await next(args);
+        if (isLost || context.commandName !== 'PutItemCommand') return result;
+        isLost = true;
+        throw Object.assign(new Error('The connection was reset.'), { name: 'TimeoutError' });
+      },
+      { step: 'finalizeRequest', priority: 'low', name: 'lost' },
+    );
+    await create('answerless', 'https://example.com/');
+    world.dynamodb.middlewareStack.remove('lost');
+    expect(isLost).toBe(true);
+    expect(world.callsOf('CreateScheduleCommand')).toBe(1);
+    expect(await inScheduler(await saveIdOf('answerless'))).toHaveLength(1);
+    await lambdas.deleteSchedule(world.account, 'answerless');
+  });
+});
+
+describe('the limit max_schedules', () => {
+  it('refuses one more than it allows, and leaves nothing of it', async () => {
+    const account = { ...world.account, id: 'few', limits: { max_schedules: 1 } };
+    const request = (scheduleId: string) =>
+      lambdas.createSchedule(account, {
+        prefix: 'Svc',
+        config: configOf({ cron: '0 4 * * *', 'schedule-id': scheduleId }),
+        otherHeaders: [],
+        otherQuery: [],
+        destination: 'https://example.com/',
+        body: new Uint8Array(),
+        callerIp: '127.0.0.1',
+        host: 'api.example.com',
+      });
+    await request('one');
+    world.reset();
+    await expect(request('two')).rejects.toThrow(
+      "The schedule would be number 2, but the account's limit max_schedules is 1.",
+    );
+    expect(world.callsOf('CreateScheduleCommand')).toBe(0);
+    // Overwriting a schedule does not count as one more.
+    await request('one');
+    await lambdas.deleteSchedule(account, 'one');
+  });
+});

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { beginningOf } from '../../../lambdas/shared/bytes.ts';
+import { quote } from '../../../lambdas/shared/httpError.ts';
+
+describe('the beginning of a body', () => {
+  it.each(['a', 'ü', '€', '😀'])('of text of %s is text, and as long as it may be', (character) => {
+    const size = Buffer.byteLength(character);
+    const body = Buffer.from(character.repeat(20));
+    for (let most = 0; most <= body.length + 1; most += 1) {
+      const beginning = Buffer.from(beginningOf(body, most)).toString('utf8');
+      expect(beginning).toBe(character.repeat(Math.min(20, Math.floor(most / size))));
+    }
+  });
+
+  it('of other bytes has at least all but three of those that it may have', () => {
+    const body = new Uint8Array(50).fill(0x80);
+    for (let most = 0; most < 50; most += 1) {
+      const { length } = beginningOf(body, most);
+      expect(length).toBeLessThanOrEqual(most);
+      expect(length).toBeGreaterThanOrEqual(most - 3);
+    }
+  });
+});
+
+it('a quote in an error has no half of a character', () => {
+  expect(quote(`${'x'.repeat(56)}😀${'x'.repeat(10)}`)).toBe(`"${'x'.repeat(56)}\uFFFD..."`);
+});

@@ -1,0 +1,339 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { newAccount } from '../../../lambdas/account/account.ts';
+import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
+import type { AttemptState } from '../../../lambdas/message/message.ts';
+import type { OutcomeCounts } from '../../../lambdas/statistics/outcomes.ts';
+import { fateAt, itAtEachDeath } from '../../support/faults.ts';
+import { itemBytes } from '../../support/itemSize.ts';
+import { sizeOf } from '../../support/sample.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { type World } from '../../support/world.ts';
+
+/** Outcomes as they are counted from the log, by processes that may die, or count at once. */
+
+let world: World;
+const sharded = (id: string) => ({ id, shards: 8 });
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+
+async function importLambdas() {
+  const [outcomes, all, store, dynamodb, usage] = await Promise.all([
+    import('../../../lambdas/statistics/countOutcomes.ts'),
+    import('../../../lambdas/statistics/countAllOutcomes.ts'),
+    import('../../../lambdas/statistics/store/outcomes.ts'),
+    import('../../../lambdas/aws/dynamodb.ts'),
+    import('../../../lambdas/usage/usageRows.ts'),
+  ]);
+  return { ...outcomes, ...all, ...store, ...dynamodb, ...usage };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+const budgetMs = 60_000;
+
+const setTime = (time: number): void => {
+  vi.useFakeTimers({ toFake: ['Date'], now: time });
+};
+
+type Written = readonly [recordedAt: number, state: AttemptState | 'cancelled'];
+
+/** Writes records of as many messages into the log. */
+async function record(accountId: string, records: readonly Written[]): Promise<void> {
+  const rows = records.map(([recordedAt, state]) => {
+    const messageId = newId('msg', recordedAt);
+    const end = state === 'cancelled' ? { end: 'CANCELED' } : { attempt: 0, state };
+    return { shard: shardOf(accountId, messageId), id: `${messageId}~x`, recordedAt, ...end };
+  });
+  await lambdas.putAll(world.settings.messagesTable, rows);
+}
+
+/** Takes the log of an account away, as time does. */
+async function forgetLog(accountId: string): Promise<void> {
+  const { Items = [] } = await world.dynamodb.send(
+    new ScanCommand({
+      TableName: world.settings.messagesTable,
+      FilterExpression: 'begins_with(#shard, :account)',
+      ExpressionAttributeNames: { '#shard': 'shard' },
+      ExpressionAttributeValues: { ':account': { S: `${accountId}#` } },
+    }),
+  );
+  await lambdas.deleteAll(
+    world.settings.messagesTable,
+    Items.map(({ shard, id }) => ({ shard: shard?.S, id: id?.S })),
+  );
+}
+
+/** The size of the one row that the usage table has of an account. */
+async function usageRowBytes(accountId: string): Promise<number> {
+  const { Items: [row, ...others] = [] } = await world.dynamodb.send(
+    new ScanCommand({
+      TableName: world.settings.usageTable,
+      FilterExpression: '#owner = :owner',
+      ExpressionAttributeNames: { '#owner': 'owner' },
+      ExpressionAttributeValues: { ':owner': { S: accountId } },
+    }),
+  );
+  if (row === undefined || others.length > 0) throw new Error('There is not one row.');
+  return itemBytes(row);
+}
+
+function totalOf({ days }: OutcomeCounts) {
+  const sum = { delivered: 0, failed: 0, cancelled: 0 };
+  for (const day of days.values()) {
+    sum.delivered += day.delivered;
+    sum.failed += day.failed;
+    sum.cancelled += day.cancelled;
+  }
+  return sum;
+}
+
+const countedNow = async (accountId: string, budget = budgetMs) =>
+  totalOf((await lambdas.countOutcomes(sharded(accountId), budget)).counts);
+
+const noon = Date.parse('2026-11-20T12:00:00Z');
+
+describe('outcomes', () => {
+  it('are counted once, however often and at whatever time one asks', async () => {
+    const account = randomUUID();
+    let expected = 0;
+    for (let minute = 0; minute < 12; minute += 1) {
+      setTime(noon + minute * minuteMs);
+      await record(account, [
+        [noon + minute * minuteMs - 1_000, 'DELIVERED'],
+        [noon + minute * minuteMs - 500, 'RETRY'],
+      ]);
+      expected += 1;
+      for (let asked = 0; asked <= minute % 3; asked += 1)
+        expect(await countedNow(account)).toEqual({ delivered: expected, failed: 0, cancelled: 0 });
+    }
+  });
+
+  it('stay counted when the log has forgotten them', async () => {
+    const account = randomUUID();
+    await record(account, [
+      [noon - 3 * minuteMs, 'DELIVERED'],
+      [noon - 3 * minuteMs, 'cancelled'],
+      [noon, 'FAILED'],
+    ]);
+    setTime(noon);
+    await lambdas.countOutcomes(sharded(account), budgetMs);
+    await forgetLog(account);
+    expect(await countedNow(account)).toEqual({ delivered: 1, failed: 0, cancelled: 1 });
+  });
+
+  it('are counted, too, when they come into the log up to two minutes late', async () => {
+    const account = randomUUID();
+    setTime(noon);
+    await record(account, [[noon, 'DELIVERED']]);
+    await lambdas.countOutcomes(sharded(account), budgetMs);
+    await record(account, [[noon - 110_000, 'FAILED']]);
+    setTime(noon + 10 * minuteMs);
+    expect(await countedNow(account)).toEqual({ delivered: 1, failed: 1, cancelled: 0 });
+  });
+
+  it('are counted once by processes that count at the same time', async () => {
+    const account = randomUUID();
+    setTime(noon);
+    await record(
+      account,
+      Array.from({ length: 50 }, (_, index): Written => [noon - 5 * minuteMs - index, 'DELIVERED']),
+    );
+    const all = await Promise.all([1, 2, 3].map(() => countedNow(account)));
+    setTime(noon + 5 * minuteMs);
+    all.push(await countedNow(account));
+    for (const counted of all) expect(counted.delivered).toBe(50);
+  });
+
+  itAtEachDeath(
+    'are counted once although a process that counts dies at any of its calls',
+    async (fate) => {
+      const account = randomUUID();
+      setTime(noon);
+      await record(account, [
+        [noon - 5 * minuteMs, 'DELIVERED'],
+        [noon - 4 * minuteMs, 'DELIVERED'],
+      ]);
+      await world.underFate(fate, () => lambdas.countOutcomes(sharded(account), budgetMs));
+      expect(await countedNow(account)).toEqual({ delivered: 2, failed: 0, cancelled: 0 });
+    },
+    { every: { ordinary: 3, thorough: 1 } },
+  );
+
+  it('are counted once although the answer to the write of the counts is lost', async () => {
+    const account = randomUUID();
+    setTime(noon);
+    await record(account, [[noon - 5 * minuteMs, 'DELIVERED']]);
+    world.loseAnswer('PutItemCommand', 1);
+    expect(await countedNow(account)).toMatchObject({ delivered: 1 });
+    expect(await countedNow(account)).toMatchObject({ delivered: 1 });
+  });
+
+  it('are shown although the counts cannot be kept', async () => {
+    const account = randomUUID();
+    setTime(noon);
+    await record(account, [[noon - 5 * minuteMs, 'FAILED']]);
+    world.refuse('PutItemCommand');
+    expect(await countedNow(account)).toMatchObject({ failed: 1 });
+    world.reset();
+  });
+
+  it('of a long log are counted in turns, and the answer says how far', async () => {
+    const account = randomUUID();
+    const many = sizeOf({ ordinary: 9_500, thorough: 40_000 });
+    setTime(noon);
+    const start = noon - 2 * dayMs;
+    await record(
+      account,
+      Array.from({ length: many }, (_, index): Written => [start + index * 1_000, 'DELIVERED']),
+    );
+    const counted: number[] = [];
+    let until: number | undefined = 0;
+    while (until !== undefined) {
+      const { counts, countedUntil } = await lambdas.countOutcomes(sharded(account), 0);
+      counted.push(totalOf(counts).delivered);
+      until = countedUntil;
+      const recordedUntil = until === undefined ? many : Math.floor((until - start) / 1_000) + 1;
+      expect(totalOf(counts).delivered).toBeGreaterThanOrEqual(recordedUntil);
+    }
+    expect(counted.length).toBeGreaterThan(1);
+    expect(counted).toEqual([...counted].sort((one, other) => one - other));
+    expect(counted.at(-1)).toBe(many);
+  });
+
+  it('of one moment are counted, however many they are', async () => {
+    const account = randomUUID();
+    const many = 9_500;
+    setTime(noon);
+    await record(account, [
+      ...Array.from({ length: many }, (): Written => [noon - 5 * minuteMs, 'DELIVERED']),
+      [noon - 4 * minuteMs, 'FAILED'],
+    ]);
+    while ((await lambdas.countOutcomes(sharded(account), 0)).countedUntil !== undefined);
+    expect(await countedNow(account)).toEqual({ delivered: many, failed: 1, cancelled: 0 });
+  });
+
+  it('of more than 30 days ago are not counted', async () => {
+    const account = randomUUID();
+    setTime(noon);
+    await record(account, [
+      [noon - 30 * dayMs, 'DELIVERED'],
+      [noon - 29 * dayMs, 'DELIVERED'],
+    ]);
+    expect(await countedNow(account)).toMatchObject({ delivered: 1 });
+    setTime(noon + dayMs);
+    expect(await countedNow(account)).toMatchObject({ delivered: 0 });
+  });
+
+  it('cost ten calls at most, and a write only where there is something new', async () => {
+    const account = randomUUID();
+    setTime(noon);
+    await record(account, [[noon - 5 * minuteMs, 'DELIVERED']]);
+    world.reset();
+    await lambdas.countOutcomes(sharded(account), budgetMs);
+    expect(world.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8, PutItemCommand: 1 });
+    world.reset();
+    await lambdas.countOutcomes(sharded(account), budgetMs);
+    expect(world.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8 });
+  });
+
+  it('of a full month fit into one read', async () => {
+    const account = randomUUID();
+    setTime(noon);
+    const busy = { delivered: 123_456_789, failed: 12_345_678, cancelled: 1_234_567 };
+    const hours = new Map(
+      Array.from({ length: 48 }, (_, index) => [noon - index * 60 * minuteMs, busy] as const),
+    );
+    const days = new Map(
+      Array.from(
+        { length: 30 },
+        (_, index) => [new Date(noon - index * dayMs).toISOString().slice(0, 10), busy] as const,
+      ),
+    );
+    const countedUntil = Array.from({ length: 8 }, () => noon);
+    await lambdas.saveOutcomes(account, { counts: { hours, days }, countedUntil, version: 0 }, noon);
+    expect(await lambdas.loadOutcomes(account)).toEqual({
+      counts: { hours, days },
+      countedUntil,
+      version: 1,
+    });
+    expect(await usageRowBytes(account)).toBeLessThan(4 * 1_024);
+  });
+});
+
+describe('the outcomes of all accounts', () => {
+  const makeAccounts = async (count: number): Promise<readonly string[]> => {
+    const ids = Array.from({ length: count }, () => randomUUID());
+    for (const id of ids) {
+      const account = newAccount({ id, plan: 'free', region: world.settings.region, createdAt: 0 });
+      await world.saveAccount(account, undefined);
+    }
+    return ids;
+  };
+
+  it('are counted before anybody asks for them', async () => {
+    const ids = await makeAccounts(7);
+    setTime(noon);
+    for (const id of ids) await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
+    await lambdas.countAllOutcomes(noon + minuteMs);
+    for (const id of ids) {
+      await forgetLog(id);
+      expect(await countedNow(id)).toMatchObject({ delivered: 1 });
+    }
+  });
+
+  it('are left to the next time when the time is over', async () => {
+    const [id = ''] = await makeAccounts(1);
+    setTime(noon);
+    await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
+    await lambdas.countAllOutcomes(noon);
+    expect(await lambdas.loadOutcomes(id)).toBeUndefined();
+    await lambdas.countAllOutcomes(noon + minuteMs);
+    expect(await lambdas.loadOutcomes(id)).toBeDefined();
+  });
+
+  it('are counted although those of one cannot be', async () => {
+    const ids = await makeAccounts(3);
+    setTime(noon);
+    for (const id of ids) await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
+    // The first call lists the accounts, the second is one account's.
+    await world.underFate(fateAt({ call: 2, when: 'before', survived: true }), () =>
+      lambdas.countAllOutcomes(noon + minuteMs),
+    );
+    const kept = await Promise.all(ids.map((id) => lambdas.loadOutcomes(id)));
+    expect(kept.filter((one) => one !== undefined).length).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe('a message', () => {
+  it('costs no call more because outcomes are counted', async () => {
+    const inbox = world.receiver.inbox();
+    // The first reads what a process reads now and then.
+    await world.send(inbox.url);
+    await world.work();
+    world.reset();
+    await world.send(inbox.url);
+    expect(world.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
+    world.reset();
+    await world.work();
+    const { ReceiveMessageCommand: _, ...calls } = world.operations();
+    expect(calls).toEqual({ QueryCommand: 1, PutItemCommand: 1, DeleteMessageCommand: 1 });
+  });
+
+  it('costs no more write units because it is counted in its hour', async () => {
+    const account = randomUUID();
+    const most = 999_999_999_999;
+    const busy = { requests: most, messages: most, calls: most, hooks: most, bytes: most };
+    for (let hour = 0; hour < 24; hour += 1) await lambdas.addUsage(account, '2026-11-20', hour, busy);
+    expect(await usageRowBytes(account)).toBeLessThan(1_024);
+  });
+});

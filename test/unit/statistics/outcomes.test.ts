@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import {
+  countedFrom,
+  countsOf,
+  hoursAt,
+  messageOutcomeOf,
+  noCounts,
+  sumOf,
+  withoutPast,
+} from '../../../lambdas/statistics/outcomes.ts';
+import { shownPeriod } from '../../../lambdas/statistics/rules/shownPeriod.ts';
+import type { AttemptState } from '../../../lambdas/message/message.ts';
+
+const at = (text: string): number => Date.parse(`${text}Z`);
+const record = (text: string, state?: AttemptState) => ({ recordedAt: at(text), state });
+
+describe('a record of the log', () => {
+  it.each([
+    ['DELIVERED', 'delivered'],
+    ['FAILED', 'failed'],
+    [undefined, 'cancelled'],
+    ['RETRY', undefined],
+    ['CANCELED', undefined],
+  ] as const)('of %s is the outcome %s', (state, outcome) => {
+    expect(messageOutcomeOf({ recordedAt: 0, state })).toBe(outcome);
+  });
+
+  it('of an attempt that waits for its host is no outcome', () => {
+    expect(messageOutcomeOf({ recordedAt: 0, state: 'HELD' })).toBeUndefined();
+  });
+});
+
+describe('outcomes', () => {
+  it('are counted in the hour and on the day, UTC, in which they were recorded', () => {
+    const { hours, days } = countsOf([
+      record('2026-11-20T23:59:59.999', 'DELIVERED'),
+      record('2026-11-21T00:00:00.000', 'DELIVERED'),
+      record('2026-11-21T00:59:59.999', 'FAILED'),
+      record('2026-11-21T01:00:00.000'),
+      record('2026-11-21T01:30:00.000', 'RETRY'),
+    ]);
+    expect([...hours]).toEqual([
+      [at('2026-11-20T23:00'), { delivered: 1, failed: 0, cancelled: 0 }],
+      [at('2026-11-21T00:00'), { delivered: 1, failed: 1, cancelled: 0 }],
+      [at('2026-11-21T01:00'), { delivered: 0, failed: 0, cancelled: 1 }],
+    ]);
+    expect([...days]).toEqual([
+      ['2026-11-20', { delivered: 1, failed: 0, cancelled: 0 }],
+      ['2026-11-21', { delivered: 1, failed: 1, cancelled: 1 }],
+    ]);
+  });
+
+  it('add up', () => {
+    const one = countsOf([record('2026-11-20T10:00', 'DELIVERED'), record('2026-11-20T11:00', 'FAILED')]);
+    const other = countsOf([record('2026-11-20T11:30', 'FAILED')]);
+    expect(sumOf([noCounts, one, other])).toEqual(
+      countsOf([
+        record('2026-11-20T10:00', 'DELIVERED'),
+        record('2026-11-20T11:00', 'FAILED'),
+        record('2026-11-20T11:30', 'FAILED'),
+      ]),
+    );
+  });
+
+  it('are kept for 48 hours and 30 days', () => {
+    const now = at('2026-11-30T12:34');
+    const counts = countsOf([
+      record('2026-10-31T23:59', 'FAILED'),
+      record('2026-11-01T00:00', 'DELIVERED'),
+      record('2026-11-28T12:59', 'DELIVERED'),
+      record('2026-11-28T13:00', 'DELIVERED'),
+    ]);
+    const { hours, days } = withoutPast(counts, now);
+    expect([...hours.keys()]).toEqual([at('2026-11-28T13:00')]);
+    expect([...days.keys()]).toEqual(['2026-11-01', '2026-11-28']);
+    expect(new Date(countedFrom(now)).toISOString()).toBe('2026-11-01T00:00:00.000Z');
+  });
+});
+
+describe('the hours that are shown', () => {
+  it('are 48, the present one last', () => {
+    const hours = hoursAt(at('2026-11-30T12:34'));
+    expect([hours.length, hours[0], hours.at(-1)]).toEqual([
+      48,
+      at('2026-11-28T13:00'),
+      at('2026-11-30T12:00'),
+    ]);
+  });
+});
+
+describe('the days that are shown', () => {
+  it.each([
+    ['2026-11-20T00:00', '2026-10-22', '2026-11-01', '2026-10-22'],
+    ['2026-12-31T23:59', '2026-12-02', '2026-12-01', '2026-12-01'],
+    ['2027-03-01T00:00', '2027-01-31', '2027-03-01', '2027-01-31'],
+  ])(
+    'are 30, %s the last: from %s on; of the month, they are read from %s or %s on',
+    (time, oldest, month, first) => {
+      const period = shownPeriod(at(time));
+      expect(period.days).toHaveLength(30);
+      expect(period).toMatchObject({ today: time.slice(0, 10), month, first });
+      expect([period.days[0], period.days.at(-1)]).toEqual([oldest, period.today]);
+    },
+  );
+});

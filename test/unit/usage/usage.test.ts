@@ -1,0 +1,434 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { newAccount, type Account } from '../../../lambdas/account/account.ts';
+import { dayOf } from '../../../lambdas/shared/clock.ts';
+import { metricLines } from '../../support/metrics.ts';
+import { useStandIns } from '../../support/useStandIns.ts';
+import { sizeOf } from '../../support/sample.ts';
+
+/** Usage as several processes count it. Each has modules of its own, and all add to the one table. */
+
+useStandIns();
+beforeAll(() => {
+  process.env['PRICE_PER_MESSAGE'] = '0.1';
+});
+afterAll(() => {
+  delete process.env['PRICE_PER_MESSAGE'];
+});
+
+async function startProcess() {
+  vi.resetModules();
+  const [counter, admission, rateLimit, store, hours, { dynamodb }, { withMetrics }] = await Promise.all([
+    import('../../../lambdas/usage/counter.ts'),
+    import('../../../lambdas/usage/charge.ts'),
+    import('../../../lambdas/usage/rateLimit.ts'),
+    import('../../../lambdas/usage/usageRows.ts'),
+    import('../../../lambdas/statistics/store/hours.ts'),
+    import('../../../lambdas/aws/dynamodb.ts'),
+    import('../../../lambdas/aws/metrics.ts'),
+  ]);
+  let writes = 0;
+  let broken: string | undefined;
+  let held: Promise<void> | undefined;
+  dynamodb.middlewareStack.add(
+    (next, context) => async (args) => {
+      if (context.commandName === 'UpdateItemCommand') {
+        writes += 1;
+        await held;
+      }
+      if (context.commandName === broken) throw new Error('The table is out of reach.');
+      return next(args);
+    },
+    { step: 'initialize', name: 'watch' },
+  );
+  return {
+    ...counter,
+    ...admission,
+    ...rateLimit,
+    ...store,
+    ...hours,
+    withMetrics,
+    writes: () => writes,
+    breakTable: (isBroken: boolean, command = 'UpdateItemCommand') => {
+      broken = isBroken ? command : undefined;
+    },
+    /** Holds all writes back until the returned function is called. */
+    holdWrites: (): (() => void) => {
+      let release = (): void => undefined;
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+    /** Sends so many messages as one request would, and returns whether it may. */
+    send: async (account: Account, messages = 1): Promise<boolean> => {
+      const refusal = await admission.withAdmission(account, messages, ({ admit }) =>
+        Promise.resolve(admit(messages)),
+      );
+      await counter.reportUsage(account);
+      return refusal === undefined;
+    },
+  };
+}
+type Process = Awaited<ReturnType<typeof startProcess>>;
+
+const accountWith = (fields: Partial<Account> = {}): Account =>
+  newAccount({
+    id: randomUUID(),
+    plan: 'paid',
+    region: 'eu-central-1',
+    createdAt: 0,
+    ...fields,
+  });
+
+async function counted({ usageOf }: Process, { id }: Account): Promise<number> {
+  const day = dayOf(Date.now());
+  return (await usageOf(id, day, day)).get(day)?.requests ?? 0;
+}
+
+describe('the count of a day', () => {
+  it('costs a fraction of a write for each message, and is right within a hundredth', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    const messages = sizeOf({ ordinary: 1_000, thorough: 3_000 });
+    for (let number = 0; number < messages; number += 1) await one.send(account);
+    expect(Math.abs((await counted(one, account)) - messages)).toBeLessThanOrEqual(100);
+    expect(one.writes()).toBeLessThan(messages / 4);
+  });
+
+  it('of a busy account costs next to nothing', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    const messages = 100_000;
+    for (let number = 0; number < messages; number += 100) await one.send(account, 100);
+    expect(Math.abs((await counted(one, account)) - messages)).toBeLessThanOrEqual(messages / 100);
+    const before = one.writes();
+    const more = sizeOf({ ordinary: 5_000, thorough: 10_000 });
+    for (let number = 0; number < more; number += 1) await one.send(account);
+    expect(one.writes() - before).toBeLessThan(200);
+  });
+
+  it('is right within a hundred although its processes end all the time', async () => {
+    const account = accountWith();
+    let sent = 0;
+    let writes = 0;
+    for (let life = 0; life < sizeOf({ ordinary: 15, thorough: 40 }); life += 1) {
+      const one = await startProcess();
+      const messages = 1 + ((life * 7) % 30);
+      for (let number = 0; number < messages; number += 1) await one.send(account);
+      sent += messages;
+      writes += one.writes();
+    }
+    const reader = await startProcess();
+    expect(Math.abs((await counted(reader, account)) - sent)).toBeLessThanOrEqual(100);
+    expect(writes).toBeLessThan(sent * 0.6);
+  });
+
+  it('of large requests is exact', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    for (let number = 0; number < 10; number += 1) await one.send(account, 1_000);
+    expect(Math.abs((await counted(one, account)) - 10_000)).toBeLessThanOrEqual(100);
+  });
+
+  it('does not have what was given back', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    await one.withAdmission(account, 1, async ({ admit, giveBack }) => {
+      admit(500);
+      await one.reportUsage(account);
+      giveBack(500);
+    });
+    await one.reportUsage(account);
+    expect(Math.abs(await counted(one, account))).toBeLessThanOrEqual(6);
+  });
+
+  it('does not have what was admitted by work that failed', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
+    const work = one.withAdmission(account, 1, async ({ admit }) => {
+      admit(7);
+      await one.reportUsage(account);
+      throw new Error('It failed.');
+    });
+    await expect(work).rejects.toThrow('It failed.');
+    await one.reportUsage(account);
+    expect(await counted(one, account)).toBe(0);
+    expect(await one.send(account, 10)).toBe(true);
+  });
+
+  it('does not have what was reserved and not admitted, whether the work fails or not', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 30 } });
+    await one.withAdmission(account, 25, async ({ admit }) => {
+      expect(await counted(one, account)).toBe(25);
+      expect(admit(1)).toBeUndefined();
+    });
+    const work = one.withAdmission(account, 25, ({ admit }) => {
+      admit(2);
+      return Promise.reject(new Error('It failed.'));
+    });
+    await expect(work).rejects.toThrow('It failed.');
+    await one.reportUsage(account);
+    expect(await counted(one, account)).toBe(1);
+    expect([await one.send(account, 30), await one.send(account, 29)]).toEqual([false, true]);
+  });
+
+  it('is done without by a process that cannot read it', async () => {
+    const one = await startProcess();
+    one.breakTable(true, 'QueryCommand');
+    expect(await one.send(accountWith())).toBe(true);
+  });
+
+  it('goes on when the table is out of reach, and is made up for', async () => {
+    const one = await startProcess();
+    const account = accountWith();
+    await one.send(account);
+    one.breakTable(true);
+    for (let number = 0; number < 200; number += 1) expect(await one.send(account)).toBe(true);
+    one.breakTable(false);
+    await one.send(account);
+    expect(Math.abs((await counted(one, account)) - 202)).toBeLessThanOrEqual(6);
+  });
+
+  it('is another on another day, and what the old day had left is added to it', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T23:59:59Z') });
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 3, max_requests_per_day_hard: 3 } });
+    const outcomes = [await one.send(account, 3), await one.send(account)];
+    vi.setSystemTime(Date.parse('2026-11-21T00:00:01Z'));
+    outcomes.push(await one.send(account, 3), await one.send(account));
+    expect(outcomes).toEqual([true, false, true, false]);
+    const days = await one.usageOf(account.id, '2026-11-01', '2026-11-31');
+    expect([...days].map(([day, { requests }]) => [day, requests])).toEqual([
+      ['2026-11-20', 3],
+      ['2026-11-21', 3],
+    ]);
+    const byHour = await one.usageByHour(account.id, '2026-11-01', '2026-11-31');
+    const hours = [...byHour.values()].map(({ messagesOfHours }) => messagesOfHours);
+    expect([hours[0]?.[23], hours[1]?.[0]]).toEqual([3, 3]);
+  });
+
+  it('is counted by the hour, too, and what a process adds after midnight in the last hour of its day', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T22:00:00Z') });
+    const one = await startProcess();
+    const account = accountWith();
+    for (let number = 0; number < 100; number += 1) await one.send(account);
+    const day = '2026-11-20';
+    const before = (await one.usageByHour(account.id, day, day)).get(day);
+    expect(before?.messagesOfHours[22]).toBe(before?.messages);
+    vi.setSystemTime(Date.parse('2026-11-21T05:00:00Z'));
+    await one.send(account);
+    const after = (await one.usageByHour(account.id, day, day)).get(day);
+    expect(after?.messagesOfHours[23]).toBe((after?.messages ?? 0) - (before?.messages ?? 0));
+  });
+});
+
+describe('the hard limit', () => {
+  it.each([
+    [6, 500, 100],
+    [8, sizeOf({ ordinary: 2_000, thorough: 12_000 }), 120],
+  ])(
+    'is held by %d processes at once: %d messages, and no more than %d beyond',
+    async (count, hard, slack) => {
+      const account = accountWith({
+        limits: { max_requests_per_day: hard, max_requests_per_day_hard: hard },
+      });
+      const processes: Process[] = [];
+      for (let number = 0; number < count; number += 1) processes.push(await startProcess());
+      let accepted = 0;
+      let refusals = 0;
+      while (refusals < count) {
+        const outcomes = await Promise.all(processes.map((one) => one.send(account)));
+        accepted += outcomes.filter(Boolean).length;
+        refusals = outcomes.filter((isAccepted) => !isAccepted).length;
+      }
+      expect(accepted).toBeLessThanOrEqual(hard + slack);
+      expect(accepted).toBeGreaterThanOrEqual(hard - slack);
+    },
+    30_000,
+  );
+
+  it('of one process is exact', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 37, max_requests_per_day_hard: 137 } });
+    let accepted = 0;
+    while (await one.send(account)) accepted += 1;
+    expect(accepted).toBe(137);
+    expect(await one.send(account)).toBe(false);
+  });
+
+  it('is exact for requests that come at once', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => one.send(account)));
+    expect(outcomes.filter(Boolean)).toHaveLength(20);
+  });
+
+  it('is exact for requests that come while a report is under way', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
+    await one.withAdmission(account, 10, ({ admit }) => Promise.resolve(admit(10)));
+    const release = one.holdWrites();
+    const report = one.reportUsage(account);
+    const outcomes = Array.from({ length: 15 }, () =>
+      one.withAdmission(account, 1, ({ admit }) => Promise.resolve(admit(1) === undefined)),
+    );
+    const admitted = (await Promise.all(outcomes)).filter(Boolean).length;
+    release();
+    await report;
+    expect(admitted).toBe(10);
+    expect(await one.send(account)).toBe(false);
+  });
+
+  it('is not passed by processes that have not heard for long, nor by large requests at once', async () => {
+    const start = Date.now();
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const hard = sizeOf({ ordinary: 6_000, thorough: 10_000 });
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: hard } });
+    const idle: Process[] = [];
+    for (let number = 0; number < 5; number += 1) {
+      const one = await startProcess();
+      await one.send(account);
+      idle.push(one);
+    }
+    const busy = await startProcess();
+    let accepted = 5;
+    while (await busy.send(account, 15)) accepted += 15;
+    const outcomes = await Promise.all(idle.map((one) => one.send(account, 1_000)));
+    accepted += outcomes.filter(Boolean).length * 1_000;
+    vi.setSystemTime(start + 6_000);
+    for (const one of idle) if (await one.send(account)) accepted += 1;
+    expect(accepted).toBeLessThanOrEqual(hard + 100);
+  });
+
+  it('is known to a process that starts when it is reached', async () => {
+    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
+    const first = await startProcess();
+    while (await first.send(account));
+    const second = await startProcess();
+    expect(await second.send(account)).toBe(false);
+  });
+});
+
+describe('the budget', () => {
+  it('counts the month, callbacks included, and begins anew with the next', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-10T12:00:00Z') });
+    const account = accountWith({ budget: 1 });
+    const one = await startProcess();
+    expect(await one.send(account, 4)).toBe(true);
+    await one.countFollowing(account, 3);
+    vi.setSystemTime(Date.parse('2026-11-30T12:00:00Z'));
+    const other = await startProcess();
+    expect(await other.send(account, 3)).toBe(true);
+    expect(await other.send(account)).toBe(false);
+    vi.setSystemTime(Date.parse('2026-12-01T00:00:01Z'));
+    expect(await other.send(account, 10)).toBe(true);
+    expect(await other.send(account)).toBe(false);
+  });
+});
+
+describe('requests in a second', () => {
+  it('are shared by the processes that have them', async () => {
+    const start = Date.parse('2026-11-20T12:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const limit = 40;
+    const account = accountWith({ limits: { max_requests_per_second: limit } });
+    const processes: Process[] = [];
+    for (let number = 0; number < 4; number += 1) processes.push(await startProcess());
+    const perSecond: number[] = [];
+    for (let second = 0; second < 8; second += 1) {
+      let accepted = 0;
+      for (let step = 0; step < 50; step += 1) {
+        vi.setSystemTime(start + second * 1_000 + step * 20);
+        for (const one of processes) {
+          // Two hundred in a second are asked for, five times the limit.
+          const isAccepted = await one.admitCall(account, 0).then(
+            () => true,
+            () => false,
+          );
+          if (isAccepted) accepted += 1;
+          await one.reportUsage(account);
+        }
+      }
+      perSecond.push(accepted);
+    }
+    // At first each process takes itself for the only one.
+    expect(perSecond[0]).toBeLessThanOrEqual(4 * limit);
+    for (const accepted of perSecond.slice(3)) {
+      expect(accepted).toBeLessThanOrEqual(limit * 1.3);
+      expect(accepted).toBeGreaterThanOrEqual(limit * 0.7);
+    }
+  });
+
+  it('are not held to what a process had of them long ago', async () => {
+    const start = Date.parse('2026-11-20T12:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const account = accountWith({ limits: { max_requests_per_second: 100 } });
+    const [idle, busy] = [await startProcess(), await startProcess()];
+    const ask = async (one: Process): Promise<void> => {
+      await one.admitCall(account, 0);
+      await one.reportUsage(account);
+    };
+    for (let number = 0; number < 15; number += 1) await ask(idle);
+    for (let number = 0; number < 1_000; number += 1) {
+      vi.setSystemTime(start + 1_000 + number * 100);
+      await ask(busy);
+    }
+    for (let number = 0; number < 100; number += 1) {
+      vi.setSystemTime(start + 200_000 + number * 200);
+      await ask(idle);
+    }
+  });
+
+  it('of one process are what the limit says', async () => {
+    const start = Date.parse('2026-11-20T12:00:00Z');
+    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_second: 5 } });
+    const ask = (): Promise<boolean> =>
+      one.admitCall(account, 0).then(
+        () => true,
+        () => false,
+      );
+    const outcomes: boolean[] = [];
+    for (let number = 0; number < 7; number += 1) outcomes.push(await ask());
+    expect(outcomes).toEqual([true, true, true, true, true, false, false]);
+    vi.setSystemTime(start + 1_000);
+    for (let number = 0; number < 5; number += 1) expect(await ask()).toBe(true);
+    expect(await ask()).toBe(false);
+  });
+});
+
+describe('metrics', () => {
+  beforeAll(() => {
+    process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
+  });
+  afterAll(() => {
+    process.env['POWERTOOLS_METRICS_DISABLED'] = 'true';
+  });
+
+  it('tell of messages above the soft limit', async () => {
+    const one = await startProcess();
+    const account = accountWith({ limits: { max_requests_per_day: 2 } });
+    const send = one.withMetrics(one.send);
+    expect(await metricLines(() => send(account, 2))).toEqual([]);
+    expect(await metricLines(() => send(account, 5))).toEqual([
+      expect.objectContaining({ service: 'messaging', RequestsOverSoftLimit: 5 }),
+    ]);
+  });
+
+  it('are an account’s own where it has them exported', async () => {
+    const one = await startProcess();
+    const account = accountWith({ prometheus: true });
+    const lines = await metricLines(async () => {
+      await one.admitCall(account, 10);
+      await one.send(account, 3);
+    });
+    expect(lines).toEqual([
+      expect.objectContaining({ account: account.id, Messages: 3 }),
+      expect.objectContaining({ account: account.id, Requests: 1 }),
+    ]);
+    expect(await metricLines(() => one.send(accountWith(), 3))).toEqual([]);
+  });
+});

@@ -1,0 +1,421 @@
+import { DeleteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { mostFaults } from '../../../lambdas/job/redelivery.ts';
+import { formatWork } from '../../../lambdas/job/job.ts';
+import { maxReceives, mostDeaths } from '../../../lambdas/aws/resources.ts';
+import { itAtEachDeath, type Fate } from '../../support/faults.ts';
+import { callbackOf } from '../../support/callbacks.ts';
+import { startFleet, type Fleet } from '../../support/fleet.ts';
+import { idsOf, openWorld, requestOf, type World } from '../../support/world.ts';
+import { sizeOf } from '../../support/sample.ts';
+
+// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+process.env['CLIENT_PATIENCE'] = '1';
+
+/** AWS is away for hours or days: messages on their way wait until it is back, and only one that kills its worker fails. */
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const outageMs = sizeOf({ ordinary: 6 * hourMs, thorough: dayMs });
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+let fleet: Fleet;
+beforeEach(async () => {
+  fleet = await startFleet(world.standIns);
+});
+afterEach(() => fleet.close());
+
+/** A test with a death at each AWS call of workers. Each time they are new processes, which know nothing yet. */
+function diesAtEachCall(title: string, way: (fate: Fate) => Promise<void>): void {
+  itAtEachDeath(title, async (fate) => {
+    await fleet.close();
+    fleet = await startFleet(world.standIns);
+    await way(fate);
+  });
+}
+
+async function deadLetters(): Promise<readonly Record<string, unknown>[]> {
+  const { Items = [] } = await world.dynamodb.send(
+    new ScanCommand({ TableName: world.settings.dlqTable, ConsistentRead: true }),
+  );
+  return Items.map((item) => unmarshall(item));
+}
+const deadLettersOf = async (messageId: string) =>
+  (await deadLetters()).filter((letter) => letter['messageId'] === messageId);
+
+describe('a message', () => {
+  it.each([
+    // Longer than the 14 days that SQS keeps what was sent once.
+    { service: 'dynamodb', days: sizeOf({ ordinary: 1, thorough: 15 }), deliveries: 1 },
+    { service: 'PutItemCommand', days: sizeOf({ ordinary: 0.5, thorough: 3 }), deliveries: undefined },
+  ])(
+    'waits for $service for $days days, comes back less and less often, and is delivered when it is back',
+    async ({ service, days, deliveries }) => {
+      fleet.takeAway(service);
+      const inbox = world.receiver.inbox();
+      const messageId = await world.send(inbox.url, { timeout: '20s' });
+      const watchedMs = Math.min(3, days) * dayMs;
+      await fleet.advance(watchedMs);
+      const invocations = fleet.invocationsOf('short') + fleet.invocationsOf('dead');
+      // After its first seven returns, the message comes back every 15 minutes at most and every 30 at least.
+      expect(invocations).toBeGreaterThan(watchedMs / (43 * minuteMs));
+      expect(invocations).toBeLessThan(watchedMs / (7.5 * minuteMs) + 10);
+      await fleet.advance(days * dayMs - watchedMs);
+      fleet.bringBack();
+      await fleet.advance(15 * minuteMs);
+      const delivered = inbox.deliveries.length;
+      expect(delivered).toBeGreaterThan(0);
+      if (deliveries !== undefined) expect(delivered).toBe(deliveries);
+      expect(await deadLettersOf(messageId)).toEqual([]);
+      await fleet.advance(hourMs);
+      expect(inbox.deliveries).toHaveLength(delivered);
+    },
+  );
+
+  it('waits for the master secret', async () => {
+    const secrets = world.standIns.secretValues;
+    const secret = secrets.get('master-secret') ?? '';
+    const inbox = world.receiver.inbox();
+    secrets.delete('master-secret');
+    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    await fleet.advance(outageMs);
+    expect(inbox.deliveries).toHaveLength(0);
+    secrets.set('master-secret', secret);
+    await fleet.advance(15 * minuteMs);
+    expect(inbox.deliveries).toHaveLength(1);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+  });
+
+  it('waits where nothing can be sent either, and SQS itself has it back', async () => {
+    fleet.takeAway('dynamodb', 'sqs');
+    const inbox = world.receiver.inbox();
+    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    await fleet.advance(3 * hourMs);
+    expect(fleet.invocationsOf('short')).toBeLessThanOrEqual(maxReceives);
+    expect(fleet.invocationsOf('dead')).toBeGreaterThan(mostDeaths);
+    fleet.bringBack();
+    await fleet.advance(15 * minuteMs + 10_000);
+    expect(inbox.deliveries).toHaveLength(1);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+  });
+
+  it('does not fail because Lambda has no room for it, however often it was received', async () => {
+    fleet.throttle(true);
+    const inbox = world.receiver.inbox();
+    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    await fleet.advance(4 * hourMs);
+    expect(inbox.deliveries).toHaveLength(0);
+    fleet.throttle(false);
+    await fleet.advance(16 * minuteMs);
+    expect(inbox.deliveries).toHaveLength(1);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+  });
+});
+
+describe('a message that kills its worker', () => {
+  it('fails after some deaths, with its reason, and nothing that was in a batch with it does', async () => {
+    const mates = world.receiver.inbox();
+    const killer = world.receiver.inbox(({ headers }) => {
+      fleet.killWorkerOf(headers['svc-message-id'] ?? '');
+    });
+    fleet.hold(true);
+    const ids = await Promise.all(
+      Array.from({ length: 9 }, () => world.send(mates.url, { timeout: '20s', retries: '0' })),
+    );
+    const killerId = await world.send(killer.url, { timeout: '20s', retries: '3' });
+    fleet.hold(false);
+    await fleet.advance(2 * hourMs);
+
+    expect(killer.deliveries.length).toBeGreaterThan(mostDeaths);
+    expect(killer.deliveries.length).toBeLessThanOrEqual(maxReceives + mostDeaths + 1);
+    expect(await deadLettersOf(killerId)).toMatchObject([
+      { error: expect.stringMatching(/^The delivery worker died each time/) as unknown, responseStatus: 0 },
+    ]);
+    const delivered = new Set(mates.deliveries.map(({ headers }) => headers['svc-message-id']));
+    expect([...delivered].sort()).toEqual([...ids].sort());
+    for (const id of ids) expect(await deadLettersOf(id)).toEqual([]);
+  });
+
+  it('is told from one whose worker met errors, even where it could not say so', async () => {
+    const inbox = world.receiver.inbox();
+    fleet.throttle(true);
+    const messageId = await world.send(inbox.url, { timeout: '20s', retries: '0' });
+    // The message is received again and again, until it is to be worked on alone.
+    await fleet.advance(maxReceives * 70_000 + 1_000);
+    // The start can be noted, but then neither can the attempt be recorded nor the work be sent anew.
+    fleet.takeAway('PutItemCommand', 'sqs');
+    fleet.throttle(false);
+    await fleet.advance(2 * hourMs);
+    fleet.bringBack();
+    // Now the work can be sent anew, and has to say itself that its starts have ended.
+    fleet.takeAway('PutItemCommand');
+    await fleet.advance(2 * hourMs);
+    expect(fleet.invocationsOf('dead')).toBeGreaterThan(2 * mostDeaths);
+    fleet.bringBack();
+    await fleet.advance(16 * minuteMs);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+    expect(inbox.deliveries.length).toBeGreaterThan(0);
+    expect(await world.loadMessage({ accountId: world.account.id, messageId })).toMatchObject({
+      attempts: [{ state: 'DELIVERED' }],
+    });
+  });
+});
+
+describe('a worker that does a message alone', () => {
+  /** A message whose attempt is in the queue of those that are worked on alone. */
+  async function alone() {
+    fleet.hold(true, ['short']);
+    const inbox = world.receiver.inbox();
+    const messageId = await world.send(inbox.url, { timeout: '20s', retries: '0' });
+    return {
+      inbox,
+      messageId,
+      work: { kind: 'attempt', accountId: 'acct', messageId, attempt: 0, queue: 'short' } as const,
+    };
+  }
+
+  diesAtEachCall('and dies at any of its AWS calls fails nothing, and loses nothing', async (fate) => {
+    const { inbox, messageId, work } = await alone();
+    fleet.setFate(fate);
+    world.standIns.sqs.send('dead', formatWork(work));
+    await fleet.advance(20 * minuteMs);
+    expect(inbox.deliveries.length).toBeGreaterThan(0);
+    expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+    expect(await world.loadMessage(work)).toMatchObject({ attempts: [{ state: 'DELIVERED' }] });
+  });
+
+  diesAtEachCall(
+    'and dies at any of its AWS calls while it puts the message off loses nothing',
+    async (fate) => {
+      const { inbox, messageId, work } = await alone();
+      // The start cannot be noted; the second call sends the message anew.
+      fleet.takeAway('dynamodb');
+      fleet.setFate(fate);
+      world.standIns.sqs.send('dead', formatWork(work));
+      await fleet.advance(minuteMs);
+      fleet.setFate(undefined);
+      await fleet.advance(19 * minuteMs);
+      fleet.bringBack();
+      await fleet.advance(20 * minuteMs);
+      expect(inbox.deliveries.length).toBeGreaterThan(0);
+      expect(await deadLettersOf(messageId)).toEqual([]);
+    },
+  );
+});
+
+describe('a message that the service itself fails with', () => {
+  const givenUp = { error: expect.stringMatching(/^The service itself failed 10 times/) as unknown };
+
+  /** Whether a call writes the record of an attempt that has an answer. */
+  const recordsAnswer = (call: string, input: unknown): boolean =>
+    call === 'PutItemCommand' && JSON.stringify(input).includes('"status":{"N":"500"}');
+
+  it('because its answer cannot be recorded fails within an hour or so, visibly, and is not sent for days', async () => {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+    const failures = world.receiver.inbox();
+    fleet.refuse(recordsAnswer);
+    const messageId = await world.send(inbox.url, {
+      timeout: '20s',
+      retries: '3',
+      'failure-callback': failures.url,
+    });
+    await fleet.advance(1.25 * hourMs);
+    expect(inbox.deliveries).toHaveLength(mostFaults);
+    expect(await deadLettersOf(messageId)).toMatchObject([{ ...givenUp, responseStatus: 0 }]);
+    expect(failures.deliveries).toHaveLength(1);
+    await fleet.advance(dayMs);
+    expect(inbox.deliveries).toHaveLength(mostFaults);
+    expect(await deadLettersOf(messageId)).toHaveLength(1);
+  });
+
+  it('because its body is gone fails, and its failure callback comes without it', async () => {
+    const inbox = world.receiver.inbox();
+    const failures = world.receiver.inbox();
+    fleet.hold(true);
+    const config = { timeout: '20s', 'failure-callback': failures.url };
+    const { body } = await world.publish(inbox.url, config, randomBytes(2_000).toString('hex'));
+    const messageId = 'messageId' in body ? body.messageId : '';
+    const key = { shard: { S: `body#${messageId}` }, id: { S: messageId } };
+    const { Attributes } = await world.dynamodb.send(
+      new DeleteItemCommand({
+        TableName: world.settings.messagesTable,
+        Key: key,
+        ReturnValues: 'ALL_OLD',
+      }),
+    );
+    expect(Attributes).toBeDefined();
+    fleet.hold(false);
+    await fleet.advance(2 * hourMs);
+    expect(inbox.deliveries).toHaveLength(0);
+    expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
+    expect(failures.deliveries).toHaveLength(1);
+    expect(failures.deliveries[0] && callbackOf(failures.deliveries[0])).toMatchObject({
+      sourceMessageId: messageId,
+    });
+  });
+
+  it('fails even where its callbacks cannot be stored', async () => {
+    const inbox = world.receiver.inbox();
+    const callbacks = world.receiver.inbox();
+    fleet.refuse((call, input) => call === 'PutItemCommand' && JSON.stringify(input).includes('"body":{"M"'));
+    const messageId = await world.send(inbox.url, { timeout: '20s', callback: callbacks.url });
+    await fleet.advance(2 * hourMs);
+    expect(inbox.deliveries).toHaveLength(mostFaults);
+    expect(callbacks.deliveries).toHaveLength(0);
+    expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
+  });
+
+  it('fails where its next attempt cannot be sent for', async () => {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+    const messageId = await world.send(inbox.url, { timeout: '20s', retries: '3', 'retry-delay': '1000' });
+    fleet.refuse(
+      (call, input) => call === 'SendMessageCommand' && JSON.stringify(input).includes('attempt\\":1'),
+    );
+    await fleet.advance(2 * hourMs);
+    expect(inbox.deliveries).toHaveLength(1);
+    expect(await deadLettersOf(messageId)).toMatchObject([{ ...givenUp, retried: 1 }]);
+  });
+
+  diesAtEachCall('and is given up by a worker that dies at any of its AWS calls fails once', async (fate) => {
+    const inbox = world.receiver.inbox();
+    const failures = world.receiver.inbox();
+    fleet.hold(true, ['short']);
+    const config = { timeout: '20s', 'failure-callback': failures.url };
+    const messageId = await world.send(inbox.url, config);
+    await fleet.advance(0);
+    await world.sqs.send(new PurgeQueueCommand({ QueueUrl: world.settings.shortQueueUrl }));
+    fleet.hold(false);
+    fleet.setFate(fate);
+    const attempt = { accountId: world.account.id, messageId, attempt: 0, queue: 'short' as const };
+    const text = { ...attempt, returns: mostFaults, faults: mostFaults };
+    world.standIns.sqs.send('short', JSON.stringify(text));
+    await fleet.advance(20 * minuteMs);
+    expect(inbox.deliveries).toHaveLength(0);
+    expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
+    expect(idsOf(failures.deliveries).size).toBe(1);
+  });
+
+  it('is delivered where the fault ends in time, and outages do not count', async () => {
+    const inbox = world.receiver.inbox();
+    fleet.refuse((call) => call === 'PutItemCommand');
+    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    await fleet.advance(20 * minuteMs);
+    fleet.takeAway('dynamodb');
+    await fleet.advance(outageMs);
+    fleet.bringBack();
+    fleet.refuse(undefined);
+    await fleet.advance(15 * minuteMs);
+    expect(await deadLettersOf(messageId)).toEqual([]);
+    expect(await world.loadMessage({ accountId: world.account.id, messageId })).toMatchObject({
+      attempts: [{ state: 'DELIVERED' }],
+    });
+  });
+});
+
+describe('what nobody can read', () => {
+  it('is dropped, and logged', async () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    const texts = ['no JSON', '{"accountId":7}', '[]'];
+    for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
+      for (const text of texts) world.standIns.sqs.send(queue, text);
+    }
+    await fleet.advance(dayMs);
+    for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
+      expect(world.standIns.sqs.queues.unsettled(queue)).toEqual([]);
+      expect(world.standIns.sqs.queues.nextDue(queue)).toBeUndefined();
+    }
+    log.mockRestore();
+  });
+});
+
+describe('a change of an account that the service itself fails with', () => {
+  it('comes back for ever', async () => {
+    const notice = JSON.stringify({ accountId: world.account.id, others: [] });
+    fleet.refuse((call) => call === 'GetItemCommand');
+    world.standIns.sqs.send('accountChanges', notice);
+    await fleet.advance(2 * outageMs);
+    expect(fleet.invocationsOf('accountChanges')).toBeGreaterThan(2 * mostFaults);
+    fleet.refuse(undefined);
+    await fleet.advance(15 * minuteMs);
+    expect(world.standIns.sqs.queues.nextDue('accountChanges')).toBeUndefined();
+  });
+});
+
+describe('a schedule’s fire', () => {
+  /** A schedule that fires once, at a moment of this clock. */
+  async function scheduled(
+    inboxUrl: string,
+  ): Promise<{ readonly scheduleId: string; readonly notice: string }> {
+    const { createSchedule } = await import('../../../lambdas/schedule/schedules.ts');
+    const { loadSchedule } = await import('../../../lambdas/schedule/rows.ts');
+    const request = requestOf(inboxUrl, { cron: '0 0 1 1 *', timeout: '20s' });
+    const { scheduleId } = await createSchedule(world.account, request);
+    const schedule = await loadSchedule(world.account.id, scheduleId);
+    const time = new Date(Date.now()).toISOString();
+    const notice = { accountId: world.account.id, scheduleId, saveId: schedule?.saveId, time };
+    return { scheduleId, notice: JSON.stringify(notice) };
+  }
+
+  it('waits for days for AWS, and for Lambda, and makes its messages once', async () => {
+    const inbox = world.receiver.inbox();
+    const { notice } = await scheduled(inbox.url);
+    fleet.takeAway('dynamodb');
+    world.standIns.sqs.send('fire', notice);
+    await fleet.advance(outageMs);
+    fleet.throttle(true);
+    await fleet.advance(15 * minuteMs);
+    fleet.bringBack();
+    fleet.throttle(false);
+    await fleet.advance(hourMs);
+    expect(inbox.deliveries).toHaveLength(1);
+    expect(world.standIns.sqs.queues.unsettled('undeliveredFires')).toEqual([]);
+  });
+
+  it('is given up when it kills its worker: its schedule and the operator’s queue say so', async () => {
+    const inbox = world.receiver.inbox();
+    const { scheduleId, notice } = await scheduled(inbox.url);
+    fleet.killAt('BatchWriteItemCommand');
+    world.standIns.sqs.send('fire', notice);
+    await fleet.advance(hourMs);
+    expect(fleet.invocationsOf('fire')).toBe(1 + mostDeaths + 1);
+    expect(world.standIns.sqs.queues.unsettled('undeliveredFires')).toHaveLength(1);
+    const { loadSchedule } = await import('../../../lambdas/schedule/rows.ts');
+    expect((await loadSchedule(world.account.id, scheduleId))?.lastFire).toMatchObject({
+      messageIds: [],
+      error: expect.stringMatching(/^The worker died each time/) as unknown,
+    });
+    fleet.killAt(undefined);
+    await fleet.advance(dayMs);
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+
+  it('is given up when the service itself fails with it, likewise', async () => {
+    const inbox = world.receiver.inbox();
+    const { scheduleId, notice } = await scheduled(inbox.url);
+    fleet.refuse((call) => call === 'BatchWriteItemCommand');
+    world.standIns.sqs.send('fire', notice);
+    await fleet.advance(3 * hourMs);
+
+    const QueueUrl = world.standIns.sqs.queueUrl('undeliveredFires');
+    const { Messages = [] } = await world.sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
+    );
+    expect(Messages.filter(({ Body = '' }) => Body.includes(scheduleId))).toHaveLength(1);
+    const { loadSchedule } = await import('../../../lambdas/schedule/rows.ts');
+    expect((await loadSchedule(world.account.id, scheduleId))?.lastFire).toMatchObject({
+      messageIds: [],
+      error: expect.stringMatching(/^The service itself failed 10 times/) as unknown,
+    });
+    expect(inbox.deliveries).toHaveLength(0);
+  });
+});

@@ -1,0 +1,130 @@
+import { expect, it, vi } from 'vitest';
+import { eachOf } from '../../../lambdas/shared/lists.ts';
+import { noFilter } from '../../support/filters.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, type World } from '../../support/world.ts';
+
+/** A count ends in time, and goes on from where it stopped. */
+
+let world: World;
+const importServices = async () => {
+  const [messages, deadLetters, runs, workflows] = await Promise.all([
+    import('../../../lambdas/publish/messages.ts'),
+    import('../../../lambdas/deadLetter/deadLetters.ts'),
+    import('../../../lambdas/workflow/countRuns.ts'),
+    import('../../../lambdas/workflow/trigger.ts'),
+  ]);
+  return { ...messages, ...deadLetters, ...runs, ...workflows };
+};
+let services: Awaited<ReturnType<typeof importServices>>;
+useWorld(async (opened) => {
+  world = opened;
+  services = await importServices();
+});
+
+/** Each look at the clock takes a second. */
+function slowly(): void {
+  const { now } = Date;
+  let looks = 0;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + (looks += 1) * 1_000);
+}
+
+interface Part {
+  readonly count: number;
+  readonly cursor?: string | undefined;
+}
+
+/** All answers to a count, one after the other. */
+async function partsOf(count: (cursor: string | undefined) => Promise<Part>): Promise<readonly number[]> {
+  const parts: number[] = [];
+  let cursor: string | undefined;
+  do {
+    slowly();
+    const part = await count(cursor);
+    vi.restoreAllMocks();
+    parts.push(part.count);
+    ({ cursor } = part);
+  } while (cursor !== undefined);
+  return parts;
+}
+
+const sum = (parts: readonly number[]): number => parts.reduce((all, one) => all + one, 0);
+
+const labelled = (cursor: string | undefined) => ({
+  ...noFilter,
+  cursor,
+  values: new Map([['label', new Set(['counted'])]] as const),
+});
+
+const many = 30;
+
+it('of messages gives in its parts together what matches, each once', async () => {
+  const ids: string[] = [];
+  await eachOf(Array.from({ length: many }), 10, async (_, index) => {
+    ids.push(await world.send('https://example.com/', { delay: '10m', label: 'counted' }));
+    if (index % 2 === 0) await world.send('https://example.com/', { delay: '10m', label: 'other' });
+  });
+  const parts = await partsOf((cursor) => services.countMessages(world.account, labelled(cursor)));
+  expect(sum(parts)).toBe(many);
+  expect(parts.length).toBeGreaterThan(2);
+  const byIds = await partsOf((cursor) =>
+    services.countMessages(world.account, { ...noFilter, ids: ['msg_x', ...ids, 'msg_y'], cursor }),
+  );
+  expect(sum(byIds)).toBe(many);
+  expect(byIds.length).toBeGreaterThan(2);
+  await world.drain();
+});
+
+it('of dead letters gives in its parts together what matches, and each part its own groups', async () => {
+  const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+  await eachOf(Array.from({ length: many }), 10, async () => {
+    await world.send(inbox.url, { retries: '0', label: 'counted' });
+  });
+  await world.work();
+  const parts = await partsOf(async (cursor) => {
+    const part = await services.countDeadLetters(world.account, labelled(cursor));
+    expect(sum(part.groups.map(({ count }) => count))).toBe(part.count);
+    return part;
+  });
+  expect(sum(parts)).toBe(many);
+  expect(parts.length).toBeGreaterThan(2);
+});
+
+it('of dead letters shows the hundred most frequent groups', async () => {
+  const refusing = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+  const { port } = new URL(world.receiver.origin);
+  const path = new URL(refusing.url).pathname;
+  const hosts = Array.from({ length: 101 }, (_, number) => `127.0.1.${number + 1}:${port}`);
+  await eachOf([...hosts, ...hosts.slice(1)], 10, async (host) => {
+    await world.send(`http://${host}${path}`, { retries: '0', label: 'hosts' });
+  });
+  await world.work();
+  const filter = { ...noFilter, values: new Map([['label', new Set(['hosts'])]] as const) };
+  const { count, groups } = await services.countDeadLetters(world.account, filter);
+  expect([count, groups.length]).toEqual([201, 100]);
+  expect(groups.map((group) => group.host).sort()).toEqual(hosts.slice(1).sort());
+});
+
+it('of runs gives in its parts together those that go on', async () => {
+  await eachOf(Array.from({ length: many }), 10, async () => {
+    await services.trigger(world.account, {
+      prefix: 'Svc',
+      config: configOf({ delay: '10m', label: 'counted' }),
+      otherHeaders: [],
+      otherQuery: [],
+      destination: 'https://example.com/run',
+      body: Buffer.from('{}'),
+      callerIp: '127.0.0.1',
+      host: 'api.example.com',
+    });
+  });
+  const parts = await partsOf((cursor) =>
+    services.countRuns(world.account, [
+      ['label', 'counted'],
+      ...(cursor === undefined ? [] : [['cursor', cursor] as const]),
+    ]),
+  );
+  expect(sum(parts)).toBe(many);
+  expect(parts.length).toBeGreaterThan(2);
+  await world.drain();
+});

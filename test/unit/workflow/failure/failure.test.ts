@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import type { Header } from '../../../../lambdas/shared/headers.ts';
+import type { Message } from '../../../../lambdas/message/message.ts';
+import { failedStepName, wrongDestination } from '../../../../lambdas/workflow/steps/endpointAnswer.ts';
+import type { Entry } from '../../../../lambdas/workflow/rules/entry.ts';
+import {
+  failureBody,
+  failureFunctionResult,
+  failureFunctionStateAfter,
+  failureSource,
+  mayCancel,
+  mayRerun,
+} from '../../../../lambdas/workflow/failure/failure.ts';
+import { listBody } from '../../../../lambdas/workflow/runs/listBody.ts';
+
+const message: Message = {
+  messageId: 'msg_1',
+  accountId: 'a',
+  prefix: 'Upstash',
+  url: 'https://user:secret@proxy.example/flow',
+  method: 'POST',
+  headers: [['x-tenant', 'acme']],
+  maxRetries: 3,
+  timeoutMs: 1_000,
+  labels: [],
+  createdAt: 1,
+  notBefore: 2,
+  callerIp: '192.0.2.1',
+  expiresAt: 3,
+};
+const run = { runId: 'wfr_1', createdAt: 1_790_000_000_000, url: 'https://endpoint.example/flow' };
+const bodyOf = (source: Uint8Array, answer: string, maxBytes: number) => {
+  const response = { status: 500, headers: [['x-a', 'b']] as const, body: Buffer.from(answer) };
+  const bytes = failureBody(run, { message, body: source, response, retried: 3, dlqId: 'dlq_1' }, maxBytes);
+  const read: unknown = JSON.parse(Buffer.from(bytes).toString());
+  return { bytes, read };
+};
+
+describe('the body of a failure request', () => {
+  it('is that of a callback, with the run and its URL', () => {
+    expect(bodyOf(Buffer.from('payload'), 'no', 10_000).read).toEqual({
+      status: 500,
+      header: { 'X-A': ['b'] },
+      body: Buffer.from('no').toString('base64'),
+      retried: 3,
+      maxRetries: 3,
+      dlqId: 'dlq_1',
+      sourceMessageId: 'msg_1',
+      url: run.url,
+      method: 'POST',
+      sourceHeader: { 'X-Tenant': 'acme' },
+      sourceBody: Buffer.from('payload').toString('base64'),
+      notBefore: '2',
+      createdAt: '1',
+      callerIP: '192.0.2.1',
+      workflowRunId: 'wfr_1',
+      workflowCreatedAt: run.createdAt,
+    });
+  });
+
+  it('has no source where the payload is empty', () => {
+    expect(bodyOf(new Uint8Array(), 'no', 10_000).read).not.toHaveProperty('sourceBody');
+  });
+
+  const answerIn = (read: unknown): string =>
+    Buffer.from(z.object({ body: z.string() }).parse(read).body, 'base64').toString();
+
+  it('keeps the source whole, and the fields of an answer that is too large', () => {
+    const source = Buffer.alloc(2_000, 's');
+    const answer = { error: 'Error', message: 'é"'.repeat(200_000), stack: 'at '.repeat(200_000), code: 7 };
+    for (const maxBytes of [200_000, 100]) {
+      const { bytes, read } = bodyOf(source, JSON.stringify(answer), maxBytes);
+      expect(bytes.length).toBeLessThanOrEqual(Math.max(maxBytes, 100_000));
+      expect(read).toMatchObject({ sourceBody: source.toString('base64'), bodyIsCut: true });
+      const told: unknown = JSON.parse(answerIn(read));
+      expect(told).toEqual({
+        error: 'Error',
+        message: expect.stringMatching(/^(é"){5000,}é? … \(cut: the whole has 600000 bytes\)$/) as unknown,
+        stack: expect.stringMatching(/^(at ){5000,}.* … \(cut: the whole has 600000 bytes\)$/) as unknown,
+        code: 7,
+      });
+    }
+  });
+
+  it('keeps the fields of an answer whose end was not read', () => {
+    const whole = JSON.stringify({ error: 'Error', message: 'no', stack: 'at €'.repeat(1_000) });
+    const cut = Buffer.from(whole).subarray(0, 1_001);
+    const response = { status: 500, headers: [], body: cut, isCut: true } as const;
+    const facts = { message, body: new Uint8Array(), response, retried: 3 };
+    const read: unknown = JSON.parse(Buffer.from(failureBody(run, facts, 100_000)).toString());
+    expect(read).toMatchObject({ bodyIsCut: true });
+    expect(JSON.parse(answerIn(read))).toEqual({
+      error: 'Error',
+      message: 'no',
+      stack: expect.stringMatching(/^(at €){100,}.* … \(cut: the end is missing\)$/) as unknown,
+    });
+  });
+
+  it('has the payload for its source, and the list for clients that know no other', () => {
+    const entries: readonly Entry[] = [
+      { messageId: 'msg_1', body: Buffer.from('payload'), callType: 'step' },
+      { messageId: 'msg_2', body: Buffer.from('{}'), callType: 'step' },
+    ];
+    expect(failureSource(entries, new Set(['InitialBody']))).toEqual(Buffer.from('payload'));
+    expect(failureSource(entries, new Set())).toEqual(listBody(entries));
+  });
+});
+
+describe('a failure function', () => {
+  const notFound: Header = ['upstash-workflow-failure-callback-notfound', 'true'];
+  it.each([
+    ['DELIVERED', [], 'CALLBACK_SUCCESS'],
+    ['DELIVERED', [notFound], undefined],
+    ['RETRY', [], 'CALLBACK_INPROGRESS'],
+    ['FAILED', [], 'CALLBACK_FAIL'],
+    ['FAILED', [notFound], 'CALLBACK_FAIL'],
+    ['CANCELED', [], 'CALLBACK_CANCELED'],
+  ] as const)('after an attempt that ends as %s, with %j, is in the state %s', (state, headers, after) => {
+    expect(failureFunctionStateAfter(state, 'Upstash', headers)).toBe(after);
+  });
+
+  it('may be run again after a failure only, and cancelled before its end only', () => {
+    const states = [
+      undefined,
+      'CALLBACK_INPROGRESS',
+      'CALLBACK_SUCCESS',
+      'CALLBACK_FAIL',
+      'CALLBACK_CANCELED',
+    ] as const;
+    expect(states.filter(mayRerun)).toEqual(['CALLBACK_FAIL']);
+    expect(states.filter(mayCancel)).toEqual(['CALLBACK_INPROGRESS']);
+  });
+
+  it.each([
+    ['{"result":"dealt with"}', 'dealt with'],
+    ['{"result":{"a":1}}', '{"a":1}'],
+    ['{}', undefined],
+    ['<html>', undefined],
+    ['null', undefined],
+  ])('returned what is in %j', (body, result) => {
+    expect(failureFunctionResult(Buffer.from(body))).toBe(result);
+  });
+});
+
+describe('the answer to the first delivery', () => {
+  const detecting = {
+    prefix: 'Upstash',
+    features: new Set(['WF_DetectTrigger'] as const),
+    isUnknownClient: false,
+  };
+  const unknown = { prefix: 'Upstash', features: new Set([]), isUnknownClient: true };
+  const old: Header = ['upstash-workflow-sdk-version', '1'];
+  const current: Header = ['upstash-workflow-sdk', 'v1.3.2'];
+  it.each([
+    ['no workflow', detecting, 200, [], 'detected a non-workflow destination'],
+    ['a workflow', detecting, 200, [old], undefined],
+    ['a failure, which is tried again', detecting, 500, [], undefined],
+    [
+      'anything, to a client that does not want to know',
+      { ...detecting, features: new Set([]) },
+      200,
+      [],
+      undefined,
+    ],
+    ['no workflow, to nobody’s start', unknown, 200, [], 'detected a non-workflow destination'],
+    ['an old workflow', unknown, 200, [old], 'only usable with sdk versions after v1.0.0'],
+    ['a current workflow', unknown, 200, [old, current], undefined],
+  ] as const)('tells of %s', (_name, asked, status, headers, text) => {
+    const problem = wrongDestination(asked, { status, headers });
+    if (text === undefined) expect(problem).toBeUndefined();
+    else expect(problem).toContain(text);
+  });
+});
+
+it('an answer names the step that threw', () => {
+  expect(failedStepName('Upstash', { headers: [['upstash-error-step-name', 'charge']] })).toBe('charge');
+  expect(failedStepName('Upstash', { headers: [] })).toBeUndefined();
+});

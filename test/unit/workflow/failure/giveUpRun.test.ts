@@ -1,0 +1,271 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type * as performModule from '../../../../lambdas/worker/perform.ts';
+import type * as bodiesModule from '../../../../lambdas/message/bodies.ts';
+import type * as recoverModule from '../../../../lambdas/recovery/recover.ts';
+import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
+import type { Work } from '../../../../lambdas/job/job.ts';
+import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
+import { fateAt } from '../../../support/faults.ts';
+import { setClockAhead } from '../../../support/clockAhead.ts';
+import { attemptsIn, openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
+import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import type { World } from '../../../support/world.ts';
+
+/** Work of runs that the service fails with is given up in the end: whoever would wait for ever is told, or fails visibly. */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+let giveUp: typeof performModule.giveUp;
+let loadBody: typeof bodiesModule.loadBody;
+let recover: typeof recoverModule.recover;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  acts = await openRunActs(world);
+  ({ giveUp } = await import('../../../../lambdas/worker/perform.ts'));
+  ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
+  ({ recover } = await import('../../../../lambdas/recovery/recover.ts'));
+});
+beforeEach(async () => {
+  await world.drain();
+});
+
+const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
+
+let runs = 0;
+/** A run with a failure function, which has invoked another one. */
+async function pair() {
+  runs += 1;
+  const [parent, child] = [`wfr_up_${runs}`, `wfr_down_${runs}`];
+  const told = world.receiver.inbox();
+  const failureCallback = { ...common, url: told.url, delayMs: 0 };
+  const { createdAt } = await scene.start(parent, { facts: { failureCallback } });
+  await acts.invoke({ runId: parent, createdAt }, 1, child);
+  await world.drain();
+  return { parent, child, told };
+}
+
+/** Writes an end whose response cannot be read: telling it is a fault each time. */
+const endUnreadably = (child: string): Promise<void> =>
+  scene.append(child, {
+    kind: 'end',
+    at: Date.now(),
+    state: 'RUN_SUCCESS',
+    responseId: 'msg_lost',
+    response: { at: 'row', deflated: false },
+  });
+
+async function endWorkOf(child: string): Promise<Work> {
+  const { createdAt, startSeq } = await scene.headOf(child);
+  return { kind: 'runEnd', accountId: world.account.id, runId: child, createdAt, startSeq };
+}
+
+async function toldTo(runId: string): Promise<readonly unknown[]> {
+  const told: unknown[] = [];
+  for (const record of await acts.records(runId)) {
+    if (record.kind !== 'steps') continue;
+    for (const { messageId, body } of record.entries) {
+      const step = parseStep(await loadBody(messageId, body));
+      told.push(step.kind === 'result' ? JSON.parse(step.out ?? 'null') : step.kind);
+    }
+  }
+  return told;
+}
+
+/** Does something while calls of DynamoDB fail with a fault; at least one has to. */
+async function failingAt(isIt: (input: string) => boolean, act: () => Promise<unknown>): Promise<void> {
+  const { dynamodb } = world;
+  const send = dynamodb.send.bind(dynamodb);
+  let failed = 0;
+  const spy = vi.spyOn(dynamodb, 'send').mockImplementation(((command: { readonly input?: unknown }) => {
+    if (!isIt(JSON.stringify(command.input ?? {}))) return send(command as never);
+    failed += 1;
+    return Promise.reject(new Error('It is refused.'));
+  }) as never);
+  try {
+    await act();
+  } finally {
+    spy.mockRestore();
+  }
+  expect(failed).toBeGreaterThan(0);
+}
+
+describe('the end of an invoked run that cannot be told', () => {
+  it('is answered with success all the same, and left to work of its own', async () => {
+    const { child } = await pair();
+    await endUnreadably(child);
+    await acts.end(child);
+    setClockAhead(60_000);
+    const works = (await world.drain()).filter(({ kind }) => kind !== 'runStart');
+    expect(works).toMatchObject([{ kind: 'runEnd', runId: child }]);
+  });
+
+  it('is a failure for its invoker when it is given up, once, and says why', async () => {
+    const { parent, child } = await pair();
+    await endUnreadably(child);
+    const work = await endWorkOf(child);
+    await expect(world.perform(work, { isAgain: false })).rejects.toThrow('msg_lost');
+    await giveUp(work, 'faults');
+    await giveUp(work, 'faults');
+    const [told, ...more] = await toldTo(parent);
+    expect(more).toEqual([]);
+    expect(told).toMatchObject({ isFailed: true, isCanceled: false });
+    expect(JSON.stringify(told)).toContain(`failed ${mostFaults} times with the end of the invoked run`);
+    expect(attemptsIn(await world.drain())).toHaveLength(1);
+  });
+
+  it('fails its invoker where that cannot be told of a failure either: with a dead letter, and its failure function', async () => {
+    const { parent, child, told } = await pair();
+    await endUnreadably(child);
+    const work = await endWorkOf(child);
+    const isResult = (input: string): boolean =>
+      input.includes('"kind":{"S":"steps"}') && input.includes(parent);
+    await failingAt(isResult, () => giveUp(work, 'faults'));
+    await giveUp(work, 'faults');
+    const end = (await acts.records(parent)).find(({ kind }) => kind === 'end');
+    expect(end).toMatchObject({ state: 'RUN_FAILED', failure: { response: { status: 0 } } });
+    const failure = end?.kind === 'end' ? end.failure : undefined;
+    expect(failure?.response.error).toContain(`failed ${mostFaults} times with the end of the invoked run`);
+    expect(await world.deadLettersOf(failure?.messageId ?? '')).toBe(1);
+    await world.work();
+    expect(new Set(told.deliveries.map(({ headers }) => headers['upstash-message-id'])).size).toBe(1);
+    expect(await acts.listed(parent)).toEqual(['RUN_FAILED']);
+  });
+});
+
+describe('an invoker whose URL an earlier release took, and is none', () => {
+  it('is told at the URL that it was started with', async () => {
+    const { parent, child } = await pair();
+    const { createdAt } = await scene.headOf(parent);
+    const other = `${child}_old`;
+    await scene.start(other, {
+      facts: { invoker: { runId: parent, createdAt, url: 'no url', step: stepOf(1, 'Invoke'), headers: [] } },
+    });
+    await world.drain();
+    await acts.end(other, { body: '1' });
+    const [messageId = ''] = attemptsIn(await world.drain());
+    const stored = await world.loadMessage({ accountId: world.account.id, messageId });
+    expect(stored?.message.url).toBe(endpoint);
+  });
+});
+
+describe('a start that cannot be finished', () => {
+  const lookIn = (works: readonly Work[]): readonly Work[] => works.filter(({ kind }) => kind === 'runStart');
+
+  it('fails its run, visibly, where nothing was delivered: at each AWS call of its process', async () => {
+    let failed = 0;
+    for (const call of [1, 2, 3, 4, 5, 6]) {
+      runs += 1;
+      const runId = `wfr_start_${runs}`;
+      const told = world.receiver.inbox();
+      const facts = { failureCallback: { ...common, url: told.url, delayMs: 0 } };
+      await world.underFate(fateAt({ call, when: 'before' }), () => scene.start(runId, { facts }));
+      const isRecorded = (await acts.records(runId)).length > 0;
+      setClockAhead(call * 3_600_000);
+      const works = await world.drain();
+      for (const work of lookIn(works)) await giveUp(work, 'faults');
+      if (!isRecorded) continue;
+      const { state } = await scene.headOf(runId);
+      if (attemptsIn(works).length > 0) continue;
+      expect(state).toBe('RUN_FAILED');
+      await world.work();
+      expect(told.deliveries.length).toBeGreaterThan(0);
+      failed += 1;
+    }
+    expect(failed).toBeGreaterThan(0);
+  });
+
+  it('leaves a run alone that was delivered', async () => {
+    runs += 1;
+    const runId = `wfr_start_${runs}`;
+    await scene.start(runId);
+    setClockAhead(3_600_000);
+    const looks = lookIn(await world.drain());
+    expect(looks).toHaveLength(1);
+    for (const work of looks) await giveUp(work, 'faults');
+    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
+  });
+});
+
+describe('a wait that cannot be ended', () => {
+  const waiting = async (deadline: number) => {
+    runs += 1;
+    const runId = `wfr_wait_${runs}`;
+    const told = world.receiver.inbox();
+    await scene.start(runId, { facts: { failureCallback: { ...common, url: told.url, delayMs: 0 } } });
+    await scene.append(runId, {
+      kind: 'wait',
+      at: Date.now(),
+      step: stepOf(1, 'Wait'),
+      messageId: 'msg',
+      eventId: 'e',
+      url: endpoint,
+      timeout: '1h',
+      deadline,
+      timeoutUrl: endpoint,
+      forwarded: [],
+      timeoutForwarded: [],
+      headers: [],
+      timeoutHeaders: [],
+    });
+    await world.drain();
+    const { seq } = await scene.headOf(runId);
+    const work: Work = { kind: 'waitTimeout', accountId: world.account.id, runId, seq, dueAt: Date.now() };
+    return { runId, work, told };
+  };
+
+  it('fails its run when it is due and given up', async () => {
+    const { runId, work, told } = await waiting(Date.now() - 1);
+    await giveUp(work, 'faults');
+    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    await world.work();
+    expect(told.deliveries.length).toBeGreaterThan(0);
+  });
+
+  it('goes on where its deadline is still to come', async () => {
+    const { runId, work } = await waiting(Date.now() + 3_600_000);
+    await giveUp(work, 'deaths');
+    expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
+  });
+});
+
+describe('a call whose result cannot be stored', () => {
+  it('fails its run when it is given up', async () => {
+    runs += 1;
+    const runId = `wfr_call_${runs}`;
+    await scene.start(runId);
+    await world.drain();
+    const { messageId } = await acts.call(runId, 1, 'http://127.0.0.1:9/third');
+    await world.drain();
+    const work: Work = {
+      kind: 'attempt',
+      accountId: world.account.id,
+      messageId,
+      attempt: 0,
+      queue: 'short',
+    };
+    await failingAt(
+      (input) => input.includes('"callResult"'),
+      () => giveUp(work, 'faults'),
+    );
+    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+  });
+});
+
+describe('what recovery does', () => {
+  it('goes on with the other runs where it fails with one, and tells an invoker of an end', async () => {
+    const [bad, good] = [await pair(), await pair()];
+    await scene.append(good.child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
+    let skipped = 0;
+    await failingAt(
+      (input) => input.includes(bad.parent),
+      async () => {
+        ({ skippedRuns: skipped } = await recover({ since: Date.now() - 3_600_000, isDryRun: false }));
+      },
+    );
+    expect(skipped).toBe(1);
+    expect(await toldTo(good.parent)).toEqual([{ isFailed: false, isCanceled: true }]);
+  });
+});

@@ -1,0 +1,195 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { itAtEachDeath } from '../../support/faults.ts';
+import { failedRunsIn, type FailedRuns } from '../../support/failedRuns.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { type World } from '../../support/world.ts';
+
+let world: World;
+let runs: FailedRuns;
+const importServices = async () => {
+  const [callbacks, deadLetters] = await Promise.all([
+    import('../../../lambdas/workflow/failureCallbacks.ts'),
+    import('../../../lambdas/workflow/deadLetters.ts'),
+  ]);
+  return { ...callbacks, ...deadLetters };
+};
+let services: Awaited<ReturnType<typeof importServices>>;
+useWorld(async (opened) => {
+  world = opened;
+  [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
+});
+
+const rerun = (dlqId: string) => services.rerunFailureCallback(world.account, dlqId);
+const cancel = (dlqId: string) => services.cancelFailureCallback(world.account, dlqId);
+const stateOf = async (dlqId: string) =>
+  (await services.getRunDeadLetter(world.account, dlqId)).failureFunctionState;
+
+/** The states that the journal has noted of a run's failure function, the end's included. */
+const notedOf = async (runId: string) =>
+  (await runs.journalOf(runId)).flatMap(({ record, head }) =>
+    record.kind === 'end' || record.kind === 'failureFunction' ? [head.failureState] : [],
+  );
+
+type AnswerTo = (response: ServerResponse) => void;
+const failing: AnswerTo = (response) => response.writeHead(500).end('no');
+const well: AnswerTo = (response) => response.writeHead(200).end('told');
+
+/** A run that has failed, and whoever is told of it. */
+async function scene(answer: AnswerTo = failing) {
+  const { inbox } = runs.endpoint();
+  const state = { answer };
+  const told = world.receiver.inbox((_delivery, response) => {
+    state.answer(response);
+  });
+  const failed = await runs.failed(inbox, { failureUrl: told.url, payload: 'the payload' });
+  world.reset();
+  return { ...failed, told, state };
+}
+
+/** A run that has failed, whose failure function is still to run. */
+async function pending() {
+  const { inbox } = runs.endpoint();
+  const told = world.receiver.inbox();
+  const { runId } = await runs.fail(inbox.url, { failureUrl: told.url });
+  const { work } = await world.receiveAttempt();
+  await world.perform(work, { isAgain: false });
+  const [deadLetter] = await runs.deadLettersOf(inbox.url);
+  world.reset();
+  return { runId, dlqId: deadLetter?.dlqId ?? '', told };
+}
+
+describe('a failure function that failed', () => {
+  it('is run again by a message of its own, which tells the same', async () => {
+    const { runId, createdAt, dlqId, told, state } = await scene();
+    expect(await stateOf(dlqId)).toBe('CALLBACK_FAIL');
+    state.answer = well;
+    expect(await rerun(dlqId)).toEqual({ workflowRunId: runId, workflowCreatedAt: createdAt });
+    expect(await stateOf(dlqId)).toBe('CALLBACK_INPROGRESS');
+    await world.work();
+    expect(told.deliveries).toHaveLength(2);
+    const [first, second] = told.deliveries;
+    expect(second?.headers).toMatchObject({
+      'x-told': 'yes',
+      'upstash-workflow-is-failure': 'true',
+      'upstash-workflow-runid': runId,
+    });
+    expect(second?.headers['upstash-message-id']).not.toBe(first?.headers['upstash-message-id']);
+    expect(JSON.parse(second?.body.toString() ?? '')).toEqual(JSON.parse(first?.body.toString() ?? ''));
+    expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
+    expect(await notedOf(runId)).toEqual([
+      'CALLBACK_INPROGRESS',
+      'CALLBACK_FAIL',
+      'CALLBACK_INPROGRESS',
+      'CALLBACK_SUCCESS',
+    ]);
+    expect(await runs.isThere(dlqId)).toBe(true);
+  });
+
+  it('may fail again, and be run again', async () => {
+    const { dlqId, told } = await scene();
+    await rerun(dlqId);
+    await world.work();
+    expect(await stateOf(dlqId)).toBe('CALLBACK_FAIL');
+    await rerun(dlqId);
+    await world.work();
+    expect(told.deliveries).toHaveLength(3);
+  });
+
+  it('is run again once by those who ask at the same time', async () => {
+    const { dlqId, told } = await scene();
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => rerun(dlqId)));
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ status: 400 });
+    }
+    const sent = await world.drain();
+    const ids = sent.flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
+    expect(new Set(ids).size).toBe(1);
+    const [first] = sent;
+    if (first !== undefined) await world.perform(first, { isAgain: false });
+    expect(told.deliveries).toHaveLength(2);
+  });
+
+  itAtEachDeath('whose rerun dies at any of its AWS calls is told when it is run again', async (fate) => {
+    const { dlqId, told, state } = await scene();
+    state.answer = well;
+    await world.underFate(fate, () => rerun(dlqId));
+    await rerun(dlqId).catch((error: unknown) => {
+      expect(error).toMatchObject({ status: 400 });
+    });
+    await world.work();
+    expect(told.deliveries).toHaveLength(2);
+    expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
+  });
+
+  it('makes so many AWS calls', async () => {
+    const { dlqId } = await scene();
+    await rerun(dlqId);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(9);
+  });
+});
+
+describe('a failure function that did not fail', () => {
+  it('is not run again', async () => {
+    const { dlqId, told } = await scene(well);
+    await expect(rerun(dlqId)).rejects.toMatchObject({ status: 400 });
+    await expect(cancel(dlqId)).rejects.toMatchObject({ status: 400 });
+    await world.work();
+    expect(told.deliveries).toHaveLength(1);
+    expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
+  });
+
+  it('because there is none is neither run again nor cancelled', async () => {
+    const { inbox } = runs.endpoint();
+    const { dlqId } = await runs.failed(inbox);
+    await expect(rerun(dlqId)).rejects.toMatchObject({ status: 400 });
+    await expect(cancel(dlqId)).rejects.toMatchObject({ status: 400 });
+    await expect(rerun('dlq_01KDVDQ8G0N7B2Y5V8W1Q4RSTA')).rejects.toMatchObject({ status: 404 });
+    await expect(cancel('nonsense')).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('a failure function that is to run', () => {
+  it('is cancelled, and not run any more', async () => {
+    const { runId, dlqId, told } = await pending();
+    expect(await stateOf(dlqId)).toBe('CALLBACK_INPROGRESS');
+    await cancel(dlqId);
+    expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
+    await world.work();
+    expect(told.deliveries).toEqual([]);
+    expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
+    expect(await notedOf(runId)).toEqual(['CALLBACK_INPROGRESS', 'CALLBACK_CANCELED']);
+    await expect(cancel(dlqId)).rejects.toMatchObject({ status: 400 });
+    await expect(rerun(dlqId)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it('for the second time is cancelled by the message that was sent last', async () => {
+    const { dlqId, told } = await scene();
+    await rerun(dlqId);
+    await cancel(dlqId);
+    await world.work();
+    expect(told.deliveries).toHaveLength(1);
+    expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
+  });
+
+  itAtEachDeath(
+    'whose cancellation dies at any of its AWS calls is cancelled when it is asked for again',
+    async (fate) => {
+      const { dlqId, told } = await pending();
+      await world.underFate(fate, () => cancel(dlqId));
+      await cancel(dlqId).catch((error: unknown) => {
+        expect(error).toMatchObject({ status: 400 });
+      });
+      await world.work();
+      expect(told.deliveries).toEqual([]);
+      expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
+    },
+  );
+
+  it('makes so many AWS calls', async () => {
+    const { dlqId } = await pending();
+    await cancel(dlqId);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(8);
+  });
+});

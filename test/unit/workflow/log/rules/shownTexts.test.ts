@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { redacted } from '../../../../../lambdas/options/redaction.ts';
+import { cutMessages, cuts, textCut } from '../../../../../lambdas/workflow/log/rules/cutting.ts';
+import type { CallRecord } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
+import {
+  beginningOfText,
+  bothRedactions,
+  longestCutText,
+  ShownTexts,
+} from '../../../../../lambdas/workflow/log/rules/shownTexts.ts';
+
+const hidesAll = { body: true, headers: 'all' } as const;
+
+describe('the texts of a log', () => {
+  it('are kept whole until an answer has no room for them, and then less and less', () => {
+    const texts = new ShownTexts(Infinity, 10_000, 'kept');
+    const long = 'x'.repeat(9_000);
+    expect([texts.text(long), texts.text(long)]).toEqual([long, long]);
+    expect(texts.text(long)).toHaveLength(longestCutText);
+    expect(texts.headers([['a', 'b']])).toEqual([['a', 'b']]);
+    for (let count = 0; count < 20; count += 1) texts.text(long);
+    expect(texts.text(long)).toBe('');
+    const headers = [
+      ['a', 'b'],
+      ['kept', 'name'],
+    ] as const;
+    expect(texts.headers(headers)).toEqual([['kept', 'name']]);
+  });
+
+  it('are hashes of the whole where they are hidden, however short they are to be', () => {
+    const texts = new ShownTexts(3, 10_000, 'kept');
+    expect(texts.text('secret', hidesAll)).toBe(redacted('secret'));
+    expect(texts.text('', hidesAll)).toBe('');
+    expect(texts.headers([['kept', 'name']], hidesAll)).toEqual([['kept', 'name']]);
+    expect(texts.headers([['a', 'secret']], hidesAll)).toEqual([['a', redacted('secret')]]);
+    for (const cut of cuts) expect(textCut(cut)(redacted('secret'))).toBe(redacted('secret'));
+  });
+
+  it('are cut between characters', () => {
+    expect(beginningOfText('aäb', 2)).toBe('a');
+    expect(beginningOfText('aäb', 3)).toBe('aä');
+    expect(new ShownTexts(2, 100, 'kept').text('aäb')).toBe('a');
+    expect(new ShownTexts(-1, 100, 'kept').text('aäb')).toBeUndefined();
+  });
+
+  it('are hidden where either of two redactions hides them', () => {
+    const one = { body: false, headers: ['a', 'b'] };
+    expect(bothRedactions(one, { body: true, headers: ['b', 'c'] })).toEqual({
+      body: true,
+      headers: ['a', 'b', 'c'],
+    });
+    expect(bothRedactions(one, hidesAll)).toEqual(hidesAll);
+    expect(bothRedactions(undefined, one)).toEqual(one);
+  });
+
+  it('are cut wherever a message has them', () => {
+    const long = 'x'.repeat(5_000);
+    const failure = {
+      status: 500,
+      error: long,
+      headers: [
+        ['kept', 'n'],
+        ['a', 'b'],
+      ],
+      body: long,
+      time: 0,
+    } as const;
+    const call: CallRecord = {
+      kind: 'call',
+      step: { stepId: 1, stepName: 's', stepType: 'Call', concurrent: 1 },
+      messageId: 'm',
+      createdAt: 0,
+      maxRetries: 0,
+      headers: [['a', 'b']],
+      failures: [failure],
+      body: long,
+      response: { status: 200, headers: [['a', 'b']], body: long },
+      callback: { messageId: 'c', failures: [failure] },
+    };
+    expect(cutMessages([call], cuts[0], 'kept')).toEqual([call]);
+    const last = cuts.at(-1) ?? cuts[0];
+    const text = JSON.stringify(cutMessages([call], last, 'kept'));
+    expect(text).not.toContain('x'.repeat(last.textBytes + 1));
+    expect(text).not.toContain('"b"');
+    expect(text.match(/"kept"/g)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,335 @@
+import { describe, expect, it } from 'vitest';
+import type { Header } from '../../../../lambdas/shared/headers.ts';
+import { newMessageId, openRunLogs, outlineOf, stepsOf, type RunLogs } from '../../../support/runLogs.ts';
+import { endpoint, openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import type { World } from '../../../support/world.ts';
+
+let world: World;
+let scene: RunScene;
+let logs: RunLogs;
+const importLambdas = async () => {
+  const [ids, history] = await Promise.all([
+    import('../../../../lambdas/message/consequenceIds.ts'),
+    import('../../../../lambdas/message/history.ts'),
+  ]);
+  return { ...ids, ...history };
+};
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importLambdas();
+  scene = await openRunScene(world);
+  logs = await openRunLogs(world);
+});
+
+const runOf = (runId: string, ...query: readonly Header[]) => logs.runOf(runId, ...query);
+/** An answer as a client reads it. */
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+describe('the log of a run', () => {
+  it('has its steps, the attempts that failed on the way, and its end', async () => {
+    const { messageId, createdAt } = await scene.start('wfr_whole', {
+      payload: '{"n":1}',
+      facts: {
+        url: 'https://user:secret@flow.example/orders',
+        settings: {
+          maxRetries: 2,
+          retryDelay: '1000',
+          labels: ['one', 'two'],
+          timeoutMs: 30_000,
+          flowControl: { key: 'flow' },
+        },
+        invoker: {
+          runId: 'wfr_above',
+          createdAt: 17,
+          url: 'https://user:secret@flow.example/above',
+          step: { stepId: 1, stepName: 'invoke', stepType: 'Invoke', concurrent: 1 },
+          headers: [],
+        },
+      },
+    });
+    await scene.attempt(messageId, 'RETRY', {
+      status: 503,
+      headers: [['upstash-error-step-name', 'charge']],
+      body: 'not now',
+      recordedAt: createdAt + 1,
+      nextDeliveryAt: createdAt + 1_001,
+    });
+    const retried = await runOf('wfr_whole');
+    expect(asJson(retried.steps.at(-1))).toEqual({
+      type: 'next',
+      steps: [
+        {
+          messageId,
+          state: 'STEP_RETRY',
+          retries: 2,
+          retryDelay: '1000',
+          stepName: 'charge',
+          nextDeliveryTime: createdAt + 1_001,
+          errors: [
+            {
+              status: 503,
+              error: '503 Service Unavailable',
+              body: 'not now',
+              headers: { 'Upstash-Error-Step-Name': ['charge'] },
+              time: createdAt + 1,
+            },
+          ],
+        },
+      ],
+    });
+
+    const [step] = await scene.submit('wfr_whole', [resultOf(1, '"charged"')]);
+    await scene.attempt(messageId, 'DELIVERED');
+    await scene.attempt(step?.messageId ?? '', 'DELIVERED');
+    await scene.end('wfr_whole', {
+      state: 'RUN_SUCCESS',
+      response: { at: 'here', bytes: Buffer.from('{"ok":true}'), deflated: false },
+      responseId: newMessageId(),
+    });
+    const run = await runOf('wfr_whole');
+    const headers = {
+      'Upstash-Workflow-Sdk-Version': ['1'],
+      'X-Tenant': ['acme'],
+      'Content-Type': ['application/json'],
+    };
+    const common = { callType: 'step', concurrent: 1, state: 'STEP_SUCCESS', retries: 2, retryDelay: '1000' };
+    const { workflowRunCompletedAt = 0, ...rest } = run;
+    expect(workflowRunCompletedAt).toBeGreaterThanOrEqual(createdAt);
+    expect(asJson(rest)).toEqual({
+      workflowRunId: 'wfr_whole',
+      workflowUrl: 'https://flow.example/orders',
+      workflowState: 'RUN_SUCCESS',
+      workflowRunCreatedAt: createdAt,
+      workflowRunResponse: '{"ok":true}',
+      workflowRunCallerIp: '192.0.2.7',
+      invoker: {
+        workflowRunId: 'wfr_above',
+        workflowUrl: 'https://flow.example/above',
+        workflowRunCreatedAt: 17,
+      },
+      label: 'one',
+      labels: ['one', 'two'],
+      flowControlKey: 'flow',
+      steps: [
+        {
+          type: 'sequential',
+          steps: [
+            {
+              stepName: 'init',
+              stepType: 'Initial',
+              out: '{"n":1}',
+              messageId,
+              createdAt,
+              ...common,
+              headers,
+            },
+          ],
+        },
+        {
+          type: 'sequential',
+          steps: [
+            {
+              stepId: 1,
+              stepName: 'step 1',
+              stepType: 'Run',
+              out: '"charged"',
+              messageId: step?.messageId,
+              createdAt: stepsOf(run)[1]?.createdAt,
+              ...common,
+              headers,
+              errors: stepsOf(run)[1]?.errors,
+            },
+          ],
+        },
+      ],
+    });
+    expect(stepsOf(run)[1]?.errors).toHaveLength(1);
+  });
+
+  it('has sleeps in milliseconds, branches and waits', async () => {
+    const { messageId } = await scene.start('wfr_kinds');
+    await scene.attempt(messageId, 'DELIVERED');
+    const dueAt = Date.now() + 600_000;
+    const [sleep] = await scene.submit(
+      'wfr_kinds',
+      [resultOf(1, undefined, { stepType: 'SleepFor', sleepFor: '10m' })],
+      { delay: '10m' },
+    );
+    expect(outlineOf(await runOf('wfr_kinds'))).toEqual([
+      'sequential STEP_SUCCESS',
+      'sequential STEP_PROGRESS',
+    ]);
+    await scene.attempt(sleep?.messageId ?? '', 'DELIVERED');
+    const branch = { concurrent: 2, stepId: 0 };
+    await scene.submit('wfr_kinds', [
+      { ...branch, targetStep: 2, stepName: 'a', stepType: 'Run' },
+      { ...branch, targetStep: 3, stepName: 'b', stepType: 'SleepUntil', sleepUntil: 2_000_000_000.5 },
+    ]);
+    await scene.submit('wfr_kinds', [resultOf(2, '"a"', { concurrent: 2, stepName: 'a' })]);
+    await scene.append('wfr_kinds', {
+      kind: 'wait',
+      at: Date.now(),
+      step: { stepId: 3, stepName: 'b', stepType: 'Wait', concurrent: 2 },
+      messageId: newMessageId(),
+      eventId: 'paid',
+      url: endpoint,
+      timeout: '1d',
+      deadline: dueAt,
+      timeoutUrl: endpoint,
+      forwarded: [['x-tenant', 'acme']],
+      timeoutForwarded: [],
+      timeoutHeaders: [],
+      headers: [],
+    });
+    const run = await runOf('wfr_kinds');
+    expect(outlineOf(run)).toEqual([
+      'sequential STEP_SUCCESS',
+      'sequential STEP_SUCCESS',
+      'parallel STEP_SUCCESS STEP_PROGRESS',
+    ]);
+    const [, slept, , waiting] = stepsOf(run);
+    expect(slept).toMatchObject({ sleepFor: 600_000, stepName: 'step 1' });
+    expect(waiting).toMatchObject({
+      waitEventId: 'paid',
+      waitTimeoutDuration: '1d',
+      waitTimeoutDeadline: dueAt,
+      headers: { 'X-Tenant': ['acme'] },
+    });
+  });
+
+  it('follows a call from its request over its answer to its result', async () => {
+    await scene.start('wfr_call');
+    const messageId = newMessageId();
+    const step = { stepId: 1, stepName: 'ask', stepType: 'Call', concurrent: 1 } as const;
+    await scene.append('wfr_call', { kind: 'call', at: Date.now(), step, messageId });
+    // The record comes before the message.
+    expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject({
+      callType: 'toCallback',
+      state: 'STEP_PROGRESS',
+    });
+
+    await scene.message('wfr_call', messageId, 'call', 'asked', {
+      url: 'https://user:secret@third.example/ask',
+      method: 'PUT',
+      headers: [['x-key', 'k']],
+      maxRetries: 0,
+      callback: {
+        url: endpoint,
+        method: 'POST',
+        headers: [],
+        labels: [],
+        maxRetries: 3,
+        timeoutMs: 30_000,
+        delayMs: 0,
+      },
+    });
+    const asked = {
+      callUrl: 'https://third.example/ask',
+      callMethod: 'PUT',
+      callHeaders: { 'X-Key': ['k'] },
+      callBody: 'asked',
+      retries: 0,
+    };
+    expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject(asked);
+
+    await scene.attempt(messageId, 'DELIVERED', { status: 201 });
+    const answered = stepsOf(await runOf('wfr_call'))[1];
+    expect(answered).toMatchObject({ ...asked, callType: 'fromCallback', callResponseStatus: 201 });
+    const history = await lambdas.loadMessage({ accountId: world.account.id, messageId });
+    if (history === undefined) throw new Error('The call is not there.');
+    const answer = {
+      status: 201,
+      header: { 'X-Answer': ['yes'] },
+      body: Buffer.from('answered').toString('base64'),
+    };
+    const [attempt] = history.attempts;
+    const [resultId] = attempt === undefined ? [] : lambdas.callbackIdsOf({ history, attempt });
+    if (resultId === undefined) throw new Error('Nobody is told.');
+    await scene.message('wfr_call', resultId, 'callResult', JSON.stringify(answer));
+    await scene.attempt(resultId, 'RETRY', { nextDeliveryAt: 4_000_000_000_000 });
+    const told = {
+      ...asked,
+      callType: 'fromCallback',
+      callResponseStatus: 201,
+      callResponseBody: 'answered',
+      callResponseHeaders: { 'X-Answer': ['yes'] },
+    };
+    expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject({
+      ...told,
+      state: 'STEP_RETRY',
+      nextDeliveryTime: 4_000_000_000_000,
+    });
+
+    const out = JSON.stringify({ ...answer, body: 'answered' });
+    await scene.submit('wfr_call', [{ ...step, out }]);
+    expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject({
+      ...told,
+      state: 'STEP_SUCCESS',
+      retries: 3,
+      out,
+    });
+  });
+
+  it('names the run that a step invoked, and what it was given', async () => {
+    const child = await scene.start('wfr_child', { payload: 'for the child' });
+    await scene.start('wfr_parent');
+    const invoke = {
+      kind: 'invoke',
+      at: Date.now(),
+      step: { stepId: 1, stepName: 'invoke', stepType: 'Invoke', concurrent: 1 },
+      messageId: child.messageId,
+      url: endpoint,
+    } as const;
+    await scene.append('wfr_parent', { ...invoke, runId: 'wfr_child', createdAt: child.createdAt });
+    expect(stepsOf(await runOf('wfr_parent'))[1]).toMatchObject({
+      state: 'STEP_PROGRESS',
+      invokedWorkflowRunId: 'wfr_child',
+      invokedWorkflowUrl: endpoint,
+      invokedWorkflowCreatedAt: child.createdAt,
+      invokedWorkflowRunBody: 'for the child',
+      invokedWorkflowRunHeaders: { 'X-Tenant': ['acme'] },
+    });
+    // The parent ends first: the result is for the log alone.
+    await scene.end('wfr_parent', { state: 'RUN_CANCELED' });
+    expect(outlineOf(await runOf('wfr_parent'))).toContain('sequential STEP_CANCELED');
+    const entry = {
+      messageId: newMessageId(),
+      url: endpoint,
+      createdAt: Date.now(),
+      notBefore: Date.now(),
+      body: {
+        at: 'here',
+        bytes: Buffer.from(JSON.stringify(resultOf(1, '{}', { stepType: 'Invoke', stepName: 'invoke' }))),
+        deflated: false,
+      },
+      bodyBytes: 10,
+      step: { kind: 'result', ...invoke.step },
+    } as const;
+    await scene.append('wfr_parent', { kind: 'lateResult', at: Date.now(), entry });
+    expect(stepsOf(await runOf('wfr_parent'))[1]).toMatchObject({ state: 'STEP_SUCCESS', out: '{}' });
+  });
+
+  it('shows a run of an unknown client by the delivery that its upgrade brought', async () => {
+    const { messageId } = await scene.start('wfr_upgrade', { facts: { isUnknownClient: true } });
+    await scene.attempt(messageId, 'DELIVERED');
+    expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS']);
+    const { start } = (await scene.journalOf('wfr_upgrade')) ?? {};
+    if (start === undefined) throw new Error('The run is not there.');
+    const again = newMessageId();
+    const forwarded: readonly Header[] = [['x-new', '1']];
+    await scene.append('wfr_upgrade', {
+      kind: 'upgrade',
+      at: Date.now(),
+      start: { ...start, forwarded },
+      messageId: again,
+    });
+    await scene.message('wfr_upgrade', again, 'list', '');
+    const run = await runOf('wfr_upgrade');
+    expect(outlineOf(run)).toEqual(['sequential STEP_SUCCESS', 'next STEP_PROGRESS']);
+    expect(stepsOf(run)[0]?.headers).toEqual({ 'X-New': ['1'] });
+    await scene.attempt(again, 'FAILED');
+    expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS', 'next STEP_FAILED']);
+  });
+});

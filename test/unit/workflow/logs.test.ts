@@ -1,0 +1,197 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { Header } from '../../../lambdas/shared/headers.ts';
+import { idsOf, newMessageId, openRunLogs, stepsOf, type Run, type RunLogs } from '../../support/runLogs.ts';
+import { openRunScene, resultOf, type RunScene } from '../../support/runScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+
+let scene: RunScene;
+let logs: RunLogs;
+useWorld(async (world) => {
+  scene = await openRunScene(world);
+  logs = await openRunLogs(world);
+});
+
+const page = (...query: readonly Header[]) => logs.page(...query);
+
+describe('the runs that a query finds', () => {
+  const url = 'https://filter.example:8443/a/b?c=d,e';
+  const settings = { maxRetries: 3, timeoutMs: 30_000, labels: ['l1', 'l2'], flowControl: { key: 'fc' } };
+
+  it('match every filter that is given', async () => {
+    const { messageId, createdAt } = await scene.start('wfr_filter', {
+      facts: { url, settings, callerIp: '198.51.100.9' },
+    });
+    const waitId = newMessageId();
+    await scene.append('wfr_filter', {
+      kind: 'wait',
+      at: Date.now(),
+      step: { stepId: 1, stepName: 'w', stepType: 'Wait', concurrent: 1 },
+      messageId: waitId,
+      eventId: 'e',
+      url,
+      timeout: '1d',
+      deadline: Date.now(),
+      timeoutUrl: url,
+      forwarded: [],
+      timeoutForwarded: [],
+      timeoutHeaders: [],
+      headers: [],
+    });
+    const id: Header = ['workflowRunId', 'wfr_filter'];
+    const found: readonly (readonly Header[])[] = [
+      [id],
+      [id, ['workflowCreatedAt', String(createdAt)]],
+      [['workflowUrl', url]],
+      [
+        ['workflowUrl', 'https://other.example/'],
+        ['workflowUrl', url],
+      ],
+      [['host', 'filter.example:8443']],
+      [['path', '/a/b'], id],
+      [['label', 'l2']],
+      [['flowControlKey', 'fc']],
+      [['callerIp', '198.51.100.9']],
+      [['callerIP', '198.51.100.9']],
+      [['messageId', messageId]],
+      [['messageId', waitId]],
+      [['messageId', waitId], id],
+      [id, ['state', 'RUN_STARTED']],
+      [id, ['state', 'run_failed,STEP_PROGRESS']],
+      [id, ['fromDate', String(createdAt)], ['toDate', String(createdAt)]],
+      [
+        ['workflowRuns', `wfr_unknown@1,wfr_filter@${createdAt}`],
+        ['label', 'of nobody'],
+      ],
+      [id, ['groupBy', 'workflowRunId'], ['count', '1']],
+    ];
+    for (const query of found) {
+      expect([query, idsOf((await page(...query)).runs)]).toEqual([query, ['wfr_filter']]);
+    }
+    const empty: readonly (readonly Header[])[] = [
+      [id, ['workflowCreatedAt', String(createdAt + 1)]],
+      [['workflowUrl', 'https://filter.example:8443/a/b']],
+      [['host', 'filter.example']],
+      [id, ['path', '/a']],
+      [['label', 'l']],
+      [
+        ['label', 'l1'],
+        ['flowControlKey', 'other'],
+      ],
+      [['callerIp', '198.51.100.8']],
+      [['messageId', newMessageId()]],
+      [['messageId', 'no id']],
+      [id, ['messageId', await otherMessage()]],
+      [id, ['state', 'RUN_SUCCESS']],
+      [id, ['state', 'STEP_FAILED']],
+      [id, ['fromDate', String(createdAt + 1)]],
+      [id, ['toDate', String(createdAt - 1)]],
+      [['workflowRunId', 'wfr_unknown']],
+      [['workflowRunId', 'x'.repeat(3_000)]],
+      [['workflowRuns', `wfr_filter@${createdAt + 1}`]],
+    ];
+    for (const query of empty) {
+      expect([query, await page(...query)]).toEqual([query, { cursor: '', runs: [] }]);
+    }
+  });
+
+  const otherMessage = async () => (await scene.start('wfr_otherMessage')).messageId;
+
+  it.each<[query: readonly Header[], error: RegExp]>([
+    [[['label', '']], /label.* is empty/],
+    [[['state', 'DONE']], /state is "DONE"; allowed are RUN_STARTED/],
+    [[['count', '101']], /count is "101"/],
+    [[['trimBody', '-2']], /trimBody is "-2"/],
+    [[['groupBy', 'workflowUrl']], /groupBy is "workflowUrl"/],
+    [[['workflowRuns', 'wfr_1']], /workflowRuns has "wfr_1"/],
+    [[['workflowCreatedAt', 'x']], /workflowCreatedAt is "x"/],
+    [[['cursor', 'made up']], /cursor/],
+    [[['unknown', '1']], /"unknown" is not a filter here/],
+    [[['__proto__', '1']], /"__proto__" is not a filter here/],
+    [
+      [
+        ['workflowRunId', 'a'],
+        ['workflowRunId', 'b'],
+      ],
+      /workflowRunId is given 2 times/,
+    ],
+  ])('are refused for %j', async (query, error) => {
+    const refused = page(...query);
+    await expect(refused).rejects.toMatchObject({ status: 400 });
+    await expect(refused).rejects.toThrow(error);
+  });
+
+  it('are all that their id had, newest first', async () => {
+    for (const n of [1, 2, 3]) {
+      await scene.start('wfr_often', { payload: String(n) });
+      await scene.submit('wfr_often', [resultOf(1)]);
+      if (n < 3) await scene.end('wfr_often', { state: 'RUN_CANCELED' });
+    }
+    const { runs, cursor } = await page(['workflowRunId', 'wfr_often']);
+    expect(cursor).toBe('');
+    expect(runs.map((run) => stepsOf(run)[0]?.out)).toEqual(['3', '2', '1']);
+    expect(runs.map((run) => stepsOf(run).length)).toEqual([2, 2, 2]);
+    expect(runs.map(({ workflowState }) => workflowState)).toEqual([
+      'RUN_STARTED',
+      'RUN_CANCELED',
+      'RUN_CANCELED',
+    ]);
+    expect(await pagesOf(['workflowRunId', 'wfr_often'])).toEqual(runs);
+    const names = runs.map(
+      ({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`,
+    );
+    const named: Header = ['workflowRuns', names.toReversed().join(',')];
+    expect((await page(named)).runs).toEqual(runs.toReversed());
+    expect(await pagesOf(named)).toEqual(runs.toReversed());
+  });
+
+  /** All pages of one run each. */
+  async function pagesOf(...query: readonly Header[]): Promise<readonly Run[]> {
+    const runs: Run[] = [];
+    for (let cursor: string | undefined; cursor !== '';) {
+      const found = await page(
+        ...query,
+        ['count', '1'],
+        ...(cursor === undefined ? [] : [['cursor', cursor] as const]),
+      );
+      runs.push(...found.runs);
+      ({ cursor } = found);
+    }
+    return runs;
+  }
+
+  it('come page by page, those of one moment too', async () => {
+    const at = Date.now();
+    vi.spyOn(Date, 'now').mockReturnValue(at);
+    const labels = ['paged'];
+    const ids = Array.from({ length: 9 }, (_, index) => `wfr_paged${index}`);
+    for (const runId of ids) {
+      await scene.start(runId, { facts: { settings: { maxRetries: 3, timeoutMs: 30_000, labels } } });
+    }
+    const { runs } = await page(['label', 'paged']);
+    expect(new Set(idsOf(runs))).toEqual(new Set(ids));
+    expect(await pagesOf(['label', 'paged'])).toEqual(runs);
+  });
+
+  it('are known by their journal, where the list was not told of an end', async () => {
+    await scene.start('wfr_stale', { facts: { callerIp: '203.0.113.1' } });
+    await scene.append('wfr_stale', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
+    const of = async (state: string) =>
+      idsOf((await page(['callerIp', '203.0.113.1'], ['state', state])).runs);
+    expect(await of('RUN_SUCCESS')).toEqual(['wfr_stale']);
+    expect(await of('RUN_STARTED')).toEqual([]);
+  });
+
+  it('are searched for as long as a request may last, and then further with the cursor', async () => {
+    for (let index = 0; index < 5; index += 1) await scene.start(`wfr_slow${index}`);
+    const real = Date.now();
+    let late = 0;
+    vi.spyOn(Date, 'now').mockImplementation(() => real + (late += 2_000));
+    const first = await page();
+    expect(first.runs.length).toBeGreaterThan(0);
+    expect(first.runs.length).toBeLessThan(5);
+    expect(first.cursor).not.toBe('');
+    const second = await page(['cursor', first.cursor]);
+    expect(second.runs.length).toBeGreaterThan(0);
+    expect(idsOf(second.runs).some((id) => idsOf(first.runs).includes(id))).toBe(false);
+  });
+});

@@ -1,0 +1,107 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { openRunActs, type RunActs } from '../../support/runActs.ts';
+import { endpoint, openRunScene, resultOf, type RunScene } from '../../support/runScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+/** The client reads the status of a whole request: 400 means that its run has ended, and is said of nothing else. */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+let batch: (items: unknown) => Promise<unknown>;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  acts = await openRunActs(world);
+  const service = await import('../../../lambdas/publish/batch.ts');
+  batch = (items) =>
+    service.batch(world.account, {
+      body: Buffer.from(JSON.stringify(items)),
+      prefix: 'Svc',
+      callerIp: '192.0.2.7',
+      host: 'api.example.com',
+    });
+});
+beforeEach(() => world.drain());
+
+const headersOf = (runId: string) => ({
+  'upstash-workflow-init': 'false',
+  'upstash-workflow-runid': runId,
+  'upstash-workflow-url': endpoint,
+});
+const itemOf = (runId: string, more: object = {}) => ({
+  destination: endpoint,
+  headers: headersOf(runId),
+  body: JSON.stringify(resultOf(1)),
+  ...more,
+});
+
+type Malformed = [what: string, items: (runId: string) => unknown];
+
+const malformed: readonly Malformed[] = [
+  ['no destination', (runId) => [itemOf(runId, { destination: undefined })]],
+  ['a body that is no text', (runId) => [itemOf(runId, { body: 7 })]],
+  ['an unknown field', (runId) => [itemOf(runId, { url: endpoint })]],
+  [
+    'a header that cannot be sent',
+    (runId) => [itemOf(runId, { headers: { ...headersOf(runId), 'upstash-forward-x': 'a\nb' } })],
+  ],
+  ['a header that is no text', (runId) => [itemOf(runId, { headers: { ...headersOf(runId), other: {} } })]],
+  [
+    'too many headers',
+    (runId) => [itemOf(runId, { headers: { ...headersOf(runId), x: 'x'.repeat(11_000) } })],
+  ],
+  ['another item that is malformed', (runId) => [itemOf(runId), {}]],
+  ['an item of no workflow', (runId) => [itemOf(runId), { destination: endpoint }]],
+  ['too many items', (runId) => Array.from({ length: 1_001 }, () => itemOf(runId))],
+  [
+    'a delay that is none',
+    (runId) => [itemOf(runId, { headers: { ...headersOf(runId), 'upstash-delay': 'x' } })],
+  ],
+  ['a destination that is none', (runId) => [itemOf(runId, { destination: 'ftp://a' })]],
+  ['a URL group', (runId) => [itemOf(runId, { destination: 'group' })]],
+  ['a step that is no JSON', (runId) => [itemOf(runId, { body: '{' })]],
+  ['a queue', (runId) => [itemOf(runId, { queue: 'orders' })]],
+  [
+    'a message that is the service’s to make',
+    (runId) => [
+      itemOf(runId, { headers: { ...headersOf(runId), 'upstash-workflow-calltype': 'fromCallback' } }),
+    ],
+  ],
+];
+
+describe('a request of an endpoint that has', () => {
+  it.each(malformed)('%s is refused as a whole with 412, and nothing of it is accepted', async (_, items) => {
+    const runId = 'wfr_active';
+    await scene.start(runId);
+    await expect(batch(items(runId))).rejects.toMatchObject({ status: 412 });
+    expect((await acts.records(runId)).filter(({ kind }) => kind === 'steps')).toEqual([]);
+  });
+
+  it.each(malformed)('%s is refused with 400 where its run has ended', async (_, items) => {
+    const runId = 'wfr_over';
+    await scene.start(runId);
+    await acts.end(runId);
+    await expect(batch(items(runId))).rejects.toMatchObject({ status: 400 });
+  });
+});
+
+describe('a batch', () => {
+  it('that only starts runs is refused with the status of what is malformed', async () => {
+    const start = { destination: endpoint, headers: { 'upstash-workflow-init': 'true' } };
+    await expect(batch([start, {}])).rejects.toMatchObject({ status: 400 });
+    await expect(batch([start, { ...start, destination: 'http://10.0.0.1/' }])).rejects.toMatchObject({
+      status: 403,
+    });
+    expect(await world.drain()).toEqual([]);
+  });
+
+  it('without runs still answers each item for itself', async () => {
+    const inbox = world.receiver.inbox();
+    expect(await batch([{ destination: inbox.url }, {}])).toEqual([
+      { messageId: expect.any(String) as string },
+      { error: expect.stringContaining('destination') as string, code: 'field_invalid', status: 400 },
+    ]);
+  });
+});

@@ -1,0 +1,418 @@
+import { describe, expect, it, vi } from 'vitest';
+import type { ListedEntry } from '../../../lambdas/workflow/rules/journal.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
+import {
+  failedRunsIn,
+  listIn,
+  planBody,
+  resultBody,
+  type FailedRuns,
+  type RecordedStep,
+} from '../../support/failedRuns.ts';
+import { sizeOf } from '../../support/sample.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { configOf, type World } from '../../support/world.ts';
+
+let world: World;
+let runs: FailedRuns;
+const importServices = () => import('../../../lambdas/workflow/resume.ts');
+let services: Awaited<ReturnType<typeof importServices>>;
+useWorld(async (opened) => {
+  world = opened;
+  [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
+});
+
+const asItWas = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
+const withHeaders = (headers: Readonly<Record<string, string>>) => ({
+  ...asItWas,
+  config: configOf(headers),
+});
+
+type Query = readonly (readonly [string, string])[];
+const resumeMany = (query: Query, request = asItWas) => services.resumeRuns(world.account, query, request);
+const resume = (dlqId: string, request = asItWas) => services.resumeRun(world.account, dlqId, request);
+const restart = (dlqId: string, request = asItWas) => services.restartRun(world.account, dlqId, request);
+const byIds = (dlqIds: readonly string[]): Query => dlqIds.map((id) => ['dlqIds', id]);
+
+/** Lets a minute pass, after which a process that was at it before counts as dead. */
+function later(): void {
+  const { now } = Date;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
+}
+
+const results = (count: number): readonly RecordedStep[] =>
+  Array.from({ length: count }, (_, index) => ({ result: index + 1 }));
+
+const bodiesIn = (delivery: Parameters<typeof listIn>[0] | undefined): readonly string[] =>
+  delivery === undefined ? [] : listIn(delivery).map(({ body }) => body);
+
+describe('a run that is resumed', () => {
+  it('goes on under a new id with all that the failed one recorded, and its dead letter is gone', async () => {
+    const { inbox, state } = runs.endpoint();
+    const failed = await runs.failed(inbox, { steps: results(3) });
+    state.isWell = true;
+    const run = await resume(failed.dlqId);
+    expect(run.workflowRunId).toMatch(/^wfr_[0-9A-Z]{26}$/);
+    expect(run.workflowRunId).not.toBe(failed.runId);
+    expect(await runs.isThere(failed.dlqId)).toBe(false);
+
+    await world.work();
+    const [before, after] = inbox.deliveries;
+    expect(inbox.deliveries).toHaveLength(2);
+    expect(bodiesIn(after)).toEqual(['the payload', resultBody(1), resultBody(2), resultBody(3)]);
+    const idsBefore = new Set(before && listIn(before).map(({ messageId }) => messageId));
+    const idsAfter = after && listIn(after).map(({ messageId }) => messageId);
+    expect(idsAfter?.some((id) => idsBefore.has(id))).toBe(false);
+    expect(after?.headers).toMatchObject({
+      'upstash-workflow-runid': run.workflowRunId,
+      'upstash-workflow-createdat': String(run.workflowCreatedAt),
+      'upstash-retried': '0',
+      'x-tenant': 'acme',
+    });
+    const [first, ...others] = await runs.journalOf(run.workflowRunId);
+    expect(first?.record).toMatchObject({
+      kind: 'start',
+      start: { resumes: { runId: failed.runId, createdAt: failed.createdAt } },
+    });
+    expect(others.at(-1)?.head).toMatchObject({ state: 'RUN_STARTED', entries: 4, steps: { result: '1-3' } });
+  });
+
+  it('goes on with each branch of a parallel group that has no result', async () => {
+    const { inbox, state } = runs.endpoint();
+    const { runId } = await runs.fail(inbox.url, {
+      steps: [{ result: 1 }, { plans: [2, 3, 4] }, { result: 3 }],
+    });
+    await world.work();
+    const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', runId]]);
+    state.isWell = true;
+    const seen = inbox.deliveries.length;
+    await resume(deadLetter?.dlqId ?? '');
+    await world.work();
+    const lists = inbox.deliveries.slice(seen).map(bodiesIn);
+    const begun = ['the payload', resultBody(1), planBody(2, 3)];
+    expect(lists.toSorted((one, other) => one.length - other.length)).toEqual([
+      begun,
+      [...begun, planBody(3, 3), planBody(4, 3)],
+    ]);
+  });
+
+  it('has the bodies that are in the bucket, and as few records as hold its entries', async () => {
+    const { inbox, state } = runs.endpoint();
+    const large = Array.from({ length: 9_000 }, (_, index) => index.toString(36)).join('');
+    const steps = Array.from({ length: 40 }, (_, index) => ({
+      result: index + 1,
+      out: large.slice(index * 100),
+    }));
+    const failed = await runs.failed(inbox, { payload: `${large}payload`, steps });
+    state.isWell = true;
+    const { workflowRunId } = await resume(failed.dlqId);
+    await world.work();
+    const [before, after] = inbox.deliveries.map(bodiesIn);
+    expect(after).toHaveLength(41);
+    expect(after).toEqual(before);
+    expect(await runs.journalOf(workflowRunId)).toHaveLength(2);
+    const keyOf = ({ body }: ListedEntry): string => (body.at === 'bucket' ? body.key : body.at);
+    const keysOf = async (runId: string): Promise<readonly string[]> =>
+      (await runs.journalOf(runId)).flatMap(({ record }) =>
+        record.kind === 'start'
+          ? [keyOf(record.entry)]
+          : record.kind === 'steps'
+            ? record.entries.map(keyOf)
+            : [],
+      );
+    const own = await keysOf(workflowRunId);
+    expect(own.every((key) => /^\d+d\//.test(key))).toBe(true);
+    expect(new Set([...own, ...(await keysOf(failed.runId))]).size).toBe(82);
+  });
+
+  it('has several records where its entries are too many for one', async () => {
+    const { inbox, state } = runs.endpoint();
+    // Of random text, so that it cannot be compressed.
+    const out = (): string =>
+      Array.from({ length: 500 }, () => Math.random().toString(36).slice(2, 12)).join('');
+    const steps = Array.from({ length: 150 }, (_, index) => ({ result: index + 1, out: out() }));
+    const failed = await runs.failed(inbox, { steps });
+    state.isWell = true;
+    const { workflowRunId } = await resume(failed.dlqId);
+    const rows = await runs.journalOf(workflowRunId);
+    expect(rows.length).toBeGreaterThan(2);
+    expect(rows.length).toBeLessThan(8);
+    expect(rows.map(({ head }) => head.seq)).toEqual(rows.map((_, index) => index));
+    await world.work();
+    const [before, after] = inbox.deliveries.map(bodiesIn);
+    expect(after).toEqual(before);
+  });
+
+  it('has several records where the names of its steps are too many for one', async () => {
+    const { inbox, state } = runs.endpoint();
+    const stepName = '漢'.repeat(1_024);
+    const steps = Array.from({ length: 180 }, (_, index) => ({ result: index + 1, stepName }));
+    const failed = await runs.failed(inbox, { steps });
+    state.isWell = true;
+    const { workflowRunId } = await resume(failed.dlqId);
+    expect((await runs.journalOf(workflowRunId)).length).toBeGreaterThan(2);
+  });
+
+  it('can fail and be resumed again', async () => {
+    const { inbox, state } = runs.endpoint();
+    const failed = await runs.failed(inbox, { steps: results(2) });
+    const second = await resume(failed.dlqId);
+    await world.work();
+    const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', second.workflowRunId]]);
+    state.isWell = true;
+    const third = await resume(deadLetter?.dlqId ?? '');
+    await world.work();
+    expect(new Set([failed.runId, second.workflowRunId, third.workflowRunId]).size).toBe(3);
+    expect(bodiesIn(inbox.deliveries.at(-1))).toEqual(['the payload', resultBody(1), resultBody(2)]);
+    const [start] = await runs.journalOf(third.workflowRunId);
+    expect(start?.record).toMatchObject({ start: { resumes: { runId: second.workflowRunId } } });
+  });
+
+  it('has the settings of the request, and keeps all others', async () => {
+    const { inbox } = runs.endpoint();
+    const told = world.receiver.inbox();
+    const failed = await runs.failed(inbox, {
+      steps: results(1),
+      start: { settings: { retryDelay: '1000', labels: ['old'] }, features: ['LazyFetch'] },
+    });
+    const delayed = Date.now() + 3_600_000;
+    const { workflowRunId } = await resume(
+      failed.dlqId,
+      withHeaders({
+        retries: '2',
+        delay: '1h',
+        'flow-control-key': 'tenant',
+        'flow-control-value': 'parallelism=3, rate=7, period=1m',
+        label: 'new,other',
+        'failure-callback': told.url,
+      }),
+    );
+    const [first, second] = await runs.journalOf(workflowRunId);
+    expect(first?.record).toMatchObject({
+      start: {
+        settings: {
+          maxRetries: 2,
+          retryDelay: '1000',
+          labels: ['new', 'other'],
+          flowControl: { key: 'tenant', parallelism: 3, rate: 7, period: 60 },
+          timeoutMs: 30_000,
+        },
+        failureCallback: {
+          url: told.url,
+          maxRetries: 0,
+          headers: [
+            ['x-tenant', 'acme'],
+            ['content-type', 'application/json'],
+          ],
+        },
+      },
+    });
+    const [entry] = second?.record.kind === 'steps' ? second.record.entries : [];
+    const messageId = entry?.messageId ?? '';
+    const sent = await world.loadMessage({ accountId: world.account.id, messageId });
+    expect(sent?.message).toMatchObject({
+      maxRetries: 2,
+      labels: ['new', 'other'],
+      flowControl: { key: 'tenant' },
+    });
+    expect(sent?.message.notBefore).toBeGreaterThanOrEqual(delayed);
+    await world.drain();
+  });
+
+  it('is refused with wrong headers before anything is looked at', async () => {
+    await expect(resumeMany([], withHeaders({ retries: 'many' }))).rejects.toMatchObject({ status: 400 });
+    await expect(resumeMany([['count', '0']])).rejects.toMatchObject({ status: 400 });
+    await expect(resumeMany([['label', '']])).rejects.toMatchObject({ status: 400 });
+    expect(world.calls()).toBe(0);
+  });
+});
+
+describe('a run that is restarted', () => {
+  it('begins anew from its payload, with its settings', async () => {
+    const { inbox, state } = runs.endpoint();
+    const failed = await runs.failed(inbox, { steps: results(3), payload: 'from the start' });
+    state.isWell = true;
+    const run = await restart(failed.dlqId);
+    await world.work();
+    expect(bodiesIn(inbox.deliveries.at(-1))).toEqual(['from the start']);
+    expect(inbox.deliveries.at(-1)?.headers).toMatchObject({
+      'upstash-workflow-runid': run.workflowRunId,
+      'x-tenant': 'acme',
+    });
+    const [start, ...more] = await runs.journalOf(run.workflowRunId);
+    expect(more).toEqual([]);
+    expect(start?.record).toMatchObject({ start: { settings: { labels: ['nightly'] } } });
+    expect(await runs.isThere(failed.dlqId)).toBe(false);
+  });
+
+  it('of which nobody knows is not there', async () => {
+    await expect(restart('dlq_01KDVDQ8G0N7B2Y5V8W1Q4RSTA')).rejects.toMatchObject({ status: 404 });
+    await expect(resume('nonsense')).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('the same request again', () => {
+  it('is told the run that it made, and makes no other', async () => {
+    const { inbox, state } = runs.endpoint();
+    const failed = await runs.failed(inbox, { steps: results(1) });
+    state.isWell = true;
+    const first = await resume(failed.dlqId);
+    expect(await resume(failed.dlqId)).toEqual(first);
+    expect(await resumeMany(byIds([failed.dlqId]))).toEqual({ workflowRuns: [first], cursor: '' });
+    // That it was resumed is no answer to whoever wants it restarted.
+    await expect(restart(failed.dlqId)).rejects.toMatchObject({ status: 404 });
+    await world.work();
+    expect(inbox.deliveries).toHaveLength(2);
+  });
+
+  it('at the same time makes one run, and all are told its id', async () => {
+    const { inbox, state } = runs.endpoint();
+    const failed = await runs.failed(inbox, { steps: results(2) });
+    state.isWell = true;
+    // The clock stands still, so that no process is taken for dead on a busy machine.
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+    const answers = await Promise.all(
+      Array.from({ length: sizeOf({ ordinary: 8, thorough: 30 }) }, (_, index) =>
+        index % 2 === 0
+          ? resume(failed.dlqId)
+          : resumeMany(byIds([failed.dlqId])).then(({ workflowRuns }) => workflowRuns[0]),
+      ),
+    );
+    expect(new Set(answers.map((run) => run?.workflowRunId)).size).toBe(1);
+    const sent = await world.drain();
+    expect(sent).toHaveLength(1);
+    await Promise.all(sent.map((work) => world.perform(work, { isAgain: false })));
+    expect(inbox.deliveries).toHaveLength(2);
+  });
+
+  it('by processes that take each other for dead makes one run', async () => {
+    const { inbox, state } = runs.endpoint();
+    const failed = await runs.failed(inbox, { steps: results(2) });
+    state.isWell = true;
+    // Each look at the clock is a minute after the one before, so that every claim has ended when it is looked at.
+    let time = Date.now();
+    vi.spyOn(Date, 'now').mockImplementation(() => (time += 60_000));
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => resume(failed.dlqId)));
+    const made = answers.flatMap((answer) =>
+      answer.status === 'fulfilled' ? [answer.value.workflowRunId] : [],
+    );
+    expect(new Set(made).size).toBe(1);
+    const delivered = (await world.drain()).flatMap((work) =>
+      work.kind === 'attempt' ? [work.messageId] : [],
+    );
+    expect(new Set(delivered).size).toBe(1);
+  });
+});
+
+describe('a process that dies while it resumes', () => {
+  /** Fails two runs, one in a parallel group. */
+  async function scene() {
+    const { inbox, state } = runs.endpoint();
+    const one = await runs.failed(inbox, { steps: results(2) });
+    const other = await runs.failed(inbox, { steps: [{ plans: [1, 2] }] });
+    state.isWell = true;
+    const seen = inbox.deliveries.length;
+    world.reset();
+    return { inbox, seen, dlqIds: [one.dlqId, other.dlqId] as const };
+  }
+
+  /** The lists that were delivered since, each by its run. */
+  const delivered = ({ inbox, seen }: Awaited<ReturnType<typeof scene>>): ReadonlySet<string> =>
+    new Set(
+      inbox.deliveries
+        .slice(seen)
+        .map(
+          (delivery) => `${delivery.headers['upstash-workflow-runid'] ?? ''} ${bodiesIn(delivery).join(' ')}`,
+        ),
+    );
+
+  itAtEachDeath(
+    'at any of its AWS calls loses neither the run nor its dead letter, and makes one run',
+    async (fate) => {
+      const there = await scene();
+      const [dlqId] = there.dlqIds;
+      await world.underFate(fate, () => resume(dlqId));
+      later();
+      const { workflowRunId } = await resume(dlqId);
+      await world.work();
+      expect(delivered(there)).toEqual(
+        new Set([`${workflowRunId} the payload ${resultBody(1)} ${resultBody(2)}`]),
+      );
+      expect(await runs.isThere(dlqId)).toBe(false);
+    },
+  );
+
+  itAtEachDeath(
+    'at any of the AWS calls for many loses none of them, and makes one run of each',
+    async (fate) => {
+      const there = await scene();
+      await world.underFate(fate, () => resumeMany(byIds(there.dlqIds)));
+      later();
+      const { workflowRuns, cursor } = await resumeMany(byIds(there.dlqIds));
+      expect(cursor).toBe('');
+      await world.work();
+      const [one, other] = workflowRuns.map(({ workflowRunId }) => workflowRunId);
+      expect(delivered(there)).toEqual(
+        new Set([
+          `${one} the payload ${resultBody(1)} ${resultBody(2)}`,
+          `${other} the payload ${planBody(1, 2)}`,
+          `${other} the payload ${planBody(1, 2)} ${planBody(2, 2)}`,
+        ]),
+      );
+      expect(await Promise.all(there.dlqIds.map(runs.isThere))).toEqual([false, false]);
+    },
+  );
+
+  it('makes so many AWS calls', async () => {
+    const { dlqIds } = await scene();
+    await resume(dlqIds[0]);
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(13);
+    const again = await scene();
+    await resumeMany(byIds(again.dlqIds));
+    expect(world.calls(), JSON.stringify(world.operations())).toBe(22);
+  });
+
+  it('is answered by a 503 where it lives on, and the dead letter stays', async () => {
+    const { dlqIds } = await scene();
+    world.refuse('SendMessageBatchCommand');
+    await expect(resume(dlqIds[0])).rejects.toMatchObject({ status: 503 });
+    world.reset();
+    expect(await runs.isThere(dlqIds[0])).toBe(true);
+  });
+});
+
+describe('many runs', () => {
+  it('are resumed by repeated requests with a cursor, each once', async () => {
+    const { inbox, state } = runs.endpoint();
+    const count = sizeOf({ ordinary: 25, thorough: 250 });
+    for (let number = 0; number < count; number += 1) await runs.fail(inbox.url);
+    await world.work();
+    state.isWell = true;
+    const seen = inbox.deliveries.length;
+    expect(seen).toBe(count);
+    const made: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const more: Query = cursor === undefined ? [] : [['cursor', cursor]];
+      const page = await resumeMany([['workflowUrl', inbox.url], ['count', '10'], ...more]);
+      expect(page.workflowRuns.length).toBeLessThanOrEqual(10);
+      made.push(...page.workflowRuns.map(({ workflowRunId }) => workflowRunId));
+      ({ cursor } = page);
+    } while (cursor !== '');
+    expect(new Set(made).size).toBe(count);
+    await world.work();
+    const resumed = inbox.deliveries.slice(seen).map(({ headers }) => headers['upstash-workflow-runid']);
+    expect(resumed.toSorted()).toEqual(made.toSorted());
+    expect(await runs.deadLettersOf(inbox.url)).toEqual([]);
+  });
+
+  it('beyond a limit of the account are refused with the number of those before', async () => {
+    const { inbox } = runs.endpoint();
+    const failed = await runs.failed(inbox);
+    const poor = { ...world.account, id: world.account.id, limits: { max_requests_per_day_hard: 0 } };
+    const refused = services.resumeRuns(poor, byIds([failed.dlqId]), asItWas);
+    await expect(refused).rejects.toMatchObject({ status: 429 });
+    await expect(refused).rejects.toThrow('Started again before that: 0 runs.');
+    expect(await runs.isThere(failed.dlqId)).toBe(true);
+  });
+});

@@ -1,0 +1,256 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  bodiesOf,
+  entriesOf,
+  eventDigest,
+  headAfter,
+  stepFactsOf,
+  type Head,
+  type JournalRecord,
+  type ListedEntry,
+  type RunStart,
+  type StepFacts,
+} from '../../../../lambdas/workflow/rules/journal.ts';
+import { hasStep } from '../../../../lambdas/workflow/rules/stepSet.ts';
+
+const facts: RunStart = {
+  url: 'https://flow.example/',
+  prefix: 'Upstash',
+  features: [],
+  isUnknownClient: false,
+  forwarded: [],
+  settings: { maxRetries: 3, labels: [], timeoutMs: 1_000 },
+  invokeDepth: 0,
+  callerIp: '192.0.2.7',
+};
+const entryOf = (bodyBytes: number, step?: StepFacts): ListedEntry => ({
+  messageId: `msg_${bodyBytes}`,
+  url: facts.url,
+  createdAt: 1,
+  notBefore: 1,
+  body: { at: 'bucket', key: `16d/acct/msg_${bodyBytes}` },
+  bodyBytes,
+  step,
+});
+const step = (stepId: number, kind: StepFacts['kind'] = 'result'): StepFacts => ({
+  kind,
+  stepId,
+  stepName: 'step',
+  stepType: 'Run',
+  concurrent: 1,
+});
+const start: JournalRecord = { kind: 'start', at: 1_000, start: facts, entry: entryOf(10) };
+const end: JournalRecord = { kind: 'end', at: 3_000, state: 'RUN_SUCCESS' };
+const steps = (...entries: readonly ListedEntry[]): JournalRecord => ({ kind: 'steps', at: 2_000, entries });
+const wait = (stepId: number, eventId: string): JournalRecord => ({
+  kind: 'wait',
+  at: 2_000,
+  step: step(stepId),
+  messageId: 'msg',
+  eventId,
+  url: facts.url,
+  timeout: '7d',
+  deadline: 9_000,
+  timeoutUrl: facts.url,
+  forwarded: [],
+  timeoutForwarded: [],
+  timeoutHeaders: [],
+  headers: [],
+});
+const event = (eventId: string): JournalRecord => ({
+  kind: 'event',
+  at: 2_000,
+  eventId,
+  messageId: 'msg_event',
+  body: { at: 'bucket', key: '16d/acct/msg_event' },
+});
+
+/** Computes the head after records, of which the first is a start. */
+function fold(records: readonly JournalRecord[], keptUntil = 100): Head {
+  let head: Head | undefined;
+  for (const record of records) head = headAfter(head, record, keptUntil);
+  if (head === undefined) throw new Error('There are no records.');
+  return head;
+}
+
+describe('what is true after a record', () => {
+  it('counts what the list has, and where the run is in its journal', () => {
+    const head = fold([start, steps(entryOf(5, step(1))), steps(entryOf(1, step(2)), entryOf(2, step(3)))]);
+    expect(head).toMatchObject({
+      seq: 2,
+      startSeq: 0,
+      factsSeq: 0,
+      createdAt: 1_000,
+      state: 'RUN_STARTED',
+      entries: 4,
+      bodyBytes: 18,
+      keptUntil: 100,
+    });
+    expect(head.steps).toEqual({ result: '1-3' });
+  });
+
+  it('has nothing of the runs that its id had before', () => {
+    const head = fold([start, steps(entryOf(5, step(1))), wait(2, 'a'), event('b'), end, start]);
+    expect(head).toMatchObject({ seq: 5, startSeq: 5, entries: 1, steps: {}, waits: [], events: [] });
+    expect([head.endSeq, head.failureState]).toEqual([undefined, undefined]);
+  });
+
+  it('knows the facts of an upgrade, and where the run ended', () => {
+    expect(fold([start, { kind: 'upgrade', at: 1, start: facts, messageId: 'msg' }]).factsSeq).toBe(1);
+    const head = fold([
+      start,
+      wait(1, 'a'),
+      event('b'),
+      end,
+      { kind: 'failureFunction', at: 1, messageId: '' },
+    ]);
+    expect(head).toMatchObject({ state: 'RUN_SUCCESS', seq: 4, endSeq: 3, waits: [], events: [] });
+  });
+
+  it('forgets a wait with its result, and an event with the result that consumes it', () => {
+    const waiting = [start, event('early'), wait(1, 'a'), wait(2, 'b')];
+    expect(fold(waiting).waits.map(({ stepId }) => stepId)).toEqual([1, 2]);
+    const woken = fold([...waiting, { kind: 'steps', at: 1, entries: [entryOf(1, step(1))], eventSeq: 1 }]);
+    expect(woken.waits.map(({ stepId }) => stepId)).toEqual([2]);
+    expect(woken.events).toEqual([]);
+  });
+
+  it('has each event and each wait by the digest of its name, which stays what stored records have', () => {
+    expect(eventDigest('order-7')).toBe('34z4AifsMjeSLfDs');
+    const head = fold([start, event('early'), event('order-7'), wait(3, 'late')]);
+    expect(head.events).toEqual([
+      { digest: eventDigest('early'), seq: 1 },
+      { digest: eventDigest('order-7'), seq: 2 },
+    ]);
+    expect(head.waits).toEqual([{ digest: eventDigest('late'), seq: 3, stepId: 3 }]);
+    expect(hasStep(head.steps, 'wait', 3)).toBe(true);
+  });
+
+  it('keeps the events that a result does not consume, and the waits that a plan does not end', () => {
+    const waiting = [start, event('one'), event('two'), wait(1, 'a')];
+    const woken: JournalRecord = { kind: 'steps', at: 1, entries: [entryOf(1, step(9))], eventSeq: 2 };
+    expect(fold([...waiting, woken]).events).toEqual([{ digest: eventDigest('one'), seq: 1 }]);
+    const planned = fold([...waiting, steps(entryOf(1, step(1, 'plan')))]);
+    expect(planned.waits).toHaveLength(1);
+    expect(planned.events).toHaveLength(2);
+    expect(hasStep(planned.steps, 'plan', 1)).toBe(true);
+  });
+
+  it('knows which calls and invokes have begun: an endpoint that submits them again begins none', () => {
+    const call: JournalRecord = { kind: 'call', at: 1, step: step(1), messageId: 'msg' };
+    const invoke: JournalRecord = {
+      ...{ kind: 'invoke', at: 1, step: step(2), messageId: 'msg', runId: 'wfr_child' },
+      ...{ createdAt: 1, url: facts.url },
+    };
+    const head = fold([start, call, invoke]);
+    expect([hasStep(head.steps, 'call', 1), hasStep(head.steps, 'invoke', 2)]).toEqual([true, true]);
+    expect([hasStep(head.steps, 'call', 2), hasStep(head.steps, 'invoke', 1)]).toEqual([false, false]);
+    expect(head).toMatchObject({ seq: 2, entries: 1 });
+  });
+
+  it('knows the newest thousand webhooks that the run has created, until it ends', () => {
+    const created = (stepId: number): ListedEntry =>
+      entryOf(1, { ...step(stepId), kind: 'result', webhookId: `hook ${stepId}` });
+    const two = fold([start, steps(created(1)), steps(entryOf(1, step(2)), created(3))]);
+    expect(two.webhooks).toEqual([eventDigest('hook 1'), eventDigest('hook 3')]);
+    const many = Array.from({ length: 1_001 }, (_, index) => created(index + 1));
+    const full = fold([start, steps(...many)]).webhooks ?? [];
+    expect([full.length, full[0], full.at(-1)]).toEqual([
+      1_000,
+      eventDigest('hook 2'),
+      eventDigest('hook 1001'),
+    ]);
+    expect(fold([start, steps(created(1)), end]).webhooks).toEqual([]);
+    // A run that an earlier version started has not noted those it created then.
+    expect(headAfter({ ...fold([start]), webhooks: undefined }, steps(created(1))).webhooks).toBeUndefined();
+  });
+
+  it('says of a run that failed whether its failure is being told', () => {
+    const failure = {
+      messageId: 'msg',
+      attempt: 3,
+      dlqId: 'dlq',
+      response: { status: 500, headers: [], body: Buffer.of() },
+    };
+    const failed = (requestId?: string): JournalRecord => ({
+      ...{ kind: 'end', at: 1, state: 'RUN_FAILED' },
+      failure: { ...failure, requestId },
+    });
+    expect(fold([start, failed('msg_told')]).failureState).toBe('CALLBACK_INPROGRESS');
+    expect(fold([start, failed()]).failureState).toBeUndefined();
+    expect(fold([start, end]).failureState).toBeUndefined();
+    const told = fold([
+      ...[start, failed('msg_told')],
+      { kind: 'failureFunction', at: 1, state: 'CALLBACK_SUCCESS', messageId: 'msg_told' },
+    ]);
+    expect(told).toMatchObject({ state: 'RUN_FAILED', failureState: 'CALLBACK_SUCCESS' });
+  });
+
+  it('changes the list not at all for what only the log shows, or nobody', () => {
+    const before = fold([start, end]);
+    const late = headAfter(before, { kind: 'lateResult', at: 1, entry: entryOf(7, step(1)) });
+    expect(late).toMatchObject({ entries: 1, bodyBytes: 10, state: 'RUN_SUCCESS', endSeq: 1 });
+    expect(hasStep(late.steps, 'result', 1)).toBe(true);
+    expect(headAfter(before, { kind: 'kept', at: 1 }, 500)).toEqual({ ...before, seq: 2, keptUntil: 500 });
+  });
+
+  it('is kept for as long as any record asked for', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { minLength: 1 }), (times) => {
+        let head = headAfter(undefined, start, 7);
+        for (const keptUntil of times) head = headAfter(head, { kind: 'kept', at: 1 }, keptUntil);
+        expect(head.keptUntil).toBe(Math.max(7, ...times));
+      }),
+    );
+  });
+
+  it('begins with a start', () => {
+    expect(() => headAfter(undefined, end)).toThrow('The first record of a journal is a start.');
+  });
+});
+
+describe('a record', () => {
+  it('has the facts of a step beside its result', () => {
+    const { kind: _kind, ...identity } = step(1);
+    expect(stepFactsOf({ ...identity, kind: 'result', out: 'x' })).toStrictEqual(step(1));
+    const plan = { ...identity, kind: 'plan' } as const;
+    expect(stepFactsOf(plan)).toBe(plan);
+  });
+
+  it('has no body for a run that returned nothing', () => {
+    const ended: JournalRecord = { kind: 'end', at: 1, state: 'RUN_SUCCESS', responseId: 'msg_response' };
+    expect(bodiesOf(ended)).toEqual([]);
+  });
+
+  it('tells where each of its bodies is in it', () => {
+    const late: JournalRecord = { kind: 'lateResult', at: 1, entry: entryOf(3) };
+    const returned: JournalRecord = {
+      ...{ kind: 'end', at: 1, state: 'RUN_SUCCESS', responseId: 'msg_response' },
+      response: { at: 'bucket', key: '16d/acct/msg_response' },
+    };
+    const records = [start, steps(entryOf(1), entryOf(2)), event('a'), late, returned, wait(1, 'a'), end];
+    for (const record of records) {
+      for (const { path, body } of bodiesOf(record)) {
+        let at: unknown = record;
+        for (const part of path)
+          at = Object.entries(Object(at) as object).find(([key]) => key === String(part))?.[1];
+        expect(at).toEqual(body);
+      }
+    }
+    expect(records.map((record) => bodiesOf(record).map(({ messageId }) => messageId))).toEqual([
+      ['msg_10'],
+      ['msg_1', 'msg_2'],
+      ['msg_event'],
+      ['msg_3'],
+      ['msg_response'],
+      [],
+      [],
+    ]);
+    expect(records.flatMap(entriesOf).map(({ messageId }) => messageId)).toEqual([
+      'msg_10',
+      'msg_1',
+      'msg_2',
+    ]);
+  });
+});

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { Reason } from '../../../../lambdas/shared/errorCodes.ts';
+import { HttpError } from '../../../../lambdas/shared/httpError.ts';
+import { asSubmissionRefusal, endedRun } from '../../../../lambdas/workflow/rules/refusals.ts';
+import { goingOnFrom } from '../../../../lambdas/workflow/rules/resuming.ts';
+import { defaultRunRetries, endingOf } from '../../../../lambdas/workflow/run.ts';
+
+describe('a request to end a run', () => {
+  it.each([
+    ['RUN_STARTED', false, { ends: 'RUN_SUCCESS' }],
+    ['RUN_STARTED', true, { ends: 'RUN_CANCELED' }],
+    ['RUN_SUCCESS', false, { status: 200 }],
+    ['RUN_FAILED', false, { status: 200 }],
+    [undefined, false, { status: 200 }],
+    ['RUN_CANCELED', true, { status: 200 }],
+    ['RUN_SUCCESS', true, { status: 404 }],
+    ['RUN_FAILED', true, { status: 404 }],
+    [undefined, true, { status: 404 }],
+  ] as const)('of the state %s, to cancel it: %s, does %j', (state, cancel, expected) => {
+    expect(endingOf(state, cancel)).toEqual(expected);
+  });
+});
+
+describe('a refusal', () => {
+  it.each<[ordinary: Reason, ofSubmission: Reason]>([
+    [
+      [400, 'field_invalid'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [403, 'destination_not_allowed'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [404, 'url_group_not_found'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [413, 'body_too_large'],
+      [412, 'submission_refused'],
+    ],
+    [
+      [412, 'budget_reached'],
+      [412, 'budget_reached'],
+    ],
+    [
+      [429, 'rate_limit_reached'],
+      [429, 'rate_limit_reached'],
+    ],
+    [
+      [500, 'service_failed'],
+      [500, 'service_failed'],
+    ],
+  ])('of an ordinary message with %j is one of a submission with %j', (ordinary, [status, code]) => {
+    const refusal = asSubmissionRefusal(new HttpError(...ordinary, 'because', { a: 'b' }));
+    expect(refusal).toMatchObject({ status, code, message: 'because' });
+  });
+
+  it('for a run that has ended is the only one with 400', () => {
+    expect(endedRun('wfr_1')).toMatchObject({ status: 400 });
+  });
+});
+
+it('retries of a run are three by default, or as many as its account has', () => {
+  expect([0, 2, 3, 5].map(defaultRunRetries)).toEqual([0, 2, 3, 3]);
+});
+
+describe('a failed run is resumed', () => {
+  const step = (kind: 'plan' | 'result', stepId: number) => ({
+    id: `${kind} ${stepId}`,
+    step: { kind, stepId },
+  });
+  const result = (stepId: number) => step('result', stepId);
+  const plan = (stepId: number) => step('plan', stepId);
+  const initial = { id: 'init', step: undefined };
+
+  it.each([
+    ['at its start', [initial], ['init']],
+    ['at its last step', [initial, result(1), result(2)], ['result 2']],
+    ['at each open branch', [initial, result(1), plan(2), plan(3), plan(4), result(3)], ['plan 2', 'plan 4']],
+    ['at the result of the last branch', [initial, plan(1), plan(2), result(2), result(1)], ['result 1']],
+  ])('%s', (_name, entries, ids) => {
+    expect(goingOnFrom(entries).map(({ id }) => id)).toEqual(ids);
+  });
+});

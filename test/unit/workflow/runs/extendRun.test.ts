@@ -1,0 +1,168 @@
+import { GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import { dayMs } from '../../../../lambdas/shared/clock.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
+import { openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import { type World } from '../../../support/world.ts';
+
+/** A run that lasts for long keeps all it needs: its records, their bodies, its place in the list, and the run that waits for it. */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+const importLambdas = async () => {
+  const [keep, bodies, journal] = await Promise.all([
+    import('../../../../lambdas/workflow/runs/extendRun.ts'),
+    import('../../../../lambdas/message/bodies.ts'),
+    import('../../../../lambdas/workflow/rules/journal.ts'),
+  ]);
+  return { ...keep, ...bodies, ...journal };
+};
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  acts = await openRunActs(world);
+  lambdas = await importLambdas();
+});
+beforeEach(() => world.drain());
+
+const large = JSON.stringify('x'.repeat(80_000));
+const year = 365 * dayMs;
+
+const expiring = z.object({ expiresAt: z.number() });
+/** When the rows of a run's journal expire, in days from now. */
+async function expiriesOf(runId: string): Promise<readonly number[]> {
+  const { Items = [] } = await world.dynamodb.send(
+    new QueryCommand({
+      TableName: world.settings.workflowsTable,
+      KeyConditionExpression: '#owner = :owner',
+      ExpressionAttributeNames: { '#owner': 'owner' },
+      ExpressionAttributeValues: { ':owner': { S: `run#${world.account.id}#${runId}` } },
+      ConsistentRead: true,
+    }),
+  );
+  return Items.map((item) => (expiring.parse(unmarshall(item)).expiresAt * 1_000 - Date.now()) / dayMs);
+}
+
+/** The days for which the bodies of a run are kept in the bucket. */
+const bodyDaysOf = async (runId: string): Promise<readonly number[]> =>
+  (await acts.records(runId)).flatMap((record) =>
+    lambdas
+      .bodiesOf(record)
+      .flatMap(({ body }) => (body.at === 'bucket' ? [Number(body.key.split('d/')[0])] : [])),
+  );
+
+/** Every body of a run can be read from where its record says. */
+async function readBodies(runId: string): Promise<void> {
+  for (const record of await acts.records(runId)) {
+    for (const { messageId, body } of lambdas.bodiesOf(record)) await lambdas.loadBody(messageId, body);
+  }
+}
+
+const sleepOf = (stepId: number) => resultOf(stepId, undefined, { stepType: 'SleepFor', sleepFor: '365d' });
+
+describe('a run that sleeps for a year', () => {
+  async function begin(runId: string): Promise<void> {
+    await scene.start(runId, { payload: large });
+    await scene.append(runId, {
+      kind: 'event',
+      at: Date.now(),
+      eventId: 'early',
+      messageId: `msg_${runId}`,
+      body: await lambdas.storeBody(
+        { accountId: world.account.id, messageId: `msg_${runId}`, expiresAt: Date.now() + dayMs },
+        Buffer.from(large),
+        Date.now(),
+      ),
+    });
+    await scene.submit(runId, [resultOf(1, large)]);
+  }
+
+  it('has all its records and bodies afterwards, and those that come later', async () => {
+    await begin('wfr_year');
+    await scene.submit('wfr_year', [sleepOf(2)], { delay: '365d' });
+    await scene.submit('wfr_year', [resultOf(3, large)]);
+    expect(Math.min(...(await expiriesOf('wfr_year')))).toBeGreaterThan(365);
+    expect(Math.min(...(await bodyDaysOf('wfr_year')))).toBeGreaterThan(365);
+    expect(await bodyDaysOf('wfr_year')).toHaveLength(4);
+    await readBodies('wfr_year');
+    expect((await listedExpiry('wfr_year')) - Date.now()).toBeGreaterThan(year);
+  });
+
+  itAtEachDeath('keeps them though a process dies at any of its AWS calls', async (fate) => {
+    const runId = `wfr_year_${fate.name}`;
+    await begin(runId);
+    await acts.twice(fate, () => scene.submit(runId, [sleepOf(2)], { delay: '365d' }));
+    expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
+    expect(Math.min(...(await bodyDaysOf(runId)))).toBeGreaterThan(365);
+    await readBodies(runId);
+  });
+
+  it('is not shortened by another process that needs it for less', async () => {
+    await begin('wfr_two');
+    const before = await scene.headOf('wfr_two');
+    const key = scene.keyOf('wfr_two');
+    await lambdas.keepRun(key, before, Date.now() + year);
+    await lambdas.keepRun(key, before, before.keptUntil + dayMs);
+    expect(Math.min(...(await expiriesOf('wfr_two')))).toBeGreaterThan(365);
+    expect(Math.min(...(await bodyDaysOf('wfr_two')))).toBeGreaterThan(365);
+  });
+});
+
+async function listedExpiry(runId: string): Promise<number> {
+  const { createdAt } = await scene.headOf(runId);
+  for (let shard = 0; shard < 8; shard += 1) {
+    const { Item } = await world.dynamodb.send(
+      new GetItemCommand({
+        TableName: world.settings.workflowsTable,
+        Key: {
+          owner: { S: `runs#${world.account.id}#${shard}` },
+          id: { S: `${String(createdAt).padStart(15, '0')}#${runId}` },
+        },
+      }),
+    );
+    if (Item !== undefined) return expiring.parse(unmarshall(Item)).expiresAt * 1_000;
+  }
+  throw new Error(`The run ${runId} is not in the list.`);
+}
+
+describe('a run that waits for another', () => {
+  it('is kept for as long as that one, however deep they invoke each other', async () => {
+    const { createdAt } = await scene.start('wfr_a');
+    const b = await acts.invoke({ runId: 'wfr_a', createdAt }, 1, 'wfr_b');
+    await acts.invoke({ runId: 'wfr_b', createdAt: b.createdAt }, 1, 'wfr_c');
+    await scene.submit('wfr_c', [resultOf(1)]);
+    await scene.submit('wfr_c', [sleepOf(2)], { delay: '365d' });
+    for (const runId of ['wfr_a', 'wfr_b', 'wfr_c']) {
+      expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
+      expect((await scene.headOf(runId)).keptUntil).toBeGreaterThan(Date.now() + year);
+    }
+    // It goes on as before: the record that keeps it is no step.
+    await acts.end('wfr_c', { body: '1' });
+    await acts.end('wfr_b', { body: '2' });
+    expect((await acts.records('wfr_a')).map(({ kind }) => kind)).toEqual([
+      'start',
+      'invoke',
+      'kept',
+      'steps',
+    ]);
+  });
+});
+
+describe('a message of a run that waits in a lane', () => {
+  it('keeps its run, active or over', async () => {
+    for (const runId of ['wfr_lane', 'wfr_over']) {
+      await scene.start(runId);
+      if (runId === 'wfr_over') await acts.end(runId, { cancel: true });
+      const { createdAt, startSeq } = await scene.headOf(runId);
+      const part = { role: 'list', runId, createdAt, startSeq } as const;
+      await lambdas.keepRunFor(world.account.id, part, Date.now() + year);
+      expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
+    }
+  });
+});

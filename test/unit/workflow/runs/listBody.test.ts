@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { listed, type Entry } from '../../../../lambdas/workflow/rules/entry.ts';
+import { isLazy, listBody, listBytes } from '../../../../lambdas/workflow/runs/listBody.ts';
+import { callTypes } from '../../../../lambdas/wire/callTypes.ts';
+import { sampleOf } from '../../../support/sample.ts';
+
+const anyEntry: fc.Arbitrary<Entry> = fc.record({
+  messageId: fc.string(),
+  body: fc.uint8Array({ maxLength: 200 }),
+  callType: fc.constantFrom(...callTypes),
+});
+
+const expected = (entries: readonly Entry[]): string =>
+  JSON.stringify(
+    entries.map(({ messageId, body, callType }) => ({
+      messageId,
+      body: Buffer.from(body).toString('base64'),
+      callType,
+    })),
+  );
+
+describe('the list', () => {
+  it('is what JSON.stringify writes, byte for byte, and as long as it was counted', () => {
+    fc.assert(
+      fc.property(fc.array(anyEntry, { maxLength: 5 }), (entries) => {
+        const list = listBody(entries);
+        expect(list.toString()).toBe(expected(entries));
+        expect(listBytes(entries)).toBe(list.length);
+      }),
+      { numRuns: sampleOf(1_000) },
+    );
+  });
+
+  it.each([0, 1, 2, 3, 49_151, 49_152, 49_153, 98_304, 98_305, 500_000])(
+    'has a body of %i bytes in one piece, also when it is part of a larger buffer',
+    (bytes) => {
+      const whole = Buffer.alloc(bytes + 20, 'grüße ');
+      const entry: Entry = { messageId: 'msg_1', body: whole.subarray(7, 7 + bytes), callType: 'step' };
+      expect(listBody([entry]).toString()).toBe(expected([entry]));
+    },
+  );
+});
+
+describe('a delivery', () => {
+  const entry = (messageId: string, callType: Entry['callType'] = 'step'): Entry => ({
+    messageId,
+    body: Buffer.from('{}'),
+    callType,
+  });
+  const entries = [entry('init'), entry('one'), entry('call', 'toCallback'), entry('two'), entry('three')];
+
+  it('shows steps only, and the payload whatever brought it', () => {
+    expect(listed([entry('init', 'fromCallback'), ...entries]).map(({ messageId }) => messageId)).toEqual([
+      'init',
+      'init',
+      'one',
+      'two',
+      'three',
+    ]);
+  });
+
+  const lazy = { features: new Set(['LazyFetch'] as const), isUnknownClient: false };
+  it.each([
+    [3 * 1_024 * 1_024, lazy, false],
+    [3 * 1_024 * 1_024 + 1, lazy, true],
+    [4_000_000, { features: new Set([]), isUnknownClient: false }, false],
+    [4_000_000, { features: new Set([]), isUnknownClient: true }, true],
+  ])('of %i bytes is left for the client to read where it can: %j', (bytes, run, expected) => {
+    expect(isLazy(bytes, run)).toBe(expected);
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import type { ListedEntry } from '../../../../lambdas/workflow/rules/journal.ts';
+import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import type { World } from '../../../support/world.ts';
+
+let world: World;
+let scene: RunScene;
+const importLambdas = async () => {
+  const [entries, run, list, size] = await Promise.all([
+    import('../../../../lambdas/workflow/runs/runEntries.ts'),
+    import('../../../../lambdas/workflow/runs/loadRun.ts'),
+    import('../../../../lambdas/workflow/runs/listBody.ts'),
+    import('../../../../lambdas/wire/answerSize.ts'),
+  ]);
+  return { ...entries, ...run, ...list, ...size };
+};
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  lambdas = await importLambdas();
+});
+
+const read = (runId: string) => lambdas.runEntries(world.account, runId);
+const textOf = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString();
+
+describe('the list of a run', () => {
+  it('has the payload and each step, wherever their bodies are, exactly as a delivery has them', async () => {
+    const outs = ['"small"', JSON.stringify('a'.repeat(5_000)), JSON.stringify(randomText(60_000))];
+    const { messageId } = await scene.start('wfr_list', { payload: 'not JSON ü' });
+    for (const [index, out] of outs.entries()) await scene.submit('wfr_list', [resultOf(index + 1, out)]);
+
+    const found = await read('wfr_list');
+    expect(found[0]).toMatchObject({ messageId, callType: 'step' });
+    expect(textOf(found[0]?.body)).toBe('not JSON ü');
+    expect(found.slice(1).map(({ body }) => textOf(body))).toEqual(
+      outs.map((out, index) => JSON.stringify(resultOf(index + 1, out))),
+    );
+    const loaded = await lambdas.loadRun(scene.keyOf('wfr_list'), 0);
+    const delivered = lambdas.listBody(await lambdas.loadEntryBodies(loaded?.entries ?? []));
+    expect(JSON.stringify(found)).toBe(delivered.toString());
+  });
+
+  it('is that of the run that goes on, where its id has had others', async () => {
+    const first = await scene.start('wfr_again', { payload: 'first' });
+    await scene.submit('wfr_again', [resultOf(1)]);
+    await scene.append('wfr_again', { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
+    const second = await scene.start('wfr_again', { payload: 'second' });
+
+    expect((await read('wfr_again')).map(({ body }) => textOf(body))).toEqual(['second']);
+    const key = scene.keyOf('wfr_again');
+    const before = await lambdas.loadRun(key, 0);
+    expect(before?.entries.map(({ step }) => step?.stepName)).toEqual([undefined, 'step 1']);
+    expect(before?.head).toMatchObject({ createdAt: first.createdAt, state: 'RUN_CANCELED' });
+    const after = await lambdas.loadRun(key, (await scene.headOf('wfr_again'))?.startSeq ?? 0);
+    expect(after?.entries).toHaveLength(1);
+    expect(after?.head.createdAt).toBe(second.createdAt);
+  });
+
+  it('has the facts that an upgrade brought', async () => {
+    await scene.start('wfr_upgraded', { facts: { isUnknownClient: true } });
+    const before = await lambdas.loadRun(scene.keyOf('wfr_upgraded'), 0);
+    if (before === undefined) throw new Error('The run is not there.');
+    const start = { ...before.start, isUnknownClient: false };
+    await scene.append('wfr_upgraded', { kind: 'upgrade', at: Date.now(), start, messageId: 'msg_again' });
+    const after = await lambdas.loadRun(scene.keyOf('wfr_upgraded'), 0);
+    expect([before.start.isUnknownClient, after?.start.isUnknownClient]).toEqual([true, false]);
+    expect(after?.entries).toEqual(before.entries);
+  });
+
+  it('is not there once the run has ended, nor where there was none', async () => {
+    await scene.start('wfr_ended');
+    await scene.append('wfr_ended', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
+    for (const runId of ['wfr_ended', 'wfr_unknown', 'x'.repeat(3_000), 'a#b']) {
+      await expect(read(runId)).rejects.toMatchObject({ status: 404 });
+    }
+    expect(await lambdas.loadRun(scene.keyOf('wfr_unknown'), 0)).toBeUndefined();
+    expect(await lambdas.loadRun(scene.keyOf('wfr_ended'), 1)).toBeUndefined();
+  });
+
+  it('is refused where it is longer than an answer', async () => {
+    await scene.start('wfr_long', { payload: randomText(4_000_000) });
+    await scene.submit('wfr_long', [resultOf(1, randomText(200_000))]);
+    expect(await read('wfr_long')).toHaveLength(2);
+    await scene.submit('wfr_long', [resultOf(2, randomText(2_000_000))]);
+    await expect(read('wfr_long')).rejects.toMatchObject({ status: 413 });
+  });
+});
+
+describe('the room of an answer', () => {
+  const entryOf = (bodyBytes: number): ListedEntry => ({
+    messageId: 'msg_01K0000000000000000000000',
+    url: 'https://flow.example/',
+    createdAt: 0,
+    notBefore: 0,
+    body: { at: 'bucket', key: 'key' },
+    bodyBytes,
+  });
+  /** The list as Lambda returns it: JSON, as a string within JSON. */
+  const payloadOf = (entries: readonly ListedEntry[]): number =>
+    Buffer.byteLength(
+      JSON.stringify(
+        lambdas
+          .listBody(
+            entries.map(({ messageId, bodyBytes }) => ({
+              messageId,
+              body: Buffer.alloc(bodyBytes),
+              callType: 'step',
+            })),
+          )
+          .toString(),
+      ),
+    );
+
+  it.each([1, 3, 1_000])('is used up by %i entries', (count) => {
+    let [fits, not] = [0, 10_000_000];
+    const listOf = (bytes: number) => [
+      entryOf(bytes),
+      ...Array.from({ length: count - 1 }, () => entryOf(3)),
+    ];
+    while (not - fits > 1) {
+      const middle = Math.floor((fits + not) / 2);
+      if (lambdas.fitsIntoAnswer(listOf(middle))) fits = middle;
+      else not = middle;
+    }
+    expect(payloadOf(listOf(fits))).toBeLessThanOrEqual(lambdas.largestText);
+    expect(payloadOf(listOf(not))).toBeGreaterThan(lambdas.largestText);
+  });
+});
+
+/** A text that hardly compresses, and is therefore stored where its length belongs. */
+function randomText(length: number): string {
+  return Buffer.from(
+    Array.from({ length: Math.ceil(length / 4) * 3 }, (_, index) => (index * 2_654_435_761) >>> 24),
+  )
+    .toString('base64')
+    .slice(0, length);
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod/mini';
+import type { DestinationResponse } from '../../../../lambdas/delivery/outcome.ts';
+import type { Message } from '../../../../lambdas/message/message.ts';
+import { callResultBody, tooLarge } from '../../../../lambdas/workflow/steps/callResult.ts';
+import { settingsFor } from '../../../../lambdas/workflow/rules/runSettings.ts';
+
+const call: Message = {
+  messageId: 'msg_call',
+  accountId: 'a',
+  prefix: 'Upstash',
+  url: 'https://third.example/',
+  method: 'GET',
+  headers: [],
+  maxRetries: 3,
+  timeoutMs: 1_000,
+  labels: [],
+  createdAt: 0,
+  notBefore: 0,
+  callerIp: '192.0.2.1',
+  expiresAt: 0,
+};
+
+const resultOf = (response: DestinationResponse, retried: number, maxBytes = 10_000): unknown => {
+  const facts = { message: call, body: new Uint8Array(), response, retried };
+  return JSON.parse(Buffer.from(callResultBody(facts, maxBytes)).toString());
+};
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('the result of a call', () => {
+  it('has the answer', () => {
+    const answer = { status: 201, headers: [['x-a', 'b']] as const, body: Buffer.from('made') };
+    expect(resultOf(answer, 1)).toMatchObject({
+      status: 201,
+      header: { 'X-A': ['b'] },
+      body: base64('made'),
+      retried: 1,
+      maxRetries: 3,
+      sourceMessageId: 'msg_call',
+    });
+  });
+
+  it('that stopped early is the last one all the same', () => {
+    const answer = { status: 489, headers: [], body: Buffer.from('never') };
+    expect(resultOf(answer, 1)).toMatchObject({ status: 489, retried: 1, maxRetries: 1 });
+  });
+
+  it('that had no answer tells why', () => {
+    const nothing = { status: 0, error: 'It took too long.', headers: [], body: new Uint8Array() };
+    expect(resultOf(nothing, 3)).toMatchObject({ status: 0, header: {}, body: base64('It took too long.') });
+  });
+
+  it('has the whole answer, and as much of the call’s own body as there is room for', () => {
+    const answer = { status: 200, headers: [], body: Buffer.alloc(1_000, 'x') };
+    const facts = { message: call, body: Buffer.from('é'.repeat(1_000)), response: answer, retried: 0 };
+    const bytes = callResultBody(facts, 2_400);
+    expect(bytes.length).toBeLessThanOrEqual(2_400);
+    const read = z
+      .object({
+        body: z.string(),
+        bodyIsCut: z.optional(z.boolean()),
+        sourceBody: z.string(),
+        sourceBodyIsCut: z.boolean(),
+      })
+      .parse(JSON.parse(Buffer.from(bytes).toString()));
+    expect(read).toMatchObject({ body: answer.body.toString('base64'), sourceBodyIsCut: true });
+    expect(read.bodyIsCut).toBeUndefined();
+    expect(Buffer.from(read.sourceBody, 'base64').toString()).toMatch(/^é{100,}$/);
+  });
+
+  it('is the reason where the answer was not taken', () => {
+    const answer = {
+      status: 200,
+      error: 'It is too large.',
+      headers: [],
+      body: Buffer.from('the beginning'),
+    };
+    expect(resultOf(answer, 0)).toMatchObject({
+      status: 0,
+      header: {},
+      body: base64('It is too large.'),
+      retried: 0,
+      maxRetries: 0,
+    });
+  });
+});
+
+describe('an answer', () => {
+  const problemOf = (body: Uint8Array, maxBytes: number, isCut?: true) =>
+    tooLarge(
+      {
+        message: call,
+        body: new Uint8Array(),
+        response: { status: 200, headers: [], body, isCut },
+        retried: 3,
+      },
+      maxBytes,
+    );
+
+  it('fits as long as the message that brings it does', () => {
+    let most = 0;
+    while (problemOf(Buffer.alloc(most + 1, 'x'), 3_000) === undefined) most += 1;
+    const fits = { status: 200, headers: [], body: Buffer.alloc(most, 'x') };
+    expect(resultOf(fits, 3, 3_000)).toMatchObject({ body: base64('x'.repeat(most)) });
+    expect(resultOf(fits, 3, 3_000)).not.toHaveProperty('bodyIsCut');
+    expect(problemOf(Buffer.alloc(most + 1, 'x'), 3_000)).toMatch(
+      new RegExp(
+        `^The answer has ${most + 1} bytes, .* would have 300[1-4] with it; allowed are 3000 \\(max_message_size\\)\\.$`,
+      ),
+    );
+  });
+
+  it.each([
+    ['quotes', '"'],
+    ['control characters', '\u0001'],
+    ['letters beyond ASCII', 'é'],
+  ])('of %s fits only if the step that the client makes of it does', (_name, character) => {
+    const body = Buffer.from(character.repeat(1_000));
+    const latin1 = body.toString('latin1');
+    const step = {
+      stepId: 1,
+      stepName: 'a',
+      stepType: 'Call',
+      out: JSON.stringify({ status: 200, body: latin1, header: {} }),
+      concurrent: 1,
+    };
+    const bytes = Buffer.byteLength(JSON.stringify(step));
+    expect(problemOf(body, bytes)).toContain('allowed are');
+    expect(problemOf(body, bytes + 512)).toBeUndefined();
+  });
+
+  it('whose end was not read does not fit', () => {
+    expect(problemOf(Buffer.from('x'), 100_000, true)).toMatch(/^The answer has 1 bytes or more, /);
+  });
+});
+
+describe('the settings of a message', () => {
+  const ofRun = { maxRetries: 2, labels: ['a'], flowControl: { key: 'k', parallelism: 1 } };
+  const own = { maxRetries: 5, labels: [], method: 'POST' };
+  const onStart = new Set(['WF_TriggerOnConfig'] as const);
+
+  it.each(['submission', 'callResult'] as const)(
+    '%s are those of its run, where the client gives none',
+    (kind) => {
+      expect(settingsFor(kind, onStart, ofRun, own)).toEqual({ ...own, ...ofRun });
+    },
+  );
+
+  it.each([
+    ['call', onStart],
+    ['failureRequest', onStart],
+    ['submission', new Set([])],
+  ] as const)('%s are its own', (kind, features) => {
+    expect(settingsFor(kind, features, ofRun, own)).toBe(own);
+  });
+});

@@ -1,0 +1,148 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type * as bodies from '../../../../lambdas/message/bodies.ts';
+import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
+import { itAtEachDeath } from '../../../support/faults.ts';
+import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import { type World } from '../../../support/world.ts';
+
+/** A run that invokes another is told its end once: whoever dies, and whichever of the two ends first. */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+let loadBody: typeof bodies.loadBody;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  acts = await openRunActs(world);
+  ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
+});
+beforeEach(() => acts.drainAhead());
+
+let runs = 0;
+/** A run, and the id of another that it may invoke. */
+async function pair() {
+  runs += 1;
+  const [parent, child] = [`wfr_parent_${runs}`, `wfr_child_${runs}`];
+  const { createdAt } = await scene.start(parent);
+  await world.drain();
+  return { parent, child, invoke: (runId = child) => acts.invoke({ runId: parent, createdAt }, 1, runId) };
+}
+
+const kindsOf = async (runId: string): Promise<readonly string[]> =>
+  (await acts.records(runId)).map(({ kind }) => kind);
+
+/** The results that a run was told, as its endpoint gets them. */
+async function toldTo(runId: string): Promise<readonly unknown[]> {
+  const told: unknown[] = [];
+  for (const record of await acts.records(runId)) {
+    const entries =
+      record.kind === 'steps' ? record.entries : record.kind === 'lateResult' ? [record.entry] : [];
+    for (const { messageId, body } of entries) {
+      const step = parseStep(await loadBody(messageId, body));
+      told.push(step.kind === 'result' ? JSON.parse(step.out ?? 'null') : step.kind);
+    }
+  }
+  return told;
+}
+
+describe('an invoke', () => {
+  itAtEachDeath(
+    'whose process dies at any of its AWS calls starts one run, whatever id it names the second time',
+    async (fate) => {
+      await acts.drainAhead();
+      const { parent, child, invoke } = await pair();
+      const ids = [child, `${child}_other`];
+      const [first, second] = await acts.twice(fate, () => invoke(ids.shift()));
+      expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
+      if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
+      await acts.lookAtStart(second.runId, second.messageId);
+      expect(attemptsIn(await world.drain())).toEqual([second.messageId]);
+      const started = await Promise.all([child, `${child}_other`].map(kindsOf));
+      expect(started.flat()).toEqual(['start']);
+      await acts.end(second.runId, { body: '5' });
+      expect(await toldTo(parent)).toEqual([{ body: '5', isFailed: false, isCanceled: false }]);
+    },
+    { every: { ordinary: 1, thorough: 1 } },
+  );
+
+  it('of an id that has another active run is refused, and says why again', async () => {
+    const { child, invoke } = await pair();
+    await scene.start(child);
+    await expect(invoke()).rejects.toMatchObject({ status: 412 });
+    await expect(invoke()).rejects.toMatchObject({ status: 412 });
+  });
+
+  it('that is sent again after the end of its run starts no other', async () => {
+    const { parent, child, invoke } = await pair();
+    const first = await invoke();
+    await acts.end(child);
+    expect(await invoke()).toEqual({ ...first, isDuplicate: true });
+    expect(await kindsOf(child)).toEqual(['start', 'end']);
+    expect(await toldTo(parent)).toEqual([{ isFailed: false, isCanceled: false }]);
+  });
+
+  it('of a step that has its result, or of a run that has ended, is refused', async () => {
+    const { parent, invoke } = await pair();
+    await scene.submit(parent, [resultOf(1)]);
+    await expect(invoke()).rejects.toMatchObject({ status: 412 });
+    await acts.end(parent);
+    await expect(invoke()).rejects.toMatchObject({ status: 400 });
+  });
+});
+
+describe('the end of an invoked run', () => {
+  itAtEachDeath(
+    'is told once though the process that ends it dies at any of its AWS calls',
+    async (fate) => {
+      await acts.drainAhead();
+      const { parent, child, invoke } = await pair();
+      await invoke();
+      await world.drain();
+      await acts.twice(fate, () => acts.end(child, { body: '"out"' }));
+      expect(await toldTo(parent)).toEqual([{ body: '"out"', isFailed: false, isCanceled: false }]);
+      expect(await acts.listed(child)).toEqual(['RUN_SUCCESS']);
+      const [record] = (await acts.records(parent)).slice(-1);
+      const told = record?.kind === 'steps' ? record.entries.map(({ messageId }) => messageId) : [];
+      expect(attemptsIn(await world.drain())).toEqual(told);
+    },
+    { every: { ordinary: 3, thorough: 1 } },
+  );
+
+  it('is told by the work that was sent before it, though its id has another run by then', async () => {
+    const { parent, child, invoke } = await pair();
+    const { followUpEnd } = await import('../../../../lambdas/workflow/steps/endRun.ts');
+    await invoke();
+    const { startSeq } = await scene.headOf(child);
+    // The process died as soon as the end was written.
+    await scene.append(child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
+    await scene.start(child);
+    await followUpEnd(world.account, { runId: child, startSeq });
+    await followUpEnd(world.account, { runId: child, startSeq });
+    expect(await toldTo(parent)).toEqual([{ isFailed: false, isCanceled: true }]);
+    expect(await acts.listed(child)).toEqual(['RUN_CANCELED', 'RUN_STARTED']);
+  });
+
+  it('that comes after that of its invoker is in the log of that one, and delivered nowhere', async () => {
+    const { parent, child, invoke } = await pair();
+    await invoke();
+    await acts.end(parent, { cancel: true });
+    await world.drain();
+    await acts.end(child, { body: '1' });
+    await acts.end(child, { body: '1' });
+    expect(await kindsOf(parent)).toEqual(['start', 'invoke', 'end', 'lateResult']);
+    expect(attemptsIn(await world.drain())).toEqual([]);
+    expect((await scene.headOf(parent)).state).toBe('RUN_CANCELED');
+  });
+
+  it('is told to nobody where the invoker’s id has another run', async () => {
+    const { parent, child, invoke } = await pair();
+    await invoke();
+    await acts.end(parent);
+    await scene.start(parent);
+    await acts.end(child, { body: '1' });
+    expect(await kindsOf(parent)).toEqual(['start', 'invoke', 'end', 'start']);
+  });
+});

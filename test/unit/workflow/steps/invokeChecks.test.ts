@@ -1,0 +1,132 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { PublishRequest } from '../../../../lambdas/publish/prepare.ts';
+import type * as publishModule from '../../../../lambdas/workflow/publish.ts';
+import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
+import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import { requestOf, type World } from '../../../support/world.ts';
+
+/** An invoke that can never end well is refused when it is submitted: with 412, the one status that fails its invoker. */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+let publishRequests: typeof publishModule.publishRequests;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openRunScene(world);
+  acts = await openRunActs(world);
+  ({ publishRequests } = await import('../../../../lambdas/workflow/publish.ts'));
+});
+beforeEach(() => world.drain());
+
+interface Asked {
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly config?: Readonly<Record<string, string>>;
+  readonly destination?: string;
+}
+
+let runs = 0;
+/** An active run, and its request to invoke another, as the published client sends it. */
+async function invoker() {
+  runs += 1;
+  const [runId, child] = [`wfr_asks_${runs}`, `wfr_asked_${runs}`];
+  const { createdAt } = await scene.start(runId);
+  await world.drain();
+  const requestWith = ({ body = {}, config = {}, destination = endpoint }: Asked): PublishRequest =>
+    requestOf(
+      destination,
+      {
+        'workflow-init': 'true',
+        'workflow-invoke': 'true',
+        'workflow-runid': child,
+        'workflow-url': endpoint,
+        'workflow-sdk-version': '1',
+        ...config,
+      },
+      JSON.stringify({
+        body: '{"n":1}',
+        headers: { 'Upstash-Workflow-Init': ['false'] },
+        workflowRunId: runId,
+        workflowRunCreatedAt: createdAt,
+        workflowUrl: endpoint,
+        step: stepOf(1, 'Invoke'),
+        ...body,
+      }),
+    );
+  return {
+    runId,
+    child,
+    invoke: (asked: Asked = {}) => publishRequests(world.account, [requestWith(asked)]),
+  };
+}
+
+const secret = 'https://user:pa55word@';
+const refused: readonly (readonly [what: string, asked: Asked, says: RegExp])[] = [
+  ['a workflowUrl that is none', { body: { workflowUrl: 'orders' } }, /^workflowUrl is "orders"/],
+  ['an empty workflowUrl', { body: { workflowUrl: '' } }, /^workflowUrl is ""/],
+  ['a workflowUrl of another scheme', { body: { workflowUrl: 'ftp://flow.example/' } }, /^workflowUrl is/],
+  ['a workflowUrl whose port is none', { body: { workflowUrl: `${secret}h:99999/x` } }, /^workflowUrl is/],
+  [
+    'a private workflowUrl',
+    { body: { workflowUrl: 'http://10.1.2.3/x' } },
+    /^workflowUrl is .* not a public/,
+  ],
+  [
+    'a workflowUrl at the service itself',
+    { body: { workflowUrl: 'https://api.example.com/v2/publish/x' } },
+    /^workflowUrl is .* this service itself/,
+  ],
+  [
+    'a workflowUrl of 9,000 characters',
+    { body: { workflowUrl: `${endpoint}/${'x'.repeat(9_000)}` } },
+    /^workflowUrl has \d+ characters; allowed are 8192/,
+  ],
+  ['headers that are no headers', { body: { headers: { 'a b': ['x'] } } }, /^headers\.a b is no HTTP header/],
+  ['a header with a line break', { body: { headers: { a: ['x\ny'] } } }, /^headers\.a /],
+  ['headers of 11 KB', { body: { headers: { a: ['x'.repeat(11_000)] } } }, /^headers have \d+ bytes/],
+  [
+    'a setting among them that is none',
+    { body: { headers: { 'Svc-Retries': ['many'] } } },
+    /^Svc-Retries is/,
+  ],
+  ['a destination that is none', { destination: 'http://:0/' }, /^The destination is/],
+  ['a destination at a private address', { destination: 'http://192.168.1.1/x' }, /^The destination is/],
+  ['a destination that is a URL group', { destination: 'group' }, /URL group/],
+  ['retries that are no number', { config: { retries: 'many' } }, /^Svc-Retries is "many"/],
+  ['a run id with a slash', { config: { 'workflow-runid': 'a/b' } }, /^Svc-Workflow-Runid is "a\/b"/],
+  [
+    'a failure callback that is none',
+    { config: { 'failure-callback': 'nowhere' } },
+    /^Svc-Failure-Callback is/,
+  ],
+  ['a step of another type', { body: { step: stepOf(1, 'Run') } }, /^step\.stepType is Run/],
+];
+
+describe('an invoke with', () => {
+  it.each(refused)('%s is refused with 412, and changes nothing', async (_what, asked, says) => {
+    const { runId, child, invoke } = await invoker();
+    const refusal = await invoke(asked).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ status: 412, message: expect.stringMatching(says) as unknown });
+    expect(String(refusal)).not.toContain('pa55word');
+    expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start']);
+    expect(await acts.records(child)).toEqual([]);
+    expect(await world.drain()).toEqual([]);
+  });
+
+  it.each(refused.slice(0, -1))('%s says of an invoker that has ended that it has', async (_what, asked) => {
+    const { runId, invoke } = await invoker();
+    await acts.end(runId);
+    await expect(invoke(asked)).rejects.toMatchObject({ status: 400, code: 'run_ended' });
+  });
+
+  it('a body that names no invoker is refused with 412', async () => {
+    const { invoke } = await invoker();
+    await expect(invoke({ body: { workflowRunId: 7 } })).rejects.toMatchObject({ status: 412 });
+  });
+
+  it('all that is right starts its run', async () => {
+    const { child, invoke } = await invoker();
+    expect(await invoke()).toMatchObject([{ workflowRunId: child }]);
+  });
+});

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { itAtEachDeath } from '../../../support/faults.ts';
+import { failedRunsIn, type FailedRuns } from '../../../support/failedRuns.ts';
+import { startFleet, type Fleet } from '../../../support/fleet.ts';
+import type { Inbox } from '../../../support/receiver.ts';
+import { openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { openRunScene, type RunScene } from '../../../support/runScene.ts';
+import { useWorld } from '../../../support/useWorld.ts';
+import { configOf, requestOf, type World } from '../../../support/world.ts';
+
+/**
+ * Kills the process that starts a run at each of its AWS calls, and sends the start again or not. A run that is recorded is
+ * listed, and its first step is delivered once; one that is not is nowhere. Deliveries are made by a fleet of other processes.
+ */
+
+let world: World;
+let scene: RunScene;
+let acts: RunActs;
+let runs: FailedRuns;
+let fleet: Fleet;
+let services: Awaited<ReturnType<typeof importServices>>;
+async function importServices() {
+  const [{ trigger, triggerBatch }, { publishRequests }, { resumeRun, restartRun }] = await Promise.all([
+    import('../../../../lambdas/workflow/trigger.ts'),
+    import('../../../../lambdas/workflow/publish.ts'),
+    import('../../../../lambdas/workflow/resume.ts'),
+  ]);
+  return { trigger, triggerBatch, publishRequests, resumeRun, restartRun };
+}
+useWorld(async (opened) => {
+  world = opened;
+  [scene, acts, runs, services] = await Promise.all([
+    openRunScene(world),
+    openRunActs(world),
+    failedRunsIn(world),
+    importServices(),
+  ]);
+});
+beforeAll(async () => {
+  fleet = await startFleet(world.standIns);
+});
+afterAll(() => fleet.close());
+
+const minuteMs = 60_000;
+/** Long enough for the look, for what it sends, and for a worker's next look for a row. */
+const afterwardsMs = 3 * minuteMs;
+
+/** An endpoint that answers as the published client does, and submits nothing. */
+const openEndpoint = (): Inbox =>
+  world.receiver.inbox((_delivery, response) =>
+    response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1', 'Upstash-Workflow-Sdk': 'v1.3.3' }).end(),
+  );
+
+const runIdIn = ({ headers }: Inbox['deliveries'][number]): string | undefined => {
+  const id = headers['upstash-workflow-runid'] ?? headers['svc-workflow-runid'];
+  return typeof id === 'string' ? id : undefined;
+};
+
+/** A way to start runs, at an endpoint of its own. */
+interface Way {
+  readonly inbox: Inbox;
+  readonly start: () => Promise<unknown>;
+  /** The ids of the runs that it may have started. */
+  readonly runIds: () => Promise<readonly string[]> | readonly string[];
+}
+
+/** Expects that each run which is recorded goes on, and that nothing else was delivered. */
+async function expectStartedOnce({ inbox, runIds }: Way): Promise<readonly string[]> {
+  const recorded: string[] = [];
+  for (const runId of await runIds()) {
+    const isRecorded = (await acts.records(runId)).length > 0;
+    if (isRecorded) recorded.push(runId);
+    expect(await acts.listed(runId), runId).toEqual(isRecorded ? ['RUN_STARTED'] : []);
+  }
+  const delivered = inbox.deliveries.map((delivery) => runIdIn(delivery) ?? '');
+  expect(delivered.toSorted()).toEqual(recorded.toSorted());
+  return recorded;
+}
+
+let number = 0;
+const newRunId = (): string => {
+  number += 1;
+  return `wfr_dies_${number}`;
+};
+
+interface DyingOptions {
+  readonly waitsMs?: number;
+  /** One of so many deaths in an ordinary run. */
+  readonly every?: number;
+}
+
+/** Declares the tests of a way: its process dies, and the start is sent again or not. */
+function diesAtEachCall(
+  open: () => Promise<Way> | Way,
+  { waitsMs = afterwardsMs, every = 1 }: DyingOptions = {},
+): void {
+  itAtEachDeath(
+    'finishes what is recorded when its process dies at any of its AWS calls',
+    async (fate) => {
+      const way = await open();
+      await world.underFate(fate, way.start);
+      await fleet.advance(waitsMs);
+      const recorded = await expectStartedOnce(way);
+      if (fate.comesAt === undefined) expect(recorded).not.toEqual([]);
+    },
+    { every: { ordinary: every, thorough: 1 } },
+  );
+
+  itAtEachDeath(
+    'is made once when its process dies at any of its AWS calls and it is sent again',
+    async (fate) => {
+      const way = await open();
+      await world.underFate(fate, way.start);
+      await way.start();
+      await fleet.advance(waitsMs);
+      expect(await expectStartedOnce(way)).not.toEqual([]);
+    },
+    { every: { ordinary: every + 2, thorough: 1 } },
+  );
+}
+
+const started = (runId: string, more: Readonly<Record<string, string>> = {}) => ({
+  'workflow-init': 'true',
+  'workflow-runid': runId,
+  'workflow-sdk-version': '1',
+  'feature-set': 'LazyFetch,InitialBody,WF_TriggerOnConfig',
+  'forward-upstash-workflow-sdk-version': '1',
+  ...more,
+});
+
+describe('a run that a client starts', () => {
+  const open = (config: Readonly<Record<string, string>> = {}): Way => {
+    const inbox = openEndpoint();
+    const runId = newRunId();
+    const request = { ...requestOf(inbox.url, started(runId, config)), prefix: 'Upstash' };
+    return {
+      inbox,
+      start: () => services.publishRequests(world.account, [request]),
+      runIds: () => [runId],
+    };
+  };
+  diesAtEachCall(() => open());
+
+  describe('with a delay that a message timer takes', () => {
+    diesAtEachCall(() => open({ delay: '5m' }), { waitsMs: 10 * minuteMs, every: 3 });
+  });
+});
+
+describe('three runs that a client starts in one request', () => {
+  diesAtEachCall(
+    () => {
+      const inbox = openEndpoint();
+      const ids = [newRunId(), newRunId(), newRunId()];
+      const requests = ids.map((id) => ({ ...requestOf(inbox.url, started(id)), prefix: 'Upstash' }));
+      return { inbox, start: () => services.publishRequests(world.account, requests), runIds: () => ids };
+    },
+    { every: 5 },
+  );
+});
+
+describe('a trigger without a client', () => {
+  diesAtEachCall(
+    () => {
+      const inbox = openEndpoint();
+      const runId = newRunId();
+      const request = requestOf(inbox.url, { 'workflow-runid': runId });
+      return { inbox, start: () => services.trigger(world.account, request), runIds: () => [runId] };
+    },
+    { every: 3 },
+  );
+});
+
+describe('a batch of triggers without a client', () => {
+  diesAtEachCall(
+    () => {
+      const inbox = openEndpoint();
+      const ids = [newRunId(), newRunId()];
+      const items = ids.map((id) => ({ destination: inbox.url, headers: { 'Upstash-Workflow-RunId': id } }));
+      const body = Buffer.from(JSON.stringify(items));
+      const request = { body, prefix: 'Upstash', callerIp: '127.0.0.1', host: 'api.example.com' };
+      return { inbox, start: () => services.triggerBatch(world.account, request), runIds: () => ids };
+    },
+    { every: 5 },
+  );
+});
+
+describe('a run that another invokes', () => {
+  diesAtEachCall(
+    async () => {
+      const inbox = openEndpoint();
+      const [parent, child] = [newRunId(), newRunId()];
+      const { createdAt } = await scene.start(parent, { facts: { url: openEndpoint().url } });
+      await fleet.advance(0);
+      const start = () => acts.invoke({ runId: parent, createdAt }, 1, child, inbox.url);
+      return { inbox, start, runIds: () => [child] };
+    },
+    { every: 3 },
+  );
+});
+
+describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
+  /** The ids of runs that a dead letter may have been gone on from are nobody's to choose: the list tells them. */
+  const open = async () => {
+    let isWell = false;
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(isWell ? 200 : 489).end());
+    const { runId } = await runs.fail(inbox.url, { steps: way === 'resumeRun' ? [{ plans: [1, 2] }] : [] });
+    await fleet.advance(minuteMs);
+    const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', runId]]);
+    if (deadLetter === undefined) throw new Error('The run has not failed.');
+    isWell = true;
+    const seen = inbox.deliveries.length;
+    const { dlqId } = deadLetter;
+    const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
+    return { inbox, seen, dlqId, failed: runId, start: () => services[way](world.account, dlqId, request) };
+  };
+  /** What one run that goes on delivers first: both branches of the group that failed, or the payload. */
+  const first = way === 'resumeRun' ? 2 : 1;
+
+  itAtEachDeath(
+    'goes on once with what the dead letter chose when its process dies at any of its AWS calls, and asks nobody',
+    async (fate) => {
+      const { inbox, seen, dlqId, failed, start } = await open();
+      await world.underFate(fate, start);
+      await fleet.advance(afterwardsMs);
+      const isLeft = await runs.isThere(dlqId);
+      const delivered = inbox.deliveries.slice(seen).map((delivery) => runIdIn(delivery) ?? '');
+      expect(delivered).toHaveLength(isLeft ? 0 : first);
+      expect(delivered).not.toContain(failed);
+      for (const runId of new Set(delivered)) expect(await acts.listed(runId)).toEqual(['RUN_STARTED']);
+      // What is left can be asked for again.
+      if (isLeft) await start();
+      await fleet.advance(afterwardsMs);
+      expect(inbox.deliveries.slice(seen)).toHaveLength(first);
+      expect(await runs.isThere(dlqId)).toBe(false);
+    },
+    { every: { ordinary: 3, thorough: 1 } },
+  );
+});

@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { attemptsIn, endpoint, openWaitScene, type WaitScene } from '../../support/waitScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+let world: World;
+let scene: WaitScene;
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openWaitScene(world);
+});
+
+const hourMs = 3_600_000;
+
+/** The place of a run's only wait. */
+async function placeOf(runId: string): Promise<number> {
+  const [wait] = (await scene.headOf(runId)).waits;
+  if (wait === undefined) throw new Error('The run does not wait.');
+  return wait.seq;
+}
+
+const refused = (status: number, text = ''): unknown =>
+  expect.objectContaining({ status, message: expect.stringContaining(text) as unknown });
+
+describe('a wait', () => {
+  it('has a name that its result has room for, and is refused with a longer one', async () => {
+    const runId = await scene.start();
+    for (const stepName of ['x'.repeat(399_000), 'half \ud83d']) {
+      const named = refused(412, 'step.stepName');
+      await expect(scene.wait(runId, 'named', { stepName })).rejects.toThrow(named);
+    }
+    const stepName = '漢'.repeat(1_024);
+    await scene.wait(runId, 'named', { stepName });
+    await scene.notifyRun(world.account, { runId, eventId: 'named' }, Buffer.from('x'));
+    expect(await scene.resultsOf(runId)).toMatchObject([{ event: 'x', entry: { step: { stepName } } }]);
+  });
+
+  it('ends with its event, whose result is delivered once with the headers of the wait', async () => {
+    const runId = await scene.start();
+    await world.drain();
+    const timeoutUrl = `${endpoint}/late`;
+    await scene.wait(runId, 'paid', { timeoutUrl, headers: [['upstash-forward-x-tenant', 'acme']] });
+    expect(await scene.rowsOf('paid')).toEqual([runId]);
+    expect(attemptsIn(await world.drain())).toEqual([]);
+
+    const [item, ...others] = await scene.notifyRun(
+      world.account,
+      { runId, eventId: 'paid' },
+      Buffer.from('{"n":1}'),
+    );
+    const [result, ...more] = await scene.resultsOf(runId);
+    expect([others, more]).toEqual([[], []]);
+    expect(result).toMatchObject({ stepId: 1, eventId: 'paid', event: '{"n":1}', isTimeout: false });
+    expect(result?.entry).toMatchObject({
+      url: endpoint,
+      forwarded: [
+        ['upstash-workflow-sdk-version', '1'],
+        ['x-tenant', 'acme'],
+      ],
+      step: { kind: 'result', stepId: 1, stepName: 'wait 1', stepType: 'Wait', waitEventId: 'paid' },
+    });
+    const { createdAt } = await scene.headOf(runId);
+    expect(item).toMatchObject({
+      messageId: result?.entry.messageId,
+      error: '',
+      workflowRunId: runId,
+      workflowCreatedAt: createdAt,
+      waiter: { url: endpoint, timeoutUrl, headers: { 'Upstash-Workflow-Runid': [runId] } },
+    });
+    expect(attemptsIn(await world.drain())).toEqual([result?.entry.messageId]);
+    expect(await scene.rowsOf('paid')).toEqual([]);
+  });
+
+  it('ends at its deadline, and not before, where the time-out is to be told', async () => {
+    const runId = await scene.start();
+    await world.drain();
+    const timeoutUrl = `${endpoint}/late`;
+    const timeoutHeaders = { 'Upstash-Forward-X-Late': ['yes'] };
+    await scene.wait(runId, 'never', { timeout: '1.5h', timeoutUrl, timeoutHeaders });
+    const seq = await placeOf(runId);
+    setClockAhead(1.5 * hourMs - 60_000);
+    await scene.look(runId, seq);
+    expect(await scene.resultsOf(runId)).toEqual([]);
+    setClockAhead(1.5 * hourMs);
+    await scene.look(runId, seq);
+    const [result, ...more] = await scene.resultsOf(runId);
+    expect(more).toEqual([]);
+    expect(result).toMatchObject({ event: undefined, isTimeout: true });
+    expect(result?.entry.url).toBe(timeoutUrl);
+    expect(result?.entry.forwarded).toContainEqual(['x-late', 'yes']);
+    expect(attemptsIn(await world.drain())).toEqual([result?.entry.messageId]);
+    expect(await scene.rowsOf('never')).toEqual([]);
+    // Scheduler, and SQS, may send it again.
+    await scene.look(runId, seq);
+    expect(await scene.resultsOf(runId)).toHaveLength(1);
+    expect(attemptsIn(await world.drain())).toEqual([]);
+  });
+
+  it('whose work comes early sends it on', async () => {
+    const runId = await scene.start();
+    await scene.wait(runId, 'early');
+    const seq = await placeOf(runId);
+    const dueAt = Date.now() + 60_000;
+    world.reset();
+    await scene.lookAtWait({ kind: 'waitTimeout', ...scene.keyOf(runId), seq, dueAt });
+    expect(world.operations()).toEqual({ SendMessageCommand: 1 });
+  });
+
+  it('is recorded once, and its second answer is the first', async () => {
+    const runId = await scene.start();
+    const first = await scene.wait(runId, 'twice');
+    const second = await scene.wait(runId, 'twice');
+    expect(second).toEqual({ ...first, deduplicated: true });
+    expect((await scene.recordsOf(runId)).map(({ record }) => record.kind)).toEqual(['start', 'wait']);
+    expect(await scene.rowsOf('twice')).toEqual([runId]);
+  });
+
+  it('that has ended is not begun again', async () => {
+    const runId = await scene.start();
+    const first = await scene.wait(runId, 'over');
+    await scene.notifyRun(world.account, { runId, eventId: 'over' }, Buffer.from('x'));
+    expect(await scene.wait(runId, 'over')).toEqual({ ...first, deduplicated: true });
+    expect(await scene.rowsOf('over')).toEqual([]);
+    expect(await scene.resultsOf(runId)).toHaveLength(1);
+  });
+
+  it('of a client that sends settings with each message keeps its own', async () => {
+    const runId = await scene.start({ features: ['LazyFetch'] });
+    const headers = [['upstash-retries', '1']] as const;
+    await scene.wait(runId, 'own settings', { headers });
+    await scene.notifyRun(world.account, { runId, eventId: 'own settings' }, Buffer.from('x'));
+    const [result] = await scene.resultsOf(runId);
+    expect(result?.entry.settings?.maxRetries).toBe(1);
+  });
+
+  it.each([
+    ['with the id of an event that is too long', 'e'.repeat(257), {}, '256'],
+    ['for longer than the account may delay', 'e', { timeout: '366d' }, 'max_delay'],
+    ['with an unreadable time', 'e', { timeout: 'soon' }, 'timeout'],
+    ['whose result would go to a place that is refused', 'e', { url: 'http://169.254.169.254/' }, 'public'],
+    [
+      'whose time-out would go to the service itself',
+      'e',
+      { timeoutUrl: 'https://api.example.com/' },
+      'itself',
+    ],
+    [
+      'with larger headers than any gateway takes',
+      'e',
+      { timeoutHeaders: { a: ['b'.repeat(20_000)] } },
+      'timeoutHeaders',
+    ],
+    ['out of its place', 'e', { stepId: 2 }, 'stepId'],
+    ['of a step that waits for nothing', 'e', { stepType: 'Run' }, 'stepType'],
+  ])('is refused with 412 %s', async (_name, eventId, options, text) => {
+    const runId = await scene.start();
+    await expect(scene.wait(runId, eventId, options)).rejects.toThrow(refused(412, text));
+    expect((await scene.headOf(runId)).waits).toEqual([]);
+  });
+
+  it('is refused with 400, whatever it is, where its run has ended or is not known', async () => {
+    const runId = await scene.start();
+    await scene.endRun(world.account, { runId }, { state: 'RUN_CANCELED' });
+    await expect(scene.wait(runId, 'e')).rejects.toThrow(refused(400));
+    await expect(scene.wait(runId, 'e'.repeat(257))).rejects.toThrow(refused(400));
+    await expect(scene.wait('wfr_unknown', 'e')).rejects.toThrow(refused(400));
+  });
+});
+
+describe('the list of waiters', () => {
+  it('has those who wait, the first first, and nobody else', async () => {
+    const runs = [await scene.start(), await scene.start(), await scene.start(), await scene.start()];
+    for (const runId of runs) await scene.wait(runId, 'listed');
+    const [first = '', second = '', ended = '', last = ''] = runs;
+    await scene.notifyRun(world.account, { runId: second, eventId: 'listed' }, Buffer.from('x'));
+    await scene.endRun(world.account, { runId: ended }, { state: 'RUN_CANCELED' });
+    const listed = await scene.listWaiters(world.account, 'listed');
+    expect(listed.map(({ headers }) => headers['Upstash-Workflow-Runid'])).toEqual([[first], [last]]);
+    expect(listed[0]?.timeoutHeaders).toMatchObject({ 'Upstash-Workflow-Runid': [first] });
+    const inAnHour = (Date.now() + hourMs) / 1_000;
+    expect(Math.abs((listed[0]?.deadline ?? 0) - inAnHour)).toBeLessThan(100);
+    // The token is nobody's business.
+    expect(JSON.stringify(listed)).not.toContain('Bearer');
+    expect(await scene.listWaiters(world.account, 'nobody')).toEqual([]);
+  });
+});
+
+describe('an event that comes before its wait', () => {
+  it('is kept, and ends the next waits, each of them one, in the order in which the events came', async () => {
+    const runId = await scene.start();
+    const notify = (text: string, eventId = 'soon') =>
+      scene.notifyRun(world.account, { runId, eventId }, Buffer.from(text));
+    const [stored] = await notify('one');
+    expect(stored).toEqual({
+      messageId: expect.stringMatching(/^msg_/) as unknown,
+      error: '',
+      workflowRunId: runId,
+      workflowCreatedAt: (await scene.headOf(runId)).createdAt,
+    });
+    await notify('another', 'other');
+    await notify('x'.repeat(50_000));
+    await world.drain();
+
+    const first = await scene.wait(runId, 'soon');
+    const second = await scene.wait(runId, 'soon', { stepId: 2 });
+    expect(await scene.wait(runId, 'soon')).toEqual({ ...first, deduplicated: true });
+    const third = await scene.wait(runId, 'soon', { stepId: 3 });
+    const results = await scene.resultsOf(runId);
+    expect(results.map(({ event }) => event)).toEqual(['one', 'x'.repeat(50_000)]);
+    expect(results.map(({ entry }) => entry.messageId)).toEqual([first.messageId, second.messageId]);
+    expect(new Set(attemptsIn(await world.drain()))).toEqual(new Set([first.messageId, second.messageId]));
+    // The third waits, and gets what comes next.
+    await notify('three');
+    expect((await scene.resultsOf(runId)).at(-1)).toMatchObject({ stepId: 3, event: 'three' });
+    expect(third.messageId).not.toBe(second.messageId);
+    expect((await scene.headOf(runId)).events).toHaveLength(1);
+  });
+
+  it('is refused with 412 where the run keeps a hundred already, and with 404 where it has ended', async () => {
+    const runId = await scene.start();
+    const notify = () => scene.notifyRun(world.account, { runId, eventId: 'many' }, Buffer.from('x'));
+    for (let count = 0; count < 100; count += 1) await notify();
+    await expect(notify()).rejects.toThrow(refused(412, '100'));
+    await scene.wait(runId, 'many');
+    await notify();
+    await scene.endRun(world.account, { runId }, { state: 'RUN_CANCELED' });
+    await expect(notify()).rejects.toThrow(refused(404));
+    const unknown = { runId: 'wfr_unknown', eventId: 'many' };
+    await expect(scene.notifyRun(world.account, unknown, Buffer.from('x'))).rejects.toThrow(refused(404));
+    const noId = { runId: 'x'.repeat(5_000), eventId: 'many' };
+    await expect(scene.notifyRun(world.account, noId, Buffer.from('x'))).rejects.toThrow(refused(404));
+  });
+});
+
+describe('a notification of all', () => {
+  it('tells why a run is not woken that takes no more, with a code, and wakes the others', async () => {
+    const waits = 9;
+    const full = await scene.plan(await scene.start(), waits);
+    for (let stepId = 1; stepId <= waits; stepId += 1) {
+      await scene.wait(full, 'large', { stepId, concurrent: waits });
+    }
+    const other = await scene.start();
+    await scene.wait(other, 'large');
+    await world.drain();
+
+    // Nine of it are more than the 32 MiB that a run may have.
+    const told = await scene.notify(world.account, 'large', Buffer.alloc(4 * 1_024 * 1_024, 'x'));
+    const outcomes = told.map(({ workflowRunId, error, code }) => ({ workflowRunId, error, code }));
+    const notWoken = {
+      workflowRunId: full,
+      error: expect.stringMatching(/^The steps of the run would have/) as string,
+      code: 'submission_refused',
+    };
+    expect(outcomes).toEqual([
+      ...Array.from({ length: waits }, () => notWoken),
+      { workflowRunId: other, error: '', code: undefined },
+    ]);
+    expect(await scene.resultsOf(full)).toEqual([]);
+    expect(await scene.resultsOf(other)).toHaveLength(1);
+  });
+});
