@@ -3,7 +3,8 @@ import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId } from '../lambdas/shared/ids.ts';
 import { endOfAdmission, formatEntry } from '../lambdas/lane/rules/entry.ts';
-import { newLane, type Lane, type LaneKind } from '../lambdas/lane/lane.ts';
+import { newLane, type Lane } from '../lambdas/lane/lane.ts';
+import type { LaneKind } from '../lambdas/job/job.ts';
 import { pageSize } from '../lambdas/lane/rules/line.ts';
 import { itemBytes, writeUnits } from './units.ts';
 

@@ -1,6 +1,5 @@
 /** A Lambda function of the service, with the role, the log and the settings that all of them have. */
-import type { Duration } from 'aws-cdk-lib';
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { type Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   ApplicationLogLevel,

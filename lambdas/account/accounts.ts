@@ -13,11 +13,10 @@ import {
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import type { Account } from './account.ts';
-import { dayMs } from '../shared/clock.ts';
+import { dayMs, epochSeconds } from '../shared/clock.ts';
 import type { CircuitSettings } from '../circuit/settings.ts';
 import { eachLimit, plans } from '../wire/limits.ts';
 import { shardCounts } from '../shared/ids.ts';
-import { epochSeconds } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodbIn, toItem, unlessRefused, type Key, type Row } from '../aws/dynamodb.ts';
 

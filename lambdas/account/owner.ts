@@ -1,5 +1,4 @@
 import { accountLifetimeMs, isDeleted, isServed, type Account } from './account.ts';
-import type { Message } from '../message/message.ts';
 import { log } from '../aws/log.ts';
 import { loadAccount } from './accounts.ts';
 import { cached } from '../shared/cached.ts';
@@ -14,7 +13,10 @@ const accounts = cached(accountLifetimeMs, (id: string) => loadAccount(id, false
 export async function ownerOf({
   accountId,
   messageId,
-}: Pick<Message, 'accountId' | 'messageId'>): Promise<Account | undefined> {
+}: {
+  readonly accountId: string;
+  readonly messageId: string;
+}): Promise<Account | undefined> {
   const account = (await accounts(accountId)) ?? (await loadAccount(accountId, true));
   if (account !== undefined && !isDeleted(account)) return account;
   log.warn('A message of a deleted account is not delivered', { accountId, messageId });

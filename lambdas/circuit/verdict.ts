@@ -1,6 +1,6 @@
 /** The verdict of an attempt about its destination's host, and the name of that host. */
 import { targetOf } from '../destination/destination.ts';
-import type { DestinationResponse } from '../delivery/outcome.ts';
+import type { DestinationResponse } from '../destination/response.ts';
 import { retryHint } from '../destination/retryAfter.ts';
 
 /** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer. */

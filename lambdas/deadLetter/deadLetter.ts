@@ -5,7 +5,7 @@ import { count } from '../aws/metrics.ts';
 import { putDeadLetter, type DeadRun } from './rows.ts';
 import { keepToSize } from './size.ts';
 import { dlqIdOf } from '../message/consequenceIds.ts';
-import type { RecordedAttempt } from '../delivery/continuation.ts';
+import type { RecordedAttempt } from '../message/history.ts';
 
 /**
  * Writes the dead letter of an attempt that was the last, unless it is there or was there before.

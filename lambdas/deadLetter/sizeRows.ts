@@ -6,8 +6,7 @@
 import { UpdateItemCommand, type UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs } from '../shared/clock.ts';
-import { epochSeconds } from '../message/message.ts';
+import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { claiming } from '../table/claim.ts';
 import { conditionalWrite, dynamodb, getRow, updateOnce, toItem, type Row } from '../aws/dynamodb.ts';

@@ -1,7 +1,7 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { signingKeysOf } from '../account/credentials.ts';
 import { now } from '../shared/clock.ts';
-import type { DestinationResponse } from './outcome.ts';
+import type { DestinationResponse } from '../destination/response.ts';
 import { signatureHeaders } from './rules/signature.ts';
 import { headerName, type Header } from '../shared/headers.ts';
 import { addMissingHeaders } from '../options/forwarding.ts';

@@ -1,19 +1,8 @@
 import { beginningOf } from '../shared/bytes.ts';
 import { joinedHeaders, shownHeaders } from '../shared/headers.ts';
-import type { Message } from '../message/message.ts';
+import type { CallbackFacts } from '../message/kinds.ts';
 import { shortened } from './rules/shortenedText.ts';
-import type { DestinationResponse } from './outcome.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
-
-export interface CallbackFacts {
-  readonly message: Message;
-  readonly body: Uint8Array;
-  readonly response: DestinationResponse;
-  /** Retries made so far: 0 after the first delivery. */
-  readonly retried: number;
-  /** Set in failure callbacks. */
-  readonly dlqId?: string | undefined;
-}
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 

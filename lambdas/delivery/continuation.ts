@@ -1,23 +1,4 @@
-import type { Account } from '../account/account.ts';
-import type { DestinationResponse } from './outcome.ts';
-import type { Attempt } from '../message/message.ts';
-import type { MessageHistory } from '../message/history.ts';
-
-/** An attempt in the table, with what is needed to continue from it: a redelivery reads all of it again. */
-export interface RecordedAttempt {
-  /** The message's history as it was read before the attempt, or, after a redelivery, since. */
-  readonly history: MessageHistory;
-  readonly account: Account;
-  readonly attempt: Attempt;
-}
-
-/** An attempt that was made and is about to be recorded. */
-export interface MadeAttempt extends RecordedAttempt {
-  /** The message's body. */
-  readonly body: Uint8Array;
-  /** The whole response; the record keeps a part of its body. */
-  readonly response: DestinationResponse;
-}
+import type { MadeAttempt, RecordedAttempt } from '../message/history.ts';
 
 /** Stores one message. */
 export type Store = () => Promise<void>;

@@ -13,22 +13,20 @@ import { verdictOf } from '../circuit/verdict.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { timeOfId } from '../shared/ids.ts';
-import { isOver } from '../message/isOver.ts';
-import type { Message } from '../message/message.ts';
+import { isOver, type Message } from '../message/message.ts';
 import { TransientError } from '../shared/transientError.ts';
 import { attemptWork, type AttemptWork } from '../job/job.ts';
 import { log } from '../aws/log.ts';
 import { count, measure } from '../aws/metrics.ts';
 import { loadBody } from '../message/bodies.ts';
-import { loadMessage, type MessageHistory } from '../message/history.ts';
+import { loadMessage, type MessageHistory, dueTimeOf, recordOf } from '../message/history.ts';
 import { endMessage } from '../message/messages.ts';
 import { sendWork } from '../job/send.ts';
 import type { Passage } from '../lane/slots/acquire.ts';
-import type { OpenedDelivery } from '../workflow/steps/openDelivery.ts';
+import { kindOf, type OpenedDelivery } from '../message/kinds.ts';
 import { callDestination } from './callDestination.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
-import { dueTimeOf, recordOf } from '../message/recordOf.ts';
 import { declineLanes, leaveEndedLanes, passLanes, waitForAccount } from '../lane/lanesOfAttempt.ts';
 import { leaveAsCallback } from '../lane/queueSlot.ts';
 import { ownerOf } from '../account/owner.ts';
@@ -81,7 +79,7 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
   }
   const ready = await readyToSend({ history, account, body });
   if (ready === undefined) {
-    await followUpRun(history.message, account);
+    await dropped(history.message, account);
     if (await endMessage(history.message, 'CANCELED', now())) count('Cancelled');
     await leaveEndedLanes(history.message, work, isAgain);
     return;
@@ -104,11 +102,10 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
   }
 }
 
-/** Does what follows the end of a message's run: whoever ended it may have died before it did, and this is the last that looks. */
-async function followUpRun({ workflow }: Message, account: Account): Promise<void> {
-  if (workflow === undefined) return;
-  const { followUpEnd, followEndOrLeave } = await import('../workflow/forWorkers.ts');
-  await followUpEnd(account, workflow, followEndOrLeave);
+/** Does what follows when a message is dropped, which its kind knows. */
+async function dropped(message: Message, account: Account): Promise<void> {
+  const own = await kindOf(message);
+  await own?.kind.drop(message, own.part, account);
 }
 
 const nothing = (): undefined => undefined;
@@ -118,15 +115,14 @@ interface ReadyMessage extends LoadedMessage {
   readonly request: OpenedDelivery;
 }
 
-/** @returns undefined for a message of a run that has ended; `later` where there is no memory for its body now */
+/** @returns undefined for a message that its kind drops; `later` where there is no memory for its body now */
 async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage | 'later' | undefined> {
   const { message } = loaded.history;
-  if (message.workflow === undefined) {
+  const own = await kindOf(message);
+  if (own === undefined) {
     return { ...loaded, request: { message, body: loaded.body, errorOf: nothing, release: nothing } };
   }
-  // Few messages are of runs, and what they need is loaded when the first comes.
-  const { openDelivery } = await import('../workflow/forWorkers.ts');
-  const request = await openDelivery(message, message.workflow, loaded.body);
+  const request = await own.kind.open(message, own.part, loaded.body);
   return typeof request === 'object' ? { ...loaded, request } : request;
 }
 

@@ -1,6 +1,7 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { beginningOf } from '../shared/bytes.ts';
-import type { DestinationResponse, Outcome } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
+import type { DestinationResponse } from '../destination/response.ts';
 import type { Attempt, Message } from '../message/message.ts';
 import { TransientError } from '../shared/transientError.ts';
 import { log, urlForLog } from '../aws/log.ts';

@@ -7,11 +7,10 @@ import type { AttemptWork } from '../job/job.ts';
 import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import { loadBody } from '../message/bodies.ts';
-import { loadMessage, type MessageHistory } from '../message/history.ts';
-import { callbackIdsOf } from '../message/consequenceIds.ts';
+import { loadMessage, type MessageHistory, recordOf } from '../message/history.ts';
+import { kindOf } from '../message/kinds.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt } from './finishAttempt.ts';
-import { recordOf } from '../message/recordOf.ts';
 import { declineLanes, leaveEndedLanes, leaveLanesAgain, waitForAccount } from '../lane/lanesOfAttempt.ts';
 import { leaveAsCallback } from '../lane/queueSlot.ts';
 import { ownerOf } from '../account/owner.ts';
@@ -42,7 +41,7 @@ export async function giveUpAttempt(
   }
   const number = await attemptToFail(history, work.attempt);
   if (number === undefined) {
-    await failWithoutResult(history.message, why);
+    await giveUpPurpose(history.message, why);
     return;
   }
   if (history.end !== undefined) {
@@ -70,28 +69,15 @@ export async function giveUpAttempt(
     storeMessage: (store) => unlessFault(message, store),
     release: () => leaveLanesAgain(message, number, account),
   });
-  await failWithoutResult(message, why);
+  await giveUpPurpose(message, why);
   count('GivenUp');
   await declineLanes(work, 'over');
 }
 
-/** Fails the run of a call whose result could not be stored: its endpoint would wait for it for ever. */
-async function failWithoutResult(message: Message, why: GiveUpReason): Promise<void> {
-  const { workflow, accountId } = message;
-  if (workflow?.role !== 'call') return;
-  const history = await loadMessage(message);
-  const attempt = history?.attempts.at(-1);
-  if (history === undefined || attempt === undefined) return;
-  for (const messageId of callbackIdsOf({ history, attempt })) {
-    if ((await loadMessage({ accountId, messageId })) !== undefined) continue;
-    const { failGivenUp } = await import('../workflow/forWorkers.ts');
-    await failGivenUp(
-      { accountId, runId: workflow.runId },
-      workflow.startSeq,
-      why,
-      `the call ${message.messageId}`,
-    );
-  }
+/** Ends what the message was to bring about, which its kind knows. */
+async function giveUpPurpose(message: Message, why: GiveUpReason): Promise<void> {
+  const own = await kindOf(message);
+  await own?.kind.giveUp(message, own.part, why);
 }
 
 /** @returns undefined where nothing is left to fail: the attempt is recorded, and all that follows from it is done */

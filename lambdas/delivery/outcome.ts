@@ -1,21 +1,7 @@
 import { retryDelayMs } from './rules/retryDelay.ts';
-import { valuesOf, headerName, type Header } from '../shared/headers.ts';
+import { valuesOf, headerName } from '../shared/headers.ts';
 import type { AttemptState, DeliverySettings } from '../message/message.ts';
-
-/** The response to one HTTP request, or the error in its place. */
-export interface DestinationResponse {
-  /** 0 when there was no response. */
-  readonly status: number;
-  /** The reason why there was no response. */
-  readonly error?: string | undefined;
-  /** Names in lower case. */
-  readonly headers: readonly Header[];
-  readonly body: Uint8Array;
-  /** The body is a beginning: the rest was not read. */
-  readonly isCut?: true | undefined;
-  /** The service refused the destination, and made no request. */
-  readonly isRefusal?: boolean | undefined;
-}
+import type { DestinationResponse } from '../destination/response.ts';
 
 export interface Outcome {
   readonly state: Exclude<AttemptState, 'CANCELED'>;

@@ -1,6 +1,9 @@
+import { plugInWorkflows } from '../publish/workflows.ts';
 import { parseNotice } from '../schedule/schedule.ts';
 import { singleWorker } from '../worker/worker.ts';
 import { fire, giveUpFire } from '../schedule/fire.ts';
+
+plugInWorkflows(() => import('../workflow/forPublish.ts'));
 
 export const handler = singleWorker({
   parse: parseNotice,

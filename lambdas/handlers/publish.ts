@@ -5,6 +5,7 @@ import { nameIn, variable } from '../http/request.ts';
 import { batch, type BatchRequest } from '../publish/batch.ts';
 import type { PublishRequest } from '../publish/prepare.ts';
 import { publish } from '../publish/publish.ts';
+import { plugInWorkflows } from '../publish/workflows.ts';
 
 const requestTo = (
   { request, canonical }: AuthenticatedCall,
@@ -28,6 +29,7 @@ const batchRequest = ({ request, canonical }: AuthenticatedCall): BatchRequest =
 
 /** The code that starts runs is imported at the first request for it, so that the cold start of a publish does not wait for it. */
 const runs = () => import('../workflow/forPublish.ts');
+plugInWorkflows(runs);
 
 export const handler = apiWithUrl<'publish'>(publishRoutes, {
   'POST /v2/publish/{destination+}': (call) =>

@@ -1,3 +1,4 @@
+import { plugInWorkflows } from '../publish/workflows.ts';
 import { badField } from '../shared/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
@@ -16,6 +17,8 @@ const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
   await pauseSchedule(call.caller.account, scheduleId(call), isPaused);
   return ok({});
 };
+
+plugInWorkflows(() => import('../workflow/forPublish.ts'));
 
 export const handler = api<'schedules'>(schedulesRoutes, {
   'POST /v2/schedules/{schedule+}': async (call) => {

@@ -1,7 +1,20 @@
 import { shortTimeoutMs } from '../aws/resources.ts';
 import { targetOf } from '../destination/destination.ts';
-import type { LaneKind } from '../lane/lane.ts';
+
 import type { Message, QueueSlot } from '../message/message.ts';
+
+/**
+ * - `queue`: a queue of the account. Its slots belong to messages, from the first attempt until the message and its
+ *   callbacks are over, and everything goes through its line.
+ * - `key`: a flow-control key. Its slots belong to single attempts.
+ * - `account`: all deliveries of an account. Its slots belong to processes, as long as there are plenty, and else to
+ *   single attempts.
+ * - `circuit`: the attempts at one host, while its circuit is open and until those that waited have been made. Its slots belong
+ *   to single attempts; its name is the host.
+ */
+export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
+
+export type LaneKind = (typeof laneKinds)[number];
 
 /**
  * One attempt of a message that is due. The message itself stays in its row, so that the worker sees whether it was

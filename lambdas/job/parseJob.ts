@@ -1,7 +1,6 @@
 /** The parser of work stands apart from the rest: a function that only sends work does not load it. */
 import * as z from 'zod/mini';
-import { laneKinds } from '../lane/lane.ts';
-import { deliveryQueues, type Work } from './job.ts';
+import { laneKinds, deliveryQueues, type Work } from './job.ts';
 
 const name = z.string().check(z.minLength(1));
 

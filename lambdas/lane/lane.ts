@@ -9,22 +9,10 @@
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
+import type { LaneKind } from '../job/job.ts';
 import type { FlowControl } from '../options/flowControl.ts';
 import { type Line, emptyLine, isEmpty, lengthOf } from './rules/line.ts';
 import { type Starts, freeStarts, recentStarts } from './rules/rate.ts';
-
-/**
- * - `queue`: a queue of the account. Its slots belong to messages, from the first attempt until the message and its
- *   callbacks are over, and everything goes through its line.
- * - `key`: a flow-control key. Its slots belong to single attempts.
- * - `account`: all deliveries of an account. Its slots belong to processes, as long as there are plenty, and else to
- *   single attempts.
- * - `circuit`: the attempts at one host, while its circuit is open and until those that waited have been made. Its slots belong
- *   to single attempts; its name is the host.
- */
-export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
-
-export type LaneKind = (typeof laneKinds)[number];
 
 export interface LaneKey {
   readonly accountId: string;

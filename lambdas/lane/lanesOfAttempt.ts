@@ -11,7 +11,7 @@ import { leave, type DeclineReason } from './rules/leaving.ts';
 import type { Message } from '../message/message.ts';
 import { attemptWork, type AttemptWork } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
-import type { MessageHistory } from '../message/history.ts';
+import { type MessageHistory, dueTimeOf } from '../message/history.ts';
 import { noteHeld } from '../message/messages.ts';
 import { count } from '../aws/metrics.ts';
 import { sendWork } from '../job/send.ts';
@@ -29,7 +29,6 @@ import {
   type Refusal,
   type DueAttempt,
 } from './slots/acquire.ts';
-import { dueTimeOf } from '../message/recordOf.ts';
 import { leaveAsCallback, queueSlotOf } from './queueSlot.ts';
 
 /** The host whose circuit may hold back a message; undefined where none does. */

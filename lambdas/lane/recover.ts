@@ -1,8 +1,8 @@
 /** The knowledge that lanes have of attempts: which of them wait in a line, and which were admitted and hold a lease. */
 import { parseEntry, type Entry } from './rules/entry.ts';
-import { processPrefix, type Lane, type LaneKind } from './lane.ts';
+import { processPrefix, type Lane } from './lane.ts';
+import type { LaneKind, AdmittedTo } from '../job/job.ts';
 import { now } from '../shared/clock.ts';
-import type { AdmittedTo } from '../job/job.ts';
 import { onLine } from './line/linePages.ts';
 import { youngMs } from './slots/acquire.ts';
 

@@ -13,7 +13,7 @@ import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { largestAnswer } from '../wire/answerSize.ts';
 import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
-import type { LogState } from '../wire/logStates.ts';
+import type { LogState } from '../wire/states.ts';
 import { settingsRecord } from '../message/records.ts';
 import { listMessages, loadMessages, type LoggedMessage } from '../message/list.ts';
 import { listHistory, listLog, type LogRow } from '../message/log.ts';

@@ -3,7 +3,7 @@ import type { AccountChange } from './accountChange.ts';
 import { TransientError } from '../shared/transientError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { loadAccount } from '../account/accounts.ts';
-import { laneKinds } from '../lane/lane.ts';
+import { laneKinds } from '../job/job.ts';
 import { laneNames, loadLane, removeLane } from '../lane/store/lanes.ts';
 import { deleteSchedule, listSchedules } from '../schedule/rows.ts';
 import { deleteUrlGroup, listUrlGroups } from '../urlGroup/rows.ts';

@@ -5,15 +5,22 @@
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
+import { limitsOf, type Account } from '../account/account.ts';
+import { HttpError } from '../shared/httpError.ts';
 import { countFailures } from '../aws/failures.ts';
-import { dayMs } from '../shared/clock.ts';
+import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { limitTable } from '../wire/limits.ts';
-import { epochSeconds } from './message.ts';
-import type { StoredBody } from './storedBody.ts';
+
 import { bodyLifetimesDays } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import type { BodyBucket } from './store/bucket.ts';
 import { deleteRow, getRow, putAll } from '../aws/dynamodb.ts';
+
+/** A body as a row has it: its bytes, or the place where they are. */
+export type StoredBody =
+  | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
+  | { readonly at: 'row'; readonly deflated: boolean }
+  | { readonly at: 'bucket'; readonly key: string };
 
 /** Binary attributes. */
 export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
@@ -24,7 +31,6 @@ export const storedBody = z.union([
   z.object({ at: z.literal('row'), deflated: z.boolean() }),
   z.object({ at: z.literal('bucket'), key: z.string() }),
 ]);
-export type { StoredBody };
 
 /** Bytes of the largest body, as stored, that is part of its message's row: more would cost a second write unit. */
 const largestHere = 1_024;
@@ -152,4 +158,15 @@ export async function deleteBody(messageId: string, stored: StoredBody): Promise
 export async function deleteLostBody(messageId: string, accountId: string): Promise<void> {
   await deleteRow(settings.messagesTable, rowKey(messageId));
   await (await bucket()).delete(keptKey(messageId, accountId));
+}
+
+/** @throws HttpError 413 for a body above the account's limit */
+export function checkBodySize(account: Account, body: Uint8Array): void {
+  const most = limitsOf(account).max_message_size;
+  if (body.length <= most) return;
+  throw new HttpError(
+    413,
+    'body_too_large',
+    `The body has ${body.length} bytes, but the account's limit max_message_size is ${most} bytes.`,
+  );
 }

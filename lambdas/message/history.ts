@@ -1,5 +1,7 @@
 /** Reads one message, with what was recorded of it. */
 import type { Attempt, Message } from './message.ts';
+import type { DestinationResponse } from '../destination/response.ts';
+import type { Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
 import { getRow, queryRows, type Row } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
@@ -86,4 +88,28 @@ export async function isEnded(key: MessageKey): Promise<boolean> {
 export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {
   const row = await getRow(settings.messagesTable, keyOf(key), true);
   return row && storedBody.parse(row['body']);
+}
+
+/** The record of an attempt; undefined until there is one. */
+export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
+  attempts.find((attempt) => attempt.number === number);
+
+/** Unix milliseconds at which an attempt is due. Ids that are derived from it are the same for each repetition. */
+export const dueTimeOf = (history: MessageHistory, number: number): number =>
+  recordOf(history, number - 1)?.nextDeliveryAt ?? history.message.notBefore;
+
+/** An attempt in the table, with what is needed to continue from it: a redelivery reads all of it again. */
+export interface RecordedAttempt {
+  /** The message's history as it was read before the attempt, or, after a redelivery, since. */
+  readonly history: MessageHistory;
+  readonly account: Account;
+  readonly attempt: Attempt;
+}
+
+/** An attempt that was made and is about to be recorded. */
+export interface MadeAttempt extends RecordedAttempt {
+  /** The message's body. */
+  readonly body: Uint8Array;
+  /** The whole response; the record keeps a part of its body. */
+  readonly response: DestinationResponse;
 }

@@ -4,8 +4,8 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { timeOfId } from '../shared/ids.ts';
 import type { LogSubject } from './logSubject.ts';
-import { attemptStates, type Attempt } from './message.ts';
-import type { LoggedEnd } from '../statistics/outcomes.ts';
+import { attemptStates, type Attempt, type AttemptState } from './message.ts';
+
 import { settings } from '../aws/settings.ts';
 import { dynamodb, queryItems, type Key, type Row } from '../aws/dynamodb.ts';
 import { ListedItem } from '../table/listedItem.ts';
@@ -29,6 +29,14 @@ import {
   projectionOf,
   subjectOf,
 } from './rows.ts';
+
+/** A record of the log, as far as it tells of an end. */
+export interface LoggedEnd {
+  /** Unix milliseconds. */
+  readonly recordedAt: number;
+  /** Of an attempt; `HELD` for one that waits for its host; undefined for the record of a cancellation. */
+  readonly state: AttemptState | 'HELD' | undefined;
+}
 
 /** A row of the log: an attempt, one that waits for its host, or a withdrawal. */
 export interface LogRow extends Ordered {

@@ -1,7 +1,7 @@
 /** The entries of the log, made of a message and of what was recorded of it. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import type { LogState } from '../wire/logStates.ts';
+import type { LogState } from '../wire/states.ts';
 import type { Filterable } from '../wire/filters.ts';
 import { shownHeaders, type HeaderLists } from '../shared/headers.ts';
 import { logSubjectOf, type LogSubject } from './logSubject.ts';

@@ -1,10 +1,9 @@
 import type { Method } from '../wire/method.ts';
 import type { Header } from '../shared/headers.ts';
-import { dayMs, secondMs } from '../shared/clock.ts';
+import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
 import type { FlowControl } from '../options/flowControl.ts';
 import type { Redaction } from '../options/redaction.ts';
-import type { WorkflowPart } from './workflowPart.ts';
 
 /** Settings of a delivery: of a message's own, or of a callback's that it asks for. */
 export interface DeliverySettings {
@@ -43,6 +42,28 @@ export interface QueueSlot {
   readonly queueName: string;
   /** The message's entry in the queue's lane. */
   readonly entry: string;
+}
+
+/**
+ * The roles of messages in a workflow's run:
+ * - `list`: delivers the list of entries up to one of them to the endpoint.
+ * - `call`: a step's request to a third party.
+ * - `callResult`: brings the answer to a call to the endpoint.
+ * - `failureRequest`: tells the endpoint that its run has failed.
+ */
+export const workflowRoles = ['list', 'call', 'callResult', 'failureRequest'] as const;
+export type WorkflowRole = (typeof workflowRoles)[number];
+
+/** The part that a message has in a run. */
+export interface WorkflowPart {
+  readonly role: WorkflowRole;
+  readonly runId: string;
+  /** Unix milliseconds at which the run was started. */
+  readonly createdAt: number;
+  /** The place of the run's start in the journal of its id. */
+  readonly startSeq: number;
+  /** Of a failure request: the dead letter of its run. */
+  readonly dlqId?: string | undefined;
 }
 
 /** An accepted message, without its body. */
@@ -102,6 +123,16 @@ export interface Attempt {
 /** Tells whether no other attempt follows. */
 export const isFinal = ({ state }: Pick<Attempt, 'state'>): boolean => state !== 'RETRY';
 
+/** The part of a message's history that decides whether it is over. */
+interface Course {
+  readonly attempts: readonly { readonly state: AttemptState }[];
+  /** The end that came from outside; undefined for a message without one. */
+  readonly end: unknown;
+}
+
+/** Whether no further attempt of a message is made: it was ended, or an attempt was recorded after which none follows. */
+export const isOver = ({ attempts, end }: Course): boolean => end !== undefined || attempts.some(isFinal);
+
 /** Records of finished messages are kept this long for the log. */
 export const logRetentionMs = 7 * dayMs;
 
@@ -122,6 +153,3 @@ export function expiryOf(
 ): number {
   return latestEndOf(message) + Math.max(dlqRetentionMs, logRetentionMs) + dayMs;
 }
-
-/** Table rows count time to live in seconds. */
-export const epochSeconds = (timeMs: number): number => Math.ceil(timeMs / secondMs);

@@ -1,7 +1,8 @@
 /** Writes messages, the records of their attempts, and their ends. */
 import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { logSubjectOf } from './logSubject.ts';
-import { epochSeconds, type Attempt, type Message } from './message.ts';
+import { type Attempt, type Message } from './message.ts';
+import { epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, putAll, putNew, toItem } from '../aws/dynamodb.ts';
 import type { StoredBody } from './bodies.ts';

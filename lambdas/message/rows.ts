@@ -12,7 +12,6 @@ import type { FlowControl } from '../options/flowControl.ts';
 import type { LogSubject } from './logSubject.ts';
 import {
   attemptStates,
-  epochSeconds,
   type Attempt,
   type CallbackSettings,
   type DeliverySettings,
@@ -20,10 +19,12 @@ import {
   type Message,
   type Origin,
   type QueueSlot,
+  workflowRoles,
+  type WorkflowPart,
 } from './message.ts';
+import { epochSeconds } from '../shared/clock.ts';
 import type { Redaction } from '../options/redaction.ts';
 import type { AttemptOutline } from './status.ts';
-import { workflowRoles, type WorkflowPart } from './workflowPart.ts';
 import type { Row } from '../aws/dynamodb.ts';
 import { headerPairs } from '../table/pairs.ts';
 import { bytes } from './bodies.ts';

@@ -1,6 +1,6 @@
 /** How a message stands, as its history tells. */
 import { isFinal, type Attempt, type KeptResponse, type Message } from './message.ts';
-import type { MessageState } from '../wire/messageStates.ts';
+import type { MessageState } from '../wire/states.ts';
 
 /** The part of an attempt that tells how its message stands. */
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {

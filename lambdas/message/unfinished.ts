@@ -1,11 +1,10 @@
 /** Finds the messages of a region that need something: those that are not over, and those whose last attempt is new. */
-import { isOver } from './isOver.ts';
+import { isOver, isFinal } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { scanRows, type Row } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
 import { loadMessage, type MessageHistory } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
-import { isFinal } from './message.ts';
 
 /** The attributes that a scan reads of each row: enough to pass over what is over. */
 const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];

@@ -1,7 +1,6 @@
 import type { Header } from '../shared/headers.ts';
 import { createHash } from 'node:crypto';
 import { minuteMs } from '../shared/clock.ts';
-import type { Message } from '../message/message.ts';
 
 /** The rule by which a message is the same as one before: its publisher's id for it, or its content. */
 export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
@@ -16,7 +15,12 @@ export const deduplicationWindowMs = 10 * minuteMs;
  */
 export function deduplicationKey(
   deduplication: Deduplication,
-  message: Pick<Message, 'accountId' | 'url' | 'topicName' | 'headers'>,
+  message: {
+    readonly accountId: string;
+    readonly url: string;
+    readonly topicName?: string | undefined;
+    readonly headers: readonly Header[];
+  },
   body: Uint8Array,
 ): string {
   const { accountId, url, topicName, headers } = message;

@@ -2,13 +2,11 @@ import { longestDeduplicationId, longestLabel, mostLabels } from '../shared/boun
 import { methods, type Method } from '../wire/method.ts';
 import { type Config, callbackScopes, type CallbackScope } from '../shared/config.ts';
 import type { Header } from '../shared/headers.ts';
-import type { Account } from '../account/account.ts';
-import { defaultRetries, limitsOf } from '../account/account.ts';
+import { type Account, defaultRetries, limitsOf } from '../account/account.ts';
 import { secondMs } from '../shared/clock.ts';
 import { type ConfigurationName } from './configuration.ts';
-import type { CanonicalRequest } from './dialect.ts';
+import { type CanonicalRequest, ConfigReader } from './dialect.ts';
 import type { Deduplication } from './deduplication.ts';
-import { ConfigReader } from './dialect.ts';
 import { parseUrl, refuseUnsafe, type DestinationRules } from '../destination/destination.ts';
 import { parseDurationMs } from './duration.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from './forwarding.ts';

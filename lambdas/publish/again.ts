@@ -5,7 +5,7 @@ import { refuseWhileDraining } from '../account/draining.ts';
 import { now } from '../shared/clock.ts';
 import { badRequest, notFound, quote } from '../shared/httpError.ts';
 import { newId } from '../shared/ids.ts';
-import { checkBodySize } from '../message/bodySize.ts';
+import { checkBodySize } from '../message/bodies.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { loadAccepted, loadKeptBody } from './kept.ts';
 import { urlOf } from './prepare.ts';

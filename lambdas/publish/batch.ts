@@ -16,7 +16,7 @@ import { settings } from '../aws/settings.ts';
 import { loadUrlGroup } from '../urlGroup/rows.ts';
 import { prepare, type Prepared, type PublishRequest } from './prepare.ts';
 import { publishAll } from './publications.ts';
-import { isOfWorkflow, publishWorkflow, refuseWorkflow } from './workflows.ts';
+import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 
 export interface BatchRequest {
   /** A JSON array of `{destination, body?, headers?, queue?}`. */
@@ -37,7 +37,7 @@ export interface BatchRequest {
 export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
   const read = await readOrRefuse(account, request);
   if (read.some((item) => !(item instanceof HttpError) && isOfWorkflow(item))) {
-    return publishWorkflow(account, read.map(orThrowRefused));
+    return (await workflowPublishing()).publishRequests(account, read.map(orThrowRefused));
   }
   refuseWhileDraining(account);
   const prepared = await prepareEach(account, read);
@@ -120,7 +120,7 @@ async function readOrRefuse(
   } catch (error) {
     refused = orThrow(error);
   }
-  throw await refuseWorkflow(account, messagesIn(request), refused);
+  throw await (await workflowPublishing()).refusalOfRequest(account, messagesIn(request), refused);
 }
 
 const itemWithHeaders = z.object({

@@ -14,7 +14,7 @@ import {
 import type { Header } from '../shared/headers.ts';
 import { notFound } from '../shared/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';
-import { checkBodySize } from '../message/bodySize.ts';
+import { checkBodySize } from '../message/bodies.ts';
 import type { Deduplication } from '../options/deduplication.ts';
 import { expiryOf, type Message } from '../message/message.ts';
 import type { Endpoint, UrlGroup } from '../urlGroup/urlGroup.ts';

@@ -5,7 +5,7 @@ import { ensureQueue } from '../lane/queues.ts';
 import { withAdmission } from '../usage/charge.ts';
 import { accept, type Draft } from './accept.ts';
 import { prepare, type Prepared, type PublishRequest } from './prepare.ts';
-import { isOfWorkflow, publishWorkflow } from './workflows.ts';
+import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 import { answerOf, notStored, publishAll, type PublishAnswer } from './publications.ts';
 
 /**
@@ -15,7 +15,7 @@ import { answerOf, notStored, publishAll, type PublishAnswer } from './publicati
  */
 export async function publish(account: Account, request: PublishRequest): Promise<PublishAnswer> {
   if (isOfWorkflow(request)) {
-    const [body] = await publishWorkflow(account, [request]);
+    const [body] = await (await workflowPublishing()).publishRequests(account, [request]);
     if (body === undefined) throw notStored();
     return { status: 200, body };
   }

@@ -1,33 +1,53 @@
-/** Requests of workflow clients among those to publish. Few are, and the code for them is loaded when the first comes. */
+/**
+ * Requests of workflow clients among those to publish. What they do is above publishing, and is plugged in by the handlers. Few
+ * requests are such, and the code for them is loaded when the first comes.
+ */
 import type { Account } from '../account/account.ts';
 import type { HttpError } from '../shared/httpError.ts';
-import type { WorkflowAnswer } from '../workflow/publish.ts';
 import type { PublishRequest } from './prepare.ts';
+
+/** The answer to a part of a request. One that started a run tells its id. */
+export interface WorkflowAnswer {
+  readonly messageId: string;
+  readonly deduplicated?: true;
+  readonly workflowRunId?: string;
+  /** Unix milliseconds. */
+  readonly workflowCreatedAt?: number;
+}
+
+/** The publishing of workflow clients' requests. */
+interface WorkflowPublishing {
+  /**
+   * Publishes requests: all or none.
+   *
+   * @returns one answer for each, in their order
+   * @throws HttpError 400 for a malformed request, 412 above a limit, and as for a publish
+   */
+  readonly publishRequests: (
+    account: Account,
+    requests: readonly PublishRequest[],
+  ) => Promise<readonly WorkflowAnswer[]>;
+  /** The refusal of a request in which some messages are of workflows: it may fail the runs that it was to continue. */
+  readonly refusalOfRequest: (
+    account: Account,
+    messages: readonly Pick<PublishRequest, 'config' | 'body'>[],
+    error: HttpError,
+  ) => Promise<HttpError>;
+}
+
+let load: (() => Promise<WorkflowPublishing>) | undefined;
+
+/** Plugs in the publishing of workflow clients' requests. */
+export function plugInWorkflows(loader: () => Promise<WorkflowPublishing>): void {
+  load = loader;
+}
+
+/** @throws Error in a process into which no handler plugged it */
+export function workflowPublishing(): Promise<WorkflowPublishing> {
+  if (load === undefined) throw new Error('Nothing is plugged in for requests of workflow clients.');
+  return load();
+}
 
 /** Tells whether a request starts a run, or belongs to one. */
 export const isOfWorkflow = ({ config }: Pick<PublishRequest, 'config'>): boolean =>
   config.has('workflow-init');
-
-/**
- * Publishes requests of workflow clients: all or none.
- *
- * @returns one answer for each, in their order
- * @throws HttpError as `publishParts` does
- */
-export async function publishWorkflow(
-  account: Account,
-  requests: readonly PublishRequest[],
-): Promise<readonly WorkflowAnswer[]> {
-  const { publishRequests } = await import('../workflow/forPublish.ts');
-  return publishRequests(account, requests);
-}
-
-/** The refusal of a request in which some messages are of workflows, as `refusalOfRequest` makes it. */
-export async function refuseWorkflow(
-  account: Account,
-  messages: readonly Pick<PublishRequest, 'config' | 'body'>[],
-  error: HttpError,
-): Promise<HttpError> {
-  const { refusalOfRequest } = await import('../workflow/forPublish.ts');
-  return refusalOfRequest(account, messages, error);
-}

@@ -9,7 +9,7 @@ import { unfinishedMessages } from '../message/unfinished.ts';
 import { allSchedules } from '../schedule/rows.ts';
 import { allActiveRuns } from '../workflow/store/runList.ts';
 import { queueDepths } from '../aws/queueDepths.ts';
-import { dueTimeOf } from '../message/recordOf.ts';
+import { dueTimeOf } from '../message/history.ts';
 
 /** The work that a region still has. */
 export interface Left {

@@ -5,7 +5,7 @@
  */
 import { now } from '../shared/clock.ts';
 import type { Lane } from '../lane/lane.ts';
-import { isOver } from '../message/isOver.ts';
+import { isOver } from '../message/message.ts';
 import { parseCron } from '../schedule/cron.ts';
 import { isFault } from '../job/fault.ts';
 import { attemptWork, type PumpWork } from '../job/job.ts';
@@ -15,7 +15,7 @@ import { hasEnded } from '../workflow/run.ts';
 import { hasStep } from '../workflow/rules/stepSet.ts';
 import { log } from '../aws/log.ts';
 import { allLanes } from '../lane/store/lanes.ts';
-import type { MessageHistory } from '../message/history.ts';
+import { type MessageHistory, dueTimeOf } from '../message/history.ts';
 import { unfinishedMessages } from '../message/unfinished.ts';
 import { allSchedules } from '../schedule/rows.ts';
 import { loadHead, readJournal, type RunKey } from '../workflow/store/journals.ts';
@@ -23,7 +23,6 @@ import type { JournalRow } from '../workflow/store/rows.ts';
 import { allActiveRuns } from '../workflow/store/runList.ts';
 import { putWaiter } from '../workflow/store/waiters.ts';
 import { sendAll, type DueWork } from '../job/send.ts';
-import { dueTimeOf } from '../message/recordOf.ts';
 import { ownerOf } from '../account/owner.ts';
 import { startFiring } from '../schedule/firing.ts';
 import { followEndOrLeave, followUpEnd } from '../workflow/steps/endRun.ts';

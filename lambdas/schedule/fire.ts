@@ -15,7 +15,7 @@ import { sendUndelivered } from '../job/receipt.ts';
 import { unschedule } from '../aws/scheduler.ts';
 import { acceptEach } from '../publish/accept.ts';
 import { prepare } from '../publish/prepare.ts';
-import { isOfWorkflow, publishWorkflow } from '../publish/workflows.ts';
+import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { withAdmission } from '../usage/charge.ts';
 import { reportUsage } from '../usage/counter.ts';
@@ -141,7 +141,7 @@ async function publishFire(
   const request = { ...schedule, body, host, fire: { scheduleId, time, seed } };
   try {
     if (isOfWorkflow(request)) {
-      const runs = await publishWorkflow(account, [request]);
+      const runs = await (await workflowPublishing()).publishRequests(account, [request]);
       return { messageIds: runs.map(({ messageId }) => messageId) };
     }
     const { drafts } = await prepare(account, request);

@@ -2,8 +2,7 @@
 import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs } from '../shared/clock.ts';
-import { epochSeconds } from '../message/message.ts';
+import { dayMs, epochSeconds } from '../shared/clock.ts';
 import type { LastFire, Schedule } from './schedule.ts';
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';

@@ -6,7 +6,7 @@ import { ensureQueue } from '../lane/queues.ts';
 import { acceptEach, takeBack } from '../publish/accept.ts';
 import { prepare } from '../publish/prepare.ts';
 import { answerOf, notStored, type PublishAnswer } from '../publish/publications.ts';
-import { isOfWorkflow, publishWorkflow } from '../publish/workflows.ts';
+import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
 import { withAdmission } from '../usage/charge.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';
 
@@ -28,7 +28,7 @@ export async function runSchedule(
   const fire = { scheduleId, time: now(), seed: randomUUID() };
   const request = { ...schedule, body, host, fire };
   if (isOfWorkflow(request)) {
-    const [started] = await publishWorkflow(account, [request]);
+    const [started] = await (await workflowPublishing()).publishRequests(account, [request]);
     if (started === undefined) throw notStored();
     return { status: 200, body: started };
   }

@@ -24,3 +24,6 @@ export const nextMonth = (time: number): number => {
   const date = new Date(time);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 };
+
+/** Table rows count time to live in seconds. */
+export const epochSeconds = (timeMs: number): number => Math.ceil(timeMs / secondMs);

@@ -5,16 +5,8 @@
  * several that count at once one is kept, and each record is counted once, whoever dies meanwhile.
  */
 import { minuteMs, now } from '../shared/clock.ts';
-import {
-  countedFrom,
-  countsOf,
-  noCounts,
-  sumOf,
-  withoutPast,
-  type LoggedEnd,
-  type OutcomeCounts,
-} from './outcomes.ts';
-import { readEnds } from '../message/log.ts';
+import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
+import { type LoggedEnd, readEnds } from '../message/log.ts';
 import { shardsOf, type Sharded } from '../table/shards.ts';
 import { loadOutcomes, saveOutcomes } from './store/outcomes.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';

@@ -4,7 +4,7 @@
  * log, and keeps the counts in one row of the account.
  */
 import { dayMs, dayOf, hourMs } from '../shared/clock.ts';
-import type { AttemptState } from '../message/message.ts';
+import type { LoggedEnd } from '../message/log.ts';
 import { shownDays } from './rules/shownPeriod.ts';
 
 export const outcomes = ['delivered', 'failed', 'cancelled'] as const;
@@ -12,14 +12,6 @@ export type MessageOutcome = (typeof outcomes)[number];
 export type PerOutcome = Readonly<Record<MessageOutcome, number>>;
 
 export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
-
-/** A record of the log, as far as it tells of an end. */
-export interface LoggedEnd {
-  /** Unix milliseconds. */
-  readonly recordedAt: number;
-  /** Of an attempt; `HELD` for one that waits for its host; undefined for the record of a cancellation. */
-  readonly state: AttemptState | 'HELD' | undefined;
-}
 
 /** Tells which outcome of a message a record is. A retry is none, nor is an attempt whose message was cancelled before. */
 export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefined {

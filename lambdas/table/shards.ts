@@ -1,11 +1,14 @@
 import { encodeTime } from 'ulid';
 import type { Order, Place } from './cursor.ts';
-import type { Account } from '../account/account.ts';
 import { idPattern } from '../shared/idPattern.ts';
 import type { IdKind } from '../shared/ids.ts';
 
-/** The facts that tell the partitions of an account's rows. */
-export type Sharded = Pick<Account, 'id' | 'shards'>;
+/** An account, as far as it tells the partitions of its rows. */
+export interface Sharded {
+  readonly id: string;
+  /** The number of partitions. */
+  readonly shards: number;
+}
 
 /** Names all partitions of an account's rows. */
 export const shardsOf = ({ id, shards }: Sharded): readonly string[] =>

@@ -2,8 +2,7 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs } from '../shared/clock.ts';
-import { epochSeconds } from '../message/message.ts';
+import { dayMs, epochSeconds } from '../shared/clock.ts';
 import type { Usage } from './usage.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, dynamodbIn, queryRows, toItem, type Row } from '../aws/dynamodb.ts';

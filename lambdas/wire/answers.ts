@@ -8,8 +8,7 @@ import { methods } from './method.ts';
 import * as z from 'zod/mini';
 import { circuitInput } from './circuitShape.ts';
 import { limitMeanings } from './limitMeanings.ts';
-import { logStates } from './logStates.ts';
-import { messageStates } from './messageStates.ts';
+import { logStates, messageStates } from './states.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;

@@ -5,10 +5,14 @@ import * as z from 'zod/mini';
 import { badField, badRequest, quote } from '../shared/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
-import { logStates, type LogState } from './logStates.ts';
-import { messageStates, type MessageState } from './messageStates.ts';
-import { failureFunctionStates, type FailureFunctionState } from './failureStates.ts';
-import type { Run } from '../workflow/run.ts';
+import {
+  logStates,
+  type LogState,
+  messageStates,
+  type MessageState,
+  failureFunctionStates,
+  type FailureFunctionState,
+} from './states.ts';
 
 /** The fields of an entry that filters can look at. */
 export interface Filterable {
@@ -23,7 +27,15 @@ export interface Filterable {
   readonly responseStatus?: number | undefined;
   readonly state?: string | undefined;
   /** The workflow's run that failed. */
-  readonly run?: (Run & { readonly failureState?: FailureFunctionState | undefined }) | undefined;
+  readonly run?:
+    | {
+        readonly runId: string;
+        /** Unix milliseconds. */
+        readonly createdAt: number;
+        readonly url: string;
+        readonly failureState?: FailureFunctionState | undefined;
+      }
+    | undefined;
 }
 
 /** The filters, each with the values that it looks at in an entry. */

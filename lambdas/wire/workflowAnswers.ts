@@ -1,10 +1,6 @@
 /** The shapes of answers about runs of workflows; see `answers.ts`. */
 import * as z from 'zod/mini';
-import { failureFunctionStates } from './failureStates.ts';
-import { stepStates } from './stepStates.ts';
-import { runStates } from '../workflow/run.ts';
-import { stepTypes } from './stepTypes.ts';
-import { callTypes } from './callTypes.ts';
+import { failureFunctionStates, stepStates, runStates, stepTypes, callTypes } from './states.ts';
 import {
   body,
   cursor,

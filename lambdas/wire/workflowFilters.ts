@@ -5,8 +5,8 @@ import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField, badRequest, quote } from '../shared/httpError.ts';
 import { optionalField, parseShape } from '../shared/json.ts';
-import { stepStates, type StepState } from './stepStates.ts';
-import { runStates, type RunIdentity, type RunState } from '../workflow/run.ts';
+import { stepStates, type StepState, runStates, type RunState } from './states.ts';
+import { type RunIdentity } from '../workflow/run.ts';
 import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';
 
 /** The fields of a run that filters can look at. */

@@ -2,9 +2,12 @@ import type { GiveUpReason } from '../job/redelivery.ts';
 import { isDeleted, type Account } from '../account/account.ts';
 import type { RunEndWork, RunStartWork, WaitTimeoutWork, Work } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
+import { plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
 import { giveUpAttempt } from '../delivery/giveUp.ts';
 import { pump } from '../lane/pump.ts';
+
+plugInRuns(async () => (await import('../workflow/forWorkers.ts')).messageKind);
 
 /**
  * Does a piece of work of any kind.

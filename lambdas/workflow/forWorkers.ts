@@ -3,10 +3,8 @@
  * bundler makes a part of the cold start for every set of files that several late ones share, each with lists of what it takes
  * from the others: three late files cost 3 KB of those.
  */
-export { openDelivery } from './steps/openDelivery.ts';
-export { failRun, noteFailureFunction, storeFailureRequest } from './failure/failRun.ts';
-export { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
-export { failGivenUp, giveUpRunEnd, giveUpStart, giveUpWait } from './failure/giveUpRun.ts';
-export { keepRunFor } from './runs/extendRun.ts';
+export { messageKind } from './messageKind.ts';
+export { followUpEnd } from './steps/endRun.ts';
+export { giveUpRunEnd, giveUpStart, giveUpWait } from './failure/giveUpRun.ts';
 export { lookAtWait } from './waits/checkWait.ts';
 export { lookAtStart } from './steps/checkStart.ts';

@@ -3,7 +3,7 @@
  * form, then the run, and the account only when the run has such a webhook. All that finds none is answered alike, costs one read
  * at most, and is charged to nobody.
  */
-import { checkBodySize } from '../message/bodySize.ts';
+import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';
 import { longestAccountId } from '../account/credentials.ts';
 import { notFound, type HttpError } from '../shared/httpError.ts';

@@ -1,5 +1,6 @@
 /** Publishes requests of workflow clients: all of one request, or none. */
 import type { Account } from '../account/account.ts';
+import type { WorkflowAnswer } from '../publish/workflows.ts';
 import { refuseWhileDraining } from '../account/draining.ts';
 import { now } from '../shared/clock.ts';
 import { badRequest, HttpError } from '../shared/httpError.ts';
@@ -21,15 +22,6 @@ import {
 import { refuseWhenBusy } from './runs/refuseWhenBusy.ts';
 import { startOf, startRuns, type StartDraft, type Started } from './steps/start.ts';
 import { submitSteps, type Submitted } from './steps/submit.ts';
-
-/** The answer to a part of a request. One that started a run tells its id. */
-export interface WorkflowAnswer {
-  readonly messageId: string;
-  readonly deduplicated?: true;
-  readonly workflowRunId?: string;
-  /** Unix milliseconds. */
-  readonly workflowCreatedAt?: number;
-}
 
 const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
   messageId,

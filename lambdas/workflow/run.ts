@@ -1,8 +1,5 @@
 /** A run of a workflow: one execution of the user's function, over many deliveries. */
-
-/** The states in the order in which they are passed; one of the last three is the end. */
-export const runStates = ['RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'] as const;
-export type RunState = (typeof runStates)[number];
+import type { RunState } from '../wire/states.ts';
 
 export const hasEnded = (state: RunState): boolean => state !== 'RUN_STARTED';
 

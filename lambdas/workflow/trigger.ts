@@ -12,7 +12,8 @@ import { settings } from '../aws/settings.ts';
 import { readItems, type BatchRequest } from '../publish/batch.ts';
 import { withQuery, type PublishRequest } from '../publish/prepare.ts';
 import type { WorkflowRequest } from './steps/prepare.ts';
-import { publishParts, type WorkflowAnswer } from './publish.ts';
+import { publishParts } from './publish.ts';
+import type { WorkflowAnswer } from '../publish/workflows.ts';
 
 /** A run that was started. */
 export interface Triggered {

@@ -1,8 +1,7 @@
 /** Runs of workflows that have failed, over the real stores in one process: see {@link openWorld}. */
 import type { ServerResponse } from 'node:http';
 import type { CallbackSettings } from '../../lambdas/message/message.ts';
-import type { ListedEntry, RunStart, StepsRecord } from '../../lambdas/workflow/rules/journal.ts';
-import type { Head } from '../../lambdas/workflow/rules/journal.ts';
+import type { ListedEntry, RunStart, StepsRecord, Head } from '../../lambdas/workflow/rules/journal.ts';
 import type { Delivery, Inbox } from './receiver.ts';
 import type { World } from './world.ts';
 

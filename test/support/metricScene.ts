@@ -1,5 +1,4 @@
-import type { Message } from '@aws-sdk/client-sqs';
-import { ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import { metricLines } from './metrics.ts';
 import type { World } from './world.ts';

@@ -1,7 +1,6 @@
 /** Runs of workflows over the real stores, in one process: started, and led on by what an endpoint would submit. */
 import type { Account } from '../../lambdas/account/account.ts';
-import type { Attempt, Message } from '../../lambdas/message/message.ts';
-import type { WorkflowRole } from '../../lambdas/message/workflowPart.ts';
+import type { Attempt, Message, WorkflowRole } from '../../lambdas/message/message.ts';
 import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/workflow/rules/journal.ts';
 import type { SubmissionMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 import { requestOf, type World } from './world.ts';

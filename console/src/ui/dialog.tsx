@@ -1,8 +1,7 @@
 /** Dialogues: the browser's own, which keep the focus and close with Escape. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import type { Action } from '../api/useAsked.ts';
-import { useAction } from '../api/useAsked.ts';
+import { type Action, useAction } from '../api/useAsked.ts';
 import { Button } from './basics.tsx';
 
 interface DialogProps {

@@ -15,7 +15,7 @@ import { addressOfHost, isOwnHost, isReachable, plainName } from '../../destinat
 import { secondMs } from '../../shared/clock.ts';
 import { targetOf, type DestinationRules, type Target } from '../../destination/destination.ts';
 import { chunksOf } from '../../shared/lists.ts';
-import type { DestinationResponse } from '../outcome.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
 import { createAgents, createFreshAgents, type Agents } from './agents.ts';
 import { createResolver, type Address, type Resolver } from './nameResolver.ts';
 

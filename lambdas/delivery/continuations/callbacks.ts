@@ -3,14 +3,15 @@ import { callbackBody } from '../callbackBody.ts';
 import { expiryOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { noRedaction, type Redaction } from '../../options/redaction.ts';
 import { attemptWork } from '../../job/job.ts';
-import { callResultBody } from '../../workflow/steps/callResult.ts';
+import { kindOf } from '../../message/kinds.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { putMessage } from '../../message/messages.ts';
 import { sendWork } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import { queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbacksOf, dlqIdOf } from '../../message/consequenceIds.ts';
-import type { Continuation, MadeAttempt, RecordedAttempt } from '../continuation.ts';
+import type { Continuation } from '../continuation.ts';
+import type { MadeAttempt, RecordedAttempt } from '../../message/history.ts';
 
 /** A callback that an attempt gives rise to. */
 interface Callback {
@@ -31,6 +32,8 @@ async function storeCallback({ settings, messageId, dlqId }: Callback, made: Mad
   const { number, recordedAt } = made.attempt;
   const limits = limitsOf(made.account);
   const notBefore = recordedAt + settings.delayMs;
+  const found = await kindOf(message);
+  const own = found?.kind.callback(found.part);
   const callbackMessage: Message = {
     ...settings,
     redaction: redactionOf(settings, message),
@@ -41,12 +44,11 @@ async function storeCallback({ settings, messageId, dlqId }: Callback, made: Mad
     notBefore,
     callerIp: message.callerIp,
     slotOf: queueSlotOf(message),
-    workflow: message.workflow && { ...message.workflow, role: 'callResult' },
+    workflow: own?.workflow,
     expiresAt: expiryOf({ ...settings, notBefore }, limits.max_dlq_retention_time_milis),
   };
   const facts = { message, body: made.body, response: made.response, retried: number, dlqId };
-  const bodyOf = message.workflow?.role === 'call' ? callResultBody : callbackBody;
-  const body = bodyOf(facts, limits.max_message_size);
+  const body = (own?.bodyOf ?? callbackBody)(facts, limits.max_message_size);
   await ensureKeys(callbackMessage);
   await putMessage(callbackMessage, await storeBody(callbackMessage, body, recordedAt));
 }

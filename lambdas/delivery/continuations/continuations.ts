@@ -1,16 +1,16 @@
 import type { Attempt } from '../../message/message.ts';
-import type { MessageHistory } from '../../message/history.ts';
+import type { MessageHistory, RecordedAttempt, MadeAttempt } from '../../message/history.ts';
 import { callbacks } from './callbacks.ts';
 import { leaveLanesAgain } from '../../lane/lanesOfAttempt.ts';
-import type { Continuation, MadeAttempt, RecordedAttempt, Store } from '../continuation.ts';
+import type { Continuation, Store } from '../continuation.ts';
 import { deadLetter } from './deadLetter.ts';
 import { leaveQueue } from './leaveQueue.ts';
 import { ownerOf } from '../../account/owner.ts';
 import { retry } from './retry.ts';
-import { workflow } from './workflow.ts';
+import { ownKind } from './ownKind.ts';
 
 /** All consequences that an attempt may have. */
-const continuations: readonly Continuation[] = [callbacks, retry, deadLetter, leaveQueue, workflow];
+const continuations: readonly Continuation[] = [callbacks, retry, deadLetter, leaveQueue, ownKind];
 
 /** The messages that are to be stored before the record, each by itself. */
 export const messagesToStore = (made: MadeAttempt): readonly Store[] =>

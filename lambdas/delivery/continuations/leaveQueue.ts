@@ -4,7 +4,8 @@ import { lanes } from '../../lane/slots/ourLanes.ts';
 import { queueLane } from '../../lane/slots/acquire.ts';
 import { leaveAsCallback, queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
-import type { Continuation, RecordedAttempt } from '../continuation.ts';
+import type { Continuation } from '../continuation.ts';
+import type { RecordedAttempt } from '../../message/history.ts';
 
 /**
  * Lets the next message of a queue start: when a message was delivered or failed, and its callbacks were. A message notes its

@@ -1,7 +1,7 @@
 import { attemptWork } from '../../job/job.ts';
 import { sendWork } from '../../job/send.ts';
 import type { Continuation } from '../continuation.ts';
-import { recordOf } from '../../message/recordOf.ts';
+import { recordOf } from '../../message/history.ts';
 
 /** Sends the next attempt on its way. Sent twice, it is made once: its second worker finds its record. */
 export const retry: Continuation = {

@@ -2,7 +2,7 @@
 import { now } from '../../shared/clock.ts';
 import { cancelledUpTo } from '../rules/cancelling.ts';
 import type { Lane } from '../lane.ts';
-import { isOver } from '../../message/isOver.ts';
+import { isOver } from '../../message/message.ts';
 import { loadMessage } from '../../message/history.ts';
 import { count } from '../../aws/metrics.ts';
 import { endMessage } from '../../message/messages.ts';

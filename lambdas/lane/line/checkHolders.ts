@@ -6,7 +6,7 @@ import type { Lane } from '../lane.ts';
 import { endedHolder } from '../rules/leaving.ts';
 import { parseEntry } from '../rules/entry.ts';
 import { eachOf } from '../../shared/lists.ts';
-import { isOver } from '../../message/isOver.ts';
+import { isOver } from '../../message/message.ts';
 import { log } from '../../aws/log.ts';
 import { loadMessage } from '../../message/history.ts';
 import { lanes } from '../slots/ourLanes.ts';

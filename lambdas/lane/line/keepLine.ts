@@ -8,6 +8,7 @@ import { savePages } from '../store/lanes.ts';
 import { prolongBody } from '../../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../message/history.ts';
 import { prolongMessage } from '../../message/messages.ts';
+import { kindOf } from '../../message/kinds.ts';
 import { keepEveryMs } from '../slots/lanes.ts';
 import { onLine } from './linePages.ts';
 
@@ -30,13 +31,9 @@ export async function keepMessage(
   // From the account and the clock: counted from what the row has, its lifetime would grow with each time.
   const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, retentionMs);
   if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
-  const { workflow } = message;
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);
-  if (workflow !== undefined) {
-    // What it delivers is in the records of its run. Few messages are of runs, and the code for them is loaded for the first.
-    const { keepRunFor } = await import('../../workflow/forWorkers.ts');
-    await keepRunFor(message.accountId, workflow, expiresAt);
-  }
+  const own = await kindOf(message);
+  await own?.kind.extend(message, own.part, expiresAt);
   const prolonged = { ...message, expiresAt };
   await prolongMessage(prolonged, await prolongBody(prolonged, body, now()));
 }

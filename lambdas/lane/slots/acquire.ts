@@ -6,12 +6,12 @@
  */
 import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Entrance } from '../rules/arrival.ts';
-import { circuitLane, isThere, withNewestLimits, type LaneKey, type LaneKind, type Limits } from '../lane.ts';
+import { circuitLane, isThere, withNewestLimits, type LaneKey, type Limits } from '../lane.ts';
+import type { LaneKind, AdmittedTo } from '../../job/job.ts';
 import { leave, endAdmission, type DeclineReason } from '../rules/leaving.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import { dayMs, minuteMs } from '../../shared/clock.ts';
 import { startToleranceMs, uncountStart } from '../rules/rate.ts';
-import type { AdmittedTo } from '../../job/job.ts';
 import type { CircuitOf, CircuitPass, Circuits } from './circuits.ts';
 import type { Lanes } from './lanes.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';

@@ -6,18 +6,10 @@ import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { closedCircuit, type Circuit } from '../../circuit/circuit.ts';
-import { dayMs, now, secondMs } from '../../shared/clock.ts';
-import {
-  holdsBack,
-  laneKinds,
-  processPrefix,
-  type Lane,
-  type LaneKey,
-  type LaneKind,
-  type Lease,
-} from '../lane.ts';
+import { dayMs, now, secondMs, epochSeconds } from '../../shared/clock.ts';
+import { holdsBack, processPrefix, type Lane, type LaneKey, type Lease } from '../lane.ts';
+import { laneKinds, type LaneKind } from '../../job/job.ts';
 import { isEmpty, type Page } from '../rules/line.ts';
-import { epochSeconds } from '../../message/message.ts';
 import { log } from '../../aws/log.ts';
 import { processLeases } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';

@@ -1,7 +1,6 @@
 /** The long reads that an account has at one time: a row in the usage table with a lease for each. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { dayMs } from '../../shared/clock.ts';
-import { epochSeconds } from '../../message/message.ts';
+import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { conditionalWrite, dynamodb, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
 

@@ -2,8 +2,7 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { minuteMs } from '../../shared/clock.ts';
-import { epochSeconds } from '../../message/message.ts';
+import { minuteMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
 

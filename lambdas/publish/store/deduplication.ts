@@ -1,6 +1,6 @@
 import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { epochSeconds } from '../../message/message.ts';
+import { epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { claiming } from '../../table/claim.ts';
 import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../../aws/dynamodb.ts';

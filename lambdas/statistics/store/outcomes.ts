@@ -1,8 +1,7 @@
 /** The counts of an account's outcomes: one row of the usage table. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs } from '../../shared/clock.ts';
-import { epochSeconds } from '../../message/message.ts';
+import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import type { OutcomeCounts, PerOutcome } from '../outcomes.ts';
 import { shownDays } from '../rules/shownPeriod.ts';
 import { settings } from '../../aws/settings.ts';

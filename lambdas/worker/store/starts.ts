@@ -5,8 +5,7 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs } from '../../shared/clock.ts';
-import { epochSeconds } from '../../message/message.ts';
+import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, toItem } from '../../aws/dynamodb.ts';
 

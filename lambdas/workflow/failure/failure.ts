@@ -1,10 +1,11 @@
 /** The failure of a run: the request that tells its endpoint, and the state of the failure function. */
-import { failedCallbackBody, type CallbackFacts } from '../../delivery/callbackBody.ts';
+import { failedCallbackBody } from '../../delivery/callbackBody.ts';
+import type { CallbackFacts } from '../../message/kinds.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
 import type { AttemptState } from '../../message/message.ts';
 import { branded } from '../rules/brands.ts';
 import { listed, type Entry } from '../rules/entry.ts';
-import type { FailureFunctionState } from '../../wire/failureStates.ts';
+import type { FailureFunctionState } from '../../wire/states.ts';
 import type { Features } from '../rules/features.ts';
 import { listBody } from '../runs/listBody.ts';
 import type { Run } from '../run.ts';

@@ -1,6 +1,6 @@
 /** The message that tells the endpoint of a run that the run has failed. */
 import { limitsOf, type Account } from '../../account/account.ts';
-import type { DestinationResponse } from '../../delivery/outcome.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
 import { expiryOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { failureBody, failureSource } from './failure.ts';
 import { forwardedByRun, overlaid } from '../rules/forwarding.ts';

@@ -1,5 +1,4 @@
-import type { Header } from '../../shared/headers.ts';
-import { headerName } from '../../shared/headers.ts';
+import { type Header, headerName } from '../../shared/headers.ts';
 import type { Redaction } from '../../options/redaction.ts';
 import { forwardedByRun } from '../rules/forwarding.ts';
 import type { RunStart } from '../rules/journal.ts';

@@ -1,5 +1,5 @@
 /** The entries of a run, in the order in which they were accepted, and the ones that a delivery shows. */
-import type { CallType } from '../../wire/callTypes.ts';
+import type { CallType } from '../../wire/states.ts';
 
 /** An accepted message of a run. The first is the initial payload; each later one of the type `step` is a step in JSON. */
 export interface Entry {

@@ -8,7 +8,7 @@ import { isText } from '../../shared/text.ts';
 import { eventDigest, type Head } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import { hasEnded } from '../run.ts';
-import type { StepType } from '../../wire/stepTypes.ts';
+import type { StepType } from '../../wire/states.ts';
 
 const longestEventId = 256;
 /** A run's every record names all of these, and a record has at most 400 KB. */

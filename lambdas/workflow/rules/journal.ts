@@ -4,14 +4,13 @@
  * is true after it (its {@link Head}), so the last record suffices to judge what comes next.
  */
 import { createHash } from 'node:crypto';
-import type { StoredBody } from '../../message/storedBody.ts';
+import type { StoredBody } from '../../message/bodies.ts';
 import type { Header } from '../../shared/headers.ts';
 import type { CallbackSettings, DeliverySettings, KeptResponse } from '../../message/message.ts';
-import type { FailureFunctionState } from '../../wire/failureStates.ts';
+import type { FailureFunctionState, RunState } from '../../wire/states.ts';
 import type { Feature } from './features.ts';
 import type { Invoker } from './invoking.ts';
 import type { RunSettings } from './runSettings.ts';
-import type { RunState } from '../run.ts';
 import { withStep, type StepSets } from './stepSet.ts';
 import type { PlanStep, ResultStep, Step, StepIdentity } from './step.ts';
 

@@ -6,7 +6,7 @@ import { secondMs } from '../../shared/clock.ts';
 import { HttpError } from '../../shared/httpError.ts';
 import { checkEventId } from './events.ts';
 import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
-import { stepTypes, type StepType } from '../../wire/stepTypes.ts';
+import { stepTypes, type StepType } from '../../wire/states.ts';
 import { allowedDuration, stepDurationMs } from './time.ts';
 import { createdWebhook } from './webhooks.ts';
 

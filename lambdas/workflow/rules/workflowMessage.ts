@@ -7,9 +7,8 @@ import { brandless, type Prefixes } from './brands.ts';
 import { parseFeatures, type Features } from './features.ts';
 import { refusedSubmission } from './refusals.ts';
 import { deepestInvoke, isRunId, longestRunId, reservedRunId } from '../run.ts';
-import { callTypes } from '../../wire/callTypes.ts';
+import { callTypes, stepTypes } from '../../wire/states.ts';
 import type { StepIdentity } from './step.ts';
-import { stepTypes } from '../../wire/stepTypes.ts';
 
 interface Common {
   /** The endpoint that the client says it is. */

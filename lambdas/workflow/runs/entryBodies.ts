@@ -1,7 +1,6 @@
 /** The bodies of a run's entries: in their records up to 9 KB, because whoever reads one reads all before it; else in the bucket. */
-import type { StoredBody } from '../../message/storedBody.ts';
+import { type StoredBody, largestRow, prolongBody, storeBody } from '../../message/bodies.ts';
 import type { ListedEntry } from '../rules/journal.ts';
-import { largestRow, prolongBody, storeBody } from '../../message/bodies.ts';
 
 /**
  * Stores the body of an entry.

@@ -1,11 +1,8 @@
 /** The retention of a run's records: each carries a time to live, which a run that lasts longer prolongs. */
-import type { Account } from '../../account/account.ts';
-import { limitsOf } from '../../account/account.ts';
+import { type Account, limitsOf } from '../../account/account.ts';
 import { dayMs, now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
-import type { DeliverySettings } from '../../message/message.ts';
-import { expiryOf } from '../../message/message.ts';
-import type { WorkflowPart } from '../../message/workflowPart.ts';
+import { type DeliverySettings, expiryOf, type WorkflowPart } from '../../message/message.ts';
 import type { Invoker } from '../rules/invoking.ts';
 import { bodiesOf, type Head, type JournalRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';

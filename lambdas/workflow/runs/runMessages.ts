@@ -5,7 +5,7 @@ import { isDeliverable } from '../../destination/destination.ts';
 import { expiryOf, type Message } from '../../message/message.ts';
 import { attemptWork } from '../../job/job.ts';
 import type { Head, ListedEntry, RunStart } from '../rules/journal.ts';
-import type { StoredBody } from '../../message/storedBody.ts';
+import type { StoredBody } from '../../message/bodies.ts';
 import { storedMessages } from '../../message/list.ts';
 import { putMessages } from '../../message/messages.ts';
 import type { RunKey } from '../store/journals.ts';

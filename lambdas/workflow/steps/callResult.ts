@@ -1,6 +1,7 @@
 /** The answer of a third party, as the endpoint is told of it. */
-import { bytesWithResponse, callbackBody, type CallbackFacts } from '../../delivery/callbackBody.ts';
-import type { DestinationResponse } from '../../delivery/outcome.ts';
+import { bytesWithResponse, callbackBody } from '../../delivery/callbackBody.ts';
+import type { CallbackFacts } from '../../message/kinds.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
 import { jsonTextBytes } from '../../shared/jsonSize.ts';
 
 const isSuccess = ({ status }: DestinationResponse): boolean => status >= 200 && status < 300;

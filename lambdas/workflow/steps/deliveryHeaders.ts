@@ -6,7 +6,7 @@ import type { Header } from '../../shared/headers.ts';
 import { brandless, branded, type Prefixes } from '../rules/brands.ts';
 import { forwardedByRun, forwardedToEndpoint, overlaid } from '../rules/forwarding.ts';
 import type { Run } from '../run.ts';
-import type { CallType } from '../../wire/callTypes.ts';
+import type { CallType } from '../../wire/states.ts';
 
 /** The version of the protocol that clients speak. */
 export const protocolVersion = '1';

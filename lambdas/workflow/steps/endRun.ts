@@ -1,5 +1,5 @@
 /** The end of a run: what its function returned, or that it was cancelled; and what follows from any end. */
-import { checkBodySize } from '../../message/bodySize.ts';
+import { checkBodySize } from '../../message/bodies.ts';
 import type { Account } from '../../account/account.ts';
 import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';

@@ -1,5 +1,5 @@
 /** Facts that the answer of a workflow endpoint tells about it. */
-import type { DestinationResponse } from '../../delivery/outcome.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
 import { headerName, valuesOf } from '../../shared/headers.ts';
 import type { Features } from '../rules/features.ts';
 

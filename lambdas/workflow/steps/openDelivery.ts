@@ -1,7 +1,7 @@
 /** A message of a run as it is delivered: its headers, and the body of a list, are made of the run's journal at that moment. */
-import type { DestinationResponse } from '../../delivery/outcome.ts';
-import type { Message } from '../../message/message.ts';
-import type { WorkflowPart } from '../../message/workflowPart.ts';
+import type { DestinationResponse } from '../../destination/response.ts';
+import type { OpenedDelivery } from '../../message/kinds.ts';
+import type { Message, WorkflowPart } from '../../message/message.ts';
 import { tooLarge } from './callResult.ts';
 import { callResultHeaders, failureHeaders, listHeaders, type DeliveringRun } from './deliveryHeaders.ts';
 import { wrongDestination } from './endpointAnswer.ts';
@@ -14,22 +14,6 @@ import { factsOf } from '../runs/settings.ts';
 import { loadRun, type LoadedRun } from '../runs/loadRun.ts';
 import { memory, patienceMs } from './memory.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from '../runs/runEntries.ts';
-
-/** A message that is ready to be sent. */
-export interface OpenedDelivery {
-  /** With all headers that its run gives it. */
-  readonly message: Message;
-  readonly body: Uint8Array;
-  /**
-   * Finds out from an answer that the run cannot go on with it: the error, after which nothing is retried; undefined when all is
-   * well.
-   *
-   * @param maxBytes the account's largest message
-   */
-  readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
-  /** Gives back the memory that the body takes. To be called when it has been sent; again without harm. */
-  readonly release: () => void;
-}
 
 const holdsNothing = (): undefined => undefined;
 

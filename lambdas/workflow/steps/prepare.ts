@@ -6,7 +6,7 @@ import { now } from '../../shared/clock.ts';
 import { parseDestination, type DestinationRules } from '../../destination/destination.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { badRequest, HttpError } from '../../shared/httpError.ts';
-import { checkBodySize } from '../../message/bodySize.ts';
+import { checkBodySize } from '../../message/bodies.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 import { asSubmissionRefusal, endedRun, refusedSubmission } from '../rules/refusals.ts';

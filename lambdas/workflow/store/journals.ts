@@ -5,8 +5,7 @@
 import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
-import { now } from '../../shared/clock.ts';
-import { epochSeconds } from '../../message/message.ts';
+import { now, epochSeconds } from '../../shared/clock.ts';
 import type { Head, JournalRecord, PlacedBody } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';

@@ -1,15 +1,13 @@
 /** The rows of journals: their attributes, and what they stand for. */
 import * as z from 'zod/mini';
 import type { KeptResponse } from '../../message/message.ts';
-import { failureFunctionStates } from '../../wire/failureStates.ts';
+import { failureFunctionStates, runStates, stepTypes } from '../../wire/states.ts';
 import { features } from '../rules/features.ts';
 import type { Invoker } from '../rules/invoking.ts';
 import type { Head, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
 import type { RunSettings } from '../rules/runSettings.ts';
-import { runStates } from '../run.ts';
 import type { StepMark, StepSet } from '../rules/stepSet.ts';
 import type { StepIdentity } from '../rules/step.ts';
-import { stepTypes } from '../../wire/stepTypes.ts';
 import { bytes, storedBody } from '../../message/bodies.ts';
 import { callbackSettings, deliverySettings, type Shape } from '../../message/rows.ts';
 import { headerPairs } from '../../table/pairs.ts';

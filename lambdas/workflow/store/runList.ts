@@ -3,8 +3,8 @@ import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { shardCounts } from '../../shared/ids.ts';
-import { epochSeconds } from '../../message/message.ts';
-import { runStates, type RunState } from '../run.ts';
+import { epochSeconds } from '../../shared/clock.ts';
+import { runStates, type RunState } from '../../wire/states.ts';
 import { settings } from '../../aws/settings.ts';
 import {
   dynamodb,

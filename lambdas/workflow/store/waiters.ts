@@ -3,7 +3,7 @@
  * A row only says where a wait is; the run's journal says all about it, and whether it goes on.
  */
 import * as z from 'zod/mini';
-import { epochSeconds } from '../../message/message.ts';
+import { epochSeconds } from '../../shared/clock.ts';
 import { eventDigest } from '../rules/journal.ts';
 import { settings } from '../../aws/settings.ts';
 import { deleteAll, getRow, putAll, queryRows } from '../../aws/dynamodb.ts';

@@ -3,7 +3,7 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import type { HttpError } from '../../shared/httpError.ts';
 import { newId } from '../../shared/ids.ts';
-import type { StoredBody } from '../../message/storedBody.ts';
+import type { StoredBody } from '../../message/bodies.ts';
 import type { EventRecord, Head, WaitRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import type { RunKey } from '../store/journals.ts';

@@ -1,5 +1,5 @@
 /** Notifications for all of an account who wait for an event. */
-import { checkBodySize } from '../../message/bodySize.ts';
+import { checkBodySize } from '../../message/bodies.ts';
 import { jsonBytes, largestAnswer } from '../../wire/answerSize.ts';
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';

@@ -1,5 +1,5 @@
 /** Notifications for one run. */
-import { checkBodySize } from '../../message/bodySize.ts';
+import { checkBodySize } from '../../message/bodies.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import type { Account } from '../../account/account.ts';

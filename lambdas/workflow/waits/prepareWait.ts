@@ -1,5 +1,5 @@
 /** Reads a request to wait for an event. Nothing is stored here. */
-import { checkBodySize } from '../../message/bodySize.ts';
+import { checkBodySize } from '../../message/bodies.ts';
 import type { PublishOptions } from '../../options/publishOptions.ts';
 import { limitsOf, type Account } from '../../account/account.ts';
 import { secondMs } from '../../shared/clock.ts';

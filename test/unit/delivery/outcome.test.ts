@@ -2,7 +2,8 @@ import type { Header } from '../../../lambdas/shared/headers.ts';
 import { describe, expect, it } from 'vitest';
 import { callbackBody } from '../../../lambdas/delivery/callbackBody.ts';
 import type { Message } from '../../../lambdas/message/message.ts';
-import { outcomeOf, type DestinationResponse } from '../../../lambdas/delivery/outcome.ts';
+import { outcomeOf } from '../../../lambdas/delivery/outcome.ts';
+import type { DestinationResponse } from '../../../lambdas/destination/response.ts';
 
 const now = 1_790_000_000_000;
 const message: Message = {

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Account } from '../../../lambdas/account/account.ts';
-import type { Config, Scene, SceneLambdas } from '../../support/laneScene.ts';
-import { idsIn } from '../../support/laneScene.ts';
+import { type Config, type Scene, type SceneLambdas, idsIn } from '../../support/laneScene.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { useScenes } from '../../support/useScenes.ts';
 import type { World } from '../../support/world.ts';

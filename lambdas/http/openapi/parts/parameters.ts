@@ -26,7 +26,7 @@ import {
 } from '../../../wire/filters.ts';
 import { longestFlowControlKey } from '../../../shared/bounds.ts';
 import { namePattern } from '../../../options/names.ts';
-import { failureFunctionStates } from '../../../wire/failureStates.ts';
+import { failureFunctionStates } from '../../../wire/states.ts';
 import { accountId, dlqId, messageId, runId } from './examples.ts';
 
 type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };

@@ -3,9 +3,8 @@ import { highestStatus, longestPage, mostAtOnce, mostIds } from '../../../wire/f
 import { mostTrimmed } from '../../../wire/workflowFilters.ts';
 import { defaultPrefix } from '../../../options/dialect.ts';
 import { headerName } from '../../../shared/headers.ts';
-import { failureFunctionStates } from '../../../wire/failureStates.ts';
-import { stepStates } from '../../../wire/stepStates.ts';
-import { longestRunId, runStates } from '../../../workflow/run.ts';
+import { failureFunctionStates, stepStates, runStates } from '../../../wire/states.ts';
+import { longestRunId } from '../../../workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import {
   countParameter,

@@ -21,7 +21,7 @@ import {
   stateOfCourse,
   type ShownStep,
 } from './shownStep.ts';
-import type { StepState } from '../../../wire/stepStates.ts';
+import type { StepState } from '../../../wire/states.ts';
 
 /** The delivery that is to bring the next step. */
 export interface NextStep {

@@ -1,6 +1,6 @@
 /** Records of a run, of which its log is made. */
 import type { Header } from '../../../shared/headers.ts';
-import type { RunState } from '../../run.ts';
+import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { FailedAttempt } from './errors.ts';
 

@@ -1,7 +1,6 @@
 /** A step as the log shows it, and its state. */
 import { shownHeaders, type HeaderLists } from '../../../shared/headers.ts';
-import type { StepType } from '../../../wire/stepTypes.ts';
-import type { CallType } from '../../../wire/callTypes.ts';
+import type { StepType, CallType, StepState } from '../../../wire/states.ts';
 import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
 import type {
   Course,
@@ -11,7 +10,6 @@ import type {
   ResultRecord,
   RunMessage,
 } from './runRecord.ts';
-import type { StepState } from '../../../wire/stepStates.ts';
 
 /** The facts of a step besides its name and its course; times in Unix milliseconds, durations in milliseconds. */
 interface Details {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listed, type Entry } from '../../../../lambdas/workflow/rules/entry.ts';
 import { isLazy, listBody, listBytes } from '../../../../lambdas/workflow/runs/listBody.ts';
-import { callTypes } from '../../../../lambdas/wire/callTypes.ts';
+import { callTypes } from '../../../../lambdas/wire/states.ts';
 import { sampleOf } from '../../../support/sample.ts';
 
 const anyEntry: fc.Arbitrary<Entry> = fc.record({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import type { DestinationResponse } from '../../../../lambdas/delivery/outcome.ts';
+import type { DestinationResponse } from '../../../../lambdas/destination/response.ts';
 import type { Message } from '../../../../lambdas/message/message.ts';
 import { callResultBody, tooLarge } from '../../../../lambdas/workflow/steps/callResult.ts';
 import { settingsFor } from '../../../../lambdas/workflow/rules/runSettings.ts';

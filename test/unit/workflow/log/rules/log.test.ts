@@ -11,8 +11,7 @@ import type {
   RunMessage,
   WaitRecord,
 } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
-import type { RunState } from '../../../../../lambdas/workflow/run.ts';
-import type { StepType } from '../../../../../lambdas/wire/stepTypes.ts';
+import type { RunState, StepType } from '../../../../../lambdas/wire/states.ts';
 
 const now = 1_790_000_000_000;
 

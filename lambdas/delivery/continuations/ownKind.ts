@@ -1,0 +1,20 @@
+import { kindOf } from '../../message/kinds.ts';
+import type { Continuation } from '../continuation.ts';
+
+/** Does what follows from an attempt by the kind of its message: a run goes on, or fails. */
+export const ownKind: Continuation = {
+  store: (made) => {
+    const { message } = made.history;
+    if (message.workflow === undefined) return [];
+    return [
+      async () => {
+        const own = await kindOf(message);
+        await own?.kind.store(made, own.part);
+      },
+    ];
+  },
+  release: async (recorded) => {
+    const own = await kindOf(recorded.history.message);
+    await own?.kind.release(recorded, own.part);
+  },
+};

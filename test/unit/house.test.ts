@@ -1,0 +1,186 @@
+/** The order of concepts and the privacy of their rooms, as `lambdas/README.md` has them. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !name.includes('node_modules'))
+    .map((name) => `${folder}/${name}`);
+
+/** The modules that a text imports, types included, as it names them. */
+const importsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/(?:\bfrom|\bimport\(?)\s*'([^']+)'/g)].flatMap(([, path]) => path ?? []);
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** All imports of one file of the project by another, and of packages. */
+function importsOf(file: string, text: string): readonly Import[] {
+  return importsIn(text).map((path) => ({
+    from: file,
+    to: path.startsWith('.') ? normalize(join(dirname(file), path)) : path,
+  }));
+}
+
+const readImports = (folder: string): readonly Import[] =>
+  filesIn(folder).flatMap((file) => importsOf(file, readFileSync(join(root, file), 'utf8')));
+
+interface Concept {
+  readonly name: string;
+  readonly rooms: readonly string[];
+}
+
+/** The table of `lambdas/README.md`. */
+const concepts: readonly Concept[] = [
+  ...readFileSync(join(root, 'lambdas/README.md'), 'utf8').matchAll(/^\| `(\w+)` \|[^|]*\|([^|]*)\|$/gm),
+].map(([, name = '', rooms = '']) => ({
+  name,
+  rooms: [...rooms.matchAll(/`([^`]+)`/g)].flatMap(([, room]) => room ?? []),
+}));
+const rank = new Map(concepts.map(({ name }, index) => [name, index]));
+const rankOf = (concept: string): number => rank.get(concept) ?? NaN;
+
+/** A file's concept and room, the room empty for the concept's face; undefined for a file that is not of a function. */
+function placeOf(file: string): { readonly concept: string; readonly room: string } | undefined {
+  const [, concept, inside = ''] = /^lambdas\/(\w+)\/(.*)$/.exec(file) ?? [];
+  return concept === undefined ? undefined : { concept, room: dirname(inside).replace(/^\.$/, '') };
+}
+
+/** Says why an import is refused; undefined for one that is allowed. */
+function refusalOf({ from, to }: Import): string | undefined {
+  const [user, used] = [placeOf(from), placeOf(to)];
+  if (used === undefined || user === undefined) return undefined;
+  const { concept } = user;
+  if (concept === used.concept) return roomRefusal(concept, user.room, used.room);
+  if (!(rankOf(used.concept) < rankOf(concept))) return `${concept} is below ${used.concept}`;
+  if (used.room !== '' && used.concept !== 'http') return `${used.room} is a room of ${used.concept}`;
+  return undefined;
+}
+
+/** Rooms of a concept have an order, too. The face may use all rooms; a room may use the nouns of the face. */
+function roomRefusal(concept: string, user: string, used: string): string | undefined {
+  if (user === used || user === '' || used === '') return undefined;
+  const rooms = concepts.find(({ name }) => name === concept)?.rooms ?? [];
+  return rooms.indexOf(used) < rooms.indexOf(user) ? undefined : `${user} is below ${used} in ${concept}`;
+}
+
+const told = (imports: readonly Import[]): readonly string[] =>
+  imports.flatMap((one) => {
+    const refusal = refusalOf(one);
+    return refusal === undefined ? [] : [`${one.from} imports ${one.to}: ${refusal}`];
+  });
+
+const imports = readImports('lambdas');
+
+describe('concepts', () => {
+  it('import downwards only, and only the face of another', () => {
+    expect(imports.length).toBeGreaterThan(1_000);
+    expect(told(imports)).toEqual([]);
+  });
+
+  it.each([
+    ['lambdas/message/message.ts', '../delivery/deliver.ts', 'message is below delivery'],
+    ['lambdas/shared/ids.ts', '../aws/log.ts', 'shared is below aws'],
+    ['lambdas/delivery/deliver.ts', '../lane/rules/rate.ts', 'rules is a room of lane'],
+    ['lambdas/lane/rules/rate.ts', '../store/lanes.ts', 'rules is below store in lane'],
+    ['lambdas/new/new.ts', '../shared/ids.ts', 'new is below shared'],
+  ])('%s may not import %s', (file, path, refusal) => {
+    expect(importsOf(file, `import { it } from '${path}';`).map(refusalOf)).toEqual([refusal]);
+  });
+
+  it.each([
+    ['lambdas/delivery/deliver.ts', '../message/message.ts'],
+    ['lambdas/lane/queues.ts', './rules/rate.ts'],
+    ['lambdas/lane/store/lanes.ts', '../rules/rate.ts'],
+    ['lambdas/lane/rules/rate.ts', '../lane.ts'],
+  ])('%s may import %s', (file, path) => {
+    expect(importsOf(file, `import { it } from '${path}';`).map(refusalOf)).toEqual([undefined]);
+  });
+
+  it('are all in the table, with all of their rooms', () => {
+    const places = filesIn('lambdas').flatMap((file) => placeOf(file) ?? []);
+    const known = new Set(
+      concepts.flatMap(({ name, rooms }) => [name, ...rooms.map((room) => `${name}/${room}`)]),
+    );
+    const found = new Set(places.map(({ concept, room }) => (room === '' ? concept : `${concept}/${room}`)));
+    expect([...found].toSorted()).toEqual([...known].toSorted());
+  });
+});
+
+describe('rules', () => {
+  /** All that a file reaches by its imports of values; what it imports as types is not there when it runs. */
+  const values = new Map<string, string[]>();
+  for (const file of filesIn('lambdas')) {
+    const text = readFileSync(join(root, file), 'utf8').replaceAll(/^import type [^;]+;/gm, '');
+    values.set(
+      file,
+      importsOf(file, text).map(({ to }) => to),
+    );
+  }
+  function reachedFrom(file: string, seen = new Set<string>()): ReadonlySet<string> {
+    for (const next of values.get(file) ?? []) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      reachedFrom(next, seen);
+    }
+    return seen;
+  }
+  const pure = filesIn('lambdas').filter((file) =>
+    /^lambdas\/(shared|circuit|wire|options)\/|\/rules\//.test(file),
+  );
+
+  it('reach nothing that reads or writes', () => {
+    expect(pure.length).toBeGreaterThan(60);
+    const impure = pure.flatMap((file) =>
+      [...reachedFrom(file)]
+        .filter((reached) =>
+          /^@aws-sdk|^@smithy|^lambdas\/aws\/(?!resources)|\/store\/|^node:(fs|net|http)/.test(reached),
+        )
+        .map((reached) => `${file} reaches ${reached}`),
+    );
+    expect(impure).toEqual([]);
+  });
+});
+
+describe('sizes', () => {
+  const folders = ['lambdas', 'lib', 'local', 'console', 'operate', 'migrate', 'bin'];
+  const files = folders.flatMap(filesIn);
+
+  it('no file has more than 350 lines', () => {
+    const lines = (file: string): number => readFileSync(join(root, file), 'utf8').split('\n').length - 1;
+    expect(files.filter((file) => lines(file) > 350)).toEqual([]);
+  });
+
+  it('no folder has more than 16 files, but that of the functions', () => {
+    const counts = new Map<string, number>();
+    for (const file of files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    const large = [...counts].filter(([folder, count]) => count > 16 && folder !== 'lambdas/handlers');
+    expect(large).toEqual([]);
+  });
+
+  it('at most 15 files import from more than 15 others', () => {
+    const hubs = filesIn('lambdas').filter(
+      (file) => new Set(importsIn(readFileSync(join(root, file), 'utf8'))).size > 15,
+    );
+    expect(hubs.length).toBeLessThanOrEqual(15);
+  });
+});
+
+describe('other folders import of the functions', () => {
+  const others: readonly (readonly [string, RegExp])[] = [
+    ['lib', /^lambdas\/(http\/|aws\/(resources|metricTable|settings)|shared\/errorCodes)/],
+    ['local', /^lambdas\/(handlers|http|aws|shared|account)\//],
+    ['migrate', /^lambdas\/(shared|schedule\/cron)/],
+    ['console/src', /^lambdas\/(wire|shared|options)\//],
+  ];
+
+  it.each(others)('%s: nothing but its part', (folder, allowed) => {
+    const taken = readImports(folder).filter(({ to }) => to.startsWith('lambdas/') && !allowed.test(to));
+    expect(taken).toEqual([]);
+  });
+});
