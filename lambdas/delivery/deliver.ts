@@ -22,12 +22,17 @@ import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory, dueTimeOf, recordOf } from '../message/history.ts';
 import { endMessage } from '../message/messages.ts';
 import { sendWork } from '../job/send.ts';
-import type { Passage } from '../lane/slots/acquire.ts';
 import { kindOf, type OpenedDelivery } from '../message/kinds.ts';
 import { callDestination } from './callDestination.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
-import { declineLanes, leaveEndedLanes, passLanes, waitForAccount } from '../lane/lanesOfAttempt.ts';
+import {
+  declineLanes,
+  leaveEndedLanes,
+  passLanes,
+  waitForAccount,
+  type Passage,
+} from '../lane/lanesOfAttempt.ts';
 import { leaveAsCallback } from '../lane/queueSlot.ts';
 import { ownerOf } from '../account/owner.ts';
 

@@ -1,7 +1,5 @@
-import { badField, badRequest, quote } from '../shared/httpError.ts';
-import { refusedSubmission } from '../workflow/rules/refusals.ts';
-import type { HookRequest } from '../workflow/waits/waiting.ts';
-import { readWorkflowMessage, type SubmissionMessage } from '../workflow/rules/workflowMessage.ts';
+import { badField, quote } from '../shared/httpError.ts';
+import type { HookRequest } from '../workflow/waiting.ts';
 import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { readQuery } from '../http/query.ts';
@@ -18,17 +16,15 @@ import {
   getRunDeadLetter,
   listRunDeadLetters,
 } from '../workflow/deadLetters.ts';
-import { endRunByRequest } from '../workflow/steps/endRun.ts';
+import { endRunByRequest } from '../workflow/endRun.ts';
 import { cancelFailureCallback, rerunFailureCallback } from '../workflow/failureCallbacks.ts';
 import { callHook } from '../workflow/hooks.ts';
 import { listRuns } from '../workflow/logs.ts';
-import { notifyAt } from '../workflow/notify.ts';
-import { refuseWhenBusy } from '../workflow/runs/refuseWhenBusy.ts';
+import { notifyAt, listWaiters } from '../workflow/notify.ts';
+import { refuseWhenBusy } from '../workflow/refuseWhenBusy.ts';
 import { restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';
-import { runEntries } from '../workflow/runs/runEntries.ts';
-import { listWaiters } from '../workflow/waits/waiters.ts';
-import { wait } from '../workflow/waits.ts';
-import { settings } from '../aws/settings.ts';
+import { runEntries } from '../workflow/runEntries.ts';
+import { readSubmission, wait } from '../workflow/waits.ts';
 
 /** Whether a run is cancelled, which is what a request without the parameter asks for. */
 function isCancel(call: Call): boolean {
@@ -47,19 +43,6 @@ function createdAtOf({ canonical: { config } }: Call): number | undefined {
     throw badField(`Workflow-CreatedAt is ${quote(text)}; allowed are Unix milliseconds.`);
   }
   return Number(text);
-}
-
-/** The step that a request belongs to, as the headers of every submission say. */
-function submissionOf({ canonical }: Call): SubmissionMessage {
-  const message = readWorkflowMessage(canonical, settings.headerPrefixes);
-  if (message === undefined) {
-    throw badRequest(
-      'workflow_request_invalid',
-      'Workflow-Init is missing; only the endpoint of a run waits for an event.',
-    );
-  }
-  if (message.kind !== 'submission') throw refusedSubmission('A wait is a step of a run, and starts none.');
-  return message;
 }
 
 const eventIdOf = (call: Call): string => segmentsOf(call, 'eventId').join('/');
@@ -128,7 +111,7 @@ export const handler = api<'workflows'>(workflowsRoutes, {
     changed(() => {
       const { headers, body, callerIp, host } = call.request;
       const { prefix } = call.canonical;
-      const message = submissionOf(call);
+      const message = readSubmission(call.canonical);
       const request = { eventId: eventIdOf(call), message, headers, body, prefix, callerIp, host };
       return wait(call.caller.account, request);
     }),

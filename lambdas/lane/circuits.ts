@@ -12,7 +12,7 @@ import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import { listLanes } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
-import { changeOrRefuse } from './keys/changeOrRefuse.ts';
+import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 
 type Shown = Answer<typeof answers.circuit>;
 

@@ -11,7 +11,7 @@ import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
-import { changeOrRefuse } from './keys/changeOrRefuse.ts';
+import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 import { accountLane, keyLane } from './slots/acquire.ts';
 
 type Shown = Answer<typeof answers.flowControl>;

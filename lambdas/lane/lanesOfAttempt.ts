@@ -31,6 +31,8 @@ import {
 } from './slots/acquire.ts';
 import { leaveAsCallback, queueSlotOf } from './queueSlot.ts';
 
+export type { Passage };
+
 /** The host whose circuit may hold back a message; undefined where none does. */
 const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
   (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;

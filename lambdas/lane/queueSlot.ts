@@ -1,5 +1,5 @@
 /** The slot of its queue that a message has, from its first attempt until it and its callbacks are over. */
-import { leaveCallback } from './rules/leaving.ts';
+import { keepFor, leaveCallback, leaveWith } from './rules/leaving.ts';
 import type { Message, QueueSlot } from '../message/message.ts';
 import { attemptWork } from '../job/job.ts';
 import { lanes } from './slots/ourLanes.ts';
@@ -24,3 +24,17 @@ export async function leaveAsCallback({
   const { queueName, entry } = slotOf;
   await lanes.update(queueLane(accountId, queueName), (lane) => leaveCallback(lane, entry, messageId));
 }
+
+/** Has a message keep its slot until so many more callbacks are over. */
+export const keepSlotFor = (
+  message: Message,
+  slot: QueueSlot,
+  callbackIds: readonly string[],
+): Promise<unknown> =>
+  lanes.update(queueLane(message.accountId, slot.queueName), (lane) =>
+    keepFor(lane, slot.entry, callbackIds),
+  );
+
+/** Ends the slot of a message that is over, once the callbacks that it owes are over too. */
+export const leaveSlot = (message: Message, slot: QueueSlot, owed: ReadonlySet<string>): Promise<unknown> =>
+  lanes.update(queueLane(message.accountId, slot.queueName), (lane) => leaveWith(lane, slot.entry, owed));

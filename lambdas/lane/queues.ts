@@ -13,7 +13,7 @@ import { queueSettings } from '../wire/requests.ts';
 import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
-import { changeOrRefuse } from './keys/changeOrRefuse.ts';
+import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 import { queueLane } from './slots/acquire.ts';
 
 const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({

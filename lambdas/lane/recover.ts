@@ -1,7 +1,10 @@
 /** The knowledge that lanes have of attempts: which of them wait in a line, and which were admitted and hold a lease. */
 import { parseEntry, type Entry } from './rules/entry.ts';
 import { processPrefix, type Lane } from './lane.ts';
-import type { LaneKind, AdmittedTo } from '../job/job.ts';
+import type { AdmittedTo, LaneKind, PumpWork } from '../job/job.ts';
+import type { DueWork } from '../job/send.ts';
+import { allLanes } from './store/lanes.ts';
+import { listOf } from '../shared/lists.ts';
 import { now } from '../shared/clock.ts';
 import { onLine } from './line/linePages.ts';
 import { youngMs } from './slots/acquire.ts';
@@ -48,3 +51,19 @@ export async function laneWorkOf(lanes: readonly Lane[]): Promise<LaneWork> {
   }
   return { waiting, admitted };
 }
+
+/** A look at once, and those that the lane counts on. */
+export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueWork[] {
+  const pump = (dueAt: number, keepsFrom?: number): DueWork => {
+    const work: PumpWork = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
+    return { work, dueAt };
+  };
+  return [
+    pump(now(), 0),
+    ...(pumpAt > now() ? [pump(pumpAt)] : []),
+    ...(keepAt > now() ? [pump(keepAt, 0)] : []),
+  ];
+}
+
+/** Reads the lanes of all accounts of the region. */
+export const readLanes = (): Promise<readonly Lane[]> => listOf(allLanes());

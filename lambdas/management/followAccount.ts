@@ -3,8 +3,7 @@ import type { AccountChange } from './accountChange.ts';
 import { TransientError } from '../shared/transientError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { loadAccount } from '../account/accounts.ts';
-import { laneKinds } from '../job/job.ts';
-import { laneNames, loadLane, removeLane } from '../lane/store/lanes.ts';
+import { removeLanes } from '../lane/removeLanes.ts';
 import { deleteSchedule, listSchedules } from '../schedule/rows.ts';
 import { deleteUrlGroup, listUrlGroups } from '../urlGroup/rows.ts';
 import { tellRegion } from './store/accountChanges.ts';
@@ -57,14 +56,5 @@ async function removeAll(accountId: string): Promise<void> {
   await eachOf(await listUrlGroups(accountId), removedAtOnce, async (group) => {
     await deleteUrlGroup(group);
   });
-  for (const kind of laneKinds) {
-    const names: string[] = kind === 'account' ? [''] : [];
-    for await (const name of laneNames(accountId, kind)) names.push(name);
-    await eachOf(names, removedAtOnce, async (name) => {
-      const lane = await loadLane({ accountId, kind, name });
-      if (lane !== undefined && !(await removeLane(lane))) {
-        throw new TransientError('A lane was written by another while it was to be removed.');
-      }
-    });
-  }
+  await removeLanes(accountId);
 }

@@ -4,10 +4,10 @@ import { isThere, waitingIn } from '../lane/lane.ts';
 import { settings } from '../aws/settings.ts';
 import { accountsOf, loadAccount, saveAccount } from '../account/accounts.ts';
 import { countPresent } from '../deadLetter/rows.ts';
-import { allLanes } from '../lane/store/lanes.ts';
+import { readLanes } from '../lane/recover.ts';
 import { unfinishedMessages } from '../message/unfinished.ts';
 import { allSchedules } from '../schedule/rows.ts';
-import { allActiveRuns } from '../workflow/store/runList.ts';
+import { countActiveRuns } from '../workflow/recover.ts';
 import { queueDepths } from '../aws/queueDepths.ts';
 import { dueTimeOf } from '../message/history.ts';
 
@@ -71,8 +71,7 @@ export async function lookAtRegion(): Promise<Left> {
     const dueAt = dueTimeOf(history, last === undefined ? 0 : last.number + 1);
     lastDueAt = Math.max(lastDueAt ?? dueAt, dueAt);
   }
-  let runs = 0;
-  for await (const run of allActiveRuns()) runs += run.state === 'RUN_STARTED' ? 1 : 0;
+  const runs = await countActiveRuns();
   let schedules = 0;
   let pausedSchedules = 0;
   for await (const { isPaused } of allSchedules()) {
@@ -80,7 +79,7 @@ export async function lookAtRegion(): Promise<Left> {
     else schedules += 1;
   }
   const paused: string[] = [];
-  for await (const lane of allLanes()) {
+  for (const lane of await readLanes()) {
     if (!lane.isPaused || !isThere(lane) || waitingIn(lane) === 0) continue;
     paused.push(`${lane.kind} ${lane.name} of ${lane.accountId}`);
   }

@@ -4,32 +4,16 @@
  * that is still there, may make an attempt twice, and nothing else.
  */
 import { now } from '../shared/clock.ts';
-import type { Lane } from '../lane/lane.ts';
-import { isOver } from '../message/message.ts';
-import { parseCron } from '../schedule/cron.ts';
-import { isFault } from '../job/fault.ts';
-import { attemptWork, type PumpWork } from '../job/job.ts';
-import { isWaiting } from '../workflow/rules/events.ts';
-import type { Head, InvokeRecord } from '../workflow/rules/journal.ts';
-import { hasEnded } from '../workflow/run.ts';
-import { hasStep } from '../workflow/rules/stepSet.ts';
-import { log } from '../aws/log.ts';
-import { allLanes } from '../lane/store/lanes.ts';
-import { type MessageHistory, dueTimeOf } from '../message/history.ts';
-import { unfinishedMessages } from '../message/unfinished.ts';
-import { allSchedules } from '../schedule/rows.ts';
-import { loadHead, readJournal, type RunKey } from '../workflow/store/journals.ts';
-import type { JournalRow } from '../workflow/store/rows.ts';
-import { allActiveRuns } from '../workflow/store/runList.ts';
-import { putWaiter } from '../workflow/store/waiters.ts';
+import { attemptWork } from '../job/job.ts';
 import { sendAll, type DueWork } from '../job/send.ts';
-import { ownerOf } from '../account/owner.ts';
+import { laneWorkOf, nameOf, pumpsOf, readLanes, type LaneWork } from '../lane/recover.ts';
+import { dueTimeOf, type MessageHistory } from '../message/history.ts';
+import { isOver } from '../message/message.ts';
+import { unfinishedMessages } from '../message/unfinished.ts';
+import { parseCron } from '../schedule/cron.ts';
 import { startFiring } from '../schedule/firing.ts';
-import { followEndOrLeave, followUpEnd } from '../workflow/steps/endRun.ts';
-import { sendTimeout, waiterOf } from '../workflow/waits/endWait.ts';
-import { factsOf } from '../workflow/runs/settings.ts';
-import { followStart, followSteps } from '../workflow/runs/follow.ts';
-import { laneWorkOf, nameOf, type LaneWork } from '../lane/recover.ts';
+import { allSchedules } from '../schedule/rows.ts';
+import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
 export interface RecoverOptions {
   /**
@@ -42,7 +26,7 @@ export interface RecoverOptions {
 }
 
 /** The counts of all that was made, or would be. */
-export interface Recovered {
+export interface Recovered extends RecoveredRuns {
   /** Attempts that were sent. */
   readonly attempts: number;
   /** Attempts that wait in lines, and go on when there is room. */
@@ -52,10 +36,6 @@ export interface Recovered {
   /** Looks at lanes. */
   readonly pumps: number;
   readonly schedules: number;
-  /** Deadlines of waits of runs. */
-  readonly waits: number;
-  /** Runs whose records the service fails with: the log names each. */
-  readonly skippedRuns: number;
 }
 
 /** Work that is sent at once. */
@@ -66,7 +46,7 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   const send = async (due: readonly DueWork[]): Promise<void> => {
     if (!isDryRun) await sendAll(due, (one) => one);
   };
-  const lanes = await listOf(allLanes());
+  const lanes = await readLanes();
   const laneWork = await laneWorkOf(lanes);
   const counted = { attempts: 0, waiting: 0, followUps: 0 };
   let batch: DueWork[] = [];
@@ -88,12 +68,6 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   await send(pumps);
   const schedules = await startSchedules(isDryRun);
   return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
-}
-
-async function listOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
-  const list: T[] = [];
-  for await (const item of items) list.push(item);
-  return list;
 }
 
 /** The work of one message: its next attempt, and a look at its last record where that is new. */
@@ -119,19 +93,6 @@ function workOf(
   return { work: [...followUp, next], isInLine: false };
 }
 
-/** A look at once, and those that the lane counts on. */
-function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueWork[] {
-  const pump = (dueAt: number, keepsFrom?: number): DueWork => {
-    const work: PumpWork = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
-    return { work, dueAt };
-  };
-  return [
-    pump(now(), 0),
-    ...(pumpAt > now() ? [pump(pumpAt)] : []),
-    ...(keepAt > now() ? [pump(keepAt, 0)] : []),
-  ];
-}
-
 /** Has Scheduler fire all schedules; what it fires already stays as it is. */
 async function startSchedules(isDryRun: boolean): Promise<number> {
   let count = 0;
@@ -140,76 +101,4 @@ async function startSchedules(isDryRun: boolean): Promise<number> {
     if (!isDryRun) await startFiring(schedule, parseCron('Svc-Cron', schedule.cron));
   }
   return count;
-}
-
-/** Does for each run what its records ask for. A run that the service fails with is skipped, and holds up none of the others. */
-async function recoverRuns(
-  since: number,
-  isDryRun: boolean,
-): Promise<Pick<Recovered, 'waits' | 'skippedRuns'>> {
-  let waits = 0;
-  let skippedRuns = 0;
-  for await (const { accountId, runId, startSeq } of allActiveRuns()) {
-    try {
-      waits += await recoverRun({ accountId, runId }, startSeq, since, isDryRun);
-    } catch (error) {
-      if (!isFault(error)) throw error;
-      skippedRuns += 1;
-      log.error('A run could not be recovered, and is skipped', {
-        accountId,
-        runId,
-        error: error instanceof Error ? error : String(error),
-      });
-    }
-  }
-  return { waits, skippedRuns };
-}
-
-/** @returns how many waits were given their deadlines */
-async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
-  const head = await loadHead(key);
-  // The list may lack the end of a run, and the next run of its id.
-  if (head?.startSeq !== startSeq) return 0;
-  const rows = await listOf(readJournal(key, startSeq));
-  let waits = 0;
-  for (const {
-    record,
-    head: { seq },
-  } of rows) {
-    if (record.kind !== 'wait' || !isWaiting(head, seq)) continue;
-    waits += 1;
-    if (isDryRun) continue;
-    await putWaiter(waiterOf(key, seq, record), head.keptUntil);
-    await sendTimeout(key, seq, record);
-  }
-  if (isDryRun) return waits;
-  for (const { record } of rows) if (record.kind === 'invoke') await tellAgain(key, head, record);
-  const newest = rows.at(-1);
-  if (newest !== undefined && newest.record.at >= since) await followNewest(key, newest);
-  return waits;
-}
-
-/** Tells a run of the end of one that it invoked, where that has ended and the run does not know. */
-async function tellAgain({ accountId }: RunKey, head: Head, invoke: InvokeRecord): Promise<void> {
-  const { stepId } = invoke.step;
-  if (hasEnded(head.state) || hasStep(head.steps, 'result', stepId)) return;
-  const { runId, messageId } = invoke;
-  const account = await ownerOf({ accountId, messageId });
-  if (account === undefined) return;
-  for await (const { record, head: started } of readJournal({ accountId, runId }, 0)) {
-    // Its id may have had runs before, and since.
-    if (record.kind !== 'start' || record.entry.messageId !== messageId) continue;
-    await followUpEnd(account, { runId, startSeq: started.seq }, followEndOrLeave);
-    return;
-  }
-}
-
-/** Does what follows the last record of a run: whoever wrote it may not have come so far before the moment that was restored. */
-async function followNewest(key: RunKey, { record, head }: JournalRow): Promise<void> {
-  const account = await ownerOf({ accountId: key.accountId, messageId: key.runId });
-  if (account === undefined) return;
-  if (record.kind === 'start') await followStart(account, key, { head, record }, true);
-  if (record.kind === 'end') await followEndOrLeave(account, key, head, record);
-  if (record.kind === 'steps')
-    await followSteps(account, { key, head, start: await factsOf(key, head) }, record, true);
 }

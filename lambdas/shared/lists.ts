@@ -44,3 +44,10 @@ export async function eachOf<T>(
   for (const outcome of await Promise.allSettled(workers))
     if (outcome.status === 'rejected') throw outcome.reason;
 }
+
+/** Reads all items of what is read in pieces. */
+export async function listOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}

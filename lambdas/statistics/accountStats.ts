@@ -4,7 +4,7 @@ import { now } from '../shared/clock.ts';
 import { shownPeriod } from './rules/shownPeriod.ts';
 import type { Usage } from '../usage/usage.ts';
 import { usageOf } from '../usage/usageRows.ts';
-import { dollarsFor } from './rules/dollars.ts';
+import { dollarsFor } from './dollars.ts';
 import { answerOf, existingAccount } from '../management/replicas.ts';
 
 const weekday = (day: string): string =>

@@ -9,7 +9,7 @@ import { usageByHour, type DayUsage } from './store/hours.ts';
 import type { Usage } from '../usage/usage.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { getGlobalParallelism } from '../lane/flowControl.ts';
-import { dollarsFor } from './rules/dollars.ts';
+import { dollarsFor } from './dollars.ts';
 import { countOutcomes } from './countOutcomes.ts';
 
 type Shown = Answer<typeof answers.ownStats>;

@@ -6,8 +6,14 @@ import type { Header } from '../shared/headers.ts';
 import { badField, badRequest, quote } from '../shared/httpError.ts';
 import { optionalField, parseShape } from '../shared/json.ts';
 import { stepStates, type StepState, runStates, type RunState } from './states.ts';
-import { type RunIdentity } from '../workflow/run.ts';
 import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';
+
+/** A run by what tells it from every other: an id may be used again when its run has ended. */
+export interface RunIdentity {
+  readonly runId: string;
+  /** Unix milliseconds at which the start was accepted. */
+  readonly createdAt: number;
+}
 
 /** The fields of a run that filters can look at. */
 export interface FilterableRun {

@@ -1,19 +1,19 @@
 /** Cancels many runs. */
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
-import { matchesRun, parseCancelQuery, type CancelQuery } from '../wire/workflowFilters.ts';
+import { matchesRun, parseCancelQuery, type CancelQuery, type RunIdentity } from '../wire/workflowFilters.ts';
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
 import { HttpError } from '../shared/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
-import { hasEnded, isRunId, type RunIdentity } from './run.ts';
+import { hasEnded, isRunId } from './run.ts';
 import { isNewer } from '../table/shards.ts';
 import { loadHead } from './store/journals.ts';
 import { listActiveRuns, runShardsOf } from './store/runList.ts';
 import { merged } from '../list/pages.ts';
 import { endRun } from './steps/endRun.ts';
-import { refuseWhenBusy } from './runs/refuseWhenBusy.ts';
+import { refuseWhenBusy } from './refuseWhenBusy.ts';
 
 /** Runs that are cancelled at once. */
 const atOnce = 10;

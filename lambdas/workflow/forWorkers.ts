@@ -1,10 +1,77 @@
 /**
- * Modules that workers load when the first message of a run comes: few messages are of runs. It is one file for all of it, because the
- * bundler makes a part of the cold start for every set of files that several late ones share, each with lists of what it takes
- * from the others: three late files cost 3 KB of those.
+ * What workers load when the first message of a run comes: messages of runs as a kind of messages, and the jobs of runs. Few messages are of
+ * runs. It is one file for all of it, because the bundler makes a part of the cold start for every set of files that several late
+ * ones share, each with lists of what it takes from the others: three late files cost 3 KB of those.
  */
-export { messageKind } from './messageKind.ts';
-export { followUpEnd } from './steps/endRun.ts';
+import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
+import { callbackBody } from '../delivery/callbackBody.ts';
+import { callbackIdsOf } from '../message/consequenceIds.ts';
+import { loadMessage, type RecordedAttempt } from '../message/history.ts';
+import type { KindOfCallback, MessageKind } from '../message/kinds.ts';
+import { failGivenUp } from './failure/giveUpRun.ts';
+import { failRun, noteFailureFunction, storeFailureRequest } from './failure/failRun.ts';
+import { keepRunFor } from './runs/extendRun.ts';
+import { callResultBody } from './delivery/callResult.ts';
+import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
+import { openDelivery } from './delivery/openDelivery.ts';
+
+/** Tells whether an attempt ends its message's part in the run, and something follows from that. */
+function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean {
+  if (!isFinal(attempt) || attempt.state === 'CANCELED') return false;
+  switch (role) {
+    case 'list':
+    case 'callResult':
+      // A success ends the delivery and nothing else: the run goes on by what its endpoint submits.
+      return attempt.state === 'FAILED';
+    case 'failureRequest':
+      return true;
+    case 'call':
+      // Its answer goes to the endpoint as a callback.
+      return false;
+  }
+}
+
+/** The callback of a message of a run belongs to the run, too. That of a call brings the result of its step. */
+const callbackOf = (part: WorkflowPart): KindOfCallback => ({
+  workflow: { ...part, role: 'callResult' },
+  bodyOf: part.role === 'call' ? callResultBody : callbackBody,
+});
+
+/** Fails the run of a call whose result could not be stored: its endpoint would wait for it for ever. */
+async function failWithoutResult(
+  message: Message,
+  part: WorkflowPart,
+  why: 'deaths' | 'faults',
+): Promise<void> {
+  if (part.role !== 'call') return;
+  const { accountId } = message;
+  const history = await loadMessage(message);
+  const attempt = history?.attempts.at(-1);
+  if (history === undefined || attempt === undefined) return;
+  for (const messageId of callbackIdsOf({ history, attempt })) {
+    if ((await loadMessage({ accountId, messageId })) !== undefined) continue;
+    const key = { accountId, runId: part.runId };
+    await failGivenUp(key, part.startSeq, why, `the call ${message.messageId}`);
+  }
+}
+
+export const messageKind: MessageKind = {
+  open: openDelivery,
+  // The process that ended the run may have died before it did what follows, and this is the last that looks.
+  drop: (_, part, account) => followUpEnd(account, part, followEndOrLeave),
+  store: async (made, part) => {
+    if (endsPart(made, part) && part.role !== 'failureRequest') await storeFailureRequest(made, part);
+  },
+  release: async (recorded, part) => {
+    if (!endsPart(recorded, part)) return;
+    await (part.role === 'failureRequest' ? noteFailureFunction(recorded, part) : failRun(recorded, part));
+  },
+  callback: callbackOf,
+  giveUp: failWithoutResult,
+  extend: ({ accountId }, part, expiresAt) => keepRunFor(accountId, part, expiresAt),
+};
+
+export { followUpEnd };
 export { giveUpRunEnd, giveUpStart, giveUpWait } from './failure/giveUpRun.ts';
 export { lookAtWait } from './waits/checkWait.ts';
 export { lookAtStart } from './steps/checkStart.ts';

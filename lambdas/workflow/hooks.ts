@@ -12,7 +12,7 @@ import { waitsFor } from './rules/events.ts';
 import type { Head, WaitRecord } from './rules/journal.ts';
 import { checkRoom } from './rules/placing.ts';
 import { hasEnded, isRunId } from './run.ts';
-import { base64Bytes, hookEvent, waitResultBytes, type HookRequest } from './waits/waiting.ts';
+import { base64Bytes, hookEvent, waitResultBytes, type HookRequest } from './waiting.ts';
 import { checkRoomForCall, isWebhookId, keepsCallsOf } from './rules/webhooks.ts';
 import { givenCredentials } from '../aws/givenCredentials.ts';
 import { settings } from '../aws/settings.ts';

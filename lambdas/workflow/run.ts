@@ -1,4 +1,5 @@
 /** A run of a workflow: one execution of the user's function, over many deliveries. */
+import type { RunIdentity } from '../wire/workflowFilters.ts';
 import type { RunState } from '../wire/states.ts';
 
 export const hasEnded = (state: RunState): boolean => state !== 'RUN_STARTED';
@@ -17,13 +18,6 @@ export const isRunId = (text: string): boolean =>
   runIdForm.test(text) &&
   !reservedInPaths.test(text) &&
   text !== reservedRunId;
-
-/** A run by what tells it from every other: an id may be used again when its run has ended. */
-export interface RunIdentity {
-  readonly runId: string;
-  /** Unix milliseconds at which the start was accepted. */
-  readonly createdAt: number;
-}
 
 /** A run as its deliveries need it. */
 export interface Run extends RunIdentity {

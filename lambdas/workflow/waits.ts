@@ -5,6 +5,10 @@ import { now } from '../shared/clock.ts';
 import { newId } from '../shared/ids.ts';
 import { redactHeaders, type Redaction } from '../options/redaction.ts';
 import type { Header } from '../shared/headers.ts';
+import type { CanonicalRequest } from '../options/dialect.ts';
+import { badRequest } from '../shared/httpError.ts';
+import { refusedSubmission } from './rules/refusals.ts';
+import { readWorkflowMessage, type SubmissionMessage } from './rules/workflowMessage.ts';
 import { brandless } from './rules/brands.ts';
 import { checkRoomForWait, isWaiting, oldestEvent } from './rules/events.ts';
 import type { Head, JournalRecord, RunStart, StepsRecord, WaitRecord } from './rules/journal.ts';
@@ -25,6 +29,23 @@ import { recordOfEnd } from './waits/checkWait.ts';
 import { oneMessage, type OneMessage } from './waits/oneMessage.ts';
 import { prepareWait, type PreparedWait, type WaitRequest } from './waits/prepareWait.ts';
 import { activeHead, isStepsOf } from './steps/submit.ts';
+
+/**
+ * Reads the step that a wait belongs to from the headers of its request.
+ *
+ * @throws HttpError 400 for a request without the headers of a submission, 412 for one that starts a run
+ */
+export function readSubmission(request: CanonicalRequest): SubmissionMessage {
+  const message = readWorkflowMessage(request, settings.headerPrefixes);
+  if (message === undefined) {
+    throw badRequest(
+      'workflow_request_invalid',
+      'Workflow-Init is missing; only the endpoint of a run waits for an event.',
+    );
+  }
+  if (message.kind !== 'submission') throw refusedSubmission('A wait is a step of a run, and starts none.');
+  return message;
+}
 
 /**
  * Begins a wait; or, where its event has come before, ends it at once. Of the same step it does so once.

@@ -22,7 +22,7 @@ export async function openRunActs(world: World) {
   const [call, invoke, end, prepare, journals, list, journal, bodies] = await Promise.all([
     import('../../lambdas/workflow/steps/call.ts'),
     import('../../lambdas/workflow/steps/invoke.ts'),
-    import('../../lambdas/workflow/steps/endRun.ts'),
+    import('../../lambdas/workflow/endRun.ts'),
     import('../../lambdas/workflow/steps/prepare.ts'),
     import('../../lambdas/workflow/store/journals.ts'),
     import('../../lambdas/workflow/store/runList.ts'),

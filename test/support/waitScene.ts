@@ -19,7 +19,7 @@ const importServices = async () => {
       import('../../lambdas/workflow/waits.ts'),
       import('../../lambdas/workflow/waits/notifyRun.ts'),
       import('../../lambdas/workflow/waits/notify.ts'),
-      import('../../lambdas/workflow/waits/waiters.ts'),
+      import('../../lambdas/workflow/notify.ts'),
       import('../../lambdas/workflow/hooks.ts'),
       import('../../lambdas/workflow/waits/checkWait.ts'),
       import('../../lambdas/workflow/steps/endRun.ts'),

@@ -1,8 +1,5 @@
 import { isFinal } from '../../message/message.ts';
-import { keepFor, leaveWith } from '../../lane/rules/leaving.ts';
-import { lanes } from '../../lane/slots/ourLanes.ts';
-import { queueLane } from '../../lane/slots/acquire.ts';
-import { leaveAsCallback, queueSlotOf } from '../../lane/queueSlot.ts';
+import { keepSlotFor, leaveAsCallback, leaveSlot, queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
 import type { Continuation } from '../continuation.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
@@ -17,8 +14,11 @@ export const leaveQueue: Continuation = {
     const slot = queueSlotOf(message);
     const callbackIds = callbackIdsOf(made);
     if (slot === undefined || callbackIds.length === 0) return [];
-    const key = queueLane(message.accountId, slot.queueName);
-    return [() => lanes.update(key, (lane) => keepFor(lane, slot.entry, callbackIds))];
+    return [
+      async () => {
+        await keepSlotFor(message, slot, callbackIds);
+      },
+    ];
   },
   release: async (recorded) => {
     if (!isFinal(recorded.attempt)) return;
@@ -31,7 +31,5 @@ async function leaveOwn({ history, attempt: last }: RecordedAttempt): Promise<vo
   const slot = queueSlotOf(message);
   if (slot === undefined) return;
   const owed = [...attempts, last].flatMap((attempt) => callbackIdsOf({ history, attempt }));
-  await lanes.update(queueLane(message.accountId, slot.queueName), (lane) =>
-    leaveWith(lane, slot.entry, new Set(owed)),
-  );
+  await leaveSlot(message, slot, new Set(owed));
 }

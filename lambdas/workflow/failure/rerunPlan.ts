@@ -7,7 +7,7 @@ import type { CallbackSettings } from '../../message/message.ts';
 import { overlaid } from '../rules/forwarding.ts';
 import type { RunStart } from '../rules/journal.ts';
 import type { RerunKind } from '../rules/resuming.ts';
-import type { RunIdentity } from '../run.ts';
+import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import type { RetryRequest } from '../../publish/retryDeadLetters.ts';
 import type { RerunPlan } from '../runs/copyRun.ts';

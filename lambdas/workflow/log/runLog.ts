@@ -5,7 +5,7 @@ import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 import { eachOf } from '../../shared/lists.ts';
-import { failedStepName } from '../steps/endpointAnswer.ts';
+import { failedStepName } from '../delivery/endpointAnswer.ts';
 import type { EndRecord, JournalRecord, ListedEntry } from '../rules/journal.ts';
 import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
 import { runMessagesOf, type KnownCall } from './rules/fromJournal.ts';

@@ -1,14 +1,12 @@
 /** The end of a run: what its function returned, or that it was cancelled; and what follows from any end. */
-import { checkBodySize } from '../../message/bodies.ts';
 import type { Account } from '../../account/account.ts';
 import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';
-import { notFound, quote } from '../../shared/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import { logRetentionMs } from '../../message/message.ts';
 import type { RunEndWork } from '../../job/job.ts';
 import type { EndRecord, Head, JournalRecord } from '../rules/journal.ts';
-import { endingOf, hasEnded } from '../run.ts';
+import { hasEnded } from '../run.ts';
 import { log } from '../../aws/log.ts';
 import { loadHead, loadRecord, type RunKey } from '../store/journals.ts';
 import { listEnd } from '../store/runList.ts';
@@ -149,26 +147,6 @@ export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun 
   const journal = await loadRunJournal(key, startSeq);
   const record = journal?.records.find(isEnd);
   return journal && record && { record, head: journal.head };
-}
-
-/** Ends the run by a request of its endpoint or of a user, and answers it again where it was answered before. */
-export async function endRunByRequest(
-  account: Account,
-  { cancel, body, ...which }: WhichRun & { readonly cancel: boolean; readonly body: Uint8Array },
-): Promise<void> {
-  checkBodySize(account, body);
-  const end: RunEnd = cancel ? { state: 'RUN_CANCELED' } : { state: 'RUN_SUCCESS', response: body };
-  if (await endRun(account, which, end)) return;
-  const key: RunKey = { accountId: account.id, runId: which.runId };
-  const head = await loadHead(key);
-  const isIt = head !== undefined && (which.createdAt === undefined || which.createdAt === head.createdAt);
-  const ending = endingOf(isIt ? head.state : undefined, cancel);
-  if ('status' in ending && ending.status === 404) {
-    throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
-  }
-  if (!isIt) return;
-  // Whoever ended it may have died before it went on.
-  await followUpEnd(account, { ...which, startSeq: head.startSeq }, followEndOrLeave);
 }
 
 /**

@@ -20,7 +20,7 @@ import { hasStep } from '../rules/stepSet.ts';
 import { settings } from '../../aws/settings.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { loadHead, type RunKey } from '../store/journals.ts';
-import { withMemory } from './memory.ts';
+import { withMemory } from '../delivery/memory.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { keepEntryBodies, storeEntryBody } from '../runs/entryBodies.ts';
 import { factsOf } from '../runs/settings.ts';

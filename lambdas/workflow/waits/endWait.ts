@@ -7,7 +7,7 @@ import { now, secondMs } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import type { Head, ListedEntry, RunStart, StepsRecord, WaitRecord } from '../rules/journal.ts';
 import type { Message } from '../../message/message.ts';
-import { waitResult } from './waiting.ts';
+import { waitResult } from '../waiting.ts';
 import type { WaitTimeoutWork } from '../../job/job.ts';
 import { loadRecord, type RecordKey, type RunKey } from '../store/journals.ts';
 import { removeWaiters, type Waiter } from '../store/waiters.ts';

@@ -8,7 +8,7 @@ import { readHeaders, type Header } from '../../shared/headers.ts';
 import { HttpError, overLimit } from '../../shared/httpError.ts';
 import { passedOn } from '../../options/forwarding.ts';
 import { checkEventId } from '../rules/events.ts';
-import { parseWait, type Wait } from './waiting.ts';
+import { parseWait, type Wait } from '../waiting.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { urlOf } from '../../publish/prepare.ts';

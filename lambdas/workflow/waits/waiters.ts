@@ -1,17 +1,10 @@
 /** Those who wait for an event, as their account sees them. */
-import { jsonBytes, largestAnswer } from '../../wire/answerSize.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
-import type { Account } from '../../account/account.ts';
-import { now, secondMs } from '../../shared/clock.ts';
+import { secondMs } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
-import { badField } from '../../shared/httpError.ts';
 import { shownHeaders } from '../../shared/headers.ts';
-import { checkEventId, isWaiting } from '../rules/events.ts';
 import type { WaitRecord } from '../rules/journal.ts';
-import { loadHead } from '../store/journals.ts';
-import { waitersOf, type Waiter } from '../store/waiters.ts';
-import { loadWait } from './endWait.ts';
 
 export type ShownWaiter = Answer<typeof answers.waiter>;
 
@@ -22,46 +15,3 @@ export const waiterRecord = (wait: WaitRecord): ShownWaiter => ({
   timeoutUrl: shownUrl(wait.timeoutUrl),
   timeoutHeaders: shownHeaders(wait.timeoutHeaders),
 });
-
-/** Waiters that are read at once. */
-const readAtOnce = 20;
-/** The gateway gives up after 29 s. */
-const budgetMs = 20 * secondMs;
-
-/**
- * Lists those who wait for an event, in the order in which they are woken. The client reads one array and knows no next page, so
- * these are the first of them, as many as fit into an answer.
- *
- * @throws HttpError 400 for what is no id of an event
- */
-export async function listWaiters(account: Account, eventId: string): Promise<readonly ShownWaiter[]> {
-  checkEventId(eventId, badField);
-  const until = now() + budgetMs;
-  const shown: ShownWaiter[] = [];
-  let bytes = 2;
-  let some: Waiter[] = [];
-  /** @returns whether there is room for more */
-  const take = async (): Promise<boolean> => {
-    const found = await Promise.all(some.map(showIfWaiting));
-    some = [];
-    for (const waiter of found) {
-      if (waiter === undefined) continue;
-      bytes += jsonBytes(waiter) + 1;
-      if (bytes > largestAnswer) return false;
-      shown.push(waiter);
-    }
-    return now() < until;
-  };
-  for await (const waiter of waitersOf(account.id, eventId)) {
-    some.push(waiter);
-    if (some.length === readAtOnce && !(await take())) return shown;
-  }
-  await take();
-  return shown;
-}
-
-/** A row may be left of a wait that is over: its process died, or its run ended. */
-async function showIfWaiting({ accountId, runId, seq }: Waiter): Promise<ShownWaiter | undefined> {
-  const key = { accountId, runId };
-  return isWaiting(await loadHead(key), seq) ? waiterRecord(await loadWait(key, seq)) : undefined;
-}

@@ -1,7 +1,7 @@
 import type { Account } from '../../account/account.ts';
 import type { Head, WaitRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
-import { waitResult } from './waiting.ts';
+import { waitResult } from '../waiting.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { removeWaiters, type Waiter } from '../store/waiters.ts';
 import { followEnds } from './endWait.ts';

@@ -13,7 +13,7 @@ async function importLambdas() {
     import('../../../lambdas/publish/batch.ts'),
     import('../../../lambdas/publish/again.ts'),
     import('../../../lambdas/schedule/run.ts'),
-    import('../../../lambdas/workflow/trigger.ts'),
+    import('../../../lambdas/workflow/steps/trigger.ts'),
   ]);
   return { ...region, ...schedules, ...batches, ...again, ...run, ...workflow };
 }

@@ -12,7 +12,7 @@ const importServices = async () => {
     import('../../../lambdas/publish/messages.ts'),
     import('../../../lambdas/deadLetter/deadLetters.ts'),
     import('../../../lambdas/workflow/countRuns.ts'),
-    import('../../../lambdas/workflow/trigger.ts'),
+    import('../../../lambdas/workflow/steps/trigger.ts'),
   ]);
   return { ...messages, ...deadLetters, ...runs, ...workflows };
 };

@@ -1,6 +1,6 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { HookRequest } from '../../../lambdas/workflow/waits/waiting.ts';
+import type { HookRequest } from '../../../lambdas/workflow/waiting.ts';
 import { newWebhookId, openWaitScene, type WaitScene } from '../../support/waitScene.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import type { World } from '../../support/world.ts';

@@ -14,7 +14,7 @@ import {
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
 import { triggerItem } from '../../../wire/workflowRequests.ts';
-import { waitShape } from '../../../workflow/waits/waiting.ts';
+import { waitShape } from '../../../workflow/waiting.ts';
 
 /** The JSON bodies of requests and answers, by their names in the description. */
 const shapes = {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import type { Message } from '../../../../lambdas/message/message.ts';
-import { failedStepName, wrongDestination } from '../../../../lambdas/workflow/steps/endpointAnswer.ts';
+import { failedStepName, wrongDestination } from '../../../../lambdas/workflow/delivery/endpointAnswer.ts';
 import type { Entry } from '../../../../lambdas/workflow/rules/entry.ts';
 import {
   failureBody,

@@ -1,7 +1,7 @@
 import { WorkflowNonRetryableError, WorkflowRetryAfterError, type WorkflowContext } from '@upstash/workflow';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { outcomeOf } from '../../../../lambdas/delivery/outcome.ts';
-import { wrongDestination } from '../../../../lambdas/workflow/steps/endpointAnswer.ts';
+import { wrongDestination } from '../../../../lambdas/workflow/delivery/endpointAnswer.ts';
 import { retryHint } from '../../../../lambdas/destination/retryAfter.ts';
 import { rehearse, type Rehearsal } from '../../../support/workflowRehearsal.ts';
 

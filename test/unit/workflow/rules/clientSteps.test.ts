@@ -1,6 +1,6 @@
 import type { WorkflowContext } from '@upstash/workflow';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { hookEvent } from '../../../../lambdas/workflow/waits/waiting.ts';
+import { hookEvent } from '../../../../lambdas/workflow/waiting.ts';
 import { rehearse, type Rehearsal } from '../../../support/workflowRehearsal.ts';
 
 /** The published client, unchanged, with the rules of the domain as its server. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { invokeResult, parseInvoke } from '../../../../lambdas/workflow/rules/invoking.ts';
 import { parseStep, type StepIdentity } from '../../../../lambdas/workflow/rules/step.ts';
-import { hookEvent, parseWait, waitResult } from '../../../../lambdas/workflow/waits/waiting.ts';
+import { hookEvent, parseWait, waitResult } from '../../../../lambdas/workflow/waiting.ts';
 
 /** Results that the service makes for steps that end without their endpoint. */
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Work } from '../../../../lambdas/job/job.ts';
 import type * as bodiesModule from '../../../../lambdas/message/bodies.ts';
-import type * as memoryModule from '../../../../lambdas/workflow/steps/memory.ts';
+import type * as memoryModule from '../../../../lambdas/workflow/delivery/memory.ts';
 import { invokeResult, invokeResultBytes } from '../../../../lambdas/workflow/rules/invoking.ts';
 import { largeWorkBytes } from '../../../../lambdas/aws/resources.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
@@ -24,7 +24,7 @@ useWorld(async (opened) => {
   scene = await openRunScene(world);
   acts = await openRunActs(world);
   ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
-  ({ memory } = await import('../../../../lambdas/workflow/steps/memory.ts'));
+  ({ memory } = await import('../../../../lambdas/workflow/delivery/memory.ts'));
 });
 beforeEach(async () => {
   await world.drain();

@@ -7,13 +7,14 @@ import type { World } from '../../../support/world.ts';
 let world: World;
 let scene: RunScene;
 const importLambdas = async () => {
-  const [entries, run, list, size] = await Promise.all([
+  const [entries, lists, run, list, size] = await Promise.all([
+    import('../../../../lambdas/workflow/runEntries.ts'),
     import('../../../../lambdas/workflow/runs/runEntries.ts'),
     import('../../../../lambdas/workflow/runs/loadRun.ts'),
     import('../../../../lambdas/workflow/runs/listBody.ts'),
     import('../../../../lambdas/wire/answerSize.ts'),
   ]);
-  return { ...entries, ...run, ...list, ...size };
+  return { ...entries, ...lists, ...run, ...list, ...size };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 useWorld(async (opened) => {

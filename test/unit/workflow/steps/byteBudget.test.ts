@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../../../lambdas/workflow/steps/byteBudget.ts';
+import { ByteBudget } from '../../../../lambdas/workflow/delivery/byteBudget.ts';
 
 /** What is large waits its turn; what is small does not wait; nobody waits for ever. */
 

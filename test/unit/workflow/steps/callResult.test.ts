@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../../../lambdas/destination/response.ts';
 import type { Message } from '../../../../lambdas/message/message.ts';
-import { callResultBody, tooLarge } from '../../../../lambdas/workflow/steps/callResult.ts';
+import { callResultBody, tooLarge } from '../../../../lambdas/workflow/delivery/callResult.ts';
 import { settingsFor } from '../../../../lambdas/workflow/rules/runSettings.ts';
 
 const call: Message = {

@@ -5,7 +5,7 @@ import {
   failureHeaders,
   listHeaders,
   type DeliveringRun,
-} from '../../../../lambdas/workflow/steps/deliveryHeaders.ts';
+} from '../../../../lambdas/workflow/delivery/deliveryHeaders.ts';
 
 const prefixes = ['Svc', 'Upstash'];
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../../../../lambdas/publish/prepare.ts';
-import type * as publishModule from '../../../../lambdas/workflow/publish.ts';
+import type * as publishModule from '../../../../lambdas/workflow/steps/publish.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
 import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
@@ -16,7 +16,7 @@ useWorld(async (opened) => {
   world = opened;
   scene = await openRunScene(world);
   acts = await openRunActs(world);
-  ({ publishRequests } = await import('../../../../lambdas/workflow/publish.ts'));
+  ({ publishRequests } = await import('../../../../lambdas/workflow/steps/publish.ts'));
 });
 beforeEach(() => world.drain());
 

@@ -1,5 +1,5 @@
-import { HttpError } from '../../shared/httpError.ts';
-import { RunBusy } from './changeRun.ts';
+import { HttpError } from '../shared/httpError.ts';
+import { RunBusy } from './runs/changeRun.ts';
 
 /**
  * Does something for a request to the API that changes runs.

@@ -2,18 +2,18 @@
  * Starts runs for those who have no workflow client: they name the endpoint, which is taken to have a client from 1.0 on. Its
  * answer tells whether that is so.
  */
-import type { Account } from '../account/account.ts';
-import { scoped, type Config } from '../shared/config.ts';
-import { parseDestination } from '../destination/destination.ts';
-import { features } from './rules/features.ts';
-import { readWorkflowMessage } from './rules/workflowMessage.ts';
-import { badRequest, HttpError } from '../shared/httpError.ts';
-import { settings } from '../aws/settings.ts';
-import { readItems, type BatchRequest } from '../publish/batch.ts';
-import { withQuery, type PublishRequest } from '../publish/prepare.ts';
-import type { WorkflowRequest } from './steps/prepare.ts';
+import type { Account } from '../../account/account.ts';
+import { scoped, type Config } from '../../shared/config.ts';
+import { parseDestination } from '../../destination/destination.ts';
+import { features } from '../rules/features.ts';
+import { readWorkflowMessage } from '../rules/workflowMessage.ts';
+import { badRequest, HttpError } from '../../shared/httpError.ts';
+import { settings } from '../../aws/settings.ts';
+import { readItems, type BatchRequest } from '../../publish/batch.ts';
+import { withQuery, type PublishRequest } from '../../publish/prepare.ts';
+import type { WorkflowRequest } from './prepare.ts';
 import { publishParts } from './publish.ts';
-import type { WorkflowAnswer } from '../publish/workflows.ts';
+import type { WorkflowAnswer } from '../../publish/workflows.ts';
 
 /** A run that was started. */
 export interface Triggered {

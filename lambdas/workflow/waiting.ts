@@ -1,11 +1,11 @@
 /** Waits for events, and the results that the service makes of them. */
 import * as z from 'zod/mini';
-import { passedOn } from '../../options/forwarding.ts';
-import { shownHeaders, type Header } from '../../shared/headers.ts';
-import { headersIn, optionalField } from '../../shared/json.ts';
-import { refusedSubmission } from '../rules/refusals.ts';
-import { parseSubmitted, pendingStep, type StepIdentity } from '../rules/step.ts';
-import { parseStepDurationMs } from '../rules/time.ts';
+import { passedOn } from '../options/forwarding.ts';
+import { shownHeaders, type Header } from '../shared/headers.ts';
+import { headersIn, optionalField } from '../shared/json.ts';
+import { refusedSubmission } from './rules/refusals.ts';
+import { parseSubmitted, pendingStep, type StepIdentity } from './rules/step.ts';
+import { parseStepDurationMs } from './rules/time.ts';
 
 /** A step that waits for an event, or for a request to a webhook. */
 export interface Wait {

@@ -1,7 +1,7 @@
 import { HttpError } from '../../shared/httpError.ts';
 import type { Lane, LaneKey } from '../lane.ts';
-import { LaneBusy } from '../slots/lanes.ts';
-import { lanes } from '../slots/ourLanes.ts';
+import { LaneBusy } from './lanes.ts';
+import { lanes } from './ourLanes.ts';
 
 /**
  * Changes a lane for a request to the API.

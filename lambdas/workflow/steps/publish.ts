@@ -1,27 +1,27 @@
 /** Publishes requests of workflow clients: all of one request, or none. */
-import type { Account } from '../account/account.ts';
-import type { WorkflowAnswer } from '../publish/workflows.ts';
-import { refuseWhileDraining } from '../account/draining.ts';
-import { now } from '../shared/clock.ts';
-import { badRequest, HttpError } from '../shared/httpError.ts';
-import { derivedId, newId } from '../shared/ids.ts';
-import { eachOf } from '../shared/lists.ts';
-import { readWorkflowMessage, type StartMessage, type SubmissionMessage } from './rules/workflowMessage.ts';
-import { settings } from '../aws/settings.ts';
-import type { PublishRequest } from '../publish/prepare.ts';
-import { withAdmission } from '../usage/charge.ts';
-import { submitCall } from './steps/call.ts';
-import { submitInvoke } from './steps/invoke.ts';
+import type { Account } from '../../account/account.ts';
+import type { WorkflowAnswer } from '../../publish/workflows.ts';
+import { refuseWhileDraining } from '../../account/draining.ts';
+import { now } from '../../shared/clock.ts';
+import { badRequest, HttpError } from '../../shared/httpError.ts';
+import { derivedId, newId } from '../../shared/ids.ts';
+import { eachOf } from '../../shared/lists.ts';
+import { readWorkflowMessage, type StartMessage, type SubmissionMessage } from '../rules/workflowMessage.ts';
+import { settings } from '../../aws/settings.ts';
+import type { PublishRequest } from '../../publish/prepare.ts';
+import { withAdmission } from '../../usage/charge.ts';
+import { submitCall } from './call.ts';
+import { submitInvoke } from './invoke.ts';
 import {
   preparePart,
   refusalOf,
   refusalOfRequest,
   type PreparedPart,
   type WorkflowRequest,
-} from './steps/prepare.ts';
-import { refuseWhenBusy } from './runs/refuseWhenBusy.ts';
-import { startOf, startRuns, type StartDraft, type Started } from './steps/start.ts';
-import { submitSteps, type Submitted } from './steps/submit.ts';
+} from './prepare.ts';
+import { refuseWhenBusy } from '../refuseWhenBusy.ts';
+import { startOf, startRuns, type StartDraft, type Started } from './start.ts';
+import { submitSteps, type Submitted } from './submit.ts';
 
 const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
   messageId,

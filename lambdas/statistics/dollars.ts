@@ -1,4 +1,4 @@
-import { settings } from '../../aws/settings.ts';
+import { settings } from '../aws/settings.ts';
 
 /** Computes what messages cost. Sums of prices such as 0.00001 dollars would show the error of binary fractions. */
 export const dollarsFor = (messages: number): number =>

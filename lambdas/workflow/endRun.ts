@@ -1,0 +1,26 @@
+import type { Account } from '../account/account.ts';
+import { checkBodySize } from '../message/bodies.ts';
+import { notFound, quote } from '../shared/httpError.ts';
+import { endingOf } from './run.ts';
+import { endRun, followEndOrLeave, followUpEnd, type RunEnd, type WhichRun } from './steps/endRun.ts';
+import { loadHead, type RunKey } from './store/journals.ts';
+
+/** Ends the run by a request of its endpoint or of a user, and answers it again where it was answered before. */
+export async function endRunByRequest(
+  account: Account,
+  { cancel, body, ...which }: WhichRun & { readonly cancel: boolean; readonly body: Uint8Array },
+): Promise<void> {
+  checkBodySize(account, body);
+  const end: RunEnd = cancel ? { state: 'RUN_CANCELED' } : { state: 'RUN_SUCCESS', response: body };
+  if (await endRun(account, which, end)) return;
+  const key: RunKey = { accountId: account.id, runId: which.runId };
+  const head = await loadHead(key);
+  const isIt = head !== undefined && (which.createdAt === undefined || which.createdAt === head.createdAt);
+  const ending = endingOf(isIt ? head.state : undefined, cancel);
+  if ('status' in ending && ending.status === 404) {
+    throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
+  }
+  if (!isIt) return;
+  // Whoever ended it may have died before it went on.
+  await followUpEnd(account, { ...which, startSeq: head.startSeq }, followEndOrLeave);
+}
