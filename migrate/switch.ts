@@ -5,7 +5,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { fires, parseCron, type Cron } from '../lambdas/schedule/cron.ts';
-import { HttpError } from '../lambdas/shared/httpError.ts';
+import { HttpError } from '../lambdas/error/httpError.ts';
 import { Refusal } from './migrationError.ts';
 import { differencesOf, pairsOf, pathOf, type Pair } from './schedules.ts';
 import type { Sides, Step } from './step.ts';

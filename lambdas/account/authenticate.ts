@@ -1,9 +1,9 @@
 import { isServed, type Account } from './account.ts';
 import { now } from '../shared/clock.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from './credentials.ts';
-import type { CodeOf } from '../shared/errorCodes.ts';
+import type { CodeOf } from '../error/errorCodes.ts';
 import { givenCredentials } from '../aws/givenCredentials.ts';
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { loadAccount } from './accounts.ts';
 import { masterSecret, renewedMasterSecret } from './secrets.ts';
 import { settings } from '../aws/settings.ts';

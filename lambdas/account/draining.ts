@@ -1,5 +1,5 @@
 /** While a region is drained, nothing new comes in; what is there is finished, looked at, cancelled and retried as always. */
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import type { Account } from './account.ts';
 
 /**

@@ -5,7 +5,7 @@ import { countFailures } from '../aws/failures.ts';
 import { clientOptions } from '../aws/clientOptions.ts';
 import { minuteMs } from '../shared/clock.ts';
 import type { MasterSecret } from './credentials.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { parseMasterSecret, parseSecretJson } from './masterSecret.ts';
 import { givenCredentials } from '../aws/givenCredentials.ts';
 import { makeLean } from '../aws/makeLean.ts';

@@ -1,8 +1,8 @@
 import type { Account } from './account.ts';
-import type * as answers from '../wire/answers.ts';
+import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { givenTo, rotatedSigning, signingKeysOf } from './credentials.ts';
-import { forbidden, HttpError } from '../shared/httpError.ts';
+import { forbidden, HttpError } from '../error/httpError.ts';
 import { loadAccount, saveAccount } from './accounts.ts';
 import { masterSecret } from './secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';

@@ -23,7 +23,7 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
 import { countFailures } from './failures.ts';
 import { clientOptions } from './clientOptions.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { chunksOf } from '../shared/lists.ts';
 import { makeLean } from './makeLean.ts';
 import { settings } from './settings.ts';

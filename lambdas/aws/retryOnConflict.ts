@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { now } from '../shared/clock.ts';
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 
 /** A change is tried again for so long: a request to the API ends after 29 s, and the last try takes time too. */
 const patienceMs = 15_000;

@@ -5,7 +5,7 @@ import { longestPage, matches, type Filter, type Filterable } from '../wire/filt
 import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { notFound, quote } from '../shared/httpError.ts';
+import { notFound, quote } from '../error/httpError.ts';
 import { logSubjectOf } from '../message/logSubject.ts';
 import {
   listDeadLetters as listStored,

@@ -14,7 +14,7 @@ import { now, secondMs } from '../shared/clock.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { isOver, type Message } from '../message/message.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { attemptWork, type AttemptWork } from '../job/job.ts';
 import { log } from '../aws/log.ts';
 import { count, measure } from '../aws/metrics.ts';

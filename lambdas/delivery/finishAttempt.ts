@@ -3,7 +3,7 @@ import { beginningOf } from '../shared/bytes.ts';
 import type { Outcome } from './outcome.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Attempt, Message } from '../message/message.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { log, urlForLog } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import type { MetricName } from '../aws/metricTable.ts';

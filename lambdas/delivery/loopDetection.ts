@@ -4,7 +4,7 @@ import { minuteMs, now } from '../shared/clock.ts';
 import { loopMarkHeader, loopMarkHeaders, isOwnDelivery } from '../account/credentials.ts';
 import { targetOf } from '../destination/destination.ts';
 import type { CanonicalRequest } from '../options/dialect.ts';
-import { forbidden } from '../shared/httpError.ts';
+import { forbidden } from '../error/httpError.ts';
 import type { Message } from '../message/message.ts';
 import type { ApiName } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';

@@ -7,7 +7,7 @@ import {
   type AllowedDestinations,
   type OwnHosts,
 } from './addresses.ts';
-import { badRequest, forbidden, type HttpError } from '../shared/httpError.ts';
+import { badRequest, forbidden, type HttpError } from '../error/httpError.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 
 /** The address of a message. */

@@ -1,4 +1,4 @@
-import { badField } from '../shared/httpError.ts';
+import { badField } from '../error/httpError.ts';
 import { handlerOf } from '../http/handler.ts';
 import { finder } from '../http/findRoute.ts';
 import { variable } from '../http/request.ts';

@@ -1,6 +1,6 @@
 import { idsInBody, parseFilter, type Filter } from '../wire/filters.ts';
 import { valuesOf } from '../shared/headers.ts';
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { variable } from '../http/request.ts';

@@ -1,5 +1,5 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 

@@ -1,6 +1,6 @@
 import { idsInBody, parseFilter } from '../wire/filters.ts';
 import { valuesOf } from '../shared/headers.ts';
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { refuseBody, variable } from '../http/request.ts';

@@ -1,5 +1,5 @@
 import { plugInWorkflows } from '../publish/workflows.ts';
-import { badField } from '../shared/httpError.ts';
+import { badField } from '../error/httpError.ts';
 import { ok, type AuthenticatedCall } from '../http/handler.ts';
 import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';

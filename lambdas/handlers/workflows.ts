@@ -1,4 +1,4 @@
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 import type { HookRequest } from '../workflow/waiting.ts';
 import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';

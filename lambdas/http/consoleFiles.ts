@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Header } from '../shared/headers.ts';
-import { notFound, quote } from '../shared/httpError.ts';
+import { notFound, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 
 /**

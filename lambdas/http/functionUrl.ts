@@ -5,7 +5,7 @@
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
 import { largestHeaders, valuesOf, type Header } from '../shared/headers.ts';
-import { badRequest, HttpError, notFound } from '../shared/httpError.ts';
+import { badRequest, HttpError, notFound } from '../error/httpError.ts';
 import { isGatewayHeader } from '../options/forwarding.ts';
 import { settings } from '../aws/settings.ts';
 import { log } from '../aws/log.ts';

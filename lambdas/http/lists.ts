@@ -1,6 +1,6 @@
 /** Lists whose answer is an array, as the published clients expect it: their cursor is a header. */
 import { headerName } from '../shared/headers.ts';
-import { badField } from '../shared/httpError.ts';
+import { badField } from '../error/httpError.ts';
 import type { ApiResponse, Call } from './handler.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { prefixOfBrand } from '../options/dialect.ts';
-import { notFound } from '../shared/httpError.ts';
+import { notFound } from '../error/httpError.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 import { settings } from '../aws/settings.ts';

@@ -1,5 +1,5 @@
 import { bearerToken } from '../account/credentials.ts';
-import { forbidden } from '../shared/httpError.ts';
+import { forbidden } from '../error/httpError.ts';
 import { authenticate } from '../account/authenticate.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';

@@ -1,4 +1,4 @@
-import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { badField, badRequest, quote } from '../error/httpError.ts';
 import type { Call } from './handler.ts';
 
 /**

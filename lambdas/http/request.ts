@@ -1,5 +1,5 @@
 import type { Header } from '../shared/headers.ts';
-import { badRequest, quote } from '../shared/httpError.ts';
+import { badRequest, quote } from '../error/httpError.ts';
 import { parseName } from '../options/names.ts';
 import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';

@@ -2,7 +2,7 @@
  * Outages and faults. Work that meets an outage (of AWS, of the network, or one that an operator has to mend) is done again for
  * as long as the outage lasts. Every other error is a fault of the service itself, and would be raised again each time.
  */
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 
 /** Statuses of AWS that pass by themselves or that an operator mends. So do all from 500 on. */
 const outageStatuses = new Set([401, 402, 403, 408, 409, 429]);

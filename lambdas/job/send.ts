@@ -15,7 +15,7 @@ import {
   type WaitTimeoutWork,
   type Work,
 } from './job.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { settings } from '../aws/settings.ts';
 import { traceAttribute, traceHeader } from '../aws/trace.ts';
 import { sendLater, unschedule } from '../aws/scheduler.ts';

@@ -5,7 +5,7 @@ import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
 import { longestHost } from '../circuit/verdict.ts';
 import { now } from '../shared/clock.ts';
-import { badField, notFound, quote, type HttpError } from '../shared/httpError.ts';
+import { badField, notFound, quote, type HttpError } from '../error/httpError.ts';
 import { circuitIn, closeCircuit } from './rules/circuits.ts';
 import { circuitLane, holdsBack, slotsInUse, waitingIn, type Lane } from './lane.ts';
 import { log } from '../aws/log.ts';

@@ -4,7 +4,7 @@ import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { longestFlowControlKey } from '../shared/bounds.ts';
 import { now, secondMs } from '../shared/clock.ts';
-import { badField, notFound, overLimit, quote, type HttpError } from '../shared/httpError.ts';
+import { badField, notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { defaultPeriod, parseCount, parsePeriod } from '../options/flowControl.ts';
 import { isThere, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';

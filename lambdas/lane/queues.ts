@@ -2,7 +2,7 @@ import { limitsOf, type Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { minuteMs, secondMs } from '../shared/clock.ts';
-import { notFound, overLimit, quote, type HttpError } from '../shared/httpError.ts';
+import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { deleted } from './rules/cancelling.ts';
 import { asQueue, inFlightIn, isThere, waitingIn, type Lane } from './lane.ts';

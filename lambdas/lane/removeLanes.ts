@@ -1,6 +1,6 @@
 import { laneKinds } from '../job/job.ts';
 import { eachOf } from '../shared/lists.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { laneNames, loadLane, removeLane } from './store/lanes.ts';
 
 const removedAtOnce = 10;

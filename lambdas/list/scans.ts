@@ -3,8 +3,8 @@
  * one account at one time would take every execution of a function. What looks at few rows costs nothing here.
  */
 import { now, secondMs } from '../shared/clock.ts';
-import { HttpError } from '../shared/httpError.ts';
-import type { CodeOf } from '../shared/errorCodes.ts';
+import { HttpError } from '../error/httpError.ts';
+import type { CodeOf } from '../error/errorCodes.ts';
 import { count } from '../aws/metrics.ts';
 import { freeScanSlot, takeScanSlot, type ScanSlot } from './store/scans.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';

@@ -1,11 +1,11 @@
 import { accountRecord } from './rules/accountFields.ts';
 import { accountId, longestAccountPage } from './accountShapes.ts';
-import type * as answers from '../wire/answers.ts';
+import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
-import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { badField, badRequest, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 import { accountsOf } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { accountRecord, parseAccountInput, withFields } from './rules/accountFields.ts';
 import { accountId, type AccountInput } from './accountShapes.ts';
-import type * as answers from '../wire/answers.ts';
+import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { isDeleted, limitsOf, newAccount, type Account } from '../account/account.ts';
 import { givenTo, secretMark } from '../account/credentials.ts';
 import { now } from '../shared/clock.ts';
-import { badField, HttpError, notFound, quote, quoteJson } from '../shared/httpError.ts';
+import { badField, HttpError, notFound, quote, quoteJson } from '../error/httpError.ts';
 import { parseJson } from '../shared/json.ts';
 import { settings } from '../aws/settings.ts';
 import { saveAccount } from '../account/accounts.ts';

@@ -1,8 +1,8 @@
 import { networkOf } from '../destination/addresses.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { sameText } from '../account/credentials.ts';
-import type { CodeOf } from '../shared/errorCodes.ts';
-import { HttpError } from '../shared/httpError.ts';
+import type { CodeOf } from '../error/errorCodes.ts';
+import { HttpError } from '../error/httpError.ts';
 import {
   managementCredentials,
   renewedManagementCredentials,

@@ -1,6 +1,6 @@
 import { isDeleted, isServed, type Account } from '../account/account.ts';
 import type { AccountChange } from './accountChange.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { removeLanes } from '../lane/removeLanes.ts';

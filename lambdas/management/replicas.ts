@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { accountId } from './accountShapes.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { HttpError, notFound, quote } from '../shared/httpError.ts';
+import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { log } from '../aws/log.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';

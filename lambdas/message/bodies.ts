@@ -6,7 +6,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import { limitsOf, type Account } from '../account/account.ts';
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { countFailures } from '../aws/failures.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { limitTable } from '../wire/limits.ts';

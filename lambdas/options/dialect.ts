@@ -5,7 +5,7 @@
 import type { ConfigurationName } from './configuration.ts';
 import { headerName, type Header } from '../shared/headers.ts';
 import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
-import { badField } from '../shared/httpError.ts';
+import { badField } from '../error/httpError.ts';
 
 export interface CanonicalRequest {
   /** The prefix of the request's headers. What the service sends for its message has the same one. */

@@ -1,6 +1,6 @@
 import { durationForm } from '../shared/bounds.ts';
 import { dayMs, hourMs, minuteMs, secondMs } from '../shared/clock.ts';
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 
 const unitMs = { d: dayMs, h: hourMs, m: minuteMs, s: secondMs } as const;
 export type DurationUnit = keyof typeof unitMs;

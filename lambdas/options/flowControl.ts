@@ -1,7 +1,7 @@
 import { largestCount, longestFlowControlKey } from '../shared/bounds.ts';
 import { secondMs } from '../shared/clock.ts';
 import { parseDurationMs } from './duration.ts';
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 
 /** The limits of a lane: the messages of an account that have one key. */
 export interface FlowControl {

@@ -1,7 +1,7 @@
 import { headerTextForm } from '../shared/bounds.ts';
 import type { Header } from '../shared/headers.ts';
 import { readToken } from '../account/credentials.ts';
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1) or that the service sets itself. */
 const ownHeaders = new Set([

@@ -1,5 +1,5 @@
 import { nameForm } from '../shared/bounds.ts';
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 
 export const namePattern = new RegExp(nameForm);
 

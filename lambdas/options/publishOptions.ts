@@ -11,7 +11,7 @@ import { parseUrl, refuseUnsafe, type DestinationRules } from '../destination/de
 import { parseDurationMs } from './duration.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from './forwarding.ts';
 import { parseFlowControl } from './flowControl.ts';
-import { badField, overLimit, quote } from '../shared/httpError.ts';
+import { badField, overLimit, quote } from '../error/httpError.ts';
 import type { CallbackSettings, DeliverySettings } from '../message/message.ts';
 import { parseRedaction } from './redaction.ts';
 import { parseRetryDelay } from './retryDelayExpression.ts';

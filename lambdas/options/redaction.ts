@@ -1,6 +1,6 @@
 import type { Header } from '../shared/headers.ts';
 import { createHash } from 'node:crypto';
-import { badField, quote } from '../shared/httpError.ts';
+import { badField, quote } from '../error/httpError.ts';
 
 /** The parts of a message that are shown as their hash only. Deliveries have the original. */
 export interface Redaction {

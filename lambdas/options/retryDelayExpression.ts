@@ -4,7 +4,7 @@
  */
 import { longestExpression } from '../shared/bounds.ts';
 import jsep from 'jsep';
-import { badRequest, quote } from '../shared/httpError.ts';
+import { badRequest, quote } from '../error/httpError.ts';
 
 const functions = {
   pow: { arity: 2, apply: (x: number, y: number) => Math.pow(x, y) },

@@ -3,7 +3,7 @@ import { parseOverrides } from '../options/publishOptions.ts';
 import type { Account } from '../account/account.ts';
 import { refuseWhileDraining } from '../account/draining.ts';
 import { now } from '../shared/clock.ts';
-import { badRequest, notFound, quote } from '../shared/httpError.ts';
+import { badRequest, notFound, quote } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';

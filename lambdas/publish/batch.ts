@@ -7,7 +7,7 @@ import { batchItem, longestBatch } from '../wire/batchItem.ts';
 import type { Account } from '../account/account.ts';
 import { refuseWhileDraining } from '../account/draining.ts';
 import { readHeaders, type Header } from '../shared/headers.ts';
-import { badRequest, HttpError } from '../shared/httpError.ts';
+import { badRequest, HttpError } from '../error/httpError.ts';
 import { codeOf, parseJson, problemOf } from '../shared/json.ts';
 import { eachOf } from '../shared/lists.ts';
 import { parseName } from '../options/names.ts';

@@ -1,7 +1,7 @@
 /** Accepted messages as long as they are kept, whether they wait or have ended. */
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { notFound, quote } from '../shared/httpError.ts';
+import { notFound, quote } from '../error/httpError.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../message/history.ts';
 

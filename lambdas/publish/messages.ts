@@ -5,7 +5,7 @@ import type { Answer } from '../wire/answers.ts';
 import { fitting } from '../wire/answerSize.ts';
 import { now } from '../shared/clock.ts';
 import { longestPage, matches, type Filter } from '../wire/filters.ts';
-import { badRequest, notFound, quote } from '../shared/httpError.ts';
+import { badRequest, notFound, quote } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { isOver, type Message } from '../message/message.ts';
 import { bodyRecord, messageRecord, standingRecord } from '../message/records.ts';

@@ -12,7 +12,7 @@ import {
   type DestinationRules,
 } from '../destination/destination.ts';
 import type { Header } from '../shared/headers.ts';
-import { notFound } from '../shared/httpError.ts';
+import { notFound } from '../error/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
 import type { Deduplication } from '../options/deduplication.ts';

@@ -6,7 +6,7 @@ import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
 import { ensureQueues } from '../lane/queues.ts';

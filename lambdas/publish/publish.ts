@@ -1,6 +1,6 @@
 import type { Account } from '../account/account.ts';
 import { refuseWhileDraining } from '../account/draining.ts';
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { withAdmission } from '../usage/charge.ts';
 import { accept, type Draft } from './accept.ts';

@@ -6,7 +6,7 @@ import type { Filter } from '../wire/filters.ts';
 import { parseOverrides, type PublishOptions } from '../options/publishOptions.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { HttpError, quote } from '../shared/httpError.ts';
+import { HttpError, quote } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { eachOf, weighedChunksOf } from '../shared/lists.ts';
 import { claimRetry, loadDeadLetter, type DeadLetter } from '../deadLetter/rows.ts';

@@ -3,7 +3,7 @@
  * requests are such, and the code for them is loaded when the first comes.
  */
 import type { Account } from '../account/account.ts';
-import type { HttpError } from '../shared/httpError.ts';
+import type { HttpError } from '../error/httpError.ts';
 import type { PublishRequest } from './prepare.ts';
 
 /** The answer to a part of a request. One that started a run tells its id. */

@@ -7,7 +7,7 @@ import { Cron as Calendar, CronPattern } from 'croner';
 import { plainFields, type Refuse } from './rules/cronFields.ts';
 import { schedulerExpressions } from './rules/schedulerExpression.ts';
 import { wallClock, zoneName } from './rules/wallClock.ts';
-import { badRequest, quote } from '../shared/httpError.ts';
+import { badRequest, quote } from '../error/httpError.ts';
 
 export interface Cron {
   /** As given, trimmed. */

@@ -1,8 +1,8 @@
 import { isServed } from '../account/account.ts';
 import { minuteMs, now } from '../shared/clock.ts';
 import { mostFaults, type GiveUpReason } from '../job/redelivery.ts';
-import { TransientError } from '../shared/transientError.ts';
-import { HttpError } from '../shared/httpError.ts';
+import { TransientError } from '../error/transientError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { formatNotice, schedulerName, type FireNotice } from './schedule.ts';
 import { settings } from '../aws/settings.ts';

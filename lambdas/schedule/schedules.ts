@@ -12,7 +12,7 @@ import { configOverDefaults } from '../shared/config.ts';
 import { parseDestination } from '../destination/destination.ts';
 import { shownUrl, withKnownCredentials } from '../shared/urlCredentials.ts';
 import { readHeaders, type Header } from '../shared/headers.ts';
-import { badField, overLimit } from '../shared/httpError.ts';
+import { badField, overLimit } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { parseShape } from '../shared/json.ts';
 import { passedOn } from '../options/forwarding.ts';

@@ -1,6 +1,6 @@
 /** Reads schedules with their bodies, which are stored apart. Whoever replaces a schedule deletes the body of the old one. */
 import type { Account } from '../account/account.ts';
-import { notFound, quote, type HttpError } from '../shared/httpError.ts';
+import { notFound, quote, type HttpError } from '../error/httpError.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadSchedule, type StoredSchedule } from './rows.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { badField } from './httpError.ts';
+import { badField } from '../error/httpError.ts';
 
 /** A header name in lower case, and one value. */
 export type Header = readonly [name: string, value: string];

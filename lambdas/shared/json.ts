@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { headerTextForm } from './bounds.ts';
 import type { Header } from './headers.ts';
-import type { CodeOf } from './errorCodes.ts';
-import { badField, badRequest } from './httpError.ts';
+import type { CodeOf } from '../error/errorCodes.ts';
+import { badField, badRequest } from '../error/httpError.ts';
 import { malformedTextIn } from './text.ts';
 
 /**

@@ -3,7 +3,7 @@
  * without them, because others read these. A client may write back a URL as it was shown; it then means the one that is there.
  */
 import { type Config, callbackScopes } from './config.ts';
-import { quote } from './httpError.ts';
+import { quote } from '../error/httpError.ts';
 
 /** A URL without its credentials, as it is shown and compared. */
 export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');

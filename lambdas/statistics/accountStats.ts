@@ -1,4 +1,4 @@
-import type * as answers from '../wire/answers.ts';
+import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { now } from '../shared/clock.ts';
 import { shownPeriod } from './rules/shownPeriod.ts';

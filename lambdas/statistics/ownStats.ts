@@ -1,4 +1,4 @@
-import type * as answers from '../wire/answers.ts';
+import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { dayOf, hourOf, now, secondMs } from '../shared/clock.ts';

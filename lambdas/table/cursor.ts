@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { badRequest } from '../shared/httpError.ts';
+import { badRequest } from '../error/httpError.ts';
 
 /** The order of a list: by time, and at one time by id. */
 export const orders = ['latestFirst', 'earliestFirst'] as const;

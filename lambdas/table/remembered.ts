@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
-import { TransientError } from '../shared/transientError.ts';
+import { TransientError } from '../error/transientError.ts';
 import { log } from '../aws/log.ts';
 
 /** Something that a process reads once, and again from time to time. */

@@ -6,7 +6,7 @@ import { now } from '../shared/clock.ts';
 import { badDestination, parseUrl, refuseUnsafe } from '../destination/destination.ts';
 import { canonicalize } from '../options/dialect.ts';
 import { readHeaders, headerName } from '../shared/headers.ts';
-import { badField, badRequest, type HttpError, notFound, overLimit, quote } from '../shared/httpError.ts';
+import { badField, badRequest, type HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { parseName } from '../options/names.ts';
 import { configWithKnownCredentials, parsePublishOptions } from '../options/publishOptions.ts';

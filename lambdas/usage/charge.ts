@@ -1,7 +1,7 @@
 /** The admission of messages: they are counted against the account's daily limit and budget before they are accepted. */
 import type { Account } from '../account/account.ts';
 import { dayOf, nextDay, nextMonth, now, secondMs } from '../shared/clock.ts';
-import { HttpError, overLimit } from '../shared/httpError.ts';
+import { HttpError, overLimit } from '../error/httpError.ts';
 import { log } from '../aws/log.ts';
 import { count as countMetric } from '../aws/metrics.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';

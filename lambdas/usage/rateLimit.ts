@@ -4,8 +4,8 @@
  */
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
-import type { CodeOf } from '../shared/errorCodes.ts';
-import { HttpError } from '../shared/httpError.ts';
+import type { CodeOf } from '../error/errorCodes.ts';
+import { HttpError } from '../error/httpError.ts';
 import { count } from '../aws/metrics.ts';
 import type { LimitedRequests } from './rules/processCount.ts';
 import { takeTokens, type Taken, type TokenBucket } from './rules/tokenBucket.ts';

@@ -2,12 +2,9 @@
  * The shapes of the API's answers. The types of records and the API's description follow from them. Nothing is checked with
  * them at run time: elsewhere they are imported as types only, so that only the description's bundle has them.
  */
-import { eachLimit } from './limits.ts';
 import { idPattern } from '../shared/idPattern.ts';
 import { methods } from './method.ts';
 import * as z from 'zod/mini';
-import { circuitInput } from './circuitShape.ts';
-import { limitMeanings } from './limitMeanings.ts';
 import { logStates, messageStates } from './states.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
@@ -307,111 +304,6 @@ export const deadLetterCount = z.object({
   groups: z
     .array(deadLetterGroup)
     .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
-});
-
-/** Counts of an account's own use. */
-const used = {
-  requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
-  messages: whole('All messages, callbacks included: the budget counts these.'),
-  calls: whole('Requests to the API, of every kind.'),
-  bytes: whole('Bytes of requests’ bodies.'),
-};
-const outcomes = {
-  accepted: whole('Messages that were accepted for delivery, callbacks included.'),
-  delivered: whole('Messages that were delivered.'),
-  failed: whole('Messages that failed after their last attempt.'),
-  cancelled: whole('Messages that were cancelled, those of cancelled runs included.'),
-};
-const usedOnDay = z.object({ ...used, ...outcomes });
-export const ownStats = z.object({
-  access: z.enum(['read', 'write']).check(z.describe('The rights of the token of this request.')),
-  account: z.object({
-    id: z.uuid(),
-    customer_id: z.optional(z.string()),
-    type: z.enum(['free', 'paid']),
-    region: z.string(),
-  }),
-  limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
-  today: usedOnDay,
-  days: z
-    .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
-    .check(z.describe('The last 30 days, today included, the oldest first.')),
-  hours: z
-    .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
-    .check(z.describe('The last 48 hours, this one included, the oldest first.')),
-  countedUntil: z.optional(
-    time(
-      'What ended later is not all counted yet, because it was too much for one answer: the next ones go on. Absent where everything is counted.',
-    ),
-  ),
-  month: z.object({
-    messages: used.messages,
-    bytes: used.bytes,
-    cost: z.number().check(z.describe('Dollars, at the deployment’s price of a message.')),
-    budget: whole('Dollars a month; 0 is no limit.'),
-  }),
-  inFlight: whole(
-    'Deliveries in flight at most: slots that are taken by them, and for up to 70 s by workers for their next ones.',
-  ),
-  deadLetters: whole(
-    'Dead letters that are kept, those of workflows included; those that expire today count until the day is over, UTC.',
-  ),
-});
-
-export const signingKeys = z.object({
-  current: text('What deliveries are signed with.'),
-  next: text('What takes its place at the next rotation.'),
-});
-
-const seconds = (description: string) => whole(`${description} Unix seconds.`);
-
-/** The account record. Its names and types are those of the wire protocol. */
-export const account = z.object({
-  customer_id: z.optional(text('The customer: an e-mail address or a team.')),
-  id: z.uuid(),
-  token: text('For all messaging operations.'),
-  read_only_token: text('For those that change nothing.'),
-  active: z.boolean().check(z.describe('Whether its tokens work and its messages are delivered.')),
-  state: text('`active`, `passive` or `deleted`.'),
-  modifying_state: z.optional(
-    text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
-  ),
-  last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
-  ...eachLimit((name) => whole(limitMeanings[name])),
-  prod_pack_enabled: z.boolean(),
-  prometheus_enabled: z
-    .enum(['true', 'false'])
-    .check(z.describe('Whether its usage is exported as metrics of its own.')),
-  type: z.enum(['free', 'paid']),
-  region: text('Where it is served.'),
-  reserved_type: z.optional(z.string()),
-  reserved_price: z.optional(whole('Dollars.')),
-  created_by: z.optional(text('The e-mail address of the user who created it.')),
-  creation_time: seconds('When it was created.'),
-  deletion_time: seconds('When it was deleted; 0 while it is not.'),
-  budget: whole('Dollars a month; 0 is no limit.'),
-  enterprise: z.optional(z.object({ enabled: z.boolean() })),
-  circuit: z.optional(circuitInput),
-});
-export const accounts = z.array(account);
-
-const point = z.object({
-  x: text('The day’s beginning, UTC, as in `2026-11-20T00:00:00.000Z`.'),
-  y: z.number(),
-});
-export const accountStats = z.object({
-  days: z
-    .array(z.string())
-    .check(z.describe('The names of the days that the lists below are of, in their order.')),
-  daily_requests: z.array(point).check(z.describe('Messages that were sent, callbacks not included.')),
-  daily_messages: z.array(point).check(z.describe('All messages, callbacks included.')),
-  daily_calls: z.array(point).check(z.describe('Requests to the API, of every kind.')),
-  daily_bandwidths: z.array(point).check(z.describe('Bytes of requests’ bodies.')),
-  daily_billings: z.array(point).check(z.describe('Dollars, at the deployment’s price of a message.')),
-  total_monthly_requests: whole('Of this month.'),
-  total_monthly_messages: whole('Of this month.'),
-  total_monthly_bandwidth: whole('Of this month, in bytes.'),
-  total_monthly_billing: z.number().check(z.describe('Of this month, in dollars.')),
 });
 
 export const health = z.object({ status: z.literal('ok'), region: z.string() });

@@ -3,7 +3,7 @@
  * with their texts, which the console has no use for.
  */
 import * as z from 'zod/mini';
-import { errorCodes, type ErrorCode } from '../shared/errorCodes.ts';
+import { errorCodes, type ErrorCode } from '../error/errorCodes.ts';
 import { published, publishedToEndpoint, text, whole } from './answers.ts';
 
 const codes = Object.keys(errorCodes) as ErrorCode[];

@@ -2,7 +2,7 @@
 import { orders, type Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import * as z from 'zod/mini';
-import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { badField, badRequest, quote } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import {

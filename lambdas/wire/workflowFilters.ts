@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
-import { badField, badRequest, quote } from '../shared/httpError.ts';
+import { badField, badRequest, quote } from '../error/httpError.ts';
 import { optionalField, parseShape } from '../shared/json.ts';
 import { stepStates, type StepState, runStates, type RunState } from './states.ts';
 import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';

@@ -5,7 +5,7 @@ import { matchesRun, parseCancelQuery, type CancelQuery, type RunIdentity } from
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { hasEnded, isRunId } from './run.ts';
 import { isNewer } from '../table/shards.ts';

@@ -1,6 +1,6 @@
 import type { Account } from '../account/account.ts';
 import { checkBodySize } from '../message/bodies.ts';
-import { notFound, quote } from '../shared/httpError.ts';
+import { notFound, quote } from '../error/httpError.ts';
 import { endingOf } from './run.ts';
 import { endRun, followEndOrLeave, followUpEnd, type RunEnd, type WhichRun } from './steps/endRun.ts';
 import { loadHead, type RunKey } from './store/journals.ts';

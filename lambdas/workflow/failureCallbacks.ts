@@ -3,7 +3,7 @@ import type { Answer } from '../wire/answers.ts';
 import type { anewRun } from '../wire/workflowAnswers.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { badRequest } from '../shared/httpError.ts';
+import { badRequest } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { isOver } from '../message/message.ts';
 import { attemptWork } from '../job/job.ts';

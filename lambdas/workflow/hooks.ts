@@ -6,7 +6,7 @@
 import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';
 import { longestAccountId } from '../account/credentials.ts';
-import { notFound, type HttpError } from '../shared/httpError.ts';
+import { notFound, type HttpError } from '../error/httpError.ts';
 import { isText } from '../shared/text.ts';
 import { waitsFor } from './rules/events.ts';
 import type { Head, WaitRecord } from './rules/journal.ts';

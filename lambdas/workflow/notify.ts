@@ -2,7 +2,7 @@
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
-import { badField } from '../shared/httpError.ts';
+import { badField } from '../error/httpError.ts';
 import { checkEventId, isWaiting } from './rules/events.ts';
 import { waitersOf, type Waiter } from './store/waiters.ts';
 import { loadWait } from './waits/endWait.ts';

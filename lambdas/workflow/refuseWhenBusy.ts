@@ -1,4 +1,4 @@
-import { HttpError } from '../shared/httpError.ts';
+import { HttpError } from '../error/httpError.ts';
 import { RunBusy } from './runs/changeRun.ts';
 
 /**

@@ -10,7 +10,7 @@ import type * as answers from '../wire/workflowAnswers.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
-import { HttpError, quote } from '../shared/httpError.ts';
+import { HttpError, quote } from '../error/httpError.ts';
 import { newId, timeOfId } from '../shared/ids.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { RerunKind } from './rules/resuming.ts';

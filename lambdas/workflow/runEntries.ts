@@ -1,6 +1,6 @@
 /** The list of a run's entries, for endpoints that read it themselves. */
 import type { Account } from '../account/account.ts';
-import { HttpError, notFound, quote } from '../shared/httpError.ts';
+import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { largestText } from '../wire/answerSize.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/workflowAnswers.ts';

@@ -6,7 +6,7 @@ import { newId } from '../shared/ids.ts';
 import { redactHeaders, type Redaction } from '../options/redaction.ts';
 import type { Header } from '../shared/headers.ts';
 import type { CanonicalRequest } from '../options/dialect.ts';
-import { badRequest } from '../shared/httpError.ts';
+import { badRequest } from '../error/httpError.ts';
 import { refusedSubmission } from './rules/refusals.ts';
 import { readWorkflowMessage, type SubmissionMessage } from './rules/workflowMessage.ts';
 import { brandless } from './rules/brands.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/shared/errorCodes.ts';
+import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
 import { answerJson, drain, endWithServer, listen, openDoor, readBody, type Door } from '../http.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';

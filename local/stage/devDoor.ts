@@ -3,7 +3,7 @@
  * each request where its page is from; programs on this machine, such as the published clients, say nothing of that.
  */
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
-import type { ErrorCode } from '../../lambdas/shared/errorCodes.ts';
+import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import { answerJson } from '../http.ts';
 
 /** `localhost`, a name below it, an address of 127.0.0.0/8, or `[::1]`; with or without a port. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import type { ErrorCode } from '../../lambdas/shared/errorCodes.ts';
+import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import { api, ok, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { errorOf, service } from '../support/publish.ts';

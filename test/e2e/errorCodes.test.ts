@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import type { ErrorCode } from '../../lambdas/shared/errorCodes.ts';
+import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import { basic, makeAccount, manage, publishAs } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';

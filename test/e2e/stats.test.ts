@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type * as z from 'zod/mini';
-import * as answers from '../../lambdas/wire/answers.ts';
+import * as answers from '../../lambdas/wire/accountAnswers.ts';
 import { limitsOf } from '../../lambdas/account/account.ts';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';

@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { errorCodes, type ErrorCode } from '../../lambdas/shared/errorCodes.ts';
+import { errorCodes, type ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import {
   consoleRoutes,
   gatewayPath,

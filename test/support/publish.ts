@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { errorCodes, type ErrorCode } from '../../lambdas/shared/errorCodes.ts';
+import { errorCodes, type ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import { service } from './service.ts';
 
 export { service };

@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http';
 import { batchItem } from '../../lambdas/wire/batchItem.ts';
 import { scoped, type Config } from '../../lambdas/shared/config.ts';
 import type { Header } from '../../lambdas/shared/headers.ts';
-import { HttpError } from '../../lambdas/shared/httpError.ts';
+import { HttpError } from '../../lambdas/error/httpError.ts';
 import { callResultBody } from '../../lambdas/workflow/delivery/callResult.ts';
 import * as deliveryHeaders from '../../lambdas/workflow/delivery/deliveryHeaders.ts';
 import { listed, type Entry } from '../../lambdas/workflow/rules/entry.ts';

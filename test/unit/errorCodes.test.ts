@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { errorCodes, type ErrorCode, type Reason } from '../../lambdas/shared/errorCodes.ts';
+import { errorCodes, type ErrorCode, type Reason } from '../../lambdas/error/errorCodes.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const codes = Object.keys(errorCodes) as ErrorCode[];

@@ -131,7 +131,7 @@ describe('rules', () => {
     return seen;
   }
   const pure = filesIn('lambdas').filter((file) =>
-    /^lambdas\/(shared|circuit|wire|options)\/|\/rules\//.test(file),
+    /^lambdas\/(error|shared|circuit|wire|options)\/|\/rules\//.test(file),
   );
 
   it('reach nothing that reads or writes', () => {
@@ -176,7 +176,7 @@ describe('sizes', () => {
 describe('other folders import of the functions', () => {
   const others: readonly (readonly [string, RegExp])[] = [
     ['lib', /^lambdas\/(http\/|aws\/(resources|metricTable|settings)|shared\/errorCodes)/],
-    ['local', /^lambdas\/(handlers|http|aws|shared|account)\//],
+    ['local', /^lambdas\/(handlers|http|aws|error|shared|account)\//],
     ['migrate', /^lambdas\/(shared|schedule\/cron)/],
     ['console/src', /^lambdas\/(wire|shared|options)\//],
   ];

@@ -268,7 +268,7 @@ describe('requests', () => {
   };
 
   it('that are refused are counted apart from those that the service fails on, and those that are answered not at all', async () => {
-    const { HttpError } = await import('../../lambdas/shared/httpError.ts');
+    const { HttpError } = await import('../../lambdas/error/httpError.ts');
     const refused = () => Promise.reject(new HttpError(404, 'queue_not_found', 'There is no such queue.'));
     const unstored = () => Promise.reject(new HttpError(503, 'not_stored', 'Send it again.'));
     const crashed = () => Promise.reject(new Error('It crashes.'));

@@ -1,7 +1,7 @@
 /** Asks the API. Answers are checked against the API's own shapes. */
 import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/wire/answers.ts';
-import type { CodeOf } from '../../../lambdas/shared/errorCodes.ts';
+import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
 
 /** The base of the API's addresses: this file is served as `<base>console/<file>`. */

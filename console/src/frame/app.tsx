@@ -1,6 +1,6 @@
 /** The page: the sign-in, or the navigation beside the screen that the address names. */
 import { useEffect, useRef } from 'preact/hooks';
-import { ownStats } from '../../../lambdas/wire/answers.ts';
+import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
 import { useAsked } from '../api/useAsked.ts';
 import { href, usePlace, type Place } from '../place.ts';

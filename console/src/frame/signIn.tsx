@@ -1,10 +1,11 @@
 /** The first page: it asks for a token, or for the credentials of the management API, and tries them. */
 import { useState } from 'preact/hooks';
-import { accounts, ownStats } from '../../../lambdas/wire/answers.ts';
+import { accounts, ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { askAs, baseUrl } from '../api/client.ts';
 import { useAction } from '../api/useAsked.ts';
 import { apis, basic, signIn, whySignedOut, type Api } from '../session.ts';
-import { Button, Page, TextField } from '../ui/basics.tsx';
+import { Button, Page } from '../ui/basics.tsx';
+import { TextField } from '../ui/fields.tsx';
 
 export function SignIn({ api }: { readonly api: Api }) {
   const why = whySignedOut();

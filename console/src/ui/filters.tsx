@@ -1,7 +1,8 @@
 /** Filters of a list: they are the query of the screen's address, under the names that the API has for them. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, href, placeOf, type Place } from '../place.ts';
-import { Button, SelectField, TextField } from './basics.tsx';
+import { Button } from './basics.tsx';
+import { SelectField, TextField } from './fields.tsx';
 
 export interface FilterField {
   /** The API's name. */

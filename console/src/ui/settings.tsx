@@ -1,6 +1,6 @@
 /** The settings of a message as a form has them, under the names of their headers without a prefix. */
 import { methods } from '../../../lambdas/wire/method.ts';
-import { SelectField, TextField } from './basics.tsx';
+import { SelectField, TextField } from './fields.tsx';
 
 /** Those that are empty are not given. */
 export type SettingTexts = Readonly<Record<string, string>>;

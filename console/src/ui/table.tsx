@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Paged } from '../api/useAsked.ts';
-import { Button, Checkbox, classes, count, Failure, Loading } from './basics.tsx';
+import { Button, classes, count, Failure, Loading } from './basics.tsx';
+import { Checkbox } from './fields.tsx';
 
 export interface Column<T> {
   readonly head: string;

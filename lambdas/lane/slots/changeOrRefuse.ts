@@ -1,4 +1,4 @@
-import { HttpError } from '../../shared/httpError.ts';
+import { HttpError } from '../../error/httpError.ts';
 import type { Lane, LaneKey } from '../lane.ts';
 import { LaneBusy } from './lanes.ts';
 import { lanes } from './ourLanes.ts';

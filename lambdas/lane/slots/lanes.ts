@@ -12,7 +12,7 @@ import { newLane, pruned, waitingIn, type Lane, type LaneKey, type Lease, type O
 import { nextLook } from '../rules/checks.ts';
 import { isEmpty, spill, type Page } from '../rules/line.ts';
 import { dayMs } from '../../shared/clock.ts';
-import { TransientError } from '../../shared/transientError.ts';
+import { TransientError } from '../../error/transientError.ts';
 import { countLargest } from '../../aws/metrics.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 

@@ -7,11 +7,11 @@ import {
   type AccountField,
   type AccountInput,
 } from '../accountShapes.ts';
-import type * as answers from '../../wire/answers.ts';
+import type * as answers from '../../wire/accountAnswers.ts';
 import type { Answer } from '../../wire/answers.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { tokenOf, type MasterSecret } from '../../account/credentials.ts';
-import { badField, badRequest, quote, quoteJson } from '../../shared/httpError.ts';
+import { badField, badRequest, quote, quoteJson } from '../../error/httpError.ts';
 import { eachLimit } from '../../wire/limits.ts';
 
 const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);

@@ -3,7 +3,7 @@
  * steps. croner does not read a range that wraps around, nor a start with a step (`5/15`), and it reads typing errors
  * (`5*`, `JANFEB`) as something else. So each entry's form is checked here, where the error can name its field.
  */
-import { quote } from '../../shared/httpError.ts';
+import { quote } from '../../error/httpError.ts';
 
 interface Field {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** The memory of this process, for what is large: the bodies of deliveries of runs, and the results of invokes. */
 import { secondMs } from '../../shared/clock.ts';
 import { ByteBudget } from './byteBudget.ts';
-import { TransientError } from '../../shared/transientError.ts';
+import { TransientError } from '../../error/transientError.ts';
 import { largeWorkBytes } from '../../aws/resources.ts';
 
 /** Bytes up to which nothing is counted: a batch has ten such at most. */

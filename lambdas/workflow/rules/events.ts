@@ -3,7 +3,7 @@
  * takes it and never begins, and an event that finds a wait ends it and is not stored. Each looks at the run's last record, and
  * writes its own right behind that one; so of a wait and a notification that come together, the second sees the first.
  */
-import { quote, type HttpError } from '../../shared/httpError.ts';
+import { quote, type HttpError } from '../../error/httpError.ts';
 import { isText } from '../../shared/text.ts';
 import { eventDigest, type Head } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';

@@ -12,7 +12,7 @@ import type { Feature } from './features.ts';
 import type { Invoker } from './invoking.ts';
 import type { RunSettings } from './runSettings.ts';
 import { withStep, type StepSets } from './stepSet.ts';
-import type { PlanStep, ResultStep, Step, StepIdentity } from './step.ts';
+import type { StepFacts, StepIdentity } from './step.ts';
 
 /** The facts that a run is started with. */
 export interface RunStart {
@@ -56,9 +56,6 @@ export interface ListedEntry {
   /** Settings of its own message, where those of the run do not hold for all: see `settingsFor`. */
   readonly settings?: RunSettings | undefined;
 }
-
-/** A step without its result. */
-export type StepFacts = PlanStep | Omit<ResultStep, 'out'>;
 
 interface Timed {
   /** Unix milliseconds. */
@@ -351,10 +348,3 @@ export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
       return [];
   }
 }
-
-/** The result of a step as it is kept beside its body. */
-export const stepFactsOf = (step: Step): StepFacts => {
-  if (step.kind === 'plan') return step;
-  const { out: _out, ...facts }: ResultStep = step;
-  return facts;
-};

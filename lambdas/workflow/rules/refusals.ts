@@ -3,7 +3,7 @@
  * 400 means that the run has ended, and the endpoint reports success; 412 fails the run at once, with the sentence as its
  * error; anything else is a failed attempt, whose retry runs the user's code again.
  */
-import { badRequest, HttpError, quote } from '../../shared/httpError.ts';
+import { badRequest, HttpError, quote } from '../../error/httpError.ts';
 
 /** For a submission to a run that has ended, or that never was. */
 export const endedRun = (runId: string): HttpError =>

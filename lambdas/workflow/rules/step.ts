@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../../shared/json.ts';
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { secondMs } from '../../shared/clock.ts';
-import { HttpError } from '../../shared/httpError.ts';
+import { HttpError } from '../../error/httpError.ts';
 import { checkEventId } from './events.ts';
 import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
 import { stepTypes, type StepType } from '../../wire/states.ts';
@@ -159,3 +159,13 @@ export const onceKey = (
   kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
   { stepId }: Pick<StepIdentity, 'stepId'>,
 ): string => `${kind}/${stepId}`;
+
+/** A step without its result. */
+export type StepFacts = PlanStep | Omit<ResultStep, 'out'>;
+
+/** The result of a step as it is kept beside its body. */
+export const stepFactsOf = (step: Step): StepFacts => {
+  if (step.kind === 'plan') return step;
+  const { out: _out, ...facts }: ResultStep = step;
+  return facts;
+};

@@ -1,6 +1,6 @@
 /** Times as workflows write them: durations with fractions and longer units, and moments in seconds. */
 import { dayMs, hourMs, minuteMs, secondMs } from '../../shared/clock.ts';
-import { quote } from '../../shared/httpError.ts';
+import { quote } from '../../error/httpError.ts';
 import { refusedSubmission } from './refusals.ts';
 
 /** A month is 30 days and a year is 365. */

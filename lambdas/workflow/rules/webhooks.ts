@@ -4,7 +4,7 @@
  * it waits for them.
  */
 import * as z from 'zod/mini';
-import { HttpError } from '../../shared/httpError.ts';
+import { HttpError } from '../../error/httpError.ts';
 import { eventDigest, type Head } from './journal.ts';
 import { checkRoom } from './placing.ts';
 import { refusedSubmission } from './refusals.ts';

@@ -2,7 +2,7 @@
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { scoped, type Config } from '../../shared/config.ts';
 import { headerName } from '../../shared/headers.ts';
-import { badField, quote, type HttpError } from '../../shared/httpError.ts';
+import { badField, quote, type HttpError } from '../../error/httpError.ts';
 import { brandless, type Prefixes } from './brands.ts';
 import { parseFeatures, type Features } from './features.ts';
 import { refusedSubmission } from './refusals.ts';

@@ -1,7 +1,7 @@
 /** Changes of runs: each is one record behind the last one of the run's journal. */
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../shared/clock.ts';
-import { TransientError } from '../../shared/transientError.ts';
+import { TransientError } from '../../error/transientError.ts';
 import { count } from '../../aws/metrics.ts';
 import { headAfter, type Head, type JournalRecord } from '../rules/journal.ts';
 import { appendRecord, loadHead, type RunKey } from '../store/journals.ts';

@@ -3,7 +3,7 @@ import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
-import { badRequest } from '../../shared/httpError.ts';
+import { badRequest } from '../../error/httpError.ts';
 import type { CallRecord, Head, JournalRecord, RunStart, StepsRecord } from '../rules/journal.ts';
 import { checkPlace } from '../rules/placing.ts';
 import { settingsFor } from '../rules/runSettings.ts';

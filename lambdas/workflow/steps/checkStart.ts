@@ -1,7 +1,7 @@
 /** A look at a start, after whoever made it has ended: if it died before the start was finished, that is done here. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { TransientError } from '../../shared/transientError.ts';
+import { TransientError } from '../../error/transientError.ts';
 import type { RunStartWork } from '../../job/job.ts';
 import { hasEnded } from '../run.ts';
 import { loadDeadLetter } from '../../deadLetter/rows.ts';

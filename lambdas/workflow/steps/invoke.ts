@@ -1,7 +1,7 @@
 /** Runs that other runs start, and wait for. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { quote } from '../../shared/httpError.ts';
+import { quote } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import { latestEndOf } from '../../message/message.ts';
 import type { Head, InvokeRecord, JournalRecord } from '../rules/journal.ts';

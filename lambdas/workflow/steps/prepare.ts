@@ -5,7 +5,7 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { parseDestination, type DestinationRules } from '../../destination/destination.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
-import { badRequest, HttpError } from '../../shared/httpError.ts';
+import { badRequest, HttpError } from '../../error/httpError.ts';
 import { checkBodySize } from '../../message/bodies.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';

@@ -3,7 +3,7 @@ import type { Account } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 import { refuseWhileDraining } from '../../account/draining.ts';
 import { now } from '../../shared/clock.ts';
-import { badRequest, HttpError } from '../../shared/httpError.ts';
+import { badRequest, HttpError } from '../../error/httpError.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { readWorkflowMessage, type StartMessage, type SubmissionMessage } from '../rules/workflowMessage.ts';

@@ -3,19 +3,18 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import {
-  stepFactsOf,
   type Head,
   type JournalRecord,
   type ListedEntry,
   type RunStart,
   type StepsRecord,
 } from '../rules/journal.ts';
+import { stepFactsOf, parseStep, type Step } from '../rules/step.ts';
 import { checkGroup, checkPlace, checkRecord, checkRoom } from '../rules/placing.ts';
 import { endedRun, refusedSubmission } from '../rules/refusals.ts';
 import { hasEnded } from '../run.ts';
 import { ownSettings } from '../rules/runSettings.ts';
 import { hasStep } from '../rules/stepSet.ts';
-import { parseStep, type Step } from '../rules/step.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
 import { loadHead, readJournal, type RunKey } from '../store/journals.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';

@@ -7,7 +7,7 @@ import { scoped, type Config } from '../../shared/config.ts';
 import { parseDestination } from '../../destination/destination.ts';
 import { features } from '../rules/features.ts';
 import { readWorkflowMessage } from '../rules/workflowMessage.ts';
-import { badRequest, HttpError } from '../../shared/httpError.ts';
+import { badRequest, HttpError } from '../../error/httpError.ts';
 import { settings } from '../../aws/settings.ts';
 import { readItems, type BatchRequest } from '../../publish/batch.ts';
 import { withQuery, type PublishRequest } from '../../publish/prepare.ts';

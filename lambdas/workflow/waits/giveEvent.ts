@@ -1,7 +1,7 @@
 /** Gives one run an event: a notification, or a call of one of its webhooks. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import type { HttpError } from '../../shared/httpError.ts';
+import type { HttpError } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import type { StoredBody } from '../../message/bodies.ts';
 import type { EventRecord, Head, WaitRecord } from '../rules/journal.ts';

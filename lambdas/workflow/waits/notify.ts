@@ -3,7 +3,7 @@ import { checkBodySize } from '../../message/bodies.ts';
 import { jsonBytes, largestAnswer } from '../../wire/answerSize.ts';
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
-import { HttpError } from '../../shared/httpError.ts';
+import { HttpError } from '../../error/httpError.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
 import { checkEventId, isWaiting } from '../rules/events.ts';
 import type { Head, WaitRecord } from '../rules/journal.ts';

@@ -3,7 +3,7 @@ import { checkBodySize } from '../../message/bodies.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import type { Account } from '../../account/account.ts';
-import { notFound, quote, type HttpError } from '../../shared/httpError.ts';
+import { notFound, quote, type HttpError } from '../../error/httpError.ts';
 import { checkEventId, checkRoomForEvent, waitsFor } from '../rules/events.ts';
 import { isRunId } from '../run.ts';
 import { giveEvent } from './giveEvent.ts';

@@ -5,7 +5,7 @@ import { limitsOf, type Account } from '../../account/account.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { formatDuration } from '../../options/duration.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
-import { HttpError, overLimit } from '../../shared/httpError.ts';
+import { HttpError, overLimit } from '../../error/httpError.ts';
 import { passedOn } from '../../options/forwarding.ts';
 import { checkEventId } from '../rules/events.ts';
 import { parseWait, type Wait } from '../waiting.ts';

@@ -10,7 +10,7 @@ import {
   type Target,
 } from '../../../lambdas/destination/destination.ts';
 import { quoteUrl } from '../../../lambdas/shared/urlCredentials.ts';
-import { forbidden, HttpError } from '../../../lambdas/shared/httpError.ts';
+import { forbidden, HttpError } from '../../../lambdas/error/httpError.ts';
 
 describe('a destination in the path', () => {
   it.each([

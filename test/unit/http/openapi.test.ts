@@ -9,7 +9,7 @@ import {
   withFields,
 } from '../../../lambdas/management/rules/accountFields.ts';
 import { parseFilter, type List } from '../../../lambdas/wire/filters.ts';
-import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import { HttpError } from '../../../lambdas/error/httpError.ts';
 import { limitNames, limitTable } from '../../../lambdas/wire/limits.ts';
 import { describedPath, type DescribedOperation } from '../../../lambdas/http/openapi/document.ts';
 import { accountId } from '../../../lambdas/http/openapi/parts/examples.ts';

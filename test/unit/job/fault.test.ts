@@ -10,8 +10,8 @@ import { inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { isFault } from '../../../lambdas/job/fault.ts';
-import { TransientError } from '../../../lambdas/shared/transientError.ts';
-import { badField } from '../../../lambdas/shared/httpError.ts';
+import { TransientError } from '../../../lambdas/error/transientError.ts';
+import { badField } from '../../../lambdas/error/httpError.ts';
 import { limitForHangsMs } from '../../support/limits.ts';
 
 /** Which errors are the service's own, and which are outages: errors as the SDK's own clients make them. */

@@ -4,7 +4,7 @@ import { headerName } from '../../../lambdas/shared/headers.ts';
 import { describe, expect, it } from 'vitest';
 import { newAccount } from '../../../lambdas/account/account.ts';
 import { configuration, type ConfigurationEntry } from '../../../lambdas/options/configuration.ts';
-import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import { HttpError } from '../../../lambdas/error/httpError.ts';
 import {
   parseOverrides,
   parsePublishOptions,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatDuration, parseDurationMs } from '../../../lambdas/options/duration.ts';
-import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import { HttpError } from '../../../lambdas/error/httpError.ts';
 
 describe('a duration', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import { HttpError } from '../../../lambdas/error/httpError.ts';
 import { parseFlowControl } from '../../../lambdas/options/flowControl.ts';
 
 const fields = { key: 'Svc-Flow-Control-Key', value: 'Svc-Flow-Control-Value' };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { backoffMs, defaultBackoffMs } from '../../../lambdas/delivery/rules/retryDelay.ts';
-import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import { HttpError } from '../../../lambdas/error/httpError.ts';
 import {
   evaluateRetryDelay,
   parseRetryDelay,

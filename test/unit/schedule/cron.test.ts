@@ -2,7 +2,7 @@ import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fires, nextFire, parseCron } from '../../../lambdas/schedule/cron.ts';
-import { HttpError } from '../../../lambdas/shared/httpError.ts';
+import { HttpError } from '../../../lambdas/error/httpError.ts';
 
 const parse = (text: string) => parseCron('Svc-Cron', text);
 const expressionsOf = (text: string): readonly string[] => parse(text).schedulerExpressions;

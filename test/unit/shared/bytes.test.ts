@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { beginningOf } from '../../../lambdas/shared/bytes.ts';
-import { quote } from '../../../lambdas/shared/httpError.ts';
+import { quote } from '../../../lambdas/error/httpError.ts';
 
 describe('the beginning of a body', () => {
   it.each(['a', 'ü', '€', '😀'])('of text of %s is text, and as long as it may be', (character) => {

@@ -1,24 +1,14 @@
 /** One account: what it has used, its limits, and what an operator can do with it. */
 import { useState } from 'preact/hooks';
-import { account, accountStats } from '../../../../lambdas/wire/answers.ts';
+import { account, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
 import { limitNames, limitTable, type LimitName } from '../../../../lambdas/wire/limits.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act, Opens, Shown } from '../../ui/act.tsx';
-import {
-  bytes,
-  Card,
-  count,
-  countOf,
-  Cut,
-  Facts,
-  Page,
-  SelectField,
-  State,
-  TextField,
-} from '../../ui/basics.tsx';
+import { bytes, Card, count, countOf, Cut, Facts, Page, State } from '../../ui/basics.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Table } from '../../ui/table.tsx';

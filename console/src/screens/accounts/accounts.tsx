@@ -1,11 +1,13 @@
 /** Accounts, for the operator of the deployment. */
 import { useState } from 'preact/hooks';
-import { account, accounts, accountStats, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { type Answer } from '../../../../lambdas/wire/answers.ts';
+import { account, accounts, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
-import { Cut, Empty, Page, SelectField, State, TextField } from '../../ui/basics.tsx';
+import { Cut, Empty, Page, State } from '../../ui/basics.tsx';
+import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';

@@ -1,4 +1,5 @@
-import type { account, Answer } from '../../../../lambdas/wire/answers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import type { account } from '../../../../lambdas/wire/accountAnswers.ts';
 import { Button, Card, Copy, Facts } from '../../ui/basics.tsx';
 
 export type Account = Answer<typeof account>;

@@ -1,6 +1,6 @@
 /** The keys with which deliveries are signed. */
 import { useState } from 'preact/hooks';
-import { signingKeys } from '../../../../lambdas/wire/answers.ts';
+import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';

@@ -1,7 +1,8 @@
 /** The account at a glance: today against its limits, what was delivered and failed, and what fails most. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
-import { deadLetterCount, ownStats, type Readable } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount, type Readable } from '../../../../lambdas/wire/answers.ts';
+import { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { baseUrl } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';

@@ -6,17 +6,8 @@ import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
-import {
-  Button,
-  bytes,
-  Card,
-  Checkbox,
-  countOf,
-  Empty,
-  Page,
-  SelectField,
-  TextField,
-} from '../../ui/basics.tsx';
+import { Button, bytes, Card, countOf, Empty, Page } from '../../ui/basics.tsx';
+import { Checkbox, SelectField, TextField } from '../../ui/fields.tsx';
 import { Shown } from '../../ui/act.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';

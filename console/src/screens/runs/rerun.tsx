@@ -5,7 +5,7 @@ import { anewRun, anewRuns, cancelledRuns } from '../../../../lambdas/wire/workf
 import { ask, pagesOf, path } from '../../api/client.ts';
 import { go, href } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
-import { TextField } from '../../ui/basics.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { Bulk } from '../../ui/bulk.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { fromLines } from '../../ui/headerLines.ts';

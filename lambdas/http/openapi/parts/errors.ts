@@ -1,4 +1,4 @@
-import type { CodeOf, ErrorCode } from '../../../shared/errorCodes.ts';
+import type { CodeOf, ErrorCode } from '../../../error/errorCodes.ts';
 import type { Access } from '../../routes.ts';
 import type { AnswerHeaders, Header } from './headers.ts';
 import { schemaOf, type Reference } from './schemas.ts';

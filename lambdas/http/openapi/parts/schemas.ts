@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { changedAccountInput, newAccountInput } from '../../../management/accountShapes.ts';
+import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import { idBodies } from '../../../wire/filters.ts';
@@ -88,13 +89,13 @@ const shapes = {
   RunDeadLetterPage: workflows.runDeadLetterPage,
   AnewRun: workflows.anewRun,
   AnewRuns: workflows.anewRuns,
-  SigningKeys: answers.signingKeys,
-  OwnStats: answers.ownStats,
+  SigningKeys: accountAnswers.signingKeys,
+  OwnStats: accountAnswers.ownStats,
   NewAccount: newAccountInput,
   AccountChange: changedAccountInput,
-  Account: answers.account,
-  Accounts: answers.accounts,
-  AccountStats: answers.accountStats,
+  Account: accountAnswers.account,
+  Accounts: accountAnswers.accounts,
+  AccountStats: accountAnswers.accountStats,
   Health: answers.health,
   Description: answers.description,
   Nothing: answers.nothing,

@@ -1,8 +1,8 @@
 /** Makes the records of which a run's log is made, of its journal and of what is known of its messages. */
 import { secondMs } from '../../../shared/clock.ts';
 import type { Header } from '../../../shared/headers.ts';
-import type { JournalRecord, ListedEntry, RunStart, StepFacts } from '../../rules/journal.ts';
-import type { StepIdentity } from '../../rules/step.ts';
+import type { JournalRecord, ListedEntry, RunStart } from '../../rules/journal.ts';
+import type { StepFacts, StepIdentity } from '../../rules/step.ts';
 import { overlaid } from '../../rules/forwarding.ts';
 import { stepDurationMs } from '../../rules/time.ts';
 import type { CallRecord, Course, RunMessage } from './runRecord.ts';

@@ -5,13 +5,12 @@ import {
   entriesOf,
   eventDigest,
   headAfter,
-  stepFactsOf,
   type Head,
   type JournalRecord,
   type ListedEntry,
   type RunStart,
-  type StepFacts,
 } from '../../../../lambdas/workflow/rules/journal.ts';
+import { stepFactsOf, type StepFacts } from '../../../../lambdas/workflow/rules/step.ts';
 import { hasStep } from '../../../../lambdas/workflow/rules/stepSet.ts';
 
 const facts: RunStart = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Reason } from '../../../../lambdas/shared/errorCodes.ts';
-import { HttpError } from '../../../../lambdas/shared/httpError.ts';
+import type { Reason } from '../../../../lambdas/error/errorCodes.ts';
+import { HttpError } from '../../../../lambdas/error/httpError.ts';
 import { asSubmissionRefusal, endedRun } from '../../../../lambdas/workflow/rules/refusals.ts';
 import { goingOnFrom } from '../../../../lambdas/workflow/rules/resuming.ts';
 import { defaultRunRetries, endingOf } from '../../../../lambdas/workflow/run.ts';
