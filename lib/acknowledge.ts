@@ -7,7 +7,7 @@ import { type Stack, Token, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 import * as z from 'zod';
 import { consoleRoutes, gatewayPath, managementRoutes, type Route, routes } from '../lambdas/http/routes.ts';
-import { SvcFunction } from './function.ts';
+import { SvcFunction } from './functions/function.ts';
 import type { ManagementStack } from './managementStack.ts';
 import { scheduleGroupOf } from './names.ts';
 import { valuesIn } from './regional.ts';

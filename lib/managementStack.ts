@@ -4,9 +4,9 @@ import { RequestAuthorizer, ResponseType, type RestApi } from 'aws-cdk-lib/aws-a
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { consoleRoutes, managementRoutes } from '../lambdas/http/routes.ts';
-import { addRoutes, answerTimeout, makeApi } from './api.ts';
-import { type CodeOf, type SharedProps, SvcFunction } from './function.ts';
-import type { GatewayAnswer } from './gatewayAnswers.ts';
+import { addRoutes, answerTimeout, makeApi } from './api/api.ts';
+import { type CodeOf, type SharedProps, SvcFunction } from './functions/function.ts';
+import type { GatewayAnswer } from './api/gatewayAnswers.ts';
 import { namesOf, queueArn, secretArn, tableArn } from './names.ts';
 import type { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';

@@ -1,23 +1,23 @@
 /** All of a region that can be made again at any time: the API, the queues, the functions, and what each may do. */
 import { CfnOutput, Fn, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { Accounts } from './accounts.ts';
-import { makeApi, makeGatewayLogRole } from './api.ts';
-import { Counting } from './counting.ts';
-import { Delivery } from './delivery.ts';
-import { chosenHosts, environmentOf, type FunctionEnvironment } from './environment.ts';
-import type { CodeOf } from './function.ts';
-import { MessagingApi } from './messagingApi.ts';
+import { Accounts } from './functions/accounts.ts';
+import { makeApi, makeGatewayLogRole } from './api/api.ts';
+import { Counting } from './functions/counting.ts';
+import { Delivery } from './functions/delivery.ts';
+import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
+import type { CodeOf } from './functions/function.ts';
+import { MessagingApi } from './api/messagingApi.ts';
 import { scheduleGroupOf, namesOf } from './names.ts';
-import { makeNetwork } from './network.ts';
-import { Queues } from './queues.ts';
-import { Rights } from './rights.ts';
-import { ScheduleGroup } from './scheduleGroup.ts';
-import { Scheduling } from './scheduling.ts';
-import { Monitoring } from './monitoring.ts';
+import { makeNetwork } from './functions/network.ts';
+import { Queues } from './state/queues.ts';
+import { Rights } from './functions/rights.ts';
+import { ScheduleGroup } from './state/scheduleGroup.ts';
+import { Scheduling } from './functions/scheduling.ts';
+import { Monitoring } from './monitoring/monitoring.ts';
 import type { Settings } from './settings.ts';
 import type { StateStack } from './stateStack.ts';
-import { tablesOf } from './tables.ts';
+import { tablesOf } from './state/tables.ts';
 
 interface ServiceStackProps extends StackProps {
   readonly settings: Settings;

@@ -3,7 +3,7 @@
  * regions together the management API, which stands in the first region.
  */
 import { type App, type Environment, Tags } from 'aws-cdk-lib';
-import type { CodeOf } from './function.ts';
+import type { CodeOf } from './functions/function.ts';
 import { ManagementStack } from './managementStack.ts';
 import { ServiceStack } from './serviceStack.ts';
 import type { Settings } from './settings.ts';

@@ -13,7 +13,7 @@ import type { Construct } from 'constructs';
 import { bodyLifetimesDays, tables } from '../lambdas/aws/resources.ts';
 import { namesOf } from './names.ts';
 import type { Settings } from './settings.ts';
-import { makeTable, type OwnTables } from './tables.ts';
+import { makeTable, type OwnTables } from './state/tables.ts';
 
 interface StateStackProps extends StackProps {
   readonly settings: Settings;

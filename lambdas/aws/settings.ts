@@ -1,6 +1,6 @@
 /**
  * The settings of the handlers: the environment, read and checked once, at the start of the process. This is the one list of
- * its variables; `lib/environment.ts` and the local stage set them. Every function gets all of them: what it may touch is
+ * its variables; `lib/functions/environment.ts` and the local stage set them. Every function gets all of them: what it may touch is
  * decided by its role.
  */
 import * as z from 'zod/mini';

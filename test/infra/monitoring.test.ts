@@ -5,7 +5,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { awsServices, metrics } from '../../lambdas/aws/metricTable.ts';
-import { alarmList, alarmTable, type AwsAlarm } from '../../lib/alarmTable.ts';
+import { alarmList, alarmTable, type AwsAlarm } from '../../lib/monitoring/alarmTable.ts';
 import { properties, reference, resources, root, synthesize, synthesizeOne } from './app.ts';
 
 const { service } = synthesizeOne();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { gatewayAnswers } from '../../lib/gatewayAnswers.ts';
+import { gatewayAnswers } from '../../lib/api/gatewayAnswers.ts';
 import { gatewayRefusals } from '../../lambdas/http/openapi/parts/errors.ts';
 
 /** The gateway's refusals for a status. One of its answers has no status of its own, and may come with any 5XX. */

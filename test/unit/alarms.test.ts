@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mostFaults } from '../../lambdas/job/redelivery.ts';
-import { alarmList, type AlarmName } from '../../lib/alarmTable.ts';
+import { alarmList, type AlarmName } from '../../lib/monitoring/alarmTable.ts';
 import { answerOf, openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
 import { metricLines, metricValues } from '../support/metrics.ts';
 import { useWorld } from '../support/useWorld.ts';

@@ -58,10 +58,10 @@ const forbidden = [
   ['lambdas/delivery/deliver.ts', '@aws-sdk/client-sqs'],
   ['lambdas/http/request.ts', '../handlers/deliver.ts'],
   ['lambdas/handlers/deliver.ts', '../stores/dynamodb.ts'],
-  ['lib/api.ts', '../lambdas/list/pages.ts'],
+  ['lib/api/api.ts', '../lambdas/list/pages.ts'],
   ['lib/deep/api.ts', '../../lambdas/message/message.ts'],
   ['local/json.ts', '../lambdas/list/pages.ts'],
-  ['local/sqs/stage.ts', '../../lib/queues.ts'],
+  ['local/sqs/stage.ts', '../../lib/state/queues.ts'],
   ['migrate/run.ts', '../lambdas/list/pages.ts'],
 ] as const;
 
@@ -71,7 +71,7 @@ const allowed = [
   ['lambdas/delivery/deliver.ts', '../../stores/message/messages.ts'],
   ['lambdas/handlers/deliver.ts', '../services/delivery/deliver.ts'],
   ['local/lambda/lambda.ts', '../../lambdas/handlers/deliver.ts'],
-  ['lib/api.ts', '../lambdas/http/routes.ts'],
+  ['lib/api/api.ts', '../lambdas/http/routes.ts'],
   ['migrate/switch.ts', '../lambdas/schedule/cron.ts'],
 ] as const;
 

@@ -2,9 +2,9 @@
 import { Duration } from 'aws-cdk-lib';
 import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { maxReceives, queues, retentionSeconds, type QueueName } from '../lambdas/aws/resources.ts';
-import { namesOf } from './names.ts';
-import type { Settings } from './settings.ts';
+import { maxReceives, queues, retentionSeconds, type QueueName } from '../../lambdas/aws/resources.ts';
+import { namesOf } from '../names.ts';
+import type { Settings } from '../settings.ts';
 
 const timingOf = (name: QueueName) => ({
   timeout: Duration.seconds(queues[name].functionTimeoutSeconds),

@@ -5,13 +5,13 @@
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
-import type { QueueName, TableName, tables } from '../lambdas/aws/resources.ts';
-import { namesOf, queueArn, secretArn } from './names.ts';
-import type { Queues } from './queues.ts';
-import type { ScheduleGroup } from './scheduleGroup.ts';
-import type { Settings } from './settings.ts';
-import { allow, noteApiHost, readApiHosts } from './statements.ts';
-import type { Tables } from './tables.ts';
+import type { QueueName, TableName, tables } from '../../lambdas/aws/resources.ts';
+import { namesOf, queueArn, secretArn } from '../names.ts';
+import type { Queues } from '../state/queues.ts';
+import type { ScheduleGroup } from '../state/scheduleGroup.ts';
+import type { Settings } from '../settings.ts';
+import { allow, noteApiHost, readApiHosts } from '../statements.ts';
+import type { Tables } from '../state/tables.ts';
 
 type TableAction =
   | 'GetItem'

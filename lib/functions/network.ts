@@ -19,13 +19,13 @@ import {
 import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { namesOf, secretArn } from './names.ts';
-import type { Queues } from './queues.ts';
-import { valuesIn } from './regional.ts';
-import type { ScheduleGroup } from './scheduleGroup.ts';
-import type { Settings } from './settings.ts';
-import { allow } from './statements.ts';
-import type { Tables } from './tables.ts';
+import { namesOf, secretArn } from '../names.ts';
+import type { Queues } from '../state/queues.ts';
+import { valuesIn } from '../regional.ts';
+import type { ScheduleGroup } from '../state/scheduleGroup.ts';
+import type { Settings } from '../settings.ts';
+import { allow } from '../statements.ts';
+import type { Tables } from '../state/tables.ts';
 
 /** Where a function runs, as Lambda takes it. */
 export interface FunctionNetwork {

@@ -1,6 +1,6 @@
 /** The answers that API Gateway gives by itself, made to look like the service's own: a status, and as JSON a code and a sentence. */
 import { ResponseType, type RestApi } from 'aws-cdk-lib/aws-apigateway';
-import type { CodeOf, ErrorCode, ErrorStatus } from '../lambdas/error/errorCodes.ts';
+import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 
 type StatusAndCode = {
   [Status in ErrorStatus]: { readonly status: Status; readonly code: CodeOf<Status> };

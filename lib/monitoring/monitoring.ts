@@ -11,7 +11,7 @@ import { Construct } from 'constructs';
 import { alarmList, type LogsOf } from './alarmTable.ts';
 import { metricOf, type Watched } from './alarms.ts';
 import { makeDashboard } from './dashboard.ts';
-import { namesOf } from './names.ts';
+import { namesOf } from '../names.ts';
 
 const alarmService = new ServicePrincipal('cloudwatch.amazonaws.com');
 

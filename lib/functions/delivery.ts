@@ -1,9 +1,9 @@
 /** The workers that attempt deliveries. */
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { aloneConcurrency } from '../lambdas/aws/resources.ts';
+import { aloneConcurrency } from '../../lambdas/aws/resources.ts';
 import type { SharedProps, SvcFunction } from './function.ts';
-import type { Queues } from './queues.ts';
+import type { Queues } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
 import { makeWorker } from './worker.ts';
 

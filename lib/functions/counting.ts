@@ -2,7 +2,7 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
 import { Rule, Schedule } from 'aws-cdk-lib/aws-events';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { timers } from '../lambdas/aws/resources.ts';
+import { timers } from '../../lambdas/aws/resources.ts';
 import { type SharedProps, SvcFunction } from './function.ts';
 import type { Rights } from './rights.ts';
 

@@ -1,7 +1,7 @@
 /** The worker that brings a region in line with an account that was changed. */
 import type { Stack } from 'aws-cdk-lib';
 import type { SharedProps, SvcFunction } from './function.ts';
-import type { Queues } from './queues.ts';
+import type { Queues } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
 import { makeWorker } from './worker.ts';
 

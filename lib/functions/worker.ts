@@ -2,8 +2,8 @@
 import type { Stack } from 'aws-cdk-lib';
 import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { SvcFunction, type SvcFunctionProps } from './function.ts';
-import { type QueueName, type Queues, timing } from './queues.ts';
-import { allow } from './statements.ts';
+import { type QueueName, type Queues, timing } from '../state/queues.ts';
+import { allow } from '../statements.ts';
 
 interface WorkerProps extends Omit<SvcFunctionProps, 'timeout' | 'mayInvokeItself'> {
   readonly queues: Queues;

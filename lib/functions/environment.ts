@@ -1,13 +1,13 @@
 /** The environment of the functions. Its names are those that `lambdas/aws/settings.ts` reads. */
 import type { Stack } from 'aws-cdk-lib';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
-import type { Environment } from '../lambdas/aws/settings.ts';
-import { namesOf, queueUrls } from './names.ts';
-import type { Queues } from './queues.ts';
-import { valuesOf } from './regional.ts';
-import type { ScheduleGroup } from './scheduleGroup.ts';
-import type { Settings } from './settings.ts';
-import type { Tables } from './tables.ts';
+import type { Environment } from '../../lambdas/aws/settings.ts';
+import { namesOf, queueUrls } from '../names.ts';
+import type { Queues } from '../state/queues.ts';
+import { valuesOf } from '../regional.ts';
+import type { ScheduleGroup } from '../state/scheduleGroup.ts';
+import type { Settings } from '../settings.ts';
+import type { Tables } from '../state/tables.ts';
 
 /**
  * Lambda gives a function its region; hosts are learned wherever API Gateway names them, which is the default; the

@@ -1,9 +1,9 @@
 /** The worker that publishes what a schedule says each time the schedule fires. */
 import type { Stack } from 'aws-cdk-lib';
 import type { SharedProps, SvcFunction } from './function.ts';
-import type { Queues } from './queues.ts';
+import type { Queues } from '../state/queues.ts';
 import type { Rights } from './rights.ts';
-import type { ScheduleGroup } from './scheduleGroup.ts';
+import type { ScheduleGroup } from '../state/scheduleGroup.ts';
 import { makeWorker } from './worker.ts';
 
 interface SchedulingProps {

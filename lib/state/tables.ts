@@ -9,10 +9,10 @@ import {
   TableV2,
 } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
-import type { TableName, TableShape } from '../lambdas/aws/resources.ts';
-import { namesOf, tableArn } from './names.ts';
-import { valuesIn } from './regional.ts';
-import type { Settings } from './settings.ts';
+import type { TableName, TableShape } from '../../lambdas/aws/resources.ts';
+import { namesOf, tableArn } from '../names.ts';
+import { valuesIn } from '../regional.ts';
+import type { Settings } from '../settings.ts';
 
 /** The tables that are known beyond their stack by a fixed name. The others belong to one region's stack of state. */
 export type SharedTable = 'accounts' | 'usage';

@@ -22,13 +22,13 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { type ApiFunction, gatewayPath, isShared, type Route } from '../lambdas/http/routes.ts';
-import { apiFunctionTimeoutSeconds } from '../lambdas/aws/resources.ts';
+import { type ApiFunction, gatewayPath, isShared, type Route } from '../../lambdas/http/routes.ts';
+import { apiFunctionTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed, refusalBody } from './gatewayAnswers.ts';
 import { makeDomain } from './customDomain.ts';
 import { makeFirewall } from './firewall.ts';
-import { regionOfArn, valuesIn } from './regional.ts';
-import type { Settings } from './settings.ts';
+import { regionOfArn, valuesIn } from '../regional.ts';
+import type { Settings } from '../settings.ts';
 
 const stageName = 'api';
 

@@ -2,11 +2,11 @@
 import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { consoleRoutes, type MessagingFunction, routes } from '../lambdas/http/routes.ts';
+import { consoleRoutes, type MessagingFunction, routes } from '../../lambdas/http/routes.ts';
 import { addRoutes, answerTimeout, type MadeApi } from './api.ts';
-import { type SharedProps, SvcFunction } from './function.ts';
+import { type SharedProps, SvcFunction } from '../functions/function.ts';
 import { makePublishUrl, type PublishUrl } from './publishUrl.ts';
-import type { Rights } from './rights.ts';
+import type { Rights } from '../functions/rights.ts';
 
 interface MessagingApiProps {
   readonly shared: SharedProps;

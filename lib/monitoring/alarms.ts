@@ -2,12 +2,12 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
-import { metrics } from '../lambdas/aws/metricTable.ts';
-import { metricsService } from '../lambdas/aws/resources.ts';
+import { metrics } from '../../lambdas/aws/metricTable.ts';
+import { metricsService } from '../../lambdas/aws/resources.ts';
 import { type AlarmName, alarmTable, type AwsAlarm } from './alarmTable.ts';
-import type { SvcFunction } from './function.ts';
-import type { Queues } from './queues.ts';
-import type { Settings } from './settings.ts';
+import type { SvcFunction } from '../functions/function.ts';
+import type { Queues } from '../state/queues.ts';
+import type { Settings } from '../settings.ts';
 
 /** All that is watched in a region. */
 export interface Watched {

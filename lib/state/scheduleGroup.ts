@@ -4,7 +4,7 @@ import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler';
 import { Aws, Stack } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import type { Queues } from './queues.ts';
-import { allow } from './statements.ts';
+import { allow } from '../statements.ts';
 
 export class ScheduleGroup extends Construct {
   /** As Scheduler knows it. */

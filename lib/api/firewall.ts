@@ -3,7 +3,7 @@ import { Names } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import type { Construct } from 'constructs';
-import type { Settings } from './settings.ts';
+import type { Settings } from '../settings.ts';
 
 /** The window in which WAF counts the requests of an address. */
 const windowSeconds = 300;

@@ -5,7 +5,7 @@
  * No data is no alarm, for all of them: CloudWatch has no data where nothing happened. Functions write a metric only when there
  * is something to count, and AWS leaves out the metrics of what nobody used.
  */
-import type { MetricName } from '../lambdas/aws/metricTable.ts';
+import type { MetricName } from '../../lambdas/aws/metricTable.ts';
 
 /** The groups of logs that a query reads. */
 export type LogsOf = 'workers' | 'api' | 'all';

@@ -8,7 +8,7 @@ import {
   type IAlarm,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
-import type { metrics } from '../lambdas/aws/metricTable.ts';
+import type { metrics } from '../../lambdas/aws/metricTable.ts';
 import {
   apiMetric,
   claimedConcurrency,

@@ -1,7 +1,7 @@
 /** The publish URL: a door to publish without API Gateway before it. */
 import { Fn } from 'aws-cdk-lib';
 import { FunctionUrlAuthType, InvokeMode } from 'aws-cdk-lib/aws-lambda';
-import type { SvcFunction } from './function.ts';
+import type { SvcFunction } from '../functions/function.ts';
 
 export interface PublishUrl {
   /** The base URL, without a slash at its end. */

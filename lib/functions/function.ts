@@ -15,12 +15,12 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import { functionMemoryMb } from '../lambdas/aws/resources.ts';
-import type { Environment } from '../lambdas/aws/settings.ts';
+import { functionMemoryMb } from '../../lambdas/aws/resources.ts';
+import type { Environment } from '../../lambdas/aws/settings.ts';
 import type { FunctionEnvironment } from './environment.ts';
 import { connectToVpc, type FunctionNetwork } from './network.ts';
-import type { Settings } from './settings.ts';
-import { allow } from './statements.ts';
+import type { Settings } from '../settings.ts';
+import { allow } from '../statements.ts';
 
 /** Finds the code of a handler, which is a file of this name in `lambdas/handlers`. */
 export type CodeOf = (handler: string) => Code;
