@@ -8,7 +8,7 @@ import { workflowsRoutes } from '../http/routeTable.ts';
 import type { RetryRequest } from '../publish/retryDeadLetters.ts';
 import { withQuery } from '../publish/prepare.ts';
 import { cancelRuns } from '../workflow/cancelRuns.ts';
-import { countRuns } from '../workflow/countRuns.ts';
+import { countRuns, listRuns } from '../workflow/logs.ts';
 import {
   countRunDeadLetters,
   deleteRunDeadLetter,
@@ -19,7 +19,6 @@ import {
 import { endRunByRequest } from '../workflow/endRun.ts';
 import { cancelFailureCallback, rerunFailureCallback } from '../workflow/failureCallbacks.ts';
 import { callHook } from '../workflow/hooks.ts';
-import { listRuns } from '../workflow/logs.ts';
 import { notifyAt, listWaiters } from '../workflow/notify.ts';
 import { refuseWhenBusy } from '../workflow/refuseWhenBusy.ts';
 import { restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';

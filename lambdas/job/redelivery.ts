@@ -20,7 +20,7 @@ const shape = z.looseObject({
   sentAt: z.optional(z.number()),
   /** The trace header that it follows from, where Scheduler carried it: SQS has it beside the text. */
   trace: z.optional(z.string()),
-  /** Marks of starts that have ended in an error and may still be noted: see `services/work/starts.ts`. */
+  /** Marks of starts that have ended in an error and may still be noted: see `worker/starts.ts`. */
   ended: z._default(z.array(z.string()), []),
 });
 

@@ -2,9 +2,8 @@
  * A lane holds attempts back: to so many in flight at once, to so many starts in a period, or until it is resumed. What
  * finds no room waits in the lane's line, in the order in which it came.
  *
- * Here is the state of a lane, and its limits; beside it stands what can happen to it (`arrival.ts`, `leaving.ts`,
- * `admission.ts`, `cancelling.ts`, `pins.ts`), all without I/O: every function takes a lane and returns another.
- * `services/lane/lanes.ts` reads lanes, applies such functions, and writes the outcome on condition that nobody else wrote
+ * Here is the state of a lane, and its limits; beside it stands what can happen to it (`rules`), all without I/O: every function takes a lane and returns another.
+ * `slots/lanes.ts` reads lanes, applies such functions, and writes the outcome on condition that nobody else wrote
  * meanwhile.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';

@@ -18,7 +18,7 @@ export interface Schedule {
   readonly otherHeaders: readonly Header[];
   readonly otherQuery: readonly Header[];
   readonly queueName?: string | undefined;
-  /** Its settings as the API shows them, as JSON: see `api/scheduleSettings.ts`. */
+  /** Its settings as the API shows them, as JSON: see `scheduleSettings.ts`. */
   readonly view: string;
   readonly callerIp: string;
   /** Unix milliseconds. */

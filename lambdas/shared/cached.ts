@@ -7,7 +7,7 @@ const capacity = 1_000;
  * Keeps the results of look-ups by key for a while. Concurrent look-ups of one key share one. A failure is not kept, nor
  * that nothing was found, nor a result that is not worth it.
  *
- * Not to be mistaken for `stores/remembered.ts`: that keeps one thing without which nothing works, such as a secret, and
+ * Not to be mistaken for `table/remembered.ts`: that keeps one thing without which nothing works, such as a secret, and
  * goes on with what it knows while the thing cannot be read. Here a result ends with its lifetime, and the next look-up
  * fails where its source fails.
  */

@@ -1,6 +1,6 @@
 /**
  * The outcomes of an account's messages, counted by hour and by day (UTC). They are counted from the log: nothing is written
- * when a message ends besides the record that ends it. Here are the counts without I/O; `services/usage/outcomes.ts` reads the
+ * when a message ends besides the record that ends it. Here are the counts without I/O; `countOutcomes.ts` reads the
  * log, and keeps the counts in one row of the account.
  */
 import { dayMs, dayOf, hourMs } from '../shared/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * Counts what accounts use. A process counts in memory, and reports to the account's row of the day in steps
- * (`domain/usage/processCount.ts`): a report adds to the row, and its answer is what all processes have reported. So a message
+ * (`rules/processCount.ts`): a report adds to the row, and its answer is what all processes have reported. So a message
  * costs a fraction of a write.
  */
 import type { Account } from '../account/account.ts';

@@ -1,19 +1,45 @@
 /** The log of runs. */
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
-import type { Answer } from '../wire/answers.ts';
+import type { Answer, counted } from '../wire/answers.ts';
+import type { RunState } from '../wire/states.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { longestPage } from '../wire/filters.ts';
-import { matchesRun, parseRunsQuery, type RunsQuery, type RunIdentity } from '../wire/workflowFilters.ts';
+import {
+  matchesRun,
+  parseRunsQuery,
+  parseCountQuery,
+  type CountQuery,
+  type RunsQuery,
+  type RunIdentity,
+} from '../wire/workflowFilters.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import type { Place } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { hasEnded, isRunId } from './run.ts';
 import { loadMessages } from '../message/list.ts';
-import { byAge, byOrder, isBehind, isId, precedes, type Ordered, type Range } from '../table/shards.ts';
+import {
+  isNewer,
+  byAge,
+  byOrder,
+  isBehind,
+  isId,
+  precedes,
+  type Ordered,
+  type Range,
+} from '../table/shards.ts';
 import { loadHead, loadRow, type RunKey } from './store/journals.ts';
 import { listRuns as listStored, loadListedRun, runShardsOf, type ListedRun } from './store/runList.ts';
-import { countBudgetMs, merged, orderedScope, placeAt, sealed } from '../list/pages.ts';
+import {
+  countEach,
+  idRows,
+  loadedRows,
+  countBudgetMs,
+  merged,
+  orderedScope,
+  placeAt,
+  sealed,
+} from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { loadRunLog, type ShownRun } from './log/runLog.ts';
 import { loadRunJournal } from './runs/runJournal.ts';
@@ -167,4 +193,40 @@ export async function listRuns(
     last = { time: candidate.time, id: candidate.id };
   }
   return pageUpTo(undefined);
+}
+
+/** Runs that are loaded at once where their ids are given. */
+const loadedAtOnce = 10;
+
+/** A row of the list; one whose id is that of no run, or that does not match, has no state. */
+interface CountedRun extends Ordered {
+  readonly state: RunState | undefined;
+}
+
+async function* runsToCount(account: Account, query: CountQuery, range: Range): AsyncGenerator<CountedRun> {
+  const shards = runShardsOf(account.id).map((shard) => listStored(shard, range));
+  for await (const run of merged(shards, isNewer)) {
+    const { time, id } = run;
+    yield { time, id, state: matchesRun(query, run) ? run.state : undefined };
+  }
+}
+
+/**
+ * Counts the runs that go on and that a filter selects. The list learns of an end a moment after it.
+ *
+ * @throws HttpError 400 for a malformed request
+ */
+export async function countRuns(account: Account, query: readonly Header[]): Promise<Answer<typeof counted>> {
+  const read = parseCountQuery(query);
+  const { runIds, fromDate, toDate, cursor } = read;
+  const scope = `${account.id}/workflows/runs`;
+  const range: Range = { fromDate, toDate, behind: await placeAt(scope, cursor) };
+  const rows: AsyncIterable<CountedRun> =
+    runIds === undefined
+      ? limitedScan(account.id, runsToCount(account, read, range))
+      : loadedRows(idRows(runIds.filter(isRunId), range.behind), loadedAtOnce, async (row) => ({
+          ...row,
+          state: (await loadHead({ accountId: account.id, runId: row.id }))?.state,
+        }));
+  return countEach(scope, rows, ({ state }) => (state === undefined || hasEnded(state) ? undefined : state));
 }

@@ -8,7 +8,7 @@ export const usage = `Usage: npm run test:mutation -- <files> [--tests <files>] 
 Changes the code in small ways, one at a time, and prints which of these mutants no test notices. Files are files, folders or
 globs, seen from the root of the project.
 
-  <files>         the code that is changed, such as lambdas/domain/lane
+  <files>         the code that is changed, such as lambdas/lane/rules
   --tests         the tests that run, once for each of several; by default those of the same folder of test/unit
   --floor         the lowest share of all mutants that tests have to kill, in percent; 92 by default
   --concurrency   processes that run tests at once; 1 by default

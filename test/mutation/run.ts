@@ -1,4 +1,4 @@
-/** `npm run test:mutation -- lambdas/domain/lane`: Stryker changes code, and tests have to notice. */
+/** `npm run test:mutation -- lambdas/lane/rules`: Stryker changes code, and tests have to notice. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

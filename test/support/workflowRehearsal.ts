@@ -1,6 +1,6 @@
 /**
  * A rehearsal of workflows in one process: endpoints of the published client, a server that records all that they submit,
- * and between them nothing but the rules of `lambdas/domain/workflow`. There is no time in it: delays are recorded, and
+ * and between them nothing but the rules of `lambdas/workflow/rules`. There is no time in it: delays are recorded, and
  * deliveries follow each other at once.
  */
 import { Client as QstashClient } from '@upstash/qstash';

@@ -175,10 +175,10 @@ describe('sizes', () => {
 
 describe('other folders import of the functions', () => {
   const others: readonly (readonly [string, RegExp])[] = [
-    ['lib', /^lambdas\/(http\/|aws\/(resources|metricTable|settings)|shared\/errorCodes)/],
+    ['lib', /^lambdas\/(http\/|error\/|aws\/(resources|metricTable|settings))/],
     ['local', /^lambdas\/(handlers|http|aws|error|shared|account)\//],
-    ['migrate', /^lambdas\/(shared|schedule\/cron)/],
-    ['console/src', /^lambdas\/(wire|shared|options)\//],
+    ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],
+    ['console/src', /^lambdas\/(error|shared|wire|options)\//],
   ];
 
   it.each(others)('%s: nothing but its part', (folder, allowed) => {

@@ -10,10 +10,10 @@ describe('the arguments of a mutation run', () => {
   beforeAll(() => {
     root = mkdtempSync(join(tmpdir(), 'svc-mutation-'));
     for (const folder of [
-      'lambdas/domain/lane/deep',
+      'lambdas/lane/rules/deep',
       'local/sqs',
       'lib',
-      'test/unit/domain/lane',
+      'test/unit/lane/rules',
       'test/unit/local',
     ]) {
       mkdirSync(join(root, folder), { recursive: true });
@@ -28,10 +28,10 @@ describe('the arguments of a mutation run', () => {
   const parse = (...args: readonly string[]) => parseOptions(args, root);
 
   it.each([
-    ['lambdas/lane/rules/rate.ts', 'lambdas/lane/rules/rate.ts', 'test/unit/domain/lane'],
-    ['lambdas/domain/lane/', 'lambdas/domain/lane/**/*.{ts,tsx}', 'test/unit/domain/lane'],
-    ['lambdas/domain/lane/deep', 'lambdas/domain/lane/deep/**/*.{ts,tsx}', 'test/unit/domain/lane'],
-    ['lambdas/domain/lane/r*.ts', 'lambdas/domain/lane/r*.ts', 'test/unit/domain/lane'],
+    ['lambdas/lane/rules/rate.ts', 'lambdas/lane/rules/rate.ts', 'test/unit/lane/rules'],
+    ['lambdas/lane/rules/', 'lambdas/lane/rules/**/*.{ts,tsx}', 'test/unit/lane/rules'],
+    ['lambdas/lane/rules/deep', 'lambdas/lane/rules/deep/**/*.{ts,tsx}', 'test/unit/lane/rules'],
+    ['lambdas/lane/rules/r*.ts', 'lambdas/lane/rules/r*.ts', 'test/unit/lane/rules'],
     ['local/sqs', 'local/sqs/**/*.{ts,tsx}', 'test/unit/local'],
   ])('%s changes %s, and runs the tests of %s', (path, mutate, tests) => {
     expect(parse(path)).toEqual({
@@ -43,7 +43,7 @@ describe('the arguments of a mutation run', () => {
   });
 
   it('may name other tests, another floor, and more processes', () => {
-    const path = 'lambdas/domain/lane';
+    const path = 'lambdas/lane/rules';
     const test = 'test/unit/lane/rules/rate.test.ts';
     expect(parse(path, '--tests', test, '--tests', 'test/unit/local')?.tests).toEqual([
       test,
@@ -59,7 +59,7 @@ describe('the arguments of a mutation run', () => {
   it.each([
     [[], 'Name the files that are to be changed.'],
     [['lambdas/none'], "There is no 'lambdas/none'."],
-    [['lambdas/domain/lane', '--tests', 'test/none'], "There is no 'test/none'."],
+    [['lambdas/lane/rules', '--tests', 'test/none'], "There is no 'test/none'."],
     [['lib/app.ts'], "No folder of test/unit has tests of 'lib/app.ts': name them with --tests."],
     [['lib/app.ts', '--floor', '101'], "--floor is a number from 0 to 100, not '101'."],
     [['lib/app.ts', '--floor', 'all'], "--floor is a number from 0 to 100, not 'all'."],

@@ -16,8 +16,9 @@ import { secondMs } from '../../shared/clock.ts';
 import { targetOf, type DestinationRules, type Target } from '../../destination/destination.ts';
 import { chunksOf } from '../../shared/lists.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
+import { checkAddresses, ownHostRefusal, RefusedDestination, refusal } from './ssrfGuard.ts';
 import { createAgents, createFreshAgents, type Agents } from './agents.ts';
-import { createResolver, type Address, type Resolver } from './nameResolver.ts';
+import { createResolver, type Resolver } from './nameResolver.ts';
 
 export interface DeliveryRequest {
   readonly url: string;
@@ -56,32 +57,7 @@ const maxHeaderBytes = 16_384;
 /** Characters of an error's text. Node's error for the wrong certificate lists all names of the certificate. */
 const longestError = 1_000;
 
-class RefusedDestination extends Error {}
 class ClosedKeptConnection extends Error {}
-
-const refusal = (hostname: string, address: string): RefusedDestination =>
-  new RefusedDestination(
-    hostname === address
-      ? `The destination ${address} is not a public address.`
-      : `The destination ${hostname} has the address ${address}, which is not public.`,
-  );
-
-const ownHostRefusal = (hostname: string): RefusedDestination =>
-  new RefusedDestination(
-    `The destination ${hostname} is this service itself; messages to it would go in circles.`,
-  );
-
-/** @throws RefusedDestination unless a delivery may go to all of a name's addresses */
-function checkAddresses(
-  { hostname, port }: Target,
-  addresses: readonly Address[],
-  { allowed, own }: DestinationRules,
-): void {
-  if (addresses.some(({ address }) => isOwnHost(address, port, own))) throw ownHostRefusal(hostname);
-  if (allowed.hosts.has(plainName(hostname))) return;
-  const unsafe = addresses.find(({ address }) => !isReachable(address, allowed));
-  if (unsafe !== undefined) throw refusal(hostname, unsafe.address);
-}
 
 /**
  * @param rules fixed, or read for each request

@@ -5,7 +5,7 @@ import { sendAll } from '../../job/send.ts';
 
 /**
  * A look comes when nothing of its start is left but what is stored. A request to the API ends after 29 s; an attempt that it
- * sent as the last thing, and whose message it did not store, is dropped 15 s later (`services/delivery/deliver.ts`).
+ * sent as the last thing, and whose message it did not store, is dropped 15 s later (`delivery/deliver.ts`).
  */
 export const lookAfterMs = 45 * secondMs;
 

@@ -11,7 +11,7 @@ const importServices = async () => {
   const [messages, deadLetters, runs, workflows] = await Promise.all([
     import('../../../lambdas/publish/messages.ts'),
     import('../../../lambdas/deadLetter/deadLetters.ts'),
-    import('../../../lambdas/workflow/countRuns.ts'),
+    import('../../../lambdas/workflow/logs.ts'),
     import('../../../lambdas/workflow/steps/trigger.ts'),
   ]);
   return { ...messages, ...deadLetters, ...runs, ...workflows };

@@ -1,0 +1,30 @@
+/** The guard against requests to addresses that are not public, or to this service itself (SSRF). */
+import { isOwnHost, isReachable, plainName } from '../../destination/addresses.ts';
+import type { DestinationRules, Target } from '../../destination/destination.ts';
+import type { Address } from './nameResolver.ts';
+
+export class RefusedDestination extends Error {}
+
+export const refusal = (hostname: string, address: string): RefusedDestination =>
+  new RefusedDestination(
+    hostname === address
+      ? `The destination ${address} is not a public address.`
+      : `The destination ${hostname} has the address ${address}, which is not public.`,
+  );
+
+export const ownHostRefusal = (hostname: string): RefusedDestination =>
+  new RefusedDestination(
+    `The destination ${hostname} is this service itself; messages to it would go in circles.`,
+  );
+
+/** @throws RefusedDestination unless a delivery may go to all of a name's addresses */
+export function checkAddresses(
+  { hostname, port }: Target,
+  addresses: readonly Address[],
+  { allowed, own }: DestinationRules,
+): void {
+  if (addresses.some(({ address }) => isOwnHost(address, port, own))) throw ownHostRefusal(hostname);
+  if (allowed.hosts.has(plainName(hostname))) return;
+  const unsafe = addresses.find(({ address }) => !isReachable(address, allowed));
+  if (unsafe !== undefined) throw refusal(hostname, unsafe.address);
+}
