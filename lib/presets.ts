@@ -1,6 +1,6 @@
 /**
  * The stages: settings that belong together, chosen with one setting. What an operator sets besides wins over a stage, and a stage
- * over a setting's default. `docs/deploy.md` has the reason of each; a test holds its table against this one.
+ * over a setting's default. `docs/settings.md` has the reason of each; a test holds its table against this one.
  */
 
 /** The values, as `cdk.json` would give them. */

@@ -1,6 +1,6 @@
 /**
  * The settings of a deployment, checked once and typed. They come from the CDK context: `cdk.json`, or `-c name=value` on the
- * command line, where every value is text. `docs/deploy.md` lists them for operators; a test holds that list against this one.
+ * command line, where every value is text. `docs/settings.md` lists them for operators; a test holds that list against this one.
  */
 import type { App } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -251,7 +251,7 @@ function faultsIn(given: Readonly<Record<string, unknown>>, { issues }: z.core.$
     ...new Set(lines.map((line) => `- ${line}`)),
     isNameWrong
       ? `Settings are: ${settingNames.join(', ')}.`
-      : 'docs/deploy.md, "Settings", has what each may be.',
+      : 'docs/settings.md, "Settings", has what each may be.',
   ].join('\n');
 }
 

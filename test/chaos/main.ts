@@ -9,7 +9,7 @@ const usage = `Usage: npm run test:chaos -- [--minutes <number>] [--seed <whole 
   --clients   how many clients there are side by side, 1 to 99; 6 by default
 
 It exits with 0 when all holds, with 1 when something does not, and with 2 when the run could not be made.
-docs/design.md#chaos says what it does.`;
+docs/failures.md#chaos says what it does.`;
 
 function options() {
   const { values } = parseArgs({

@@ -427,8 +427,8 @@ describe('the metrics', () => {
     }
   });
 
-  it('are told in docs/operate.md', () => {
-    const document = readFileSync(join(root, 'docs/operate.md'), 'utf8');
+  it('are told in docs/metrics.md', () => {
+    const document = readFileSync(join(root, 'docs/metrics.md'), 'utf8');
     const missing = Object.keys(metrics).filter((name) => !document.includes(`\`${name}\``));
     expect(missing).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { presets } from '../../lib/presets.ts';
 import { readSettings, settingNames } from '../../lib/settings.ts';
 import { cdkContext, root } from './app.ts';
 
-const docs = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+const docs = readFileSync(join(root, 'docs/settings.md'), 'utf8');
 
 const read = (context: Record<string, unknown>) => readSettings(new App({ context }));
 
@@ -172,7 +172,7 @@ describe('a stage', () => {
     });
   });
 
-  it('has its values in docs/deploy.md', () => {
+  it('has its values in docs/settings.md', () => {
     const [, section = ''] = docs.split('\n### Stages\n');
     const rows = [...section.matchAll(/^\| `(\w+)` +\| `([^`]+)` +\| `([^`]+)` +\| [^|]+ \|$/gm)];
     expect(rows.map(([, name, dev, prod]) => [name, dev, prod])).toEqual(
@@ -185,7 +185,7 @@ describe('a stage', () => {
   });
 });
 
-describe('the list of settings in docs/deploy.md', () => {
+describe('the list of settings in docs/settings.md', () => {
   const [, settingsOn = ''] = docs.split('\n## Settings\n');
   const [section = ''] = settingsOn.split('\n### ');
   /** Names and defaults, as the table's first two columns have them; some rows have two of each. */
