@@ -6,7 +6,7 @@ import { apiFunctionTimeoutSeconds } from '../lambdas/aws/resources.ts';
 
 interface Region {
   readonly setDraining: (isDraining: boolean) => Promise<number>;
-  readonly lookAtRegion: () => Promise<Left>;
+  readonly readRegion: () => Promise<Left>;
   readonly isEmptied: (left: Left) => boolean;
 }
 
@@ -27,7 +27,7 @@ const settledMs = (apiFunctionTimeoutSeconds + 2) * secondMs;
  * @returns whether the region is empty
  */
 export async function drain(
-  { setDraining, lookAtRegion, isEmptied }: Region,
+  { setDraining, readRegion, isEmptied }: Region,
   { everyMs, once, now = Date.now, wait = sleep }: Looks,
   print: (line: string) => void,
 ): Promise<boolean> {
@@ -42,7 +42,7 @@ export async function drain(
       );
     }
     const lookedAt = now();
-    const left = await lookAtRegion();
+    const left = await readRegion();
     for (const line of linesOf(left)) print(line);
     const isEmpty = isEmptied(left) && lookedAt - stoppedAt >= settledMs;
     if (isEmpty && (wasEmptied || once)) {

@@ -116,13 +116,13 @@ async function simulateKey(
   const start = Date.now();
   let time = start;
   const random = randomFrom(seed);
-  const passages = fleetOf(
+  const laneGate = fleetOf(
     service,
     deliverProcesses,
     storeOf(service, () => undefined),
     () => time,
   ).map((lanes) =>
-    service.createPassages({
+    service.createLaneGate({
       lanes,
       // The account has no circuits.
       circuits: service.createCircuits({
@@ -155,7 +155,7 @@ async function simulateKey(
     await leaveUntil(moment);
     at(moment);
     const { messageId, timeoutMs } = service.newMessage(account, time);
-    const passage = await passages[Math.floor(random() * passages.length)]?.enter({
+    const passage = await laneGate[Math.floor(random() * laneGate.length)]?.enter({
       ...{ accountId: account.id, messageId, attempt: 0, queue: 'short', timeoutMs },
       flowControl: { key: 'crm', parallelism: account.limits.max_parallelism, madeAt: start },
       accountLimits: { parallelism: account.limits.max_global_parallelism, version: 1 },

@@ -29,7 +29,7 @@ export async function loadService() {
     lanes,
     { createLanes },
     { leaseTo, withNewestLimits, processPrefix },
-    { createPassages },
+    { createLaneGate },
     { createCircuits },
   ] = await Promise.all([
     import('../../lambdas/account/account.ts'),
@@ -73,7 +73,7 @@ export async function loadService() {
     addUsage,
     loadUrlGroup: (accountId: string, name: string) => loadUrlGroup(accountId, name),
     createLanes,
-    createPassages,
+    createLaneGate,
     createCircuits,
     loadLane: lanes.loadLane,
     saveLane: lanes.saveLane,

@@ -78,7 +78,7 @@ function readItem(id: string, item: Key): Account {
 }
 
 /** Another region may take so long to answer a read: where it is away, there must be time left to answer the request. */
-const patienceMs = 5_000;
+const memoryTimeoutMs = 5_000;
 
 /**
  * Reads an account.
@@ -101,7 +101,7 @@ export async function loadAccount(
       ConsistentRead: consistent,
     }),
     // A call with options, even with none in them, makes a client put all its steps together anew.
-    region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(patienceMs) },
+    region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(memoryTimeoutMs) },
   );
   return Item && readItem(id, Item);
 }
@@ -161,7 +161,7 @@ export async function* accountsOf(
   do {
     const page: ScanCommandOutput = await dynamodbIn(replica).send(
       new ScanCommand({ ...input, ExclusiveStartKey: from }),
-      { abortSignal: AbortSignal.timeout(patienceMs) },
+      { abortSignal: AbortSignal.timeout(memoryTimeoutMs) },
     );
     for (const item of page.Items ?? []) yield accountOf(unmarshall(item));
     from = page.LastEvaluatedKey;

@@ -243,7 +243,7 @@ export const rowsOf = (
   });
 
 /** Unprocessed rows are tried again for this long. The last try takes up to 13 s more, and an API function ends after 28 s. */
-const patienceMs = 10_000;
+const memoryTimeoutMs = 10_000;
 
 /** DynamoDB reads 100 rows at once, and 16 MB of them. */
 const rowsPerGet = 100;
@@ -267,7 +267,7 @@ export async function getRows(
   keys: readonly object[],
   reading: Reading,
 ): Promise<readonly Row[]> {
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + memoryTimeoutMs;
   const found = await Promise.all(
     chunksOf(keys, rowsPerGet).map((chunk) => getSome(table, chunk, reading, until)),
   );
@@ -305,7 +305,7 @@ const rowsPerWrite = 25;
  * @throws when something is still unprocessed after 10 s
  */
 export async function putAll(table: string, rows: readonly object[]): Promise<void> {
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + memoryTimeoutMs;
   const requests = rows.map((row) => ({ PutRequest: { Item: toItem(row) } }));
   await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
 }
@@ -316,7 +316,7 @@ export async function putAll(table: string, rows: readonly object[]): Promise<vo
  * @param keys all different
  */
 export async function deleteAll(table: string, keys: readonly object[]): Promise<void> {
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + memoryTimeoutMs;
   const requests = keys.map((key) => ({ DeleteRequest: { Key: toItem(key) } }));
   await Promise.all(chunksOf(requests, rowsPerWrite).map((chunk) => writeSome(table, chunk, until)));
 }

@@ -3,7 +3,7 @@ import { now } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 
 /** A change is tried again for so long: a request to the API ends after 29 s, and the last try takes time too. */
-const patienceMs = 15_000;
+const memoryTimeoutMs = 15_000;
 /** The longest pause before the next try. Its length is random, so that two requests do not meet again and again. */
 const longestPauseMs = 200;
 
@@ -17,7 +17,7 @@ const longestPauseMs = 200;
  * @throws HttpError 503 when others were faster for 15 s
  */
 export async function retryOnConflict<T>(refusal: string, attempt: () => Promise<T | undefined>): Promise<T> {
-  const until = now() + patienceMs;
+  const until = now() + memoryTimeoutMs;
   do {
     const outcome = await attempt();
     if (outcome !== undefined) return outcome;

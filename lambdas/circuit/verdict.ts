@@ -1,7 +1,7 @@
 /** The verdict of an attempt about its destination's host, and the name of that host. */
 import { targetOf } from '../destination/destination.ts';
 import type { DestinationResponse } from '../destination/response.ts';
-import { retryHint } from '../destination/retryAfter.ts';
+import { retryAfterOf } from '../destination/retryAfter.ts';
 
 /** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer. */
 export const longestHost = 253 + 6;
@@ -35,5 +35,5 @@ export function verdictOf({ status, error, headers, isRefusal }: DestinationResp
   if (isRefusal === true) return { says: 'nothing' };
   const isDown = status === 0 || status >= 500;
   if (!isDown && status !== 429) return { says: 'up' };
-  return { says: isDown ? 'down' : 'busy', status, error, notBefore: retryHint(headers, now) };
+  return { says: isDown ? 'down' : 'busy', status, error, notBefore: retryAfterOf(headers, now) };
 }

@@ -12,7 +12,7 @@ import type { RecordedAttempt } from '../message/history.ts';
  *
  * @param run the run that failed with it, and until when its records are kept, Unix milliseconds
  */
-export async function bury(
+export async function deadLetterAttempt(
   { history, attempt, account }: RecordedAttempt,
   run?: { readonly workflow: DeadRun; readonly keptUntil: number },
 ): Promise<void> {

@@ -15,13 +15,13 @@ import { outcomeOf, type Outcome } from './outcome.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { isOver, type Message } from '../message/message.ts';
 import { TransientError } from '../error/transientError.ts';
-import { attemptWork, type AttemptWork } from '../job/job.ts';
+import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { log } from '../aws/log.ts';
 import { count, measure } from '../aws/metrics.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory, dueTimeOf, recordOf } from '../message/history.ts';
 import { endMessage } from '../message/messages.ts';
-import { sendWork } from '../job/send.ts';
+import { sendJob } from '../job/send.ts';
 import { kindOf, type OpenedDelivery } from '../message/kinds.ts';
 import { callDestination } from './callDestination.ts';
 import { continueAgain } from './continuations/continuations.ts';
@@ -29,9 +29,9 @@ import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 import {
   declineLanes,
   leaveEndedLanes,
-  passLanes,
+  acquireLanes,
   waitForAccount,
-  type Passage,
+  type Acquired,
 } from '../lane/lanesOfAttempt.ts';
 import { leaveAsCallback } from '../lane/queueSlot.ts';
 import { ownerOf } from '../account/owner.ts';
@@ -42,7 +42,7 @@ import { ownerOf } from '../account/owner.ts';
  * @param isAgain whether the work has been handed out before: the attempt may be under way, or in a waiting line
  * @throws when the work must be done again: nothing was decided yet
  */
-export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void> {
+export async function deliver(work: AttemptJob, isAgain: boolean): Promise<void> {
   const history = (await loadMessage(work)) ?? (await loadSoon(work));
   if (history === undefined) {
     await waitForRow(work);
@@ -70,7 +70,7 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
   const dueAt = dueTimeOf(history, work.attempt);
   if (now() < dueAt) {
     // Its admission to a lane stays with it: a clock that is ahead of this one may have given it, and no other work has it.
-    await sendWork({ ...work, ...attemptWork(history.message, work.attempt), looks: undefined }, dueAt);
+    await sendJob({ ...work, ...attemptJob(history.message, work.attempt), looks: undefined }, dueAt);
     return;
   }
   const [account, body] = await Promise.all([
@@ -90,14 +90,14 @@ export async function deliver(work: AttemptWork, isAgain: boolean): Promise<void
     return;
   }
   if (ready === 'later') {
-    await sendWork(
-      { ...work, ...attemptWork(history.message, work.attempt), looks: undefined },
+    await sendJob(
+      { ...work, ...attemptJob(history.message, work.attempt), looks: undefined },
       now() + secondMs,
     );
     return;
   }
   try {
-    const passage = await passLanes(history, account, work, isAgain);
+    const passage = await acquireLanes(history, account, work, isAgain);
     if (passage === 'overdue') {
       const { failOverdue } = await import('./failOverdue.ts');
       await failOverdue(ready, work.attempt);
@@ -131,14 +131,14 @@ async function readyToSend(loaded: LoadedMessage): Promise<ReadyMessage | 'later
   return typeof request === 'object' ? { ...loaded, request } : request;
 }
 
-const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptWork): boolean =>
-  now() - madeAt < rowPatienceMs;
+const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptJob): boolean =>
+  now() - madeAt < rowTimeoutMs;
 
 /** Work mostly overtakes its row by a few milliseconds. */
 const soonMs = [10, 30, 90];
 
 /** Looks a few times more for the message of young work. */
-async function loadSoon(work: AttemptWork): Promise<MessageHistory | undefined> {
+async function loadSoon(work: AttemptJob): Promise<MessageHistory | undefined> {
   if (!isYoung(work)) return undefined;
   for (const pauseMs of soonMs) {
     await setTimeout(pauseMs);
@@ -149,7 +149,7 @@ async function loadSoon(work: AttemptWork): Promise<MessageHistory | undefined> 
 }
 
 /** A request to the API ends after 29 s: a row that is not there by then will not come. */
-const rowPatienceMs = 30 * secondMs;
+const rowTimeoutMs = 30 * secondMs;
 
 /**
  * Looks, a second apart, after which the row will not come, whatever the clock says. A machine that slept while the row was being
@@ -158,10 +158,10 @@ const rowPatienceMs = 30 * secondMs;
 const leastLooks = 15;
 
 /** Work may overtake the row that is written beside it: young work is sent again, the row of old work is lost. */
-async function waitForRow(work: AttemptWork): Promise<void> {
+async function waitForRow(work: AttemptJob): Promise<void> {
   const looks = (work.looks ?? 0) + 1;
   if (isYoung(work) || looks < leastLooks) {
-    await sendWork({ ...work, looks }, now() + secondMs);
+    await sendJob({ ...work, looks }, now() + secondMs);
     return;
   }
   await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);
@@ -171,8 +171,8 @@ async function waitForRow(work: AttemptWork): Promise<void> {
 /** Makes an attempt, and leaves its lanes once it is recorded. */
 async function makeAttempt(
   { request, ...loaded }: ReadyMessage,
-  { attempt: number, admittedTo }: AttemptWork,
-  passage: Passage,
+  { attempt: number, admittedTo }: AttemptJob,
+  passage: Acquired,
 ): Promise<void> {
   const startedAt = now();
   try {

@@ -3,7 +3,7 @@ import { now } from '../shared/clock.ts';
 import type { Message } from '../message/message.ts';
 import { isFault } from '../job/fault.ts';
 import { mostFaults, type GiveUpReason } from '../job/redelivery.ts';
-import type { AttemptWork } from '../job/job.ts';
+import type { AttemptJob } from '../job/job.ts';
 import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import { loadBody } from '../message/bodies.ts';
@@ -29,11 +29,7 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
  * @param error what is said of it
  * @throws when this has to be done again
  */
-export async function giveUpAttempt(
-  work: AttemptWork,
-  why: GiveUpReason,
-  error = errors[why],
-): Promise<void> {
+export async function giveUpAttempt(work: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
   const history = await loadMessage(work);
   if (history === undefined) {
     await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);

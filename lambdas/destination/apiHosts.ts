@@ -19,7 +19,7 @@ const hostsOf = (row: Row): readonly string[] => hostsRow.parse(row).hosts;
 const mostHosts = 20;
 
 /** A request waits so long at most for its API's host to be noted, which takes milliseconds. */
-const patienceMs = secondMs;
+const memoryTimeoutMs = secondMs;
 
 /**
  * The hosts of all APIs, as they were read within the last ten minutes; none until they can be read. Never rejects, and never
@@ -45,7 +45,7 @@ export const { get: apiHosts } = remembered({
  * @throws when it cannot be noted within a second
  */
 export async function noteApiHost(api: ApiName, host: string): Promise<void> {
-  const options = { abortSignal: AbortSignal.timeout(patienceMs) };
+  const options = { abortSignal: AbortSignal.timeout(memoryTimeoutMs) };
   const place = {
     TableName: settings.accountsTable,
     Key: toItem({ id: apiHostsKey(settings.region, api) }),

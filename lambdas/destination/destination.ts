@@ -143,7 +143,7 @@ export interface DestinationRules {
  * @param field the field's name in the error's text
  * @throws HttpError 403
  */
-export function refuseUnsafe(field: string, url: string, { allowed, own }: DestinationRules): void {
+export function refuseSsrf(field: string, url: string, { allowed, own }: DestinationRules): void {
   const { hostname, port } = targetOf(url);
   if (isOwnHost(hostname, port, own)) {
     throw forbidden(

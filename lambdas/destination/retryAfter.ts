@@ -63,7 +63,7 @@ function addDuration(now: number, text: string): number | undefined {
  * @param now Unix milliseconds
  * @returns whole Unix milliseconds; undefined where no header can be read
  */
-export function retryHint(headers: readonly Header[], now: number): number | undefined {
+export function retryAfterOf(headers: readonly Header[], now: number): number | undefined {
   const moments = hintHeaders
     .flatMap((name) => valuesOf(headers, name))
     .flatMap((value) => momentOf(value, now) ?? []);

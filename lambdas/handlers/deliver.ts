@@ -1,5 +1,5 @@
-import { parseWork } from '../job/parseJob.ts';
+import { parseJob } from '../job/parseJob.ts';
 import { batchWorker } from '../worker/worker.ts';
 import { giveUp, perform } from '../worker/perform.ts';
 
-export const handler = batchWorker({ parse: parseWork, perform, giveUp });
+export const handler = batchWorker({ parse: parseJob, perform, giveUp });

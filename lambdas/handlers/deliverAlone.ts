@@ -1,5 +1,5 @@
-import { parseWork } from '../job/parseJob.ts';
+import { parseJob } from '../job/parseJob.ts';
 import { singleWorker } from '../worker/worker.ts';
 import { giveUp, nameOf, perform } from '../worker/perform.ts';
 
-export const handler = singleWorker({ parse: parseWork, perform, giveUp, nameOf, isSuspect: true });
+export const handler = singleWorker({ parse: parseJob, perform, giveUp, nameOf, isSuspect: true });

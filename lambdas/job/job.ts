@@ -20,7 +20,7 @@ export type LaneKind = (typeof laneKinds)[number];
  * One attempt of a message that is due. The message itself stays in its row, so that the worker sees whether it was
  * cancelled or has ended meanwhile.
  */
-export interface AttemptWork {
+export interface AttemptJob {
   readonly kind: 'attempt';
   readonly accountId: string;
   readonly messageId: string;
@@ -58,7 +58,7 @@ export interface AdmittedTo {
 }
 
 /** A look at a lane, to admit those of its waiting line for whom there is room. */
-export interface PumpWork {
+export interface PumpJob {
   readonly kind: 'pump';
   readonly accountId: string;
   readonly lane: LaneKind;
@@ -70,7 +70,7 @@ export interface PumpWork {
 }
 
 /** A look at a run whose end is about to be written, to do what follows from it should the process die that writes it. */
-export interface RunEndWork {
+export interface RunEndJob {
   readonly kind: 'runEnd';
   readonly accountId: string;
   readonly runId: string;
@@ -84,7 +84,7 @@ export interface RunEndWork {
  * A look at a run whose start is about to be written: should the process die that writes it, the look finds the run, and lists
  * and delivers it.
  */
-export interface RunStartWork {
+export interface RunStartJob {
   readonly kind: 'runStart';
   readonly accountId: string;
   readonly runId: string;
@@ -98,7 +98,7 @@ export interface RunStartWork {
  * A look at a wait of a run: at its deadline, to end it without its event; and soon after it was woken, for whoever woke it may
  * have died before the result was sent.
  */
-export interface WaitTimeoutWork {
+export interface WaitTimeoutJob {
   readonly kind: 'waitTimeout';
   readonly accountId: string;
   readonly runId: string;
@@ -109,19 +109,19 @@ export interface WaitTimeoutWork {
 }
 
 /** Work for the delivery workers, as SQS and Scheduler carry it. */
-export type Work = AttemptWork | PumpWork | RunStartWork | RunEndWork | WaitTimeoutWork;
+export type Job = AttemptJob | PumpJob | RunStartJob | RunEndJob | WaitTimeoutJob;
 
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];
 
-/** The text that `parseWork` reads. */
-export const formatWork = (work: Work): string => JSON.stringify(work);
+/** The text that `parseJob` reads. */
+export const formatJob = (work: Job): string => JSON.stringify(work);
 
 /** @param attempt 0 for the first delivery */
-export const attemptWork = (
+export const attemptJob = (
   { accountId, messageId, url, timeoutMs }: Pick<Message, 'accountId' | 'messageId' | 'url' | 'timeoutMs'>,
   attempt: number,
-): AttemptWork => ({
+): AttemptJob => ({
   kind: 'attempt',
   accountId,
   messageId,

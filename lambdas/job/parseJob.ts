@@ -1,10 +1,10 @@
 /** The parser of work stands apart from the rest: a function that only sends work does not load it. */
 import * as z from 'zod/mini';
-import { laneKinds, deliveryQueues, type Work } from './job.ts';
+import { laneKinds, deliveryQueues, type Job } from './job.ts';
 
 const name = z.string().check(z.minLength(1));
 
-const workShape = z.union([
+const jobShape = z.union([
   z.object({
     kind: z.literal('pump'),
     accountId: name,
@@ -54,4 +54,4 @@ const workShape = z.union([
 ]);
 
 /** @throws Error for a text that is no work */
-export const parseWork = (text: string): Work => workShape.parse(JSON.parse(text));
+export const parseJob = (text: string): Job => jobShape.parse(JSON.parse(text));

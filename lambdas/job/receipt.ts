@@ -19,7 +19,7 @@ function urlOfSource(queueArn: string): string {
  *
  * @param group the message's group, where it has one
  */
-export async function sendAnew(
+export async function sendAgain(
   queueArn: string,
   text: string,
   group: string | undefined,

@@ -9,11 +9,11 @@ import { now, secondMs } from '../shared/clock.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import {
   deliveryQueues,
-  formatWork,
+  formatJob,
   type DeliveryQueue,
-  type PumpWork,
-  type WaitTimeoutWork,
-  type Work,
+  type PumpJob,
+  type WaitTimeoutJob,
+  type Job,
 } from './job.ts';
 import { TransientError } from '../error/transientError.ts';
 import { settings } from '../aws/settings.ts';
@@ -21,8 +21,8 @@ import { traceAttribute, traceHeader } from '../aws/trace.ts';
 import { sendLater, unschedule } from '../aws/scheduler.ts';
 import { sqs } from '../aws/sqs.ts';
 
-export interface DueWork {
-  readonly work: Work;
+export interface DueJob {
+  readonly work: Job;
   /** Unix milliseconds. */
   readonly dueAt: number;
 }
@@ -45,7 +45,7 @@ const attemptName = (messageId: string, attempt: number): string => `${messageId
  * Names of lanes may be longer than those of schedules, and have other characters. A pump that keeps messages from expiring is
  * another than one that comes at the same moment without that.
  */
-function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpWork): string {
+function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpJob): string {
   const hashed = hashedName('pump', `${accountId}#${lane}#${name}`);
   return `${hashed}-${dueAt}${keepsFrom === undefined ? '' : '-keep'}`;
 }
@@ -53,10 +53,10 @@ function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpWork): string
 /** Names a schedule for something whose own name may be too long, or have other characters than names of schedules. */
 const hashedName = (kind: string, name: string): string =>
   `${kind}-${createHash('sha256').update(name).digest('hex').slice(0, 32)}`;
-const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutWork): string =>
+const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutJob): string =>
   `${hashedName('wait', `${accountId}#${seq}#${runId}`)}-${dueAt}`;
 
-function routeOf(work: Work): Route {
+function routeOf(work: Job): Route {
   const { accountId } = work;
   switch (work.kind) {
     case 'attempt':
@@ -101,8 +101,8 @@ const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
 /** The message that carries work. The name of a group has up to 128 letters, digits and punctuation marks. */
-const messageOf = ({ work, dueAt }: DueWork) => ({
-  MessageBody: formatWork(work),
+const messageOf = ({ work, dueAt }: DueJob) => ({
+  MessageBody: formatJob(work),
   MessageSystemAttributes: traceAttribute(),
   DelaySeconds: timerUntil(dueAt),
   MessageGroupId: routeOf(work)
@@ -111,16 +111,16 @@ const messageOf = ({ work, dueAt }: DueWork) => ({
 });
 
 /** The name under which Scheduler keeps work that is due; undefined where a message timer reaches, or has to do. */
-const scheduleNameOf = ({ work, dueAt }: DueWork): string | undefined =>
+const scheduleNameOf = ({ work, dueAt }: DueJob): string | undefined =>
   isFarFrom(now(), dueAt) ? routeOf(work).scheduleName : undefined;
 
 /** Scheduler carries no trace header beside the text. */
-function textForScheduler(work: Work): string {
+function textForScheduler(work: Job): string {
   const trace = traceHeader();
-  return trace === undefined ? formatWork(work) : JSON.stringify({ ...work, trace });
+  return trace === undefined ? formatJob(work) : JSON.stringify({ ...work, trace });
 }
 
-const schedule = (name: string, { work, dueAt }: DueWork): Promise<void> =>
+const schedule = (name: string, { work, dueAt }: DueJob): Promise<void> =>
   sendLater({ name, dueAt, queueArn: arnOf(routeOf(work).queue), input: textForScheduler(work) });
 
 /**
@@ -128,7 +128,7 @@ const schedule = (name: string, { work, dueAt }: DueWork): Promise<void> =>
  *
  * @param dueAt Unix milliseconds
  */
-export async function sendWork(work: Work, dueAt: number): Promise<void> {
+export async function sendJob(work: Job, dueAt: number): Promise<void> {
   const due = { work, dueAt };
   const name = scheduleNameOf(due);
   if (name !== undefined) await schedule(name, due);
@@ -140,7 +140,7 @@ export const withdrawFar = (messageId: string, attempt: number): Promise<void> =
   unschedule(attemptName(messageId, attempt));
 
 /** Takes back the end of a wait that Scheduler keeps, if it has not been sent yet. */
-export const withdrawFarWait = (work: WaitTimeoutWork): Promise<void> => unschedule(waitName(work));
+export const withdrawFarWait = (work: WaitTimeoutJob): Promise<void> => unschedule(waitName(work));
 
 /** SQS takes 10 messages at once. */
 const messagesPerSend = 10;
@@ -149,7 +149,7 @@ const sendsAtOnce = 20;
 const mostRounds = 4;
 const firstPauseMs = 200;
 
-interface Sending<T> extends DueWork {
+interface Sending<T> extends DueJob {
   readonly item: T;
 }
 
@@ -160,14 +160,14 @@ interface Sending<T> extends DueWork {
  */
 export async function sendEach<T>(
   items: readonly T[],
-  dueWorkOf: (item: T) => DueWork,
+  dueWorkOf: (item: T) => DueJob,
 ): Promise<ReadonlyMap<T, unknown>> {
   const failures = new Map<T, unknown>();
   let left: readonly Sending<T>[] = items.map((item) => ({ item, ...dueWorkOf(item) }));
   for (let round = 0; round < mostRounds && left.length > 0; round += 1) {
     if (round > 0) await setTimeout(firstPauseMs * 2 ** (round - 1));
     failures.clear();
-    const isFar = (due: DueWork): boolean => scheduleNameOf(due) !== undefined;
+    const isFar = (due: DueJob): boolean => scheduleNameOf(due) !== undefined;
     const far = left.filter(isFar).map((one) => [one]);
     const near = left.filter((one) => !isFar(one));
     const batches = deliveryQueues.flatMap((queue) =>
@@ -189,7 +189,7 @@ export async function sendEach<T>(
  *
  * @throws TransientError where any of it could not be sent; the rest was
  */
-export async function sendAll<T>(items: readonly T[], dueWorkOf: (item: T) => DueWork): Promise<void> {
+export async function sendAll<T>(items: readonly T[], dueWorkOf: (item: T) => DueJob): Promise<void> {
   const failures = await sendEach(items, dueWorkOf);
   const [cause] = failures.values();
   if (failures.size > 0)

@@ -4,7 +4,7 @@ import { joinLine } from './rules/arrival.ts';
 import { asQueue } from './lane.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
-import { attemptWork } from '../job/job.ts';
+import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/ourLanes.ts';
 import { queueEntry, queueLane } from './slots/acquire.ts';
 
@@ -52,7 +52,7 @@ async function join(name: string, messages: readonly Message[]): Promise<void> {
   if (first === undefined) return;
   await lanes.change(queueLane(first.accountId, name), (lane, time) => ({
     lane: messages.reduce(
-      (joined, message) => joinLine(joined, queueEntry(attemptWork(message, 0))),
+      (joined, message) => joinLine(joined, queueEntry(attemptJob(message, 0))),
       asQueue(lane, time),
     ),
     result: undefined,

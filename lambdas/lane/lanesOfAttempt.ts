@@ -9,29 +9,29 @@ import { endLease } from './rules/cancelling.ts';
 import { limitsOfKey } from './lane.ts';
 import { leave, type DeclineReason } from './rules/leaving.ts';
 import type { Message } from '../message/message.ts';
-import { attemptWork, type AttemptWork } from '../job/job.ts';
+import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { type MessageHistory, dueTimeOf } from '../message/history.ts';
 import { noteHeld } from '../message/messages.ts';
 import { count } from '../aws/metrics.ts';
-import { sendWork } from '../job/send.ts';
+import { sendJob } from '../job/send.ts';
 import { resumeAccount } from './resumeAccount.ts';
-import { keepMessage } from './line/keepLine.ts';
+import { extendMessage } from './line/keepLine.ts';
 import { LaneBusy } from './slots/lanes.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { passages } from './slots/ourPassages.ts';
+import { laneGate } from './slots/ourPassages.ts';
 import type { CircuitOf } from './slots/circuits.ts';
 import {
   hasEnteredQueue,
   queueLane,
   youngMs,
-  type Passage,
+  type Acquired,
   type Refusal,
   type DueAttempt,
 } from './slots/acquire.ts';
 import { leaveAsCallback, queueSlotOf } from './queueSlot.ts';
 
-export type { Passage };
+export type { Acquired };
 
 /** The host whose circuit may hold back a message; undefined where none does. */
 const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
@@ -41,7 +41,7 @@ const circuitHost = ({ circuit, url }: Message, account: Account): string | unde
 function circuitOf(
   history: MessageHistory,
   account: Account,
-  { attempt, admittedTo }: AttemptWork,
+  { attempt, admittedTo }: AttemptJob,
 ): CircuitOf | undefined {
   const host = admittedTo?.lane === 'circuit' ? admittedTo.name : circuitHost(history.message, account);
   return host === undefined
@@ -53,7 +53,7 @@ function circuitOf(
 function dueAttemptOf(
   history: MessageHistory,
   account: Account,
-  work: AttemptWork,
+  work: AttemptJob,
   isAgain: boolean,
 ): DueAttempt {
   const { message } = history;
@@ -63,7 +63,7 @@ function dueAttemptOf(
     messageId,
     accountId,
     attempt,
-    queue: attemptWork(message, attempt).queue,
+    queue: attemptJob(message, attempt).queue,
     queueName,
     flowControl: flowControl && {
       key: flowControl.key,
@@ -98,16 +98,16 @@ async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T) => boo
  * @returns undefined where it may not go on: it waits in a line, or comes again; `overdue` where it is to fail, because it has
  *   waited for its host for too long
  */
-export async function passLanes(
+export async function acquireLanes(
   history: MessageHistory,
   account: Account,
-  work: AttemptWork,
+  work: AttemptJob,
   isAgain: boolean,
-): Promise<Passage | 'overdue' | undefined> {
+): Promise<Acquired | 'overdue' | undefined> {
   const dueAttempt = dueAttemptOf(history, account, work, isAgain);
   try {
     const entered = await unlessEarly(
-      () => passages.enter(dueAttempt),
+      () => laneGate.enter(dueAttempt),
       (one) => one === 'early',
     );
     if (typeof entered !== 'string' || entered === 'overdue') return entered;
@@ -115,7 +115,7 @@ export async function passLanes(
   } catch (error) {
     // Work that was handed out before comes back as such: it has to continue from a record that another worker makes.
     if (isAgain || !(error instanceof LaneBusy)) throw error;
-    await sendWork(work, now() + secondMs);
+    await sendJob(work, now() + secondMs);
   }
   return undefined;
 }
@@ -123,11 +123,11 @@ export async function passLanes(
 async function afterRefusal(
   history: MessageHistory,
   account: Account,
-  work: AttemptWork,
+  work: AttemptJob,
   isAgain: boolean,
   refusal: Refusal,
 ): Promise<void> {
-  if (refusal === 'waits' || refusal === 'held') await keepMessage(history, account, now());
+  if (refusal === 'waits' || refusal === 'held') await extendMessage(history, account, now());
   if (refusal === 'held') {
     await noteHeld(history.message, work.attempt, now());
     count('AttemptsHeldBack');
@@ -143,15 +143,15 @@ const followUpMs = 900 * secondMs;
  * Looks later whether an attempt is recorded whose work was handed out twice and is dropped here. Should the other worker have
  * died between the record and what follows from it, nobody else would continue.
  */
-const followUp = (message: Message, { attempt }: AttemptWork): Promise<void> =>
-  sendWork({ ...attemptWork(message, attempt), isFollowUp: true }, now() + followUpMs);
+const followUp = (message: Message, { attempt }: AttemptJob): Promise<void> =>
+  sendJob({ ...attemptJob(message, attempt), isFollowUp: true }, now() + followUpMs);
 
 /**
  * Sends work again whose admission is not written yet, each time with a longer delay: mostly it never will be, because another
  * process admitted the attempt first.
  */
-const comeAgain = (work: AttemptWork): Promise<void> =>
-  sendWork(work, now() + Math.max(secondMs, now() - (work.admittedTo?.sentAt ?? 0)));
+const comeAgain = (work: AttemptJob): Promise<void> =>
+  sendJob(work, now() + Math.max(secondMs, now() - (work.admittedTo?.sentAt ?? 0)));
 
 /**
  * Lets an attempt wait until its account is served again.
@@ -162,10 +162,10 @@ const comeAgain = (work: AttemptWork): Promise<void> =>
 export async function waitForAccount(
   history: MessageHistory,
   account: Account,
-  work: AttemptWork,
+  work: AttemptJob,
   isAgain: boolean,
 ): Promise<void> {
-  const refusal = await passages.waitForAccount(dueAttemptOf(history, account, work, isAgain));
+  const refusal = await laneGate.waitForAccount(dueAttemptOf(history, account, work, isAgain));
   await afterRefusal(history, account, work, isAgain, refusal);
   const latest = await loadAccount(account.id, true);
   if (latest !== undefined && isServed(latest)) await resumeAccount(latest);
@@ -180,19 +180,19 @@ export async function waitForAccount(
  *
  * @param reason of its message
  */
-export async function declineLanes(work: AttemptWork, reason: DeclineReason): Promise<void> {
+export async function declineLanes(work: AttemptJob, reason: DeclineReason): Promise<void> {
   const { admittedTo } = work;
   if (admittedTo === undefined) return;
-  const decline = (): Promise<boolean> => passages.decline({ ...work, admittedTo }, reason);
+  const decline = (): Promise<boolean> => laneGate.decline({ ...work, admittedTo }, reason);
   if (reason !== 'cancelled') {
-    if (!(await decline())) await sendWork(work, admittedTo.sentAt + youngMs + secondMs);
+    if (!(await decline())) await sendJob(work, admittedTo.sentAt + youngMs + secondMs);
     return;
   }
   if (!(await unlessEarly(decline, (isDeclined) => !isDeclined))) await comeAgain(work);
 }
 
 /** Leaves the lanes of a message that was ended before this attempt of it. */
-export async function leaveEndedLanes(message: Message, work: AttemptWork, isAgain: boolean): Promise<void> {
+export async function leaveEndedLanes(message: Message, work: AttemptJob, isAgain: boolean): Promise<void> {
   const { accountId, timeoutMs } = message;
   const { attempt, admittedTo } = work;
   // Where the work comes again, another worker may still be at it.
@@ -216,7 +216,7 @@ export async function leaveEndedLanes(message: Message, work: AttemptWork, isAga
  */
 export async function leaveLanesAgain(message: Message, attempt: number, account?: Account): Promise<void> {
   const { accountId, messageId, flowControl } = message;
-  const { queue } = attemptWork(message, attempt);
+  const { queue } = attemptJob(message, attempt);
   const host = account && circuitHost(message, account);
-  await passages.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key, host });
+  await laneGate.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key, host });
 }

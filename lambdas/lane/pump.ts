@@ -4,21 +4,21 @@
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { removableAt } from './rules/checks.ts';
-import type { PumpWork } from '../job/job.ts';
+import type { PumpJob } from '../job/job.ts';
 import { loadLane, removeLane } from './store/lanes.ts';
-import { sendWork } from '../job/send.ts';
+import { sendJob } from '../job/send.ts';
 import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
-import { keepLine } from './line/keepLine.ts';
+import { extendLine } from './line/keepLine.ts';
 import { budgetMs } from './line/linePages.ts';
 import { lanes } from './slots/ourLanes.ts';
 import { waitUntil } from './line/waitUntil.ts';
 
 /** Looks at a lane. @throws when that has to be done again */
-export async function pump(work: PumpWork): Promise<void> {
+export async function pump(work: PumpJob): Promise<void> {
   if (work.dueAt - now() > secondMs) {
     // Scheduler sends two minutes early.
-    await sendWork(work, work.dueAt - secondMs);
+    await sendJob(work, work.dueAt - secondMs);
     return;
   }
   // A moment too early nobody would be admitted, nor another pump be on its way.
@@ -29,7 +29,7 @@ export async function pump(work: PumpWork): Promise<void> {
   const until = now() + budgetMs;
   // Also where somebody has made the queue anew meanwhile.
   if (lane.deletedLines.length > 0 && !(await cancelDeletedLines(lane, until))) {
-    await sendWork({ ...work, dueAt: now() }, now());
+    await sendJob({ ...work, dueAt: now() }, now());
     return;
   }
   if (lane.isDeleted) {
@@ -40,6 +40,6 @@ export async function pump(work: PumpWork): Promise<void> {
   }
   if (work.keepsFrom === undefined) return;
   if (work.keepsFrom === 0 && lane.kind === 'queue') await checkHolders(lane);
-  const keepsFrom = await keepLine(lane, work.keepsFrom, until);
-  if (keepsFrom !== undefined) await sendWork({ ...work, dueAt: now(), keepsFrom }, now());
+  const keepsFrom = await extendLine(lane, work.keepsFrom, until);
+  if (keepsFrom !== undefined) await sendJob({ ...work, dueAt: now(), keepsFrom }, now());
 }

@@ -1,7 +1,7 @@
 /** The slot of its queue that a message has, from its first attempt until it and its callbacks are over. */
 import { keepFor, leaveCallback, leaveWith } from './rules/leaving.ts';
 import type { Message, QueueSlot } from '../message/message.ts';
-import { attemptWork } from '../job/job.ts';
+import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/ourLanes.ts';
 import { queueEntry, queueLane } from './slots/acquire.ts';
 
@@ -9,7 +9,7 @@ import { queueEntry, queueLane } from './slots/acquire.ts';
 export const queueSlotOf = (message: Message): QueueSlot | undefined =>
   message.queueName === undefined
     ? undefined
-    : { queueName: message.queueName, entry: queueEntry(attemptWork(message, 0)) };
+    : { queueName: message.queueName, entry: queueEntry(attemptJob(message, 0)) };
 
 /**
  * Ends what a callback is waited for. To be called whenever its work finds it over: it may have been noted in its message's

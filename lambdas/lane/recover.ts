@@ -1,8 +1,8 @@
 /** The knowledge that lanes have of attempts: which of them wait in a line, and which were admitted and hold a lease. */
 import { parseEntry, type Entry } from './rules/entry.ts';
 import { processPrefix, type Lane } from './lane.ts';
-import type { AdmittedTo, LaneKind, PumpWork } from '../job/job.ts';
-import type { DueWork } from '../job/send.ts';
+import type { AdmittedTo, LaneKind, PumpJob } from '../job/job.ts';
+import type { DueJob } from '../job/send.ts';
 import { allLanes } from './store/lanes.ts';
 import { listOf } from '../shared/lists.ts';
 import { now } from '../shared/clock.ts';
@@ -10,7 +10,7 @@ import { onLine } from './line/linePages.ts';
 import { youngMs } from './slots/acquire.ts';
 
 /** The attempts that lanes know, by {@link nameOf}. */
-export interface LaneWork {
+export interface LaneJobs {
   /** They wait in a line, and have no work: a pump admits them. */
   readonly waiting: ReadonlySet<string>;
   /** They were admitted: their work has to name that, or it is taken for a second one of the same attempt. */
@@ -25,7 +25,7 @@ export const nameOf = (
 /** The lanes in the order in which an attempt passes them: the last that it was admitted to counts. */
 const order: readonly LaneKind[] = ['queue', 'circuit', 'key', 'account'];
 
-export async function laneWorkOf(lanes: readonly Lane[]): Promise<LaneWork> {
+export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
   const waiting = new Set<string>();
   const admitted = new Map<string, AdmittedTo>();
   for (const lane of lanes.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))) {
@@ -53,9 +53,9 @@ export async function laneWorkOf(lanes: readonly Lane[]): Promise<LaneWork> {
 }
 
 /** A look at once, and those that the lane counts on. */
-export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueWork[] {
-  const pump = (dueAt: number, keepsFrom?: number): DueWork => {
-    const work: PumpWork = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
+export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueJob[] {
+  const pump = (dueAt: number, keepsFrom?: number): DueJob => {
+    const work: PumpJob = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
     return { work, dueAt };
   };
   return [

@@ -3,7 +3,7 @@ import { clockMarginMs, now } from '../shared/clock.ts';
 import { formatEntry, leaseMarginMs } from './rules/entry.ts';
 import { withdraw, withdrawWaiting } from './rules/cancelling.ts';
 import type { Message } from '../message/message.ts';
-import { attemptWork } from '../job/job.ts';
+import { attemptJob } from '../job/job.ts';
 import type { LastAttempt } from '../message/rows.ts';
 import { lanes } from './slots/ourLanes.ts';
 import { keyLane, queueEntry, queueLane } from './slots/acquire.ts';
@@ -17,7 +17,7 @@ import { leaveAsCallback } from './queueSlot.ts';
 export async function withdrawFromLanes(message: Message, last: LastAttempt | undefined): Promise<void> {
   const { accountId, queueName, flowControl, timeoutMs } = message;
   const dueAt = last?.nextDeliveryAt ?? message.notBefore;
-  const attempt = attemptWork(message, last === undefined ? 0 : last.number + 1);
+  const attempt = attemptJob(message, last === undefined ? 0 : last.number + 1);
   const isDue = now() >= dueAt - clockMarginMs;
   const changes = [leaveAsCallback(message)];
   // A delayed message comes to its queue when it is due.

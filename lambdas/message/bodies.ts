@@ -130,7 +130,7 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
  * @param now Unix milliseconds
  * @returns where it is from now on
  */
-export async function prolongBody(
+export async function extendBody(
   message: { accountId: string; messageId: string; expiresAt: number },
   stored: StoredBody,
   now: number,

@@ -33,7 +33,7 @@ const retriedAtOnce = 20;
  * @param messageIds each once
  * @returns by id; a message of which nothing is recorded is not among them
  */
-export async function loadCourses(
+export async function loadRunHistories(
   accountId: string,
   messageIds: readonly string[],
 ): Promise<ReadonlyMap<string, RecordedCourse>> {

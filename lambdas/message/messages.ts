@@ -31,7 +31,7 @@ export const putMessages = (
  *
  * @param body where its body is from now on
  */
-export async function prolongMessage(message: Message, body: StoredBody): Promise<void> {
+export async function extendMessageRow(message: Message, body: StoredBody): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({
       TableName: settings.messagesTable,

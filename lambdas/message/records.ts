@@ -7,7 +7,7 @@ import { shownHeaders } from '../shared/headers.ts';
 import { shownPeriod } from '../options/flowControl.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
 import { noRedaction, redacted, redactHeaders, type Redaction } from '../options/redaction.ts';
-import { standingOf, type Course } from './status.ts';
+import { statusOf, type Course } from './status.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -84,8 +84,8 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
 }
 
 /** How a message stands. */
-export const standingRecord = (history: Course & { readonly message: Message }) => {
-  const { state, nextDeliveryAt, endedAt } = standingOf(history);
+export const statusRecord = (history: Course & { readonly message: Message }) => {
+  const { state, nextDeliveryAt, endedAt } = statusOf(history);
   return {
     state,
     retried: history.attempts.length,

@@ -16,7 +16,7 @@ export interface Course {
   readonly endedAt: number | undefined;
 }
 
-export interface Standing {
+export interface Status {
   readonly state: MessageState;
   /** Unix milliseconds of the next attempt, at the earliest; undefined once it has ended. */
   readonly nextDeliveryAt: number | undefined;
@@ -25,7 +25,7 @@ export interface Standing {
 }
 
 /** Tells how an accepted message stands. An attempt that was in flight when it was cancelled may have delivered it. */
-export function standingOf({ message, attempts, endedAt: cancelledAt }: Course): Standing {
+export function statusOf({ message, attempts, endedAt: cancelledAt }: Course): Status {
   const last = attempts.at(-1);
   const final = attempts.find(isFinal);
   if (final !== undefined && final.state !== 'CANCELED') {

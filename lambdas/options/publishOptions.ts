@@ -7,7 +7,7 @@ import { secondMs } from '../shared/clock.ts';
 import { type ConfigurationName } from './configuration.ts';
 import { type CanonicalRequest, ConfigReader } from './dialect.ts';
 import type { Deduplication } from './deduplication.ts';
-import { parseUrl, refuseUnsafe, type DestinationRules } from '../destination/destination.ts';
+import { parseUrl, refuseSsrf, type DestinationRules } from '../destination/destination.ts';
 import { parseDurationMs } from './duration.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from './forwarding.ts';
 import { parseFlowControl } from './flowControl.ts';
@@ -172,7 +172,7 @@ function parseCallback(
   const text = reader.single(scope);
   if (text === undefined) return undefined;
   const url = parseUrl(reader.field(scope), text);
-  refuseUnsafe(reader.field(scope), url, rules);
+  refuseSsrf(reader.field(scope), url, rules);
   const inner = reader.scope(scope);
   const forwarded = checkForwarded(inner.forwarded(), (name) => inner.field(`forward-${name}`));
   return {

@@ -7,8 +7,8 @@ import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import { ensureKeys } from '../lane/ensureKeys.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
-import { attemptWork } from '../job/job.ts';
-import { sendEach, sendWork } from '../job/send.ts';
+import { attemptJob } from '../job/job.ts';
+import { sendEach, sendJob } from '../job/send.ts';
 
 /** A message that is about to be accepted, with its body. */
 export interface Draft {
@@ -38,7 +38,7 @@ export async function accept({ message, body }: Draft): Promise<boolean> {
     ? await inTurn([() => putMessage(message, stored), () => joinQueue(message)])
     : await Promise.allSettled([
         putMessage(message, stored),
-        sendWork(attemptWork(message, 0), message.notBefore),
+        sendJob(attemptJob(message, 0), message.notBefore),
       ]);
   const failed = writes.find((write) => write.status === 'rejected');
   if (failed === undefined) {
@@ -108,7 +108,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   const [unsent, unjoined] = await Promise.all([
     sendEach(
       written.filter((message) => !joining.has(message)),
-      (message) => ({ work: attemptWork(message, 0), dueAt: message.notBefore }),
+      (message) => ({ work: attemptJob(message, 0), dueAt: message.notBefore }),
     ),
     joinQueues([...joining]),
   ]);

@@ -19,7 +19,7 @@ export interface Verdict {
 }
 
 /** A publisher that has not accepted its message this long after it claimed the key counts as dead. */
-const patienceMs = 2_000;
+const memoryTimeoutMs = 2_000;
 /**
  * A request waits this long for others that publish the same messages: for the first, and for a few that took its place and
  * died too. It has to accept its own messages after that, and an API function ends after 28 s.
@@ -43,8 +43,8 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Verd
     const duplicate = { messageId: first.messageId, isDuplicate: true };
     if (first.messageId === messageId) return { draft, messageId, isDuplicate: false, key };
     if (first.isAccepted) return { draft: undefined, ...duplicate };
-    if (time >= first.claimedAt + patienceMs) {
-      const claimed = { key, messageId: first.messageId, now: now(), endedBy: time - patienceMs };
+    if (time >= first.claimedAt + memoryTimeoutMs) {
+      const claimed = { key, messageId: first.messageId, now: now(), endedBy: time - memoryTimeoutMs };
       if (await takeOver(claimed)) {
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };
         return { draft: inItsPlace, ...duplicate, key };

@@ -2,12 +2,12 @@ import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
 import { filterable } from '../message/logEntries.ts';
-import { messageRecord, standingRecord } from '../message/records.ts';
+import { messageRecord, statusRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { isOver } from '../message/message.ts';
 import { waitingStates } from '../wire/states.ts';
-import { standingOf } from '../message/status.ts';
+import { statusOf } from '../message/status.ts';
 import { loadMessage } from '../message/history.ts';
 import { listMessages as listStored, type ListedMessage } from '../message/list.ts';
 import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } from '../table/shards.ts';
@@ -64,7 +64,7 @@ export async function listMessages(
     if (time < fromDate || time > toDate) return false;
     if (!mayMatch(filter, (name) => listed.textsOf?.(name))) return false;
     if (!filter.values.has('state') && isOver(listed)) return false;
-    const { state } = standingOf(listed);
+    const { state } = statusOf(listed);
     if (!filter.values.has('state') && !waitingStates.some((one) => one === state)) return false;
     return matches(filter, { ...filterable(listed.message), state });
   };
@@ -73,7 +73,7 @@ export async function listMessages(
   );
   const { records, cursor } = await show(scope, page.entries, page.next, (listed) => ({
     ...messageRecord(listed.message),
-    ...standingRecord(listed),
+    ...statusRecord(listed),
   }));
   return { messages: records, cursor };
 }

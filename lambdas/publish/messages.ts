@@ -8,7 +8,7 @@ import { longestPage, matches, type Filter } from '../wire/filters.ts';
 import { badRequest, notFound, quote } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { isOver, type Message } from '../message/message.ts';
-import { bodyRecord, messageRecord, standingRecord } from '../message/records.ts';
+import { bodyRecord, messageRecord, statusRecord } from '../message/records.ts';
 import { count } from '../aws/metrics.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../message/history.ts';
@@ -64,7 +64,7 @@ export async function getMessageInAnyState(
   return fitting((bodies) => ({
     ...messageRecord(message),
     ...(body && bodyRecord(body, message.redaction, bodies)),
-    ...standingRecord(history),
+    ...statusRecord(history),
     callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
     // The dead letter of a run is not that of a message.
     dlqId:

@@ -8,7 +8,7 @@ import {
   badDestination,
   parseDestination,
   parseUrl,
-  refuseUnsafe,
+  refuseSsrf,
   type DestinationRules,
 } from '../destination/destination.ts';
 import type { Header } from '../shared/headers.ts';
@@ -141,7 +141,7 @@ export function urlOf(
   if (url.length > longestUrl) {
     throw badDestination(`${field} has ${url.length} characters; allowed are ${longestUrl}.`);
   }
-  refuseUnsafe(field, url, rules);
+  refuseSsrf(field, url, rules);
   return url;
 }
 

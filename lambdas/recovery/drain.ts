@@ -61,7 +61,7 @@ export async function setDraining(isDraining: boolean): Promise<number> {
 }
 
 /** Reads all tables once. */
-export async function lookAtRegion(): Promise<Left> {
+export async function readRegion(): Promise<Left> {
   const depths = await queueDepths();
   let messages = 0;
   let lastDueAt: number | undefined;

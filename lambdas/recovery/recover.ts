@@ -4,9 +4,9 @@
  * that is still there, may make an attempt twice, and nothing else.
  */
 import { now } from '../shared/clock.ts';
-import { attemptWork } from '../job/job.ts';
-import { sendAll, type DueWork } from '../job/send.ts';
-import { laneWorkOf, nameOf, pumpsOf, readLanes, type LaneWork } from '../lane/recover.ts';
+import { attemptJob } from '../job/job.ts';
+import { sendAll, type DueJob } from '../job/send.ts';
+import { laneJobsOf, nameOf, pumpsOf, readLanes, type LaneJobs } from '../lane/recover.ts';
 import { dueTimeOf, type MessageHistory } from '../message/history.ts';
 import { isOver } from '../message/message.ts';
 import { unfinishedMessages } from '../message/unfinished.ts';
@@ -43,13 +43,13 @@ const together = 500;
 
 /** @throws when something could not be sent: it has to be done again, from the beginning */
 export async function recover({ since, isDryRun }: RecoverOptions): Promise<Recovered> {
-  const send = async (due: readonly DueWork[]): Promise<void> => {
+  const send = async (due: readonly DueJob[]): Promise<void> => {
     if (!isDryRun) await sendAll(due, (one) => one);
   };
   const lanes = await readLanes();
-  const laneWork = await laneWorkOf(lanes);
+  const laneWork = await laneJobsOf(lanes);
   const counted = { attempts: 0, waiting: 0, followUps: 0 };
-  let batch: DueWork[] = [];
+  let batch: DueJob[] = [];
   for await (const history of unfinishedMessages(since)) {
     const { work, isInLine } = workOf(history, since, laneWork);
     counted.waiting += isInLine ? 1 : 0;
@@ -74,13 +74,13 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
 function workOf(
   history: MessageHistory,
   since: number,
-  { waiting, admitted }: LaneWork,
-): { readonly work: readonly DueWork[]; readonly isInLine: boolean } {
+  { waiting, admitted }: LaneJobs,
+): { readonly work: readonly DueJob[]; readonly isInLine: boolean } {
   const { message, attempts } = history;
   const last = attempts.at(-1);
-  const followUp: readonly DueWork[] =
+  const followUp: readonly DueJob[] =
     last !== undefined && last.recordedAt >= since
-      ? [{ work: { ...attemptWork(message, last.number), isFollowUp: true }, dueAt: now() }]
+      ? [{ work: { ...attemptJob(message, last.number), isFollowUp: true }, dueAt: now() }]
       : [];
   if (isOver(history)) return { work: followUp, isInLine: false };
   const attempt = last === undefined ? 0 : last.number + 1;
@@ -89,7 +89,7 @@ function workOf(
   const admittedTo = admitted.get(name);
   // The look sends the next attempt itself, but it does not know of an admission.
   if (followUp.length > 0 && admittedTo === undefined) return { work: followUp, isInLine: false };
-  const next = { work: { ...attemptWork(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
+  const next = { work: { ...attemptJob(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
   return { work: [...followUp, next], isInLine: false };
 }
 

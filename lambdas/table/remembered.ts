@@ -27,7 +27,7 @@ interface Source<T> {
 /** The least time between two tries to read something. */
 const paceMs = 10 * secondMs;
 /** The longest that a request waits for what is known already. Whatever is read so answers in milliseconds. */
-const patienceMs = 2 * secondMs;
+const memoryTimeoutMs = 2 * secondMs;
 
 export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>): Remembered<T> {
   let known: { readonly value: T; readonly readAt: number } | undefined =
@@ -59,7 +59,7 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
       });
     };
     const moment = new AbortController();
-    const late = sleep(patienceMs, 'late', { signal: moment.signal, ref: false }).catch(() => undefined);
+    const late = sleep(memoryTimeoutMs, 'late', { signal: moment.signal, ref: false }).catch(() => undefined);
     const isLate = await Promise.race([late, readOnce().catch(warn)]);
     moment.abort();
     if (isLate === 'late') warn('There is no answer yet.');

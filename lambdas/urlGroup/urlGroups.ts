@@ -3,7 +3,7 @@ import { limitsOf, type Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { now } from '../shared/clock.ts';
-import { badDestination, parseUrl, refuseUnsafe } from '../destination/destination.ts';
+import { badDestination, parseUrl, refuseSsrf } from '../destination/destination.ts';
 import { canonicalize } from '../options/dialect.ts';
 import { readHeaders, headerName } from '../shared/headers.ts';
 import { badField, badRequest, type HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
@@ -111,7 +111,7 @@ async function readEndpoints(request: GroupRequest): Promise<readonly Endpoint[]
     if (parsed.length > longestEndpointUrl) {
       throw badDestination(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
     }
-    refuseUnsafe(field, parsed, rules);
+    refuseSsrf(field, parsed, rules);
     const isTwice = endpoints.some(
       (other, place) =>
         place < index && (name === undefined ? isSameUrl(other.url, url) : other.name === name),

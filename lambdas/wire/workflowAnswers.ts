@@ -29,9 +29,9 @@ export const startedRun = z.object({
 export const startedRuns = z.array(startedRun);
 
 /** A run that goes on or begins again under a new id. */
-export const anewRun = z.object(run);
-export const anewRuns = z.object({
-  workflowRuns: z.array(anewRun),
+export const rerunAnswer = z.object(run);
+export const rerunAnswers = z.object({
+  workflowRuns: z.array(rerunAnswer),
   cursor: text('Where to go on; empty at the end.'),
 });
 

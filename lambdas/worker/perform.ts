@@ -1,6 +1,6 @@
 import type { GiveUpReason } from '../job/redelivery.ts';
 import { isDeleted, type Account } from '../account/account.ts';
-import type { RunEndWork, RunStartWork, WaitTimeoutWork, Work } from '../job/job.ts';
+import type { RunEndJob, RunStartJob, WaitTimeoutJob, Job } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
@@ -15,7 +15,7 @@ plugInRuns(async () => (await import('../workflow/forWorkers.ts')).messageKind);
  * @param isAgain whether it has been handed out before
  * @throws when it has to be done again
  */
-export function perform(work: Work, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
+export function perform(work: Job, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
   switch (work.kind) {
     case 'attempt':
       return deliver(work, isAgain);
@@ -30,41 +30,41 @@ export function perform(work: Work, { isAgain }: { readonly isAgain: boolean }):
   }
 }
 
-async function ownerOfRun({ accountId }: RunEndWork): Promise<Account | undefined> {
+async function ownerOfRun({ accountId }: RunEndJob): Promise<Account | undefined> {
   const account = await loadAccount(accountId, false);
   return account === undefined || isDeleted(account) ? undefined : account;
 }
 
-async function lookAtStartOf(work: RunStartWork): Promise<void> {
-  const { lookAtStart } = await import('../workflow/forWorkers.ts');
-  await lookAtStart(work);
+async function lookAtStartOf(work: RunStartJob): Promise<void> {
+  const { checkStart } = await import('../workflow/forWorkers.ts');
+  await checkStart(work);
 }
 
-async function giveUpStartOf(work: RunStartWork, why: GiveUpReason): Promise<void> {
+async function giveUpStartOf(work: RunStartJob, why: GiveUpReason): Promise<void> {
   const { giveUpStart } = await import('../workflow/forWorkers.ts');
   await giveUpStart(work, why);
 }
 
-async function followUpRunEnd(work: RunEndWork): Promise<void> {
+async function followUpRunEnd(work: RunEndJob): Promise<void> {
   const account = await ownerOfRun(work);
   if (account === undefined) return;
   const { followUpEnd } = await import('../workflow/forWorkers.ts');
   await followUpEnd(account, work);
 }
 
-async function giveUpRunEndOf(work: RunEndWork, why: GiveUpReason): Promise<void> {
+async function giveUpRunEndOf(work: RunEndJob, why: GiveUpReason): Promise<void> {
   const account = await ownerOfRun(work);
   if (account === undefined) return;
   const { giveUpRunEnd } = await import('../workflow/forWorkers.ts');
   await giveUpRunEnd(account, work, why);
 }
 
-async function lookAtWaitOf(work: WaitTimeoutWork): Promise<void> {
-  const { lookAtWait } = await import('../workflow/forWorkers.ts');
-  await lookAtWait(work);
+async function lookAtWaitOf(work: WaitTimeoutJob): Promise<void> {
+  const { checkWait } = await import('../workflow/forWorkers.ts');
+  await checkWait(work);
 }
 
-async function giveUpWaitOf(work: WaitTimeoutWork, why: GiveUpReason): Promise<void> {
+async function giveUpWaitOf(work: WaitTimeoutJob, why: GiveUpReason): Promise<void> {
   const { giveUpWait } = await import('../workflow/forWorkers.ts');
   await giveUpWait(work, why);
 }
@@ -74,7 +74,7 @@ async function giveUpWaitOf(work: WaitTimeoutWork, why: GiveUpReason): Promise<v
  *
  * @throws when that has to be done again
  */
-export function giveUp(work: Work, why: GiveUpReason): Promise<void> {
+export function giveUp(work: Job, why: GiveUpReason): Promise<void> {
   switch (work.kind) {
     case 'attempt':
       return giveUpAttempt(work, why);
@@ -91,7 +91,7 @@ export function giveUp(work: Work, why: GiveUpReason): Promise<void> {
 }
 
 /** Names a piece of work, so that its starts are counted by themselves. */
-export function nameOf(work: Work): string {
+export function nameOf(work: Job): string {
   switch (work.kind) {
     case 'attempt':
       return `${work.messageId}~${work.attempt}`;

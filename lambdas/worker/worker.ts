@@ -13,7 +13,7 @@ import { startOf, type Start } from './starts.ts';
 import { log } from '../aws/log.ts';
 import { count, withMetrics } from '../aws/metrics.ts';
 import { underTrace } from '../aws/trace.ts';
-import { sendAnew } from '../job/receipt.ts';
+import { sendAgain } from '../job/receipt.ts';
 
 type Handler = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
@@ -50,13 +50,13 @@ interface SingleWork<T> extends Required<BatchWork<T>> {
 }
 
 /** One message's work, ready to run. */
-interface Job {
+interface Task {
   /** Undefined where starts are not noted. */
   readonly start: Start | undefined;
   readonly run: () => Promise<void>;
 }
 
-type JobOf = (record: SQSRecord, message: Redelivered, sending: Sending) => Job;
+type TaskOf = (record: SQSRecord, message: Redelivered, sending: Sending) => Task;
 
 const receivesOf = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateReceiveCount);
 
@@ -77,7 +77,7 @@ const recordFields = (record: SQSRecord) => ({
  * Makes a handler in which each message of a batch takes its own time. A message that fails, and only that, is sent anew, with
  * a delay that grows. Where it cannot be sent, SQS shows it again when its visibility timeout ends.
  */
-const handlerOf = (jobOf: JobOf): Handler =>
+const handlerOf = (jobOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
     const settled = await Promise.all(Records.map((record) => handle(record, jobOf)));
     return {
@@ -88,12 +88,12 @@ const handlerOf = (jobOf: JobOf): Handler =>
   });
 
 /** @returns false when the message is left to SQS */
-async function handle(record: SQSRecord, jobOf: JobOf): Promise<boolean> {
+async function handle(record: SQSRecord, jobOf: TaskOf): Promise<boolean> {
   let message: Redelivered;
-  let job: Job;
+  let task: Task;
   try {
     message = parseRedelivered(record.body);
-    job = jobOf(record, message, {
+    task = jobOf(record, message, {
       sentAt: message.sentAt ?? sentAtOf(record),
       isAgain: message.returns > 0 || receivesOf(record) > 1,
     });
@@ -105,13 +105,13 @@ async function handle(record: SQSRecord, jobOf: JobOf): Promise<boolean> {
     });
     return true;
   }
-  return underTrace(record.attributes.AWSTraceHeader ?? message.trace, () => run(record, message, job));
+  return underTrace(record.attributes.AWSTraceHeader ?? message.trace, () => run(record, message, task));
 }
 
 /** @returns false when the message is left to SQS */
-async function run(record: SQSRecord, message: Redelivered, job: Job): Promise<boolean> {
+async function run(record: SQSRecord, message: Redelivered, task: Task): Promise<boolean> {
   try {
-    await job.run();
+    await task.run();
     return true;
   } catch (error) {
     const hasFault = isFault(error);
@@ -119,7 +119,7 @@ async function run(record: SQSRecord, message: Redelivered, job: Job): Promise<b
     const level = hasFault || message.returns >= returnsUntilError ? 'error' : 'warn';
     const what = hasFault ? 'The service failed with a message' : 'A message met an outage';
     log[level](`${what}, and it comes back to its queue`, { ...recordFields(record), ...errorFields(error) });
-    return redeliver(record, message, hasFault, job.start);
+    return redeliver(record, message, hasFault, task.start);
   }
 }
 
@@ -136,7 +136,7 @@ async function redeliver(
     const ended = start?.ended() ?? message.ended;
     const text = formatRedelivered(message, { sentAt: sentAtOf(record), isFault: hasFault, ended });
     const delaySeconds = redeliveryDelaySeconds(message.returns, Math.random());
-    await sendAnew(record.eventSourceARN, text, record.attributes.MessageGroupId, delaySeconds);
+    await sendAgain(record.eventSourceARN, text, record.attributes.MessageGroupId, delaySeconds);
     return true;
   } catch (error) {
     log.error('A message could not be sent anew, and is left to SQS', {

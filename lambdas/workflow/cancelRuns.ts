@@ -9,7 +9,7 @@ import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { hasEnded, isRunId } from './run.ts';
 import { isNewer } from '../table/shards.ts';
-import { loadHead } from './store/journals.ts';
+import { loadSnapshot } from './store/journals.ts';
 import { listActiveRuns, runShardsOf } from './store/runList.ts';
 import { merged } from '../list/pages.ts';
 import { endRun } from './steps/endRun.ts';
@@ -30,7 +30,7 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
     return;
   }
   for (const runId of new Set(runIds.filter(isRunId))) {
-    const head = await loadHead({ accountId: account.id, runId });
+    const head = await loadSnapshot({ accountId: account.id, runId });
     if (head !== undefined && !hasEnded(head.state)) yield { runId, createdAt: head.createdAt };
   }
 }

@@ -3,7 +3,7 @@ import { checkBodySize } from '../message/bodies.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { endingOf } from './run.ts';
 import { endRun, followEndOrLeave, followUpEnd, type RunEnd, type WhichRun } from './steps/endRun.ts';
-import { loadHead, type RunKey } from './store/journals.ts';
+import { loadSnapshot, type RunKey } from './store/journals.ts';
 
 /** Ends the run by a request of its endpoint or of a user, and answers it again where it was answered before. */
 export async function endRunByRequest(
@@ -14,7 +14,7 @@ export async function endRunByRequest(
   const end: RunEnd = cancel ? { state: 'RUN_CANCELED' } : { state: 'RUN_SUCCESS', response: body };
   if (await endRun(account, which, end)) return;
   const key: RunKey = { accountId: account.id, runId: which.runId };
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   const isIt = head !== undefined && (which.createdAt === undefined || which.createdAt === head.createdAt);
   const ending = endingOf(isIt ? head.state : undefined, cancel);
   if ('status' in ending && ending.status === 404) {

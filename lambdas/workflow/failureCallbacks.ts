@@ -1,19 +1,19 @@
 /** The failure function of a run by hand: it is run again when it failed, and cancelled while it is to run. */
 import type { Answer } from '../wire/answers.ts';
-import type { anewRun } from '../wire/workflowAnswers.ts';
+import type { rerunAnswer } from '../wire/workflowAnswers.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { badRequest } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { isOver } from '../message/message.ts';
-import { attemptWork } from '../job/job.ts';
+import { attemptJob } from '../job/job.ts';
 import { mayCancel, mayRerun } from './failure/failure.ts';
 import type { FailureFunctionState } from '../wire/states.ts';
-import type { FailureFunctionRecord, Head } from './rules/journal.ts';
+import type { FailureFunctionRecord, Snapshot } from './rules/journal.ts';
 import { noteFailureState } from '../deadLetter/rows.ts';
 import { loadMessage } from '../message/history.ts';
 import { loadRecord, type RunKey } from './store/journals.ts';
-import { sendWork } from '../job/send.ts';
+import { sendJob } from '../job/send.ts';
 import { deadLetterOf, isOfRun, noSuchDeadLetter, type DeadLetterOfRun } from '../deadLetter/deadLetters.ts';
 import { withdraw } from '../publish/messages.ts';
 import { withAdmission } from '../usage/charge.ts';
@@ -28,8 +28,10 @@ const keyOf = ({ message: { accountId }, workflow: { runId } }: DeadLetterOfRun)
 });
 
 /** The state of the failure function as the journal has it; undefined where that has another run by now. */
-const stateIn = (head: Head | undefined, { workflow }: DeadLetterOfRun): FailureFunctionState | undefined =>
-  head?.startSeq === workflow.startSeq ? head.failureState : undefined;
+const stateIn = (
+  head: Snapshot | undefined,
+  { workflow }: DeadLetterOfRun,
+): FailureFunctionState | undefined => (head?.startSeq === workflow.startSeq ? head.failureState : undefined);
 
 const saying = (state: FailureFunctionState | undefined): string =>
   state === undefined ? 'Nobody is told of the failure' : `The failure function is ${state}`;
@@ -39,7 +41,10 @@ const saying = (state: FailureFunctionState | undefined): string =>
  *
  * @throws HttpError 404; 400 unless the failure function has failed; or as for a publish
  */
-export async function rerunFailureCallback(account: Account, dlqId: string): Promise<Answer<typeof anewRun>> {
+export async function rerunFailureCallback(
+  account: Account,
+  dlqId: string,
+): Promise<Answer<typeof rerunAnswer>> {
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
   await withAdmission(account, 1, (admission) => {
     const refused = admission.admit(1);
@@ -98,7 +103,7 @@ async function sendAgain(
     { messageId, createdAt: at },
   );
   if (request === undefined) throw new Error(`Nobody is told of the failure of ${key.runId}.`);
-  await sendWork(attemptWork(request, 0), request.notBefore);
+  await sendJob(attemptJob(request, 0), request.notBefore);
 }
 
 /**

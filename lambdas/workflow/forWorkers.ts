@@ -10,7 +10,7 @@ import { loadMessage, type RecordedAttempt } from '../message/history.ts';
 import type { KindOfCallback, MessageKind } from '../message/kinds.ts';
 import { failGivenUp } from './failure/giveUpRun.ts';
 import { failRun, noteFailureFunction, storeFailureRequest } from './failure/failRun.ts';
-import { keepRunFor } from './runs/extendRun.ts';
+import { extendRunFor } from './runs/extendRun.ts';
 import { callResultBody } from './delivery/callResult.ts';
 import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
 import { openDelivery } from './delivery/openDelivery.ts';
@@ -68,10 +68,10 @@ export const messageKind: MessageKind = {
   },
   callback: callbackOf,
   giveUp: failWithoutResult,
-  extend: ({ accountId }, part, expiresAt) => keepRunFor(accountId, part, expiresAt),
+  extend: ({ accountId }, part, expiresAt) => extendRunFor(accountId, part, expiresAt),
 };
 
 export { followUpEnd };
 export { giveUpRunEnd, giveUpStart, giveUpWait } from './failure/giveUpRun.ts';
-export { lookAtWait } from './waits/checkWait.ts';
-export { lookAtStart } from './steps/checkStart.ts';
+export { checkWait } from './waits/checkWait.ts';
+export { checkStart } from './steps/checkStart.ts';

@@ -9,7 +9,7 @@ import { longestAccountId } from '../account/credentials.ts';
 import { notFound, type HttpError } from '../error/httpError.ts';
 import { isText } from '../shared/text.ts';
 import { waitsFor } from './rules/events.ts';
-import type { Head, WaitRecord } from './rules/journal.ts';
+import type { Snapshot, WaitRecord } from './rules/journal.ts';
 import { checkRoom } from './rules/placing.ts';
 import { hasEnded, isRunId } from './run.ts';
 import { base64Bytes, hookEvent, waitResultBytes, type HookRequest } from './waiting.ts';
@@ -17,7 +17,7 @@ import { checkRoomForCall, isWebhookId, keepsCallsOf } from './rules/webhooks.ts
 import { givenCredentials } from '../aws/givenCredentials.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
-import { loadHead, type RunKey } from './store/journals.ts';
+import { loadSnapshot, type RunKey } from './store/journals.ts';
 import { reportUsage } from '../usage/counter.ts';
 import { admitHook } from '../usage/rateLimit.ts';
 import { loadWait } from './waits/endWait.ts';
@@ -47,7 +47,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   if (!isText(accountId, longestAccountId) || accountId.includes('#')) throw noWebhook();
   if (!isRunId(runId) || !isWebhookId(eventId)) throw noWebhook();
   const key: RunKey = { accountId, runId };
-  const found = await loadHead(key);
+  const found = await loadSnapshot(key);
   if (found === undefined || hasEnded(found.state)) throw noWebhook();
   const webhook = webhookOf(key, eventId);
   if ((await webhook.findWait(found)) === undefined) webhook.checkKept(found, 0);
@@ -104,7 +104,7 @@ function webhookOf(key: RunKey, eventId: string) {
     loadWait: load,
     /** Finds the oldest step that waits for the webhook. Others may wait for an event that is called the same. */
     findWait: async (
-      head: Head,
+      head: Snapshot,
     ): Promise<{ readonly seq: number; readonly wait: WaitRecord } | undefined> => {
       for (const { seq } of waitsFor(head, eventId)) {
         const wait = await load(seq);
@@ -113,7 +113,7 @@ function webhookOf(key: RunKey, eventId: string) {
       return undefined;
     },
     /** @throws HttpError 404 where the run has no such webhook, 429 where it keeps too many calls */
-    checkKept: (head: Head, callBytes: number): void => {
+    checkKept: (head: Snapshot, callBytes: number): void => {
       if (!keepsCallsOf(head, eventId)) throw noWebhook();
       checkRoomForCall(head, eventId, callBytes);
     },

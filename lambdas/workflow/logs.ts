@@ -28,7 +28,7 @@ import {
   type Ordered,
   type Range,
 } from '../table/shards.ts';
-import { loadHead, loadRow, type RunKey } from './store/journals.ts';
+import { loadSnapshot, loadRow, type RunKey } from './store/journals.ts';
 import { listRuns as listStored, loadListedRun, runShardsOf, type ListedRun } from './store/runList.ts';
 import {
   countEach,
@@ -49,7 +49,7 @@ type Candidate = ListedRun & Ordered;
 
 /** Finds the runs of one id, newest first. Each ends where the next begins, so they are found without reading what is between. */
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
-  let head = isRunId(key.runId) ? await loadHead(key) : undefined;
+  let head = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
   while (head !== undefined) {
     const { startSeq, createdAt, state } = head;
     const first = await loadRow(key, startSeq);
@@ -226,7 +226,7 @@ export async function countRuns(account: Account, query: readonly Header[]): Pro
       ? limitedScan(account.id, runsToCount(account, read, range))
       : loadedRows(idRows(runIds.filter(isRunId), range.behind), loadedAtOnce, async (row) => ({
           ...row,
-          state: (await loadHead({ accountId: account.id, runId: row.id }))?.state,
+          state: (await loadSnapshot({ accountId: account.id, runId: row.id }))?.state,
         }));
   return countEach(scope, rows, ({ state }) => (state === undefined || hasEnded(state) ? undefined : state));
 }

@@ -8,7 +8,7 @@ import { waitersOf, type Waiter } from './store/waiters.ts';
 import { loadWait } from './waits/endWait.ts';
 import { waiterRecord, type ShownWaiter } from './waits/waiters.ts';
 import { isRunId } from './run.ts';
-import { loadHead } from './store/journals.ts';
+import { loadSnapshot } from './store/journals.ts';
 import { notify } from './waits/notify.ts';
 import { notifyRun } from './waits/notifyRun.ts';
 
@@ -26,7 +26,7 @@ export async function notifyAt(
 ): ReturnType<typeof notify> {
   const [runId = '', ...rest] = segments;
   const mayBeOfRun = rest.length > 0 && isRunId(runId);
-  const isOfRun = mayBeOfRun && (await loadHead({ accountId: account.id, runId })) !== undefined;
+  const isOfRun = mayBeOfRun && (await loadSnapshot({ accountId: account.id, runId })) !== undefined;
   return isOfRun
     ? notifyRun(account, { runId, eventId: rest.join('/') }, body)
     : notify(account, segments.join('/'), body);
@@ -72,5 +72,5 @@ export async function listWaiters(account: Account, eventId: string): Promise<re
 /** A row may be left of a wait that is over: its process died, or its run ended. */
 async function showIfWaiting({ accountId, runId, seq }: Waiter): Promise<ShownWaiter | undefined> {
   const key = { accountId, runId };
-  return isWaiting(await loadHead(key), seq) ? waiterRecord(await loadWait(key, seq)) : undefined;
+  return isWaiting(await loadSnapshot(key), seq) ? waiterRecord(await loadWait(key, seq)) : undefined;
 }

@@ -4,13 +4,13 @@ import { log } from '../aws/log.ts';
 import { isFault } from '../job/fault.ts';
 import { listOf } from '../shared/lists.ts';
 import { isWaiting } from './rules/events.ts';
-import type { Head, InvokeRecord } from './rules/journal.ts';
+import type { Snapshot, InvokeRecord } from './rules/journal.ts';
 import { hasStep } from './rules/stepSet.ts';
 import { hasEnded } from './run.ts';
 import { followStart, followSteps } from './runs/follow.ts';
-import { factsOf } from './runs/settings.ts';
+import { settingsOfRun } from './runs/settings.ts';
 import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
-import { loadHead, readJournal, type RunKey } from './store/journals.ts';
+import { loadSnapshot, readJournal, type RunKey } from './store/journals.ts';
 import type { JournalRow } from './store/rows.ts';
 import { allActiveRuns } from './store/runList.ts';
 import { putWaiter } from './store/waiters.ts';
@@ -52,7 +52,7 @@ export async function recoverRuns(since: number, isDryRun: boolean): Promise<Rec
 
 /** @returns how many waits were given their deadlines */
 async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun: boolean): Promise<number> {
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   // The list may lack the end of a run, and the next run of its id.
   if (head?.startSeq !== startSeq) return 0;
   const rows = await listOf(readJournal(key, startSeq));
@@ -75,7 +75,7 @@ async function recoverRun(key: RunKey, startSeq: number, since: number, isDryRun
 }
 
 /** Tells a run of the end of one that it invoked, where that has ended and the run does not know. */
-async function tellAgain({ accountId }: RunKey, head: Head, invoke: InvokeRecord): Promise<void> {
+async function tellAgain({ accountId }: RunKey, head: Snapshot, invoke: InvokeRecord): Promise<void> {
   const { stepId } = invoke.step;
   if (hasEnded(head.state) || hasStep(head.steps, 'result', stepId)) return;
   const { runId, messageId } = invoke;
@@ -96,5 +96,5 @@ async function followNewest(key: RunKey, { record, head }: JournalRow): Promise<
   if (record.kind === 'start') await followStart(account, key, { head, record }, true);
   if (record.kind === 'end') await followEndOrLeave(account, key, head, record);
   if (record.kind === 'steps')
-    await followSteps(account, { key, head, start: await factsOf(key, head) }, record, true);
+    await followSteps(account, { key, head, start: await settingsOfRun(key, head) }, record, true);
 }

@@ -47,7 +47,7 @@ const copiedAtOnce = 4;
 /** The most runs of one answer. */
 const mostRuns = 10_000;
 
-type WorkflowRun = Answer<typeof answers.anewRun>;
+type WorkflowRun = Answer<typeof answers.rerunAnswer>;
 
 /** A run was made, or it was not: see the retry of messages for the others. */
 type Outcome = WorkflowRun | 'gone' | 'failed' | HttpError;
@@ -63,7 +63,7 @@ type Many = (
   account: Account,
   query: readonly Header[],
   request: RetryRequest,
-) => Promise<Answer<typeof answers.anewRuns>>;
+) => Promise<Answer<typeof answers.rerunAnswers>>;
 
 /** @throws HttpError 404, 503, or as for a publish */
 export const resumeRun: One = (...request) => rerun('resume', ...request);
@@ -105,7 +105,7 @@ async function rerunAll(
   account: Account,
   query: readonly Header[],
   request: RetryRequest,
-): Promise<Answer<typeof answers.anewRuns>> {
+): Promise<Answer<typeof answers.rerunAnswers>> {
   const filter = parseFilter('deadRuns', query);
   const plans = await rerunPlans(account, kind, request);
   const { scope, rows, selected } = await selection(account, filter, isOfRun);

@@ -11,24 +11,24 @@ import { refusedSubmission } from './rules/refusals.ts';
 import { readWorkflowMessage, type SubmissionMessage } from './rules/workflowMessage.ts';
 import { brandless } from './rules/brands.ts';
 import { checkRoomForWait, isWaiting, oldestEvent } from './rules/events.ts';
-import type { Head, JournalRecord, RunStart, StepsRecord, WaitRecord } from './rules/journal.ts';
+import type { Snapshot, JournalRecord, RunStart, StepsRecord, WaitRecord } from './rules/journal.ts';
 import { checkPlace, checkRoom } from './rules/placing.ts';
 import { ownSettings } from './rules/runSettings.ts';
 import { hasStep } from './rules/stepSet.ts';
 import { settings } from '../aws/settings.ts';
 import { loadBody } from '../message/bodies.ts';
-import { loadHead, loadRecord, readJournal, type RunKey } from './store/journals.ts';
+import { loadSnapshot, loadRecord, readJournal, type RunKey } from './store/journals.ts';
 import { putWaiter } from './store/waiters.ts';
 import { withAdmission } from '../usage/charge.ts';
 import { changeRun, type Decision } from './runs/changeRun.ts';
 import { followEnds, resultOf, sendTimeout, waiterOf, type Place } from './waits/endWait.ts';
-import { factsOf } from './runs/settings.ts';
+import { settingsOfRun } from './runs/settings.ts';
 import { findRecord, followSteps } from './runs/follow.ts';
-import { keepRun, neededUntil } from './runs/extendRun.ts';
+import { extendRun, neededUntil } from './runs/extendRun.ts';
 import { recordOfEnd } from './waits/checkWait.ts';
 import { oneMessage, type OneMessage } from './waits/oneMessage.ts';
 import { prepareWait, type PreparedWait, type WaitRequest } from './waits/prepareWait.ts';
-import { activeHead, isStepsOf } from './steps/submit.ts';
+import { activeSnapshot, isStepsOf } from './steps/submit.ts';
 
 /**
  * Reads the step that a wait belongs to from the headers of its request.
@@ -57,17 +57,17 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
   const { message, eventId } = request;
   const key: RunKey = { accountId: account.id, runId: message.runId };
   // Before the request is looked at: what comes too late is told so, whatever it is.
-  const start = await factsOf(key, activeHead(await loadHead(key), message));
+  const start = await settingsOfRun(key, activeSnapshot(await loadSnapshot(key), message));
   const prepared = await prepareWait(account, request);
   const drafted = draft(account, eventId, start, prepared);
 
   const { head, record } = await withAdmission(account, 1, (admission) => {
     const made = oneMessage(admission);
     return changeRun(key, (current) =>
-      decide(account, key, activeHead(current, message), start, drafted, made),
+      decide(account, key, activeSnapshot(current, message), start, drafted, made),
     );
   });
-  const active = activeHead(head, message);
+  const active = activeSnapshot(head, message);
   switch (record?.kind) {
     case 'wait':
       await followWait(key, active, { seq: active.seq, wait: record });
@@ -117,7 +117,7 @@ const redactForwarded = (headers: readonly Header[], redaction: Redaction | unde
 async function decide(
   account: Account,
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   start: RunStart,
   drafted: WaitRecord,
   message: OneMessage,
@@ -135,7 +135,7 @@ async function decide(
     // For its time-out; an event that would be too much is refused when it comes.
     checkRoom(head, [{ bodyBytes: 0 }]);
     const used = { ...start.settings, ...drafted.settings };
-    const keptUntil = await keepRun(key, head, neededUntil(account, used, drafted.deadline));
+    const keptUntil = await extendRun(key, head, neededUntil(account, used, drafted.deadline));
     return { record: drafted, keptUntil, result: undefined };
   }
   message.admit();
@@ -153,7 +153,7 @@ async function loadEvent(key: RunKey, seq: number): Promise<Uint8Array> {
 }
 
 /** Lets a wait be found by its event, and end at its deadline. */
-async function followWait(key: RunKey, { keptUntil }: Head, { seq, wait: begun }: Place): Promise<void> {
+async function followWait(key: RunKey, { keptUntil }: Snapshot, { seq, wait: begun }: Place): Promise<void> {
   await putWaiter(waiterOf(key, seq, begun), keptUntil);
   await sendTimeout(key, seq, begun);
 }
@@ -171,7 +171,7 @@ const idOf = ({ entries: [entry] }: StepsRecord): string => {
 async function begunBefore(
   account: Account,
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   start: RunStart,
   { step }: WaitRecord,
 ): Promise<string> {
@@ -190,7 +190,7 @@ async function begunBefore(
   return place.wait.messageId;
 }
 
-async function findWait(key: RunKey, head: Head, stepId: number): Promise<Place> {
+async function findWait(key: RunKey, head: Snapshot, stepId: number): Promise<Place> {
   for await (const { record, head: after } of readJournal(key, head.startSeq)) {
     if (record.kind === 'wait' && record.step.stepId === stepId) return { seq: after.seq, wait: record };
   }

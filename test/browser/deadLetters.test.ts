@@ -33,7 +33,7 @@ function broken(status = 500, body = 'out of order'): Mendable {
 }
 
 /** Publishes messages that fail at once, and waits until they are dead letters. */
-async function bury(inbox: Inbox, count: number, label: string): Promise<void> {
+async function deadLetterAttempt(inbox: Inbox, count: number, label: string): Promise<void> {
   const headers = { 'Svc-Retries': '0', 'Svc-Label': label };
   const body = Array.from({ length: count }, () => ({ destination: inbox.url, headers, body: 'work' }));
   await ok(api('POST', '/v2/batch', { body }));
@@ -124,7 +124,7 @@ describe('A message that has failed', () => {
   it('is retried with other settings, and a wrong one is named before anything is sent', async () => {
     const label = unique('changed');
     const inbox = broken();
-    await bury(inbox, 1, label);
+    await deadLetterAttempt(inbox, 1, label);
     inbox.mend();
     const page = await openConsole({ at: `#/dead-letters?label=${label}`, refusals: [400] });
     await page.getByRole('button', { name: 'Retry all 1 that match…' }).click();
@@ -201,7 +201,7 @@ describe('Many that have failed', () => {
 
   it('are deleted where they are selected', async () => {
     const label = unique('selected');
-    await bury(broken(), 3, label);
+    await deadLetterAttempt(broken(), 3, label);
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
     await rows(page).nth(2).waitFor();
     await page.getByRole('checkbox', { name: 'Select all that are shown' }).click();
@@ -220,7 +220,7 @@ describe('Many that have failed', () => {
 
   it('stay selected for what a dialogue is about, also when they are gone from the list', async () => {
     const label = unique('gone');
-    await bury(broken(), 3, label);
+    await deadLetterAttempt(broken(), 3, label);
     const [first] = (await listDlq({ label })).messages;
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
     await rows(page).nth(2).waitFor();
@@ -236,7 +236,7 @@ describe('Many that have failed', () => {
 
   it('are taken hundred by hundred, and no more once it is stopped', async () => {
     const label = unique('stopped');
-    await bury(broken(), 201, label);
+    await deadLetterAttempt(broken(), 201, label);
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
     await page.getByRole('button', { name: 'Delete all 201 that match…' }).click();
     // The second request waits, as one to a service far away does.
@@ -260,7 +260,7 @@ describe('Many that have failed', () => {
 
 it('A token that may only read sees dead letters, and nothing that changes them', async () => {
   const label = unique('read');
-  await bury(broken(), 1, label);
+  await deadLetterAttempt(broken(), 1, label);
   const page = await openConsole({
     at: `#/dead-letters?label=${label}`,
     token: service.readOnlyToken,

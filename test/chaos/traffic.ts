@@ -72,7 +72,7 @@ const deadLetters = z.object({
 });
 
 /** A client waits so long for an answer: longer than API Gateway does. */
-const patienceMs = 35_000;
+const memoryTimeoutMs = 35_000;
 
 /** Asks the service once. */
 export async function ask(
@@ -85,7 +85,7 @@ export async function ask(
     method,
     headers: { authorization: `Bearer ${stage.token}`, ...headers },
     ...(body !== undefined && { body }),
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(memoryTimeoutMs),
   })
     .then(async (response): Promise<Answered> => {
       const text = await response.text();

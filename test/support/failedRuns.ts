@@ -1,7 +1,7 @@
 /** Runs of workflows that have failed, over the real stores in one process: see {@link openWorld}. */
 import type { ServerResponse } from 'node:http';
 import type { CallbackSettings } from '../../lambdas/message/message.ts';
-import type { ListedEntry, RunStart, StepsRecord, Head } from '../../lambdas/workflow/rules/journal.ts';
+import type { ListedEntry, RunStart, StepsRecord, Snapshot } from '../../lambdas/workflow/rules/journal.ts';
 import type { Delivery, Inbox } from './receiver.ts';
 import type { World } from './world.ts';
 
@@ -103,7 +103,7 @@ export async function failedRunsIn(world: World) {
   async function record(runId: string, start: RunStart, steps: readonly RecordedStep[]): Promise<void> {
     const key = { accountId: account.id, runId };
     let last: readonly ListedEntry[] = [];
-    let head: Head | undefined;
+    let head: Snapshot | undefined;
     const entryOf = async (
       body: string,
       step: NonNullable<ListedEntry['step']>,

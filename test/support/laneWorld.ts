@@ -3,7 +3,7 @@ import { leave } from '../../lambdas/lane/rules/leaving.ts';
 import type { Page } from '../../lambdas/lane/rules/line.ts';
 import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/lane/slots/lanes.ts';
 import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
-import { createPassages, queueEntry, queueLane } from '../../lambdas/lane/slots/acquire.ts';
+import { createLaneGate, queueEntry, queueLane } from '../../lambdas/lane/slots/acquire.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
 import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';
 import { Tally } from './faults.ts';
@@ -29,7 +29,7 @@ export class Table {
   reads = 0;
 }
 
-type Work =
+type Job =
   | { readonly kind: 'pump'; readonly key: LaneKey }
   | {
       readonly kind: 'attempt';
@@ -39,7 +39,7 @@ type Work =
     };
 
 /** Marks work as handed out by SQS once more. */
-const again = (work: Work): Work => (work.kind === 'pump' ? work : { ...work, isAgain: true });
+const again = (work: Job): Job => (work.kind === 'pump' ? work : { ...work, isAgain: true });
 
 /** A message of the simulation. */
 export interface Sent {
@@ -102,7 +102,7 @@ export class Simulation {
   deathsLeft = 40;
   /** The number of times that a process gave up a lane that others wrote at the same time. */
   gaveUp = 0;
-  #visible: Work[] = [];
+  #visible: Job[] = [];
   #running = 0;
   readonly #options: SimulationOptions;
   #process: ReturnType<Simulation['process']>[] = [];
@@ -208,7 +208,7 @@ export class Simulation {
     return {
       alive,
       lanes,
-      passages: createPassages({ lanes, slots, circuits, now: () => clock.now, sleep: clock.sleep }),
+      laneGate: createLaneGate({ lanes, slots, circuits, now: () => clock.now, sleep: clock.sleep }),
     };
   }
 
@@ -218,7 +218,7 @@ export class Simulation {
     return least + Math.floor(this.random() * (most - least));
   }
 
-  send(work: Work, delayMs: number): void {
+  send(work: Job, delayMs: number): void {
     this.clock.at(this.clock.now + delayMs, () => {
       this.#visible.push(work);
       this.#next();
@@ -257,8 +257,8 @@ export class Simulation {
     }
   }
 
-  async #perform(process: ReturnType<Simulation['process']>, work: Work): Promise<boolean> {
-    const { lanes, passages, alive } = process;
+  async #perform(process: ReturnType<Simulation['process']>, work: Job): Promise<boolean> {
+    const { lanes, laneGate, alive } = process;
     if (work.kind === 'pump') {
       await lanes.update(work.key, (lane) => lane);
       return true;
@@ -287,13 +287,13 @@ export class Simulation {
     if (message.done) {
       // The message is done already: what follows from that is done again, as the delivery does.
       const { admittedTo } = work;
-      if (admittedTo !== undefined && !(await passages.decline({ ...dueAttempt, admittedTo }, 'over'))) {
+      if (admittedTo !== undefined && !(await laneGate.decline({ ...dueAttempt, admittedTo }, 'over'))) {
         this.send(work, 20_000);
       }
       await over();
       return true;
     }
-    const passage = await passages.enter(dueAttempt);
+    const passage = await laneGate.enter(dueAttempt);
     if (passage === 'early') {
       // Each return waits longer than the one before.
       this.send(work, Math.max(1_000, this.clock.now - (work.admittedTo?.sentAt ?? 0)));

@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import type { JournalRecord } from '../../lambdas/workflow/rules/journal.ts';
 import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
-import type { Work } from '../../lambdas/job/job.ts';
+import type { Job } from '../../lambdas/job/job.ts';
 import { setClockAhead } from './clockAhead.ts';
 import type { Fate } from './faults.ts';
 import { endpoint } from './runScene.ts';
@@ -72,7 +72,7 @@ export async function openRunActs(world: World) {
     end: (runId: string, { cancel = false, body = '' } = {}): Promise<void> =>
       end.endRunByRequest(account, { runId, cancel, body: Buffer.from(body) }),
     /** Has the look come that was sent before a start was recorded. The clock is right again when the test has ended. */
-    lookAtStart: async (runId: string, messageId: string): Promise<void> => {
+    checkStart: async (runId: string, messageId: string): Promise<void> => {
       setClockAhead(60_000);
       await world.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });
     },
@@ -118,6 +118,6 @@ export async function openRunActs(world: World) {
 export type RunActs = Awaited<ReturnType<typeof openRunActs>>;
 
 /** The messages that work has attempts of, each once, in the order in which it came. */
-export const attemptsIn = (work: readonly Work[]): readonly string[] => [
+export const attemptsIn = (work: readonly Job[]): readonly string[] => [
   ...new Set(work.flatMap((one) => (one.kind === 'attempt' ? [one.messageId] : []))),
 ];

@@ -98,7 +98,7 @@ export async function openRunScene(world: World) {
   return {
     keyOf,
     headOf: async (runId: string) => {
-      const head = await journals.loadHead(keyOf(runId));
+      const head = await journals.loadSnapshot(keyOf(runId));
       if (head === undefined) throw new Error(`There is no run ${runId}.`);
       return head;
     },
@@ -157,7 +157,7 @@ export async function openRunScene(world: World) {
       body: string,
       more: Partial<Message> = {},
     ): Promise<Message> => {
-      const head = await journals.loadHead(keyOf(runId));
+      const head = await journals.loadSnapshot(keyOf(runId));
       if (head === undefined) throw new Error(`There is no run ${runId}.`);
       const { createdAt, startSeq, keptUntil } = head;
       const message: Message = {
@@ -188,7 +188,10 @@ export async function openRunScene(world: World) {
       }));
       if (head === undefined) return;
       const key = keyOf(runId);
-      await runList.listEnd(follow.listedRun(key, head, await facts.factsOf(key, head)), head.keptUntil);
+      await runList.listEnd(
+        follow.listedRun(key, head, await facts.settingsOfRun(key, head)),
+        head.keptUntil,
+      );
     },
     journalOf: (runId: string) => journal.loadRunJournal(keyOf(runId), 0),
     /** Writes a record behind the last one of a run. */

@@ -4,9 +4,9 @@ import * as z from 'zod/mini';
 import { canonicalize } from '../../lambdas/options/dialect.ts';
 import type { Account } from '../../lambdas/account/account.ts';
 import type { Header } from '../../lambdas/shared/headers.ts';
-import type { Head, JournalRecord, ListedEntry } from '../../lambdas/workflow/rules/journal.ts';
+import type { Snapshot, JournalRecord, ListedEntry } from '../../lambdas/workflow/rules/journal.ts';
 import { readWorkflowMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
-import type { Work } from '../../lambdas/job/job.ts';
+import type { Job } from '../../lambdas/job/job.ts';
 import { requestOf, type World } from './world.ts';
 
 export const endpoint = 'http://127.0.0.1:9/orders';
@@ -36,9 +36,9 @@ const importServices = async () => {
     notify: all.notify,
     listWaiters: list.listWaiters,
     callHook: hooks.callHook,
-    lookAtWait: look.lookAtWait,
+    checkWait: look.checkWait,
     endRun: end.endRun,
-    loadHead: journals.loadHead,
+    loadSnapshot: journals.loadSnapshot,
     readJournal: journals.readJournal,
     waitersOf: waiters.waitersOf,
     loadBody: bodies.loadBody,
@@ -112,14 +112,14 @@ export async function openWaitScene(world: World) {
     ['upstash-forward-upstash-workflow-sdk-version', '1'],
   ];
 
-  async function recordsOf(runId: string): Promise<readonly { record: JournalRecord; head: Head }[]> {
-    const rows: { record: JournalRecord; head: Head }[] = [];
+  async function recordsOf(runId: string): Promise<readonly { record: JournalRecord; head: Snapshot }[]> {
+    const rows: { record: JournalRecord; head: Snapshot }[] = [];
     for await (const row of services.readJournal(keyOf(runId), 0)) rows.push(row);
     return rows;
   }
 
-  async function headOf(runId: string): Promise<Head> {
-    const head = await services.loadHead(keyOf(runId));
+  async function headOf(runId: string): Promise<Snapshot> {
+    const head = await services.loadSnapshot(keyOf(runId));
     if (head === undefined) throw new Error(`There is no run ${runId}.`);
     return head;
   }
@@ -240,7 +240,7 @@ export async function openWaitScene(world: World) {
     },
     /** Looks at a wait of a run at a moment, as the work does that is sent for it. */
     look: async (runId: string, seq: number): Promise<void> =>
-      services.lookAtWait({ kind: 'waitTimeout', ...keyOf(runId), seq, dueAt: Date.now() }),
+      services.checkWait({ kind: 'waitTimeout', ...keyOf(runId), seq, dueAt: Date.now() }),
     /** The places of those who wait for an event, whether they still do or only their rows are left. */
     rowsOf: async (eventId: string): Promise<readonly string[]> => {
       const found: string[] = [];
@@ -252,5 +252,5 @@ export async function openWaitScene(world: World) {
 export type WaitScene = Awaited<ReturnType<typeof openWaitScene>>;
 
 /** The messages whose first attempt was sent, each as often as it was. */
-export const attemptsIn = (works: readonly Work[]): readonly string[] =>
+export const attemptsIn = (works: readonly Job[]): readonly string[] =>
   works.flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));

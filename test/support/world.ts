@@ -8,7 +8,7 @@ import { ScanCommand } from '@aws-sdk/client-dynamodb';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Account } from '../../lambdas/account/account.ts';
 import type { PublishAnswer } from '../../lambdas/publish/publications.ts';
-import { formatWork, type AttemptWork, type Work } from '../../lambdas/job/job.ts';
+import { formatJob, type AttemptJob, type Job } from '../../lambdas/job/job.ts';
 import { Death, declareFault, makeUnder, type Fate } from './faults.ts';
 import { startInProcess } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
@@ -19,7 +19,7 @@ import { startReceiver, type Delivery } from './receiver.ts';
  */
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-export interface Received<W extends Work = Work> {
+export interface Received<W extends Job = Job> {
   readonly work: W;
   readonly handle: string;
   readonly queueUrl: string;
@@ -82,7 +82,7 @@ async function importLambdas() {
     dynamodb: dynamodb.dynamodb,
     sqs: sqs.sqs,
     settings: settings.settings,
-    parseWork: work.parseWork,
+    parseJob: work.parseJob,
     loadMessage: messages.loadMessage,
     deploymentRules: rules.deploymentRules,
   };
@@ -182,7 +182,7 @@ export async function openWorld() {
           new ReceiveMessageCommand({ QueueUrl: queueUrl, MaxNumberOfMessages: 10 }),
         );
         return Messages.map(({ Body = '', ReceiptHandle: handle = '' }) => ({
-          work: lambdas.parseWork(Body),
+          work: lambdas.parseJob(Body),
           handle,
           queueUrl,
         }));
@@ -192,7 +192,7 @@ export async function openWorld() {
   }
 
   /** Receives work, and returns the first attempt in it. */
-  async function receiveAttempt(): Promise<Received<AttemptWork>> {
+  async function receiveAttempt(): Promise<Received<AttemptJob>> {
     for (const { work, ...from } of await receive()) if (work.kind === 'attempt') return { work, ...from };
     throw new Error('There is no attempt.');
   }
@@ -208,13 +208,13 @@ export async function openWorld() {
       if (batch.length === 0) return;
       for (const { work, handle, queueUrl } of batch) {
         const act = () =>
-          lambdas.perform(work, { isAgain: givenBack.has(formatWork(work)) }).then(
+          lambdas.perform(work, { isAgain: givenBack.has(formatJob(work)) }).then(
             () => true,
             () => false,
           );
         const isAlive = fate === undefined || fate.hasCome;
         const isDone = isAlive ? await act() : ((await underFate(fate, act))?.value ?? false);
-        if (!isDone) givenBack.add(formatWork(work));
+        if (!isDone) givenBack.add(formatJob(work));
         const message = { QueueUrl: queueUrl, ReceiptHandle: handle };
         if (isDone) await sqs.send(new DeleteMessageCommand(message));
         else await sqs.send(new ChangeMessageVisibilityCommand({ ...message, VisibilityTimeout: 0 }));
@@ -223,8 +223,8 @@ export async function openWorld() {
   }
 
   /** Takes all work out of the queues. */
-  async function drain(): Promise<readonly Work[]> {
-    const taken: Work[] = [];
+  async function drain(): Promise<readonly Job[]> {
+    const taken: Job[] = [];
     for (let batch = await receive(); batch.length > 0; batch = await receive()) {
       taken.push(...batch.map(({ work }) => work));
       for (const QueueUrl of new Set(batch.map(({ queueUrl }) => queueUrl))) {

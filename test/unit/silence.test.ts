@@ -35,7 +35,7 @@ async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>
     'the tables': () => tables.dynamodb.send(nobody),
     'the tables of another region': () => tables.dynamodbIn('us-east-1').send(nobody),
     'the queues of work': () =>
-      work.sendWork({ kind: 'pump', accountId: 'a', lane: 'account', name: '', dueAt: 0 }, 0),
+      work.sendJob({ kind: 'pump', accountId: 'a', lane: 'account', name: '', dueAt: 0 }, 0),
     'the queues of account changes': () => accountChanges.tellRegion('eu-central-1', { accountId: 'a' }, 0),
     'the schedules': () => scheduler.unschedule('nothing'),
     // Large enough for the SDK to ask first whether it may send it.

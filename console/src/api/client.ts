@@ -60,7 +60,7 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
 };
 
 /** A request of the console may take as long as the gateway lets the API take, and a little more. */
-const patienceMs = 35_000;
+const memoryTimeoutMs = 35_000;
 
 /** An answer, and where its list goes on: undefined at the end, and where it is no list. */
 export interface PageOf<T> {
@@ -128,7 +128,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
   const url = new URL(path, base);
   for (const [name, value] of queryPairs(query)) url.searchParams.append(name, value);
   const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
-  const timeout = AbortSignal.timeout(patienceMs);
+  const timeout = AbortSignal.timeout(memoryTimeoutMs);
   const response = await fetch(url, {
     method,
     headers: headersOf([

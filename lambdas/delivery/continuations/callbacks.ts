@@ -2,11 +2,11 @@ import { limitsOf } from '../../account/account.ts';
 import { callbackBody } from '../callbackBody.ts';
 import { expiryOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { noRedaction, type Redaction } from '../../options/redaction.ts';
-import { attemptWork } from '../../job/job.ts';
+import { attemptJob } from '../../job/job.ts';
 import { kindOf } from '../../message/kinds.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { putMessage } from '../../message/messages.ts';
-import { sendWork } from '../../job/send.ts';
+import { sendJob } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import { queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbacksOf, dlqIdOf } from '../../message/consequenceIds.ts';
@@ -67,8 +67,8 @@ export const callbacks: Continuation = {
     const { accountId } = message;
     await Promise.all(
       ownCallbacksOf(recorded).map(({ settings, messageId }) =>
-        sendWork(
-          { ...attemptWork({ ...settings, messageId, accountId }, 0), slotOf: queueSlotOf(message) },
+        sendJob(
+          { ...attemptJob({ ...settings, messageId, accountId }, 0), slotOf: queueSlotOf(message) },
           recorded.attempt.recordedAt + settings.delayMs,
         ),
       ),

@@ -7,7 +7,7 @@ import type { Continuation } from '../continuation.ts';
 export const deadLetter: Continuation = {
   release: async (recorded) => {
     if (recorded.attempt.state !== 'FAILED' || recorded.history.message.workflow !== undefined) return;
-    const { bury } = await import('../../deadLetter/deadLetter.ts');
-    await bury(recorded);
+    const { deadLetterAttempt } = await import('../../deadLetter/deadLetter.ts');
+    await deadLetterAttempt(recorded);
   },
 };

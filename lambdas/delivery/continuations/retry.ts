@@ -1,5 +1,5 @@
-import { attemptWork } from '../../job/job.ts';
-import { sendWork } from '../../job/send.ts';
+import { attemptJob } from '../../job/job.ts';
+import { sendJob } from '../../job/send.ts';
 import type { Continuation } from '../continuation.ts';
 import { recordOf } from '../../message/history.ts';
 
@@ -8,6 +8,6 @@ export const retry: Continuation = {
   release: async ({ history, attempt }) => {
     const next = attempt.number + 1;
     if (attempt.state !== 'RETRY' || recordOf(history, next) !== undefined) return;
-    await sendWork(attemptWork(history.message, next), attempt.nextDeliveryAt ?? attempt.recordedAt);
+    await sendJob(attemptJob(history.message, next), attempt.nextDeliveryAt ?? attempt.recordedAt);
   },
 };

@@ -1,7 +1,7 @@
 import type { Header } from '../../shared/headers.ts';
 import { longestRetryDelayMs } from '../../shared/bounds.ts';
 import { secondMs } from '../../shared/clock.ts';
-import { retryHint } from '../../destination/retryAfter.ts';
+import { retryAfterOf } from '../../destination/retryAfter.ts';
 
 const clamp = (delayMs: number): number => Math.min(Math.max(delayMs, 0), longestRetryDelayMs);
 
@@ -23,7 +23,7 @@ export async function backoffMs(retried: number, expression: string | undefined)
 }
 
 /**
- * Milliseconds to wait before a retry: until the moment that the answer asks for (`retryHint`), at most a day, and by the
+ * Milliseconds to wait before a retry: until the moment that the answer asks for (`retryAfterOf`), at most a day, and by the
  * message's own settings where it asks for none.
  *
  * @param now Unix milliseconds
@@ -34,6 +34,6 @@ export async function retryDelayMs(
   headers: readonly Header[],
   now: number,
 ): Promise<number> {
-  const moment = retryHint(headers, now);
+  const moment = retryAfterOf(headers, now);
   return moment === undefined ? backoffMs(retried, expression) : clamp(moment - now);
 }

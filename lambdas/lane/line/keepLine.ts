@@ -5,11 +5,11 @@ import type { Lane } from '../lane.ts';
 import { expiryOf } from '../../message/message.ts';
 import { loadAccount } from '../../account/accounts.ts';
 import { savePages } from '../store/lanes.ts';
-import { prolongBody } from '../../message/bodies.ts';
+import { extendBody } from '../../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../message/history.ts';
-import { prolongMessage } from '../../message/messages.ts';
+import { extendMessageRow } from '../../message/messages.ts';
 import { kindOf } from '../../message/kinds.ts';
-import { keepEveryMs } from '../slots/lanes.ts';
+import { extendEveryMs } from '../slots/lanes.ts';
 import { onLine } from './linePages.ts';
 
 /** A message may start with so much less than the lifetime that it was given for all its retries and its dead letter. */
@@ -22,7 +22,7 @@ const addedLifetimeMs = 30 * dayMs;
  *
  * @param startsAt when it may start at the latest, unless it is looked at again before. Unix milliseconds
  */
-export async function keepMessage(
+export async function extendMessage(
   { message, body }: MessageHistory,
   account: Account,
   startsAt: number,
@@ -34,8 +34,8 @@ export async function keepMessage(
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);
   const own = await kindOf(message);
   await own?.kind.extend(message, own.part, expiresAt);
-  const prolonged = { ...message, expiresAt };
-  await prolongMessage(prolonged, await prolongBody(prolonged, body, now()));
+  const extended = { ...message, expiresAt };
+  await extendMessageRow(extended, await extendBody(extended, body, now()));
 }
 
 /**
@@ -45,7 +45,7 @@ export async function keepMessage(
  * @param until Unix milliseconds after which it begins no more pages
  * @returns the page to go on from where the time did not suffice
  */
-export async function keepLine(lane: Lane, from: number, until: number): Promise<number | undefined> {
+export async function extendLine(lane: Lane, from: number, until: number): Promise<number | undefined> {
   const { front, back, firstPage, nextPage } = lane.line;
   const account = await loadAccount(lane.accountId, false);
   // The messages of a deleted account are not delivered, and expire.
@@ -58,7 +58,7 @@ export async function keepLine(lane: Lane, from: number, until: number): Promise
     async ({ messageId }) => {
       const history = await loadMessage({ accountId: lane.accountId, messageId });
       if (history !== undefined && history.end === undefined) {
-        await keepMessage(history, account, now() + keepEveryMs);
+        await extendMessage(history, account, now() + extendEveryMs);
       }
     },
     (number, entries) => savePages(lane, [{ number, entries }]),

@@ -9,7 +9,7 @@ import { countStart, nextFreeStart, startToleranceMs, uncountStart } from './rat
  * - `early`: it was sent for an admission that is not written yet.
  * - `stale`: other work stands for the same attempt.
  */
-export type Entrance = 'in' | 'waits' | 'early' | 'stale';
+export type Grant = 'in' | 'waits' | 'early' | 'stale';
 
 export interface Arrival {
   readonly entry: string;
@@ -26,7 +26,7 @@ export interface Arrival {
 }
 
 /** Gives an attempt that arrives a slot, or puts it into the line. */
-export function enter(lane: Lane, arrival: Arrival, now: number): Outcome<Entrance> {
+export function enter(lane: Lane, arrival: Arrival, now: number): Outcome<Grant> {
   const { entry, ticket, until } = arrival;
   const lease = lane.leases.get(entry);
   if (lease?.ticket === ticket && lease !== undefined) return claim(lane, arrival, lease, now);
@@ -62,7 +62,7 @@ export const longestStartWaitMs = 5_000;
  *
  * @param isBack it has waited for another lane, and its start is counted anew in any case: see {@link keepWaiting}
  */
-function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack = false): Outcome<Entrance> {
+function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack = false): Outcome<Grant> {
   const { entry, until, mayHaveStarted } = arrival;
   const isLongEnough = lease.until === undefined || (until !== undefined && lease.until >= until);
   const { startAt } = lease;
@@ -118,7 +118,7 @@ export function resume(
   arrival: Arrival,
   countedAt: number | undefined,
   now: number,
-): Outcome<Entrance> {
+): Outcome<Grant> {
   const lease = lane.leases.get(arrival.entry);
   if (lease !== undefined) return claim(lane, arrival, lease, now, true);
   return enter(uncountStart(lane, countedAt), { ...arrival, isYoung: false, hasWaited: true }, now);

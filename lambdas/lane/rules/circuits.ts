@@ -3,7 +3,7 @@ import { closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import { afterVerdict, isOverdue } from '../../circuit/turning.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
-import { enter, type Arrival, type Entrance } from './arrival.ts';
+import { enter, type Arrival, type Grant } from './arrival.ts';
 import { holdsBack, slotsInUse, withLease, type Lane, type Outcome } from '../lane.ts';
 import { leave } from './leaving.ts';
 import { rejoin } from './line.ts';
@@ -22,11 +22,7 @@ export interface CircuitArrival extends Arrival {
  *
  * @returns `overdue` for one that has waited for too long: it is to fail
  */
-export function enterCircuit(
-  found: Lane,
-  arrival: CircuitArrival,
-  now: number,
-): Outcome<Entrance | 'overdue'> {
+export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Outcome<Grant | 'overdue'> {
   const { entry, ticket, rules, dueAt } = arrival;
   const circuit = circuitIn(found);
   if (isOverdue(circuit, rules, dueAt, now)) {

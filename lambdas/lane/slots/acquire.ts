@@ -5,7 +5,7 @@
  * And of each queue and each key, no more wait for the account than may be in flight: a lane that is full is in no other's way.
  */
 import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
-import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Entrance } from '../rules/arrival.ts';
+import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Grant } from '../rules/arrival.ts';
 import { circuitLane, isThere, withNewestLimits, type LaneKey, type Limits } from '../lane.ts';
 import type { LaneKind, AdmittedTo } from '../../job/job.ts';
 import { leave, endAdmission, type DeclineReason } from '../rules/leaving.ts';
@@ -39,7 +39,7 @@ export interface DueAttempt extends Entry {
   readonly isAgain: boolean;
 }
 
-export interface Passage {
+export interface Acquired {
   /** To be called with what the attempt says about its host, before it is released. */
   readonly report: (verdict: Verdict) => void;
   /** To be called when the request is over, and again without harm; the queue's slot stays with the message. */
@@ -81,7 +81,7 @@ const entryIn = (kind: LaneKind, entry: Entry): string =>
  * - `held`: it waits in the line of its host's circuit.
  * - `overdue`: it has waited there for too long, and is to fail.
  */
-export type Refusal = Exclude<Entrance, 'in'> | 'held' | 'overdue';
+export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue';
 
 /** Tells whether an attempt has entered its queue before: its message keeps its slot there until it is over. */
 export const hasEnteredQueue = ({
@@ -102,7 +102,7 @@ interface CountedSlot extends PassedSlot {
   readonly countedAt: number;
 }
 
-export function createPassages({ lanes, slots, circuits, now, sleep }: PassageParts) {
+export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassageParts) {
   /** To be made as the lane is changed: many may write it, and the lease is to last from then. */
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
@@ -117,7 +117,7 @@ export function createPassages({ lanes, slots, circuits, now, sleep }: PassagePa
   };
 
   /** Enters the queue. A message that has entered it once keeps its slot until it is over, so its retries pass. */
-  async function enterQueue(dueAttempt: DueAttempt): Promise<Entrance> {
+  async function enterQueue(dueAttempt: DueAttempt): Promise<Grant> {
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
     return lanes.change(queueLane(accountId, queueName), (lane, time) => {
@@ -269,7 +269,7 @@ export function createPassages({ lanes, slots, circuits, now, sleep }: PassagePa
      * @returns what the attempt may go on with; or why it may not, and then its work may be dropped, save where it came
      *   `early`: then it has to come again
      */
-    enter: async (dueAttempt: DueAttempt): Promise<Passage | Refusal> => {
+    enter: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
       const queue = await enterQueue(dueAttempt);
       if (queue !== 'in') return queue;
       const entered = await enterAll(dueAttempt);

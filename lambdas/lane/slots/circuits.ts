@@ -6,7 +6,7 @@ import { isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import { knownForMs } from '../../circuit/turning.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
-import type { Arrival, Entrance } from '../rules/arrival.ts';
+import type { Arrival, Grant } from '../rules/arrival.ts';
 import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuits.ts';
 import { circuitLane, holdsBack, type Lane, type LaneKey } from '../lane.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
@@ -124,7 +124,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
       { host, rules, dueAt }: CircuitOf,
       admitted: boolean,
       arrival: () => Arrival,
-    ): Promise<CircuitPass | Exclude<Entrance, 'in'> | 'overdue'> => {
+    ): Promise<CircuitPass | Exclude<Grant, 'in'> | 'overdue'> => {
       const key = circuitLane(accountId, host);
       const { entry } = arrival();
       let holds = false;

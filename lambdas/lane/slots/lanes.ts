@@ -35,7 +35,7 @@ export interface Admitted extends Entry {
   readonly ticket: string;
 }
 
-export interface LaneWork {
+export interface LaneJobs {
   /** Sends the work of attempts that are admitted to a lane. */
   readonly sendAdmitted: (key: LaneKey, admitted: readonly Admitted[]) => Promise<void>;
   /**
@@ -48,7 +48,7 @@ export interface LaneWork {
 
 export interface LaneParts {
   readonly store: LaneStore;
-  readonly work: LaneWork;
+  readonly work: LaneJobs;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   /** From 0 to 1. */
@@ -97,7 +97,7 @@ const isPumpDue = (pumpAt: number, look: number, now: number): boolean =>
   pumpAt > now && pumpAt <= look + pumpSlackMs;
 
 /** The messages of all who wait in a line for longer than this are looked at, and again after this time. */
-export const keepEveryMs = 3 * dayMs;
+export const extendEveryMs = 3 * dayMs;
 
 /** So many changes become one write. Each may add 100 entries to the line, of 34 bytes, and a row has 400 KB. */
 const mostAtOnce = 50;
@@ -203,8 +203,8 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
       }
       if (!isEmpty(lane.line) && lane.keepAt <= time) {
         if (sent.keepAt === 0) {
-          await work.sendPump(key, time + keepEveryMs, true);
-          sent.keepAt = time + keepEveryMs;
+          await work.sendPump(key, time + extendEveryMs, true);
+          sent.keepAt = time + extendEveryMs;
         }
         after = { ...after, keepAt: sent.keepAt };
       }

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
 import { loadLane, loadPage, saveLane, savePages } from '../store/lanes.ts';
-import { sendAll, sendWork } from '../../job/send.ts';
+import { sendAll, sendJob } from '../../job/send.ts';
 import { createLanes, type Admitted } from './lanes.ts';
 
 /** @throws TransientError when the work of some could not be sent: then none of them is admitted */
@@ -27,7 +27,7 @@ async function sendAdmitted(
 
 /** Message timers count whole seconds. A pump comes up to a second early, and its worker waits for the rest. */
 const sendPump = ({ accountId, kind: lane, name }: LaneKey, dueAt: number, keeps: boolean): Promise<void> =>
-  sendWork(
+  sendJob(
     { kind: 'pump', accountId, lane, name, dueAt, ...(keeps && { keepsFrom: 0 }) },
     dueAt - (secondMs - 1),
   );

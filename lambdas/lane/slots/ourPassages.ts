@@ -6,7 +6,7 @@ import { processPrefix } from '../lane.ts';
 import { log } from '../../aws/log.ts';
 import { lanes } from './ourLanes.ts';
 import type { Circuits } from './circuits.ts';
-import { createPassages } from './acquire.ts';
+import { createLaneGate } from './acquire.ts';
 import { createProcessSlots } from './processSlots.ts';
 
 const slots = createProcessSlots({
@@ -27,4 +27,4 @@ const circuits: Circuits = {
   enter: async (...attempt) => (await import('./ourCircuits.ts')).circuits.enter(...attempt),
 };
 
-export const passages = createPassages({ lanes, slots, circuits, now, sleep: (ms) => setTimeout(ms) });
+export const laneGate = createLaneGate({ lanes, slots, circuits, now, sleep: (ms) => setTimeout(ms) });

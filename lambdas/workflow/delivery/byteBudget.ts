@@ -29,7 +29,7 @@ export class ByteBudget {
    * @param patienceMs after which it waits no longer
    * @returns undefined where there was no room for so long
    */
-  async acquire(bytes: number, patienceMs: number): Promise<Hold | undefined> {
+  async acquire(bytes: number, memoryTimeoutMs: number): Promise<Hold | undefined> {
     if (bytes <= this.#small) return { shrinkTo: () => undefined, release: () => undefined };
     const counted = Math.min(bytes, this.#total);
     if (this.#waiting.length === 0 && this.#hasRoomFor(counted)) return this.#hold(counted);
@@ -46,7 +46,7 @@ export class ByteBudget {
         resolve(undefined);
         // It may have stood before smaller ones.
         this.#beginNext();
-      }, patienceMs);
+      }, memoryTimeoutMs);
       this.#waiting.push(waiter);
     });
   }

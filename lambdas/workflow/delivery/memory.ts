@@ -11,7 +11,7 @@ const smallBytes = 1_048_576;
  * A wait for memory ends after this. A function of the short queue has 60 s; a message's timeout takes up to 30 s of them, and its
  * record the rest.
  */
-export const patienceMs = 10 * secondMs;
+export const memoryTimeoutMs = 10 * secondMs;
 
 export const memory = new ByteBudget(largeWorkBytes, smallBytes);
 
@@ -26,7 +26,7 @@ export class NoMemory extends TransientError {
  * @throws NoMemory
  */
 export async function withMemory<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-  const hold = await memory.acquire(bytes, patienceMs);
+  const hold = await memory.acquire(bytes, memoryTimeoutMs);
   if (hold === undefined) throw new NoMemory(`There was no memory for ${bytes} bytes.`);
   try {
     return await work();

@@ -5,14 +5,14 @@ import type { Message, WorkflowPart } from '../../message/message.ts';
 import { tooLarge } from './callResult.ts';
 import { callResultHeaders, failureHeaders, listHeaders, type DeliveringRun } from './deliveryHeaders.ts';
 import { wrongDestination } from './endpointAnswer.ts';
-import type { Head, ListedEntry, RunStart } from '../rules/journal.ts';
+import type { Snapshot, ListedEntry, RunStart } from '../rules/journal.ts';
 import { isLazy, ListWriter, listBytes } from '../runs/listBody.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
-import { loadHead, type RunKey } from '../store/journals.ts';
-import { factsOf } from '../runs/settings.ts';
+import { loadSnapshot, type RunKey } from '../store/journals.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { loadRun, type LoadedRun } from '../runs/loadRun.ts';
-import { memory, patienceMs } from './memory.ts';
+import { memory, memoryTimeoutMs } from './memory.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from '../runs/runEntries.ts';
 
 const holdsNothing = (): undefined => undefined;
@@ -23,7 +23,7 @@ const { headerPrefixes } = settings;
 
 const deliveringRun = (
   { runId }: RunKey,
-  { createdAt }: Pick<Head, 'createdAt'>,
+  { createdAt }: Pick<Snapshot, 'createdAt'>,
   start: RunStart,
 ): DeliveringRun => ({
   runId,
@@ -49,12 +49,12 @@ export async function openDelivery(
 ): Promise<OpenedDelivery | 'later' | undefined> {
   const key = { accountId: message.accountId, runId: part.runId };
   if (part.role === 'list') return openList(message, key, part);
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   const isOfRun = head?.startSeq === part.startSeq;
   if (part.role === 'failureRequest') {
     // It is delivered after the end; and after the start of another run with the same id, which its facts do not concern.
     const run = isOfRun ? undefined : await loadRun(key, part.startSeq);
-    const start = isOfRun ? await factsOf(key, head) : run?.start;
+    const start = isOfRun ? await settingsOfRun(key, head) : run?.start;
     if (start === undefined) return undefined;
     const headers = failureHeaders(deliveringRun(key, part, start), message.headers, headerPrefixes);
     return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
@@ -67,7 +67,7 @@ export async function openDelivery(
         : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
     return { message, body, errorOf, release: holdsNothing };
   }
-  const start = await factsOf(key, head);
+  const start = await settingsOfRun(key, head);
   const headers = callResultHeaders(deliveringRun(key, head, start), message.headers, headerPrefixes);
   return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
 }
@@ -106,7 +106,7 @@ async function openList(
         : (response: DestinationResponse) => wrongDestination({ ...start, features }, response),
   };
   if (isEmpty) return { ...opened, body: new Uint8Array(), release: holdsNothing };
-  const hold = await memory.acquire(bytes + bytesWhileLoading(entries), patienceMs);
+  const hold = await memory.acquire(bytes + bytesWhileLoading(entries), memoryTimeoutMs);
   if (hold === undefined) return 'later';
   try {
     const list = new ListWriter(entries.map(sizeOf));

@@ -4,22 +4,22 @@ import { limitsOf } from '../../account/account.ts';
 import { beginningOf } from '../../shared/bytes.ts';
 import { derivedId } from '../../shared/ids.ts';
 import type { KeptResponse, Message, WorkflowPart } from '../../message/message.ts';
-import { attemptWork } from '../../job/job.ts';
+import { attemptJob } from '../../job/job.ts';
 import { failureFunctionStateAfter } from './failure.ts';
-import type { EndRecord, FailureFunctionRecord, Head, RunFailure, RunStart } from '../rules/journal.ts';
+import type { EndRecord, FailureFunctionRecord, Snapshot, RunFailure, RunStart } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
 import { loadMessage, type RecordedAttempt, dueTimeOf, type MadeAttempt } from '../../message/history.ts';
 import type { RunKey } from '../store/journals.ts';
-import { sendWork } from '../../job/send.ts';
+import { sendJob } from '../../job/send.ts';
 import { dlqIdOf } from '../../message/consequenceIds.ts';
-import { bury } from '../../deadLetter/deadLetter.ts';
+import { deadLetterAttempt } from '../../deadLetter/deadLetter.ts';
 import { countFollowing } from '../../usage/counter.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { storeRequestOf } from './failureRequest.ts';
-import { keepRun } from '../runs/extendRun.ts';
+import { extendRun } from '../runs/extendRun.ts';
 import { loadRun } from '../runs/loadRun.ts';
 
 const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): RunKey => ({
@@ -71,12 +71,12 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
         messageId,
         attempt: attempt.number,
         dlqId,
-        requestId: (await findRequest(recorded, await factsOf(key, current)))?.messageId,
+        requestId: (await findRequest(recorded, await settingsOfRun(key, current)))?.messageId,
         response: keptBeginning(attempt.response),
       },
     };
     const needed = attempt.recordedAt + limitsOf(account).max_dlq_retention_time_milis;
-    return { record: end, keptUntil: await keepRun(key, current, needed), result: undefined };
+    return { record: end, keptUntil: await extendRun(key, current, needed), result: undefined };
   });
   const found =
     record?.kind === 'end' && head !== undefined ? { record, head } : await endOfRun(key, part.startSeq);
@@ -102,20 +102,20 @@ async function findRequest(
 async function tellFailure(
   recorded: RecordedAttempt,
   part: WorkflowPart,
-  head: Head,
+  head: Snapshot,
   { requestId }: RunFailure,
 ): Promise<void> {
   const { account, attempt } = recorded;
-  const { url, failureCallback } = await factsOf(keyOf(recorded, part), head);
+  const { url, failureCallback } = await settingsOfRun(keyOf(recorded, part), head);
   const { runId, createdAt, startSeq } = part;
   const failureState = requestId === undefined ? undefined : 'CALLBACK_INPROGRESS';
-  await bury(recorded, {
+  await deadLetterAttempt(recorded, {
     workflow: { runId, createdAt, startSeq, url, failureState },
     keptUntil: head.keptUntil,
   });
   if (requestId === undefined || failureCallback === undefined) return;
-  const work = attemptWork({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
-  await sendWork(work, attempt.recordedAt + failureCallback.delayMs);
+  const work = attemptJob({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
+  await sendJob(work, attempt.recordedAt + failureCallback.delayMs);
 }
 
 /** Notes how the failure function of a run has ended, in its dead letter and in its records. */

@@ -1,6 +1,6 @@
 /** Finds the message that tells of a run's failure: the one of its end, or of the last time that it was sent again. */
 import type { JournalRecord } from '../rules/journal.ts';
-import { loadHead, loadRecord, readJournal, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, loadRecord, readJournal, type RunKey } from '../store/journals.ts';
 
 /** @returns undefined for a record that says nothing of it */
 function requestIn(
@@ -17,7 +17,7 @@ function requestIn(
  * @returns undefined where nobody is told, or the journal is not there any more
  */
 export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   if (head?.startSeq === startSeq) {
     // Behind the end of a run there are few records: late results of invokes.
     for (let { seq } = head; seq > startSeq; seq -= 1) {

@@ -7,23 +7,23 @@ import { now } from '../../shared/clock.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { isFault } from '../../job/fault.ts';
 import { mostFaults, type GiveUpReason } from '../../job/redelivery.ts';
-import { attemptWork, type RunEndWork, type RunStartWork, type WaitTimeoutWork } from '../../job/job.ts';
+import { attemptJob, type RunEndJob, type RunStartJob, type WaitTimeoutJob } from '../../job/job.ts';
 import type { Invoker } from '../rules/invoking.ts';
 import { isWaiting } from '../rules/events.ts';
-import type { Head, RunStart } from '../rules/journal.ts';
+import type { Snapshot, RunStart } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { log } from '../../aws/log.ts';
 import { chosenRun } from '../store/deadRuns.ts';
 import { loadMessage } from '../../message/history.ts';
 import { storedMessages } from '../../message/list.ts';
 import { putMessage } from '../../message/messages.ts';
-import { loadHead, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, type RunKey } from '../store/journals.ts';
 import { giveUpAttempt } from '../../delivery/giveUp.ts';
 import { ownerOf } from '../../account/owner.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { endOfRun } from '../steps/endRun.ts';
 import { loadWait } from '../waits/endWait.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { begunWith } from '../steps/checkStart.ts';
 import { recordOfEnd } from '../waits/checkWait.ts';
 import { listMessage, emptyBody } from '../runs/runMessages.ts';
@@ -57,7 +57,7 @@ export async function failGivenUp(
   why: GiveUpReason,
   what: string,
 ): Promise<void> {
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   if (head?.startSeq !== startSeq || hasEnded(head.state)) return;
   const { accountId, runId } = key;
   const account = await ownerOf({ accountId, messageId: runId });
@@ -66,7 +66,7 @@ export async function failGivenUp(
   log.error('A run fails, because work of it is given up', { runId, reason: error });
   let start: RunStart;
   try {
-    start = await factsOf(key, head);
+    start = await settingsOfRun(key, head);
   } catch (unreadable) {
     if (!isFault(unreadable)) throw unreadable;
     await endUnreadable(key, startSeq, unreadable);
@@ -87,7 +87,7 @@ export async function failGivenUp(
   // It takes no place in a lane.
   const message = { ...made, flowControl: undefined };
   if ((await loadMessage(message)) === undefined) await putMessage(message, emptyBody);
-  await giveUpAttempt(attemptWork(message, 0), why, error);
+  await giveUpAttempt(attemptJob(message, 0), why, error);
 }
 
 /** Ends a run whose own facts cannot be read: nobody can be told, but what is submitted to it is refused from now on. */
@@ -104,16 +104,16 @@ async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown)
  *
  * @throws when that has to be done again
  */
-export async function giveUpStart(work: RunStartWork, why: GiveUpReason): Promise<void> {
+export async function giveUpStart(work: RunStartJob, why: GiveUpReason): Promise<void> {
   const { accountId, runId } = work;
   const key: RunKey = { accountId, runId };
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   if (head === undefined || hasEnded(head.state) || !(await isUnfinished(work))) return;
   await failGivenUp(key, head.startSeq, why, 'the start of the run');
 }
 
 /** Tells whether the run that a start made was not delivered, as far as it can be read. */
-async function isUnfinished(work: RunStartWork): Promise<boolean> {
+async function isUnfinished(work: RunStartJob): Promise<boolean> {
   try {
     if (work.dlqId !== undefined) return (await chosenRun(work.accountId, work.dlqId)) === work.runId;
     return (await storedMessages([work])).size === 0 && (await begunWith(work)) !== undefined;
@@ -130,12 +130,12 @@ async function isUnfinished(work: RunStartWork): Promise<boolean> {
  */
 export async function giveUpRunEnd(
   account: Account,
-  { runId, startSeq }: Pick<RunEndWork, 'runId' | 'startSeq'>,
+  { runId, startSeq }: Pick<RunEndJob, 'runId' | 'startSeq'>,
   why: GiveUpReason,
 ): Promise<void> {
   const key: RunKey = { accountId: account.id, runId };
   const end = await endOfRun(key, startSeq);
-  const invoker = end && (await factsOf(key, end.head)).invoker;
+  const invoker = end && (await settingsOfRun(key, end.head)).invoker;
   if (invoker === undefined) return;
   const what = `the end of the invoked run ${runId}`;
   try {
@@ -154,7 +154,7 @@ async function failInvoker(
   what: string,
 ): Promise<void> {
   const key: RunKey = { accountId: account.id, runId };
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   if (head?.createdAt === createdAt) await failGivenUp(key, head.startSeq, why, what);
 }
 
@@ -164,18 +164,18 @@ async function failInvoker(
  * @throws when that has to be done again
  */
 export async function giveUpWait(
-  { accountId, runId, seq }: WaitTimeoutWork,
+  { accountId, runId, seq }: WaitTimeoutJob,
   why: GiveUpReason,
 ): Promise<void> {
   const key: RunKey = { accountId, runId };
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   if (head === undefined || hasEnded(head.state) || seq < head.startSeq) return;
   if (await isStuck(key, head, seq)) await failGivenUp(key, head.startSeq, why, `the wait ${seq} of the run`);
   else log.error('A look at a wait is given up; its run goes on without it', { runId, seq });
 }
 
 /** Tells whether nothing else leads a run on from a wait: it is due, or it has ended and its result was never sent. */
-async function isStuck(key: RunKey, head: Head, seq: number): Promise<boolean> {
+async function isStuck(key: RunKey, head: Snapshot, seq: number): Promise<boolean> {
   try {
     const wait = await loadWait(key, seq);
     // Before its deadline other work is on its way, which ends it.

@@ -7,10 +7,10 @@ import { failureFunctionResult } from '../failure/failure.ts';
 import type { EndRecord } from '../rules/journal.ts';
 import { textCut, type Cut } from './rules/cutting.ts';
 import { shownErrors } from './rules/errors.ts';
-import { loadCourses } from '../../message/courses.ts';
+import { loadRunHistories } from '../../message/courses.ts';
 import { courseOf } from './runCourses.ts';
 import type { RunJournal } from '../runs/runJournal.ts';
-import type { RunLook } from './runLook.ts';
+import type { RunView } from './runLook.ts';
 
 /**
  * Reads the failure function of a run.
@@ -18,7 +18,7 @@ import type { RunLook } from './runLook.ts';
  * @returns what shows it, cut; undefined where nobody is told of the failure, or the endpoint has none
  */
 export async function loadShownFailureFunction(
-  look: RunLook,
+  look: RunView,
   { key, start, head, records }: RunJournal,
   end: EndRecord | undefined,
 ): Promise<((cut: Cut) => Answer<typeof answers.failureFunction>) | undefined> {
@@ -28,7 +28,7 @@ export async function loadShownFailureFunction(
   // It may have been run again, with another message.
   const again = records.findLast((record) => record.kind === 'failureFunction');
   const messageId = again?.messageId ?? failure.requestId;
-  const recorded = (await loadCourses(key.accountId, [messageId])).get(messageId) ?? {
+  const recorded = (await loadRunHistories(key.accountId, [messageId])).get(messageId) ?? {
     attempts: [],
     end: undefined,
   };

@@ -13,7 +13,7 @@ import { loadMessage, type MessageHistory } from '../../message/history.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
 import { loadRow, type RunKey } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
-import type { RunLook } from './runLook.ts';
+import type { RunView } from './runLook.ts';
 
 /** Tells whether something is still kept: behind that moment its body may be gone, and its row may be left. */
 const isKept = (untilMs: number): boolean => untilMs > now();
@@ -43,7 +43,7 @@ const lowerCase = (headers: CallResponse['headers']): CallResponse['headers'] =>
   headers.map(([name, value]) => [name.toLowerCase(), value]);
 
 /** Reads the answer from what a call's step has as its result. The client writes a body that is no text as JSON. */
-export function responseInResult(look: RunLook, out: string): CallResponse | undefined {
+export function responseInResult(look: RunView, out: string): CallResponse | undefined {
   const answer = answerIn(out);
   if (answer === undefined) return undefined;
   const { status, header = [], body } = answer;
@@ -53,7 +53,7 @@ export function responseInResult(look: RunLook, out: string): CallResponse | und
 
 /** Reads the answer from the message that brings it to the endpoint, or as much of it as the attempt has kept. */
 async function responseOf(
-  look: RunLook,
+  look: RunView,
   accountId: string,
   resultId: string,
   { response }: Attempt,
@@ -79,7 +79,7 @@ export interface LoadedCall extends Omit<KnownCall, 'callback'> {
 }
 
 async function loadCall(
-  look: RunLook,
+  look: RunView,
   history: MessageHistory,
   responses: ReadonlyMap<number, CallResponse>,
   stepId: number,
@@ -110,7 +110,7 @@ async function loadCall(
  * @returns by the ids of messages; one that is not stored yet, or not kept any more, is not among them
  */
 export async function loadCalls(
-  look: RunLook,
+  look: RunView,
   accountId: string,
   records: readonly CallRecord[],
   responses: ReadonlyMap<number, CallResponse>,
@@ -126,7 +126,7 @@ export async function loadCalls(
 
 /** Reads the starts of invoked runs. @returns by the ids of the invokes' messages; a run that is not kept is not among them */
 export async function loadInvoked(
-  look: RunLook,
+  look: RunView,
   accountId: string,
   records: readonly InvokeRecord[],
 ): Promise<ReadonlyMap<string, KnownInvoked>> {

@@ -5,8 +5,8 @@ import { isFinal, type Attempt, type KeptResponse } from '../../message/message.
 import type { RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt } from './rules/errors.ts';
 import type { Course } from './rules/runRecord.ts';
-import { loadCourses, type RecordedCourse } from '../../message/courses.ts';
-import type { RunLook } from './runLook.ts';
+import { loadRunHistories, type RecordedCourse } from '../../message/courses.ts';
+import type { RunView } from './runLook.ts';
 
 /** Messages whose attempts are in memory at once: each may have kept 100 KB of an answer. */
 const messagesAtOnce = 250;
@@ -14,7 +14,7 @@ const messagesAtOnce = 250;
 const sentenceOf = ({ status, error }: KeptResponse): string =>
   error ?? [status, STATUS_CODES[status]].join(' ').trim();
 
-function failureOf(look: RunLook, response: KeptResponse, time: number): FailedAttempt {
+function failureOf(look: RunView, response: KeptResponse, time: number): FailedAttempt {
   return {
     status: response.status,
     error: sentenceOf(response),
@@ -25,7 +25,7 @@ function failureOf(look: RunLook, response: KeptResponse, time: number): FailedA
 }
 
 /** The course that attempts and an end make. */
-export function courseOf(look: RunLook, { attempts, end }: RecordedCourse): Course {
+export function courseOf(look: RunView, { attempts, end }: RecordedCourse): Course {
   const last = attempts.at(-1);
   const ended = attempts.find(isFinal)?.state;
   const withdrawn = end === undefined ? undefined : 'CANCELED';
@@ -62,14 +62,14 @@ function withFailure(course: RecordedCourse, { attempt, response }: RunFailure, 
  * @param failure that of the run, and when it was recorded; Unix milliseconds
  */
 export async function loadShownCourses(
-  look: RunLook,
+  look: RunView,
   accountId: string,
   messageIds: readonly string[],
   failure: { readonly of: RunFailure; readonly at: number } | undefined,
 ): Promise<ReadonlyMap<string, Course>> {
   const shown = new Map<string, Course>();
   for (const some of chunksOf(messageIds, messagesAtOnce)) {
-    const courses = await loadCourses(accountId, some);
+    const courses = await loadRunHistories(accountId, some);
     for (const messageId of some) {
       const found = courses.get(messageId);
       const course =

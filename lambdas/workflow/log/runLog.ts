@@ -18,7 +18,7 @@ import { loadShownFailureFunction } from './failureFunctionLog.ts';
 import { loadCalls, loadInvoked, responseInResult } from './runCalls.ts';
 import { loadShownCourses } from './runCourses.ts';
 import type { RunJournal } from '../runs/runJournal.ts';
-import { RunLook, stepNameHeader } from './runLook.ts';
+import { RunView, stepNameHeader } from './runLook.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
 
@@ -38,7 +38,7 @@ const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
 const bodiesAtOnce = 10;
 
 /** Reads the texts of entries, and the answers to calls that are among them. */
-async function loadTexts(look: RunLook, records: readonly JournalRecord[]) {
+async function loadTexts(look: RunView, records: readonly JournalRecord[]) {
   const texts = new Map<string, string | undefined>();
   const responses = new Map<number, CallResponse>();
   if (!look.hasTexts) return { texts, responses };
@@ -61,7 +61,7 @@ async function loadTexts(look: RunLook, records: readonly JournalRecord[]) {
 const failureIn = (end: EndRecord | undefined) => end?.failure && { of: end.failure, at: end.at };
 
 async function loadRunMessages(
-  look: RunLook,
+  look: RunView,
   journal: RunJournal,
   end: EndRecord | undefined,
 ): Promise<readonly RunMessage[]> {
@@ -91,7 +91,7 @@ async function loadRunMessages(
 }
 
 /** Reads what the function returned, as it is shown. */
-async function loadResponse(look: RunLook, end: EndRecord | undefined): Promise<string | undefined> {
+async function loadResponse(look: RunView, end: EndRecord | undefined): Promise<string | undefined> {
   if (end?.response === undefined || end.responseId === undefined || !look.hasTexts) return undefined;
   return look.text(await loadBody(end.responseId, end.response));
 }
@@ -121,7 +121,7 @@ export async function loadRunLog(
   const { key, start, head, records } = journal;
   const { settings } = start;
   const stepName = stepNameHeader(start);
-  const look = new RunLook(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
+  const look = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
   const end = records.find(isKind('end'));
   const [messages, response, failureFunction] = [
     await loadRunMessages(look, journal, end),

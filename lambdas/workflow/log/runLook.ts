@@ -10,7 +10,7 @@ export const stepNameHeader = ({ prefix }: Pick<RunStart, 'prefix'>): string =>
   headerName(prefix, 'error-step-name').toLowerCase();
 
 /** Shows the texts and the headers of a run, with its redaction. */
-export class RunLook {
+export class RunView {
   readonly #texts: ShownTexts;
   readonly #redaction: Redaction | undefined;
 
@@ -39,7 +39,7 @@ export class RunLook {
   }
 
   /** For what another redaction hides things of, too: another run, or a message of its own. */
-  with(other: Redaction | undefined): RunLook {
-    return other === undefined ? this : new RunLook(this.#texts, bothRedactions(this.#redaction, other));
+  with(other: Redaction | undefined): RunView {
+    return other === undefined ? this : new RunView(this.#texts, bothRedactions(this.#redaction, other));
   }
 }

@@ -5,7 +5,7 @@
  */
 import { quote, type HttpError } from '../../error/httpError.ts';
 import { isText } from '../../shared/text.ts';
-import { eventDigest, type Head } from './journal.ts';
+import { eventDigest, type Snapshot } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import { hasEnded } from '../run.ts';
 import type { StepType } from '../../wire/states.ts';
@@ -29,10 +29,10 @@ export function checkEventId(
   throw refuse(`The id of the event is ${quote(eventId)}; allowed are 1 to ${longestEventId} characters.`);
 }
 
-type Waits = Head['waits'];
+type Waits = Snapshot['waits'];
 
 /** The waits for an event, in the order in which they began. */
-export const waitsFor = ({ waits }: Pick<Head, 'waits'>, eventId: string): Waits => {
+export const waitsFor = ({ waits }: Pick<Snapshot, 'waits'>, eventId: string): Waits => {
   const digest = eventDigest(eventId);
   return waits.filter((wait) => wait.digest === digest);
 };
@@ -43,10 +43,10 @@ export const waitsFor = ({ waits }: Pick<Head, 'waits'>, eventId: string): Waits
  * @param stepType of the step that waits: calls of a webhook are for steps that wait for one
  */
 export const oldestEvent = (
-  { events }: Pick<Head, 'events'>,
+  { events }: Pick<Snapshot, 'events'>,
   eventId: string,
   stepType: StepType,
-): Head['events'][number] | undefined => {
+): Snapshot['events'][number] | undefined => {
   const digest = eventDigest(eventId);
   return events.find(
     (event) => event.digest === digest && (event.callBytes === undefined || stepType === 'WaitForWebhook'),
@@ -58,11 +58,11 @@ export const oldestEvent = (
  *
  * @param seq its place in the journal, which no other record of its id has, in whatever run
  */
-export const isWaiting = (head: Head | undefined, seq: number): head is Head =>
+export const isWaiting = (head: Snapshot | undefined, seq: number): head is Snapshot =>
   head !== undefined && !hasEnded(head.state) && head.waits.some((wait) => wait.seq === seq);
 
 /** @throws HttpError 412 */
-export function checkRoomForEvent({ events }: Pick<Head, 'events'>): void {
+export function checkRoomForEvent({ events }: Pick<Snapshot, 'events'>): void {
   // Calls of webhooks, which need no token, have a room of their own: see `webhooks.ts`.
   const notifications = events.filter(({ callBytes }) => callBytes === undefined).length;
   if (notifications < mostStoredEvents) return;
@@ -72,7 +72,7 @@ export function checkRoomForEvent({ events }: Pick<Head, 'events'>): void {
 }
 
 /** @throws HttpError 412 */
-export function checkRoomForWait({ waits }: Pick<Head, 'waits'>): void {
+export function checkRoomForWait({ waits }: Pick<Snapshot, 'waits'>): void {
   if (waits.length < mostOpenWaits) return;
   throw refusedSubmission(`The run waits for ${waits.length} events at once; allowed are ${mostOpenWaits}.`);
 }

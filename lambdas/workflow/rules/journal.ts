@@ -187,7 +187,7 @@ interface Marked {
 }
 
 /** The facts that are true of a run after a record. */
-export interface Head {
+export interface Snapshot {
   /** The place of the record in the journal, and of the run's start: an id may have had runs before. */
   readonly seq: number;
   readonly startSeq: number;
@@ -224,7 +224,7 @@ const mostWebhooks = 1_000;
 export const eventDigest = (eventId: string): string =>
   createHash('sha256').update(eventId).digest('base64url').slice(0, 16);
 
-const firstHead = (before: Head | undefined, record: StartRecord, keptUntil: number): Head => ({
+const firstHead = (before: Snapshot | undefined, record: StartRecord, keptUntil: number): Snapshot => ({
   seq: (before?.seq ?? -1) + 1,
   startSeq: (before?.seq ?? -1) + 1,
   factsSeq: (before?.seq ?? -1) + 1,
@@ -239,7 +239,7 @@ const firstHead = (before: Head | undefined, record: StartRecord, keptUntil: num
   keptUntil,
 });
 
-function withEntries(head: Head, entries: readonly ListedEntry[]): Head {
+function withEntries(head: Snapshot, entries: readonly ListedEntry[]): Snapshot {
   let { steps } = head;
   let bodyBytes = head.bodyBytes;
   const ended = new Set<number>();
@@ -268,7 +268,7 @@ function withEntries(head: Head, entries: readonly ListedEntry[]): Head {
  * @param before undefined for the first record of the first run of an id
  * @param keptUntil for a start: Unix milliseconds until which its records are kept
  */
-export function headAfter(before: Head | undefined, record: JournalRecord, keptUntil = 0): Head {
+export function snapshotAfter(before: Snapshot | undefined, record: JournalRecord, keptUntil = 0): Snapshot {
   if (record.kind === 'start') return firstHead(before, record, keptUntil);
   if (before === undefined) throw new Error('The first record of a journal is a start.');
   const head = { ...before, seq: before.seq + 1, keptUntil: Math.max(before.keptUntil, keptUntil) };

@@ -1,6 +1,6 @@
 /** The places of steps in their run: which may come next. */
 import { mostEntries } from '../../shared/bounds.ts';
-import type { Head, ListedEntry } from './journal.ts';
+import type { Snapshot, ListedEntry } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
 import { hasStep, lastStep } from './stepSet.ts';
 import type { Step, StepIdentity } from './step.ts';
@@ -33,7 +33,7 @@ export function checkGroup(steps: readonly Step[]): void {
  * @throws HttpError 412
  */
 export function checkPlace(
-  { steps }: Pick<Head, 'steps'>,
+  { steps }: Pick<Snapshot, 'steps'>,
   { kind, stepId, concurrent }: StepIdentity & Partial<Pick<Step, 'kind'>>,
 ): void {
   if (concurrent > 1 && kind !== 'plan') {
@@ -47,16 +47,16 @@ export function checkPlace(
 }
 
 /** Bytes of bodies, as they are kept, that a run still has room for. */
-export const roomIn = ({ bodyBytes }: Pick<Head, 'bodyBytes'>): number =>
+export const roomIn = ({ bodyBytes }: Pick<Snapshot, 'bodyBytes'>): number =>
   Math.max(0, mostListBytes - bodyBytes);
 
 /** The sentence that says why a text has no room in a run. */
-export const sayNoRoom = (what: string, bytes: number, head: Pick<Head, 'bodyBytes'>): string =>
+export const sayNoRoom = (what: string, bytes: number, head: Pick<Snapshot, 'bodyBytes'>): string =>
   `${what} has ${bytes} bytes as JSON, but the run has room for ${roomIn(head)}: its steps may have ${mostListBytes} bytes together.`;
 
 /** @throws HttpError 412 where the list would be too long */
 export function checkRoom(
-  { bodyBytes, entries }: Pick<Head, 'bodyBytes' | 'entries'>,
+  { bodyBytes, entries }: Pick<Snapshot, 'bodyBytes' | 'entries'>,
   added: readonly Pick<ListedEntry, 'bodyBytes'>[],
 ): void {
   const bytes = added.reduce((sum, entry) => sum + entry.bodyBytes, bodyBytes);

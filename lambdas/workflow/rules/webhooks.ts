@@ -5,7 +5,7 @@
  */
 import * as z from 'zod/mini';
 import { HttpError } from '../../error/httpError.ts';
-import { eventDigest, type Head } from './journal.ts';
+import { eventDigest, type Snapshot } from './journal.ts';
 import { checkRoom } from './placing.ts';
 import { refusedSubmission } from './refusals.ts';
 
@@ -48,7 +48,7 @@ const mostCallBytes = 8 * 1_024 * 1_024;
  * Tells whether a run keeps calls of a webhook until it waits for them. Of a run that an earlier version of the service has
  * started it is not known which webhooks it has created, so any may be one of its own.
  */
-export const keepsCallsOf = ({ webhooks }: Pick<Head, 'webhooks'>, eventId: string): boolean =>
+export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: string): boolean =>
   webhooks === undefined || webhooks.includes(eventDigest(eventId));
 
 /**
@@ -58,7 +58,7 @@ export const keepsCallsOf = ({ webhooks }: Pick<Head, 'webhooks'>, eventId: stri
  * @throws HttpError 429
  */
 export function checkRoomForCall(
-  { events, bodyBytes, entries }: Pick<Head, 'events' | 'bodyBytes' | 'entries'>,
+  { events, bodyBytes, entries }: Pick<Snapshot, 'events' | 'bodyBytes' | 'entries'>,
   eventId: string,
   bytes: number,
 ): void {

@@ -3,7 +3,7 @@ import type { Account } from '../../account/account.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { goingOnFrom } from '../rules/resuming.ts';
 import { hasEnded } from '../run.ts';
-import { loadHead } from '../store/journals.ts';
+import { loadSnapshot } from '../store/journals.ts';
 import { readCopy, type RunCopy } from './copyRun.ts';
 import type { Begun } from './follow.ts';
 
@@ -26,7 +26,7 @@ export function begunOf(account: Account, runId: string, { record, head, entries
 /** Reads a run that an earlier process made, and may not have listed and delivered. */
 export async function begunBefore(account: Account, runId: string): Promise<Begun | undefined> {
   const key = { accountId: account.id, runId };
-  const [copy, head] = await Promise.all([readCopy(key), loadHead(key)]);
+  const [copy, head] = await Promise.all([readCopy(key), loadSnapshot(key)]);
   if (copy === undefined || head === undefined) throw new Error(`The run ${runId} is not there.`);
   if (head.startSeq !== copy.head.startSeq) return undefined;
   const begun = begunOf(account, runId, { ...copy, head });

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
 import { count } from '../../aws/metrics.ts';
-import { headAfter, type Head, type JournalRecord } from '../rules/journal.ts';
-import { appendRecord, loadHead, type RunKey } from '../store/journals.ts';
+import { snapshotAfter, type Snapshot, type JournalRecord } from '../rules/journal.ts';
+import { appendRecord, loadSnapshot, type RunKey } from '../store/journals.ts';
 
 /** The change of a run that was decided on, as it is now. */
 export interface Decision<T> {
@@ -18,7 +18,7 @@ export interface Decision<T> {
 export interface Change<T> {
   readonly result: T;
   /** True of the run now; undefined for an id that has no run. */
-  readonly head: Head | undefined;
+  readonly head: Snapshot | undefined;
   /** The record that was written. */
   readonly record: JournalRecord | undefined;
 }
@@ -29,7 +29,7 @@ export class RunBusy extends TransientError {
 }
 
 /** Others had their turn for so long. A request to the API ends after 28 s, and has more to do than this. */
-const patienceMs = 10 * secondMs;
+const memoryTimeoutMs = 10 * secondMs;
 /** A pause is at most so many times as long as a write takes: so about as many others have their turn meanwhile. */
 const longestPauseInTurns = 64;
 const longestPauseMs = secondMs;
@@ -42,15 +42,15 @@ const longestPauseMs = secondMs;
  */
 export async function changeRun<T>(
   key: RunKey,
-  decide: (head: Head | undefined) => Decision<T> | Promise<Decision<T>>,
-  known?: Head,
+  decide: (head: Snapshot | undefined) => Decision<T> | Promise<Decision<T>>,
+  known?: Snapshot,
 ): Promise<Change<T>> {
-  const until = now() + patienceMs;
-  let head = known ?? (await loadHead(key));
+  const until = now() + memoryTimeoutMs;
+  let head = known ?? (await loadSnapshot(key));
   for (let tries = 0; ; tries += 1) {
     const { record, keptUntil, result } = await decide(head);
     if (record === undefined) return { result, head, record };
-    const after = headAfter(head, record, keptUntil);
+    const after = snapshotAfter(head, record, keptUntil);
     const sentAt = now();
     const found = await appendRecord(key, { record, head: after });
     if (found === undefined) {
@@ -64,7 +64,7 @@ export async function changeRun<T>(
       await setTimeout(Math.ceil(Math.random() * pauseMs));
     }
     // The first time that is what the other has written; later more may have followed.
-    head = tries === 0 ? found : await loadHead(key);
+    head = tries === 0 ? found : await loadSnapshot(key);
   }
 }
 

@@ -8,8 +8,8 @@ import { derivedId, timeOfId } from '../../shared/ids.ts';
 import { weighedChunksOf } from '../../shared/lists.ts';
 import type { RerunKind } from '../rules/resuming.ts';
 import {
-  headAfter,
-  type Head,
+  snapshotAfter,
+  type Snapshot,
   type ListedEntry,
   type RunStart,
   type StartRecord,
@@ -83,12 +83,12 @@ export async function copyRun(
   const [initial, ...steps] = copies;
   if (initial === undefined) throw new Error(`The run ${runId} would have no entries.`);
   const record: StartRecord = { kind: 'start', at: createdAt, start, entry: initial };
-  const first: JournalRow = { record, head: headAfter(undefined, record, keptUntil) };
+  const first: JournalRow = { record, head: snapshotAfter(undefined, record, keptUntil) };
   const rows: JournalRow[] = [];
-  let head: Head = first.head;
+  let head: Snapshot = first.head;
   for (const some of weighedChunksOf(steps, largestRecord, entryBytes)) {
     const copy: StepsRecord = { kind: 'steps', at: createdAt, entries: some, isCopy: true };
-    head = headAfter(head, copy, keptUntil);
+    head = snapshotAfter(head, copy, keptUntil);
     rows.push({ record: copy, head });
   }
   if (rows.length > 0) await putRecords(key, rows);

@@ -1,5 +1,5 @@
 /** The bodies of a run's entries: in their records up to 9 KB, because whoever reads one reads all before it; else in the bucket. */
-import { type StoredBody, largestRow, prolongBody, storeBody } from '../../message/bodies.ts';
+import { type StoredBody, largestRow, extendBody, storeBody } from '../../message/bodies.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 
 /**
@@ -30,7 +30,7 @@ export async function keepEntryBodies<E extends ListedEntry>(
   return Promise.all(
     entries.map(async (entry) => {
       const { messageId, body } = entry;
-      return { ...entry, body: await prolongBody({ accountId, messageId, expiresAt: keptUntil }, body, now) };
+      return { ...entry, body: await extendBody({ accountId, messageId, expiresAt: keptUntil }, body, now) };
     }),
   );
 }

@@ -4,14 +4,14 @@ import { dayMs, now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { type DeliverySettings, expiryOf, type WorkflowPart } from '../../message/message.ts';
 import type { Invoker } from '../rules/invoking.ts';
-import { bodiesOf, type Head, type JournalRecord } from '../rules/journal.ts';
+import { bodiesOf, type Snapshot, type JournalRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
-import { prolongBody } from '../../message/bodies.ts';
+import { extendBody } from '../../message/bodies.ts';
 import { prolongRecord, readJournal, type MovedBody, type RunKey } from '../store/journals.ts';
 import type { JournalRow } from '../store/rows.ts';
 import { prolongListed } from '../store/runList.ts';
 import { changeRun, type Decision } from './changeRun.ts';
-import { factsOf } from './settings.ts';
+import { settingsOfRun } from './settings.ts';
 
 /** Records are kept this much longer than they are needed, so that few runs have to be prolonged, and once a month at most. */
 export const spareMs = 30 * dayMs;
@@ -38,13 +38,13 @@ const atOnce = 20;
  * @param until Unix milliseconds, as {@link neededUntil} computes it
  * @returns Unix milliseconds until which they are kept
  */
-export async function keepRun(key: RunKey, head: Head, until: number): Promise<number> {
+export async function extendRun(key: RunKey, head: Snapshot, until: number): Promise<number> {
   if (until <= head.keptUntil) return head.keptUntil;
   const keptUntil = until + spareMs;
-  await prolong(key, head, keptUntil);
-  const { invoker } = await factsOf(key, head);
+  await extendRecords(key, head, keptUntil);
+  const { invoker } = await settingsOfRun(key, head);
   // It is told of the end before the records of this run expire, and goes on from then.
-  if (invoker !== undefined && !hasEnded(head.state)) await keepInvoker(key.accountId, invoker, keptUntil);
+  if (invoker !== undefined && !hasEnded(head.state)) await extendInvoker(key.accountId, invoker, keptUntil);
   return keptUntil;
 }
 
@@ -53,29 +53,33 @@ export async function keepRun(key: RunKey, head: Head, until: number): Promise<n
  *
  * @param until Unix milliseconds, as {@link neededUntil} computes it
  */
-export async function keepRunFor(accountId: string, part: WorkflowPart, until: number): Promise<void> {
+export async function extendRunFor(accountId: string, part: WorkflowPart, until: number): Promise<void> {
   const key: RunKey = { accountId, runId: part.runId };
-  const isActive = await keepActive(key, (head) => head.startSeq === part.startSeq, until);
+  const isActive = await extendActive(key, (head) => head.startSeq === part.startSeq, until);
   // Nothing is written behind the end of a run, or the start of the next one of its id.
-  if (!isActive) await prolong(key, part, until + spareMs);
+  if (!isActive) await extendRecords(key, part, until + spareMs);
 }
 
-const keepInvoker = (accountId: string, { runId, createdAt }: Invoker, until: number): Promise<boolean> =>
-  keepActive({ accountId, runId }, (head) => head.createdAt === createdAt, until);
+const extendInvoker = (accountId: string, { runId, createdAt }: Invoker, until: number): Promise<boolean> =>
+  extendActive({ accountId, runId }, (head) => head.createdAt === createdAt, until);
 
 /** @returns whether the run that is meant is active */
-async function keepActive(key: RunKey, isIt: (head: Head) => boolean, until: number): Promise<boolean> {
+async function extendActive(key: RunKey, isIt: (head: Snapshot) => boolean, until: number): Promise<boolean> {
   const { result } = await changeRun(key, async (head): Promise<Decision<boolean>> => {
     if (head === undefined || !isIt(head) || hasEnded(head.state)) return { result: false };
     if (until <= head.keptUntil) return { result: true };
-    return { record: { kind: 'kept', at: now() }, keptUntil: await keepRun(key, head, until), result: true };
+    return {
+      record: { kind: 'kept', at: now() },
+      keptUntil: await extendRun(key, head, until),
+      result: true,
+    };
   });
   return result;
 }
 
-async function prolong(
+async function extendRecords(
   key: RunKey,
-  { startSeq, createdAt }: Pick<Head, 'startSeq' | 'createdAt'>,
+  { startSeq, createdAt }: Pick<Snapshot, 'startSeq' | 'createdAt'>,
   keptUntil: number,
 ): Promise<void> {
   let some: JournalRow[] = [];
@@ -103,7 +107,7 @@ async function movedBodies(
   const moved: MovedBody[] = [];
   for (const { messageId, body, path } of bodiesOf(record)) {
     if (body.at === 'here') continue;
-    moved.push({ path, body: await prolongBody({ accountId, messageId, expiresAt }, body, now()) });
+    moved.push({ path, body: await extendBody({ accountId, messageId, expiresAt }, body, now()) });
   }
   return moved;
 }

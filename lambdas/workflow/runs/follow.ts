@@ -4,7 +4,7 @@
  */
 import type { Account } from '../../account/account.ts';
 import { eachOf } from '../../shared/lists.ts';
-import type { Head, JournalRecord, ListedEntry, RunStart, StartRecord } from '../rules/journal.ts';
+import type { Snapshot, JournalRecord, ListedEntry, RunStart, StartRecord } from '../rules/journal.ts';
 import { readJournal, type RunKey } from '../store/journals.ts';
 import { listRun, type ListedRun } from '../store/runList.ts';
 import { deliverEntries, listMessage, sendLists, type OpenRun } from './runMessages.ts';
@@ -12,7 +12,7 @@ import { deliverEntries, listMessage, sendLists, type OpenRun } from './runMessa
 /** Makes what the list shows of a run. */
 export const listedRun = (
   key: RunKey,
-  { createdAt, startSeq, state }: Pick<Head, 'createdAt' | 'startSeq' | 'state'>,
+  { createdAt, startSeq, state }: Pick<Snapshot, 'createdAt' | 'startSeq' | 'state'>,
   { url, callerIp, settings: { labels, flowControl } }: RunStart,
 ): ListedRun => ({
   ...key,
@@ -28,7 +28,7 @@ export const listedRun = (
 /** A run that has been started. */
 export interface Begun {
   readonly key: RunKey;
-  readonly head: Head;
+  readonly head: Snapshot;
   readonly record: StartRecord;
   /** The entries that are delivered first: the payload, or what a run goes on with that has steps of another. */
   readonly entries: readonly ListedEntry[];
@@ -62,7 +62,7 @@ export async function followStarts(
 export const followStart = (
   account: Account,
   key: RunKey,
-  { head, record }: { readonly head: Head; readonly record: StartRecord },
+  { head, record }: { readonly head: Snapshot; readonly record: StartRecord },
   isAgain: boolean,
 ): Promise<void> => followStarts(account, [{ key, head, record, entries: [record.entry] }], isAgain);
 
@@ -81,7 +81,7 @@ export const followSteps = (
 /** Looks for a record of the present run of an id; undefined where there is none. Only what is submitted a second time costs this. */
 export async function lookForRecord<R extends JournalRecord>(
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   isIt: (record: JournalRecord) => record is R,
 ): Promise<R | undefined> {
   for await (const { record } of readJournal(key, head.startSeq)) if (isIt(record)) return record;
@@ -91,7 +91,7 @@ export async function lookForRecord<R extends JournalRecord>(
 /** Finds a record of the present run of an id, as {@link lookForRecord} does. @throws when it is not there */
 export async function findRecord<R extends JournalRecord>(
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   isIt: (record: JournalRecord) => record is R,
 ): Promise<R> {
   const record = await lookForRecord(key, head, isIt);

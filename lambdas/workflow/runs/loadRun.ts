@@ -1,12 +1,12 @@
 /** A run as its deliveries need it: its facts, what is true of it, and its list. */
-import { entriesOf, type Head, type ListedEntry, type RunStart } from '../rules/journal.ts';
+import { entriesOf, type Snapshot, type ListedEntry, type RunStart } from '../rules/journal.ts';
 import type { RunKey } from '../store/journals.ts';
 import { loadRunJournal } from './runJournal.ts';
 
 export interface LoadedRun {
   readonly key: RunKey;
   readonly start: RunStart;
-  readonly head: Head;
+  readonly head: Snapshot;
   /** The initial payload first; without the bodies that are in the bucket. */
   readonly entries: readonly ListedEntry[];
   /** Messages that deliver the payload once more, after the endpoint of an unknown client has answered. */

@@ -1,5 +1,5 @@
 /** Reads the journal of one run. */
-import type { Head, JournalRecord, RunStart, StartRecord } from '../rules/journal.ts';
+import type { Snapshot, JournalRecord, RunStart, StartRecord } from '../rules/journal.ts';
 import { readJournal, type RunKey } from '../store/journals.ts';
 
 /** All that happened to a run. */
@@ -8,7 +8,7 @@ export interface RunJournal {
   /** Its facts: those of its upgrade, where it has one. */
   readonly start: RunStart;
   /** True after the last of its records. */
-  readonly head: Head;
+  readonly head: Snapshot;
   /** In order; the first is its start. */
   readonly records: readonly [StartRecord, ...JournalRecord[]];
 }
@@ -22,7 +22,7 @@ export interface RunJournal {
 export async function loadRunJournal(key: RunKey, startSeq: number): Promise<RunJournal | undefined> {
   let first: StartRecord | undefined;
   let start: RunStart | undefined;
-  let head: Head | undefined;
+  let head: Snapshot | undefined;
   const following: JournalRecord[] = [];
   for await (const row of readJournal(key, startSeq)) {
     const { record } = row;

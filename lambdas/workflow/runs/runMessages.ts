@@ -3,8 +3,8 @@ import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { isDeliverable } from '../../destination/destination.ts';
 import { expiryOf, type Message } from '../../message/message.ts';
-import { attemptWork } from '../../job/job.ts';
-import type { Head, ListedEntry, RunStart } from '../rules/journal.ts';
+import { attemptJob } from '../../job/job.ts';
+import type { Snapshot, ListedEntry, RunStart } from '../rules/journal.ts';
 import type { StoredBody } from '../../message/bodies.ts';
 import { storedMessages } from '../../message/list.ts';
 import { putMessages } from '../../message/messages.ts';
@@ -15,7 +15,7 @@ import { ensureKeys } from '../../lane/ensureKeys.ts';
 /** A run as its messages need it. */
 export interface OpenRun {
   readonly key: RunKey;
-  readonly head: Pick<Head, 'createdAt' | 'startSeq'>;
+  readonly head: Pick<Snapshot, 'createdAt' | 'startSeq'>;
   readonly start: RunStart;
 }
 
@@ -106,7 +106,7 @@ export async function sendMessages(
   const outcomes = await Promise.allSettled([
     beside?.(),
     sendAll(left, ({ message }) => ({
-      work: { ...attemptWork(message, 0), madeAt },
+      work: { ...attemptJob(message, 0), madeAt },
       dueAt: message.notBefore,
     })),
   ]);

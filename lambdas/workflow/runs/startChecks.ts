@@ -1,6 +1,6 @@
 /** Looks at starts: each is sent before the record of its start is written, so that the start is finished, whoever dies. */
 import { now, secondMs } from '../../shared/clock.ts';
-import type { RunStartWork } from '../../job/job.ts';
+import type { RunStartJob } from '../../job/job.ts';
 import { sendAll } from '../../job/send.ts';
 
 /**
@@ -14,7 +14,7 @@ export const lookAfterMs = 45 * secondMs;
  *
  * @throws when a look could not be sent: its start must not be recorded then
  */
-export async function sendStartLooks(starts: readonly Omit<RunStartWork, 'kind'>[]): Promise<void> {
+export async function sendStartLooks(starts: readonly Omit<RunStartJob, 'kind'>[]): Promise<void> {
   const dueAt = now() + lookAfterMs;
   await sendAll(starts, (start) => ({ work: { kind: 'runStart', ...start }, dueAt }));
 }

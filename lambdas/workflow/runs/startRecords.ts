@@ -1,5 +1,5 @@
 /** The records with which a run begins: its start, and the upgrade of one that an unknown client's endpoint answered. */
-import type { Head, ListedEntry, StartRecord, UpgradeRecord } from '../rules/journal.ts';
+import type { Snapshot, ListedEntry, StartRecord, UpgradeRecord } from '../rules/journal.ts';
 import { loadRecord, loadRow, type RunKey } from '../store/journals.ts';
 import type { JournalRow } from '../store/rows.ts';
 
@@ -17,10 +17,10 @@ export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow
   return row;
 }
 
-export const isUpgraded = ({ factsSeq, startSeq }: Head): boolean => factsSeq > startSeq;
+export const isUpgraded = ({ factsSeq, startSeq }: Snapshot): boolean => factsSeq > startSeq;
 
 /** @throws when it is not there */
-export async function loadUpgrade(key: RunKey, { factsSeq }: Head): Promise<UpgradeRecord> {
+export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord> {
   const record = await loadRecord(key, factsSeq);
   if (record?.kind !== 'upgrade') throw new Error(`The upgrade of the run ${key.runId} is not there.`);
   return record;

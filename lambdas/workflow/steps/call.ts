@@ -4,21 +4,21 @@ import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { badRequest } from '../../error/httpError.ts';
-import type { CallRecord, Head, JournalRecord, RunStart, StepsRecord } from '../rules/journal.ts';
+import type { CallRecord, Snapshot, JournalRecord, RunStart, StepsRecord } from '../rules/journal.ts';
 import { checkPlace } from '../rules/placing.ts';
 import { settingsFor } from '../rules/runSettings.ts';
 import { hasStep } from '../rules/stepSet.ts';
 import type { CallMessage } from '../rules/workflowMessage.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { loadMessage } from '../../message/history.ts';
-import { loadHead, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, type RunKey } from '../store/journals.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { findRecord } from '../runs/follow.ts';
-import { keepRun, neededUntil } from '../runs/extendRun.ts';
+import { extendRun, neededUntil } from '../runs/extendRun.ts';
 import type { PreparedPart } from './prepare.ts';
 import { sendMessages } from '../runs/runMessages.ts';
-import { activeHead, isStepsOf, type Submitted } from './submit.ts';
+import { activeSnapshot, isStepsOf, type Submitted } from './submit.ts';
 
 /**
  * Makes a step's call to a third party. Its answer comes back to the endpoint, which submits the step's result.
@@ -29,13 +29,13 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const { message, request } = part;
   const { step } = message;
   const key: RunKey = { accountId: account.id, runId: message.runId };
-  const start = await factsOf(key, activeHead(await loadHead(key), message));
+  const start = await settingsOfRun(key, activeSnapshot(await loadSnapshot(key), message));
   const createdAt = now();
   const messageId = newId('msg', createdAt, account.shards);
-  const call = (head: Head): Message => callOf(account, key, head, start, part, { messageId, createdAt });
+  const call = (head: Snapshot): Message => callOf(account, key, head, start, part, { messageId, createdAt });
 
   const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeHead(current, message);
+    const active = activeSnapshot(current, message);
     if (hasStep(active.steps, 'call', step.stepId) || hasStep(active.steps, 'result', step.stepId)) {
       return { result: undefined };
     }
@@ -43,9 +43,9 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
     const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
     // Its answer is a delivery of the run.
     const needed = neededUntil(account, start.settings, latestEndOf(part.options));
-    return { record: begun, keptUntil: await keepRun(key, active, needed), result: undefined };
+    return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
-  const active = activeHead(head, message);
+  const active = activeSnapshot(head, message);
   if (record !== undefined) {
     await send(call(active), request.body);
     return { messageId, isDuplicate: false };
@@ -71,7 +71,7 @@ type First =
   | { readonly kind: 'result'; readonly messageId: string };
 
 /** Finds the call that was made before, or the result of a step that has one without a call. */
-async function firstOf(key: RunKey, head: Head, stepId: number): Promise<First> {
+async function firstOf(key: RunKey, head: Snapshot, stepId: number): Promise<First> {
   const isResult = isStepsOf({ kind: 'result', stepId });
   const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>
     isResult(record) || (record.kind === 'call' && record.step.stepId === stepId);
@@ -85,7 +85,7 @@ async function firstOf(key: RunKey, head: Head, stepId: number): Promise<First> 
 function callOf(
   account: Account,
   { accountId, runId }: RunKey,
-  { createdAt: runCreatedAt, startSeq }: Head,
+  { createdAt: runCreatedAt, startSeq }: Snapshot,
   start: RunStart,
   { options, url, request }: PreparedPart<CallMessage>,
   { messageId, createdAt }: { readonly messageId: string; readonly createdAt: number },

@@ -2,14 +2,14 @@
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
-import type { RunStartWork } from '../../job/job.ts';
+import type { RunStartJob } from '../../job/job.ts';
 import { hasEnded } from '../run.ts';
 import { loadDeadLetter } from '../../deadLetter/rows.ts';
 import { chosenRun, claimRun } from '../store/deadRuns.ts';
 import { storedMessages } from '../../message/list.ts';
-import { loadHead, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, type RunKey } from '../store/journals.ts';
 import { listRun } from '../store/runList.ts';
-import { sendWork } from '../../job/send.ts';
+import { sendJob } from '../../job/send.ts';
 import { isOfRun } from '../../deadLetter/deadLetters.ts';
 import { removeDeadLetters } from '../../deadLetter/size.ts';
 import { ownerOf } from '../../account/owner.ts';
@@ -24,7 +24,7 @@ import { lookAfterMs } from '../runs/startChecks.ts';
  *
  * @throws when that has to be done again
  */
-export async function lookAtStart(work: RunStartWork): Promise<void> {
+export async function checkStart(work: RunStartJob): Promise<void> {
   const account = await ownerOf(work);
   if (account === undefined) return;
   if (work.dlqId !== undefined) {
@@ -41,9 +41,9 @@ export async function lookAtStart(work: RunStartWork): Promise<void> {
  * Reads the run that a start made; undefined where there is nothing to finish: the start was never recorded, another one was
  * quicker, or the run has ended.
  */
-export async function begunWith({ accountId, runId, messageId }: RunStartWork): Promise<Begun | undefined> {
+export async function begunWith({ accountId, runId, messageId }: RunStartJob): Promise<Begun | undefined> {
   const key: RunKey = { accountId, runId };
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   if (head === undefined || hasEnded(head.state)) return undefined;
   const { record } = await loadStart(key, head.startSeq);
   const { entry } = record;
@@ -55,7 +55,7 @@ export async function begunWith({ accountId, runId, messageId }: RunStartWork): 
 }
 
 /** Looks at a run that goes on from a failed one: it is one from the moment at which the dead letter chose it. */
-async function lookAtRerun(account: Account, work: RunStartWork, dlqId: string): Promise<void> {
+async function lookAtRerun(account: Account, work: RunStartJob, dlqId: string): Promise<void> {
   const { runId } = work;
   if ((await chosenRun(account.id, dlqId)) !== runId) return;
   const time = now();
@@ -75,13 +75,13 @@ async function lookAtRerun(account: Account, work: RunStartWork, dlqId: string):
  *
  * @returns whether that is done, and not left to a later look
  */
-async function finish(account: Account, begun: Begun, work: RunStartWork): Promise<boolean> {
+async function finish(account: Account, begun: Begun, work: RunStartJob): Promise<boolean> {
   const { key, head, record, entries } = begun;
   const { start } = record;
   const lookAt = Math.max(...entries.map(({ notBefore }) => notBefore)) + lookAfterMs;
   if (now() < lookAt) {
     await listRun(listedRun(key, head, start), head.keptUntil);
-    await sendWork(work, lookAt);
+    await sendJob(work, lookAt);
     return false;
   }
   // Rows that have expired since were of messages that were sent long ago.

@@ -4,19 +4,19 @@ import { dayMs, now, secondMs } from '../../shared/clock.ts';
 import { isFault } from '../../job/fault.ts';
 import { newId } from '../../shared/ids.ts';
 import { logRetentionMs } from '../../message/message.ts';
-import type { RunEndWork } from '../../job/job.ts';
-import type { EndRecord, Head, JournalRecord } from '../rules/journal.ts';
+import type { RunEndJob } from '../../job/job.ts';
+import type { EndRecord, Snapshot, JournalRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { log } from '../../aws/log.ts';
-import { loadHead, loadRecord, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, loadRecord, type RunKey } from '../store/journals.ts';
 import { listEnd } from '../store/runList.ts';
-import { sendWork } from '../../job/send.ts';
+import { sendJob } from '../../job/send.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { storeEntryBody } from '../runs/entryBodies.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { tellInvoker } from './tellInvoker.ts';
 import { listedRun } from '../runs/follow.ts';
-import { keepRun } from '../runs/extendRun.ts';
+import { extendRun } from '../runs/extendRun.ts';
 import { loadRunJournal } from '../runs/runJournal.ts';
 
 /** The end that a request asks for. */
@@ -34,7 +34,7 @@ export interface WhichRun {
 }
 
 /** Whether a head is that of a run, and the run is active. */
-const isActive = (head: Head, { createdAt }: WhichRun): boolean =>
+const isActive = (head: Snapshot, { createdAt }: WhichRun): boolean =>
   !hasEnded(head.state) && (createdAt === undefined || createdAt === head.createdAt);
 
 /**
@@ -53,36 +53,36 @@ const endedForMs = logRetentionMs + dayMs;
  */
 export async function endRun(account: Account, which: WhichRun, end: RunEnd): Promise<boolean> {
   const key: RunKey = { accountId: account.id, runId: which.runId };
-  const found = await loadHead(key);
+  const found = await loadSnapshot(key);
   if (found === undefined) return false;
   if (!isActive(found, which)) {
     // Whoever ended it may have died before the list was told.
     if (found.createdAt === which.createdAt) {
-      await listEnd(listedRun(key, found, await factsOf(key, found)), found.keptUntil);
+      await listEnd(listedRun(key, found, await settingsOfRun(key, found)), found.keptUntil);
     }
     return false;
   }
   const run = { ...which, createdAt: found.createdAt };
-  const start = await factsOf(key, found);
+  const start = await settingsOfRun(key, found);
   const time = now();
   if (start.invoker !== undefined) await sendFollowUp(key, found);
   const record = await endRecord(account, key, found, end, time);
   const change = await changeRun(key, async (head): Promise<Decision<undefined>> => {
     if (head === undefined || !isActive(head, run)) return { result: undefined };
-    return { record, keptUntil: await keepRun(key, head, time + endedForMs), result: undefined };
+    return { record, keptUntil: await extendRun(key, head, time + endedForMs), result: undefined };
   });
   if (change.record === undefined || change.head === undefined) return false;
   await followEndOrLeave(account, key, change.head, record);
   return true;
 }
 
-const sendFollowUp = (key: RunKey, { createdAt, startSeq }: Head): Promise<void> =>
-  sendWork({ kind: 'runEnd', ...key, createdAt, startSeq }, now() + followUpMs);
+const sendFollowUp = (key: RunKey, { createdAt, startSeq }: Snapshot): Promise<void> =>
+  sendJob({ kind: 'runEnd', ...key, createdAt, startSeq }, now() + followUpMs);
 
 async function endRecord(
   account: Account,
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   end: RunEnd,
   time: number,
 ): Promise<EndRecord> {
@@ -94,8 +94,13 @@ async function endRecord(
 }
 
 /** Does what follows from an end: the list shows it, and a run that waits for it is told. To be done again without harm. */
-export async function followEnd(account: Account, key: RunKey, head: Head, record: EndRecord): Promise<void> {
-  const start = await factsOf(key, head);
+export async function followEnd(
+  account: Account,
+  key: RunKey,
+  head: Snapshot,
+  record: EndRecord,
+): Promise<void> {
+  const start = await settingsOfRun(key, head);
   await Promise.all([
     listEnd(listedRun(key, head, start), head.keptUntil),
     start.invoker && tellInvoker(account, start.invoker, record),
@@ -109,7 +114,7 @@ export async function followEnd(account: Account, key: RunKey, head: Head, recor
 export async function followEndOrLeave(
   account: Account,
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   record: EndRecord,
 ): Promise<void> {
   try {
@@ -129,7 +134,7 @@ const isEnd = (record: JournalRecord | undefined): record is EndRecord => record
 interface EndOfRun {
   readonly record: EndRecord;
   /** True of the run, which is not the newest of its id any more where that has had another since. */
-  readonly head: Head;
+  readonly head: Snapshot;
 }
 
 /**
@@ -139,7 +144,7 @@ interface EndOfRun {
  * @returns undefined where it has not ended, or is not kept any more
  */
 export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun | undefined> {
-  const head = await loadHead(key);
+  const head = await loadSnapshot(key);
   if (head?.startSeq === startSeq) {
     const record = head.endSeq === undefined ? undefined : await loadRecord(key, head.endSeq);
     return isEnd(record) ? { record, head } : undefined;
@@ -156,7 +161,7 @@ export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun 
  */
 export async function followUpEnd(
   account: Account,
-  { runId, startSeq }: Pick<RunEndWork, 'runId' | 'startSeq'>,
+  { runId, startSeq }: Pick<RunEndJob, 'runId' | 'startSeq'>,
   follow: typeof followEnd = followEnd,
 ): Promise<void> {
   const key: RunKey = { accountId: account.id, runId };

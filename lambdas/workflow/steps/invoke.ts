@@ -4,7 +4,7 @@ import { now } from '../../shared/clock.ts';
 import { quote } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import { latestEndOf } from '../../message/message.ts';
-import type { Head, InvokeRecord, JournalRecord } from '../rules/journal.ts';
+import type { Snapshot, InvokeRecord, JournalRecord } from '../rules/journal.ts';
 import { checkPlace } from '../rules/placing.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { hasStep } from '../rules/stepSet.ts';
@@ -12,10 +12,10 @@ import type { StartMessage } from '../rules/workflowMessage.ts';
 import type { RunKey } from '../store/journals.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { lookForRecord } from '../runs/follow.ts';
-import { keepRun, neededUntil } from '../runs/extendRun.ts';
+import { extendRun, neededUntil } from '../runs/extendRun.ts';
 import type { PreparedPart } from './prepare.ts';
 import { startOf, startRun, type Started } from './start.ts';
-import { activeHead } from './submit.ts';
+import { activeSnapshot } from './submit.ts';
 
 /**
  * Starts a run for another, which waits for its end.
@@ -42,7 +42,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   const start = startOf(account, part, invoker);
   const { notBefore } = part.options;
   const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeHead(current, invoker);
+    const active = activeSnapshot(current, invoker);
     if (hasStep(active.steps, 'invoke', stepId) || hasStep(active.steps, 'result', stepId)) {
       return { result: undefined };
     }
@@ -50,9 +50,9 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     // The run that is invoked keeps this one from then on, should it last longer.
     const { settings } = start;
     const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
-    return { record: begun, keptUntil: await keepRun(key, active, needed), result: undefined };
+    return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
-  const first = record === undefined ? await invokeOf(key, activeHead(head, invoker), stepId) : begun;
+  const first = record === undefined ? await invokeOf(key, activeSnapshot(head, invoker), stepId) : begun;
   const started = await startRun(account, {
     runId: first.runId,
     start,
@@ -70,7 +70,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
 }
 
 /** Finds the invoke that was begun before. @throws HttpError 412 for a step that has its result without one */
-async function invokeOf(key: RunKey, head: Head, stepId: number): Promise<InvokeRecord> {
+async function invokeOf(key: RunKey, head: Snapshot, stepId: number): Promise<InvokeRecord> {
   const isIt = (one: JournalRecord): one is InvokeRecord =>
     one.kind === 'invoke' && one.step.stepId === stepId;
   const found = await lookForRecord(key, head, isIt);

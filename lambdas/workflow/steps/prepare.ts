@@ -13,7 +13,7 @@ import { asSubmissionRefusal, endedRun, refusedSubmission } from '../rules/refus
 import { hasEnded } from '../run.ts';
 import type { StartMessage, WorkflowMessage } from '../rules/workflowMessage.ts';
 import { settings } from '../../aws/settings.ts';
-import { loadHead } from '../store/journals.ts';
+import { loadSnapshot } from '../store/journals.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
@@ -142,7 +142,7 @@ export async function refusalFor(
   { runId, createdAt }: { readonly runId: string; readonly createdAt?: number | undefined },
   error: HttpError,
 ): Promise<HttpError> {
-  const head = await loadHead({ accountId: account.id, runId });
+  const head = await loadSnapshot({ accountId: account.id, runId });
   const isActive =
     head !== undefined && !hasEnded(head.state) && (createdAt === undefined || createdAt === head.createdAt);
   return isActive ? asSubmissionRefusal(error) : endedRun(runId);

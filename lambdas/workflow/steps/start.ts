@@ -5,7 +5,7 @@ import { newId } from '../../shared/ids.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { expiryOf } from '../../message/message.ts';
 import type { Invoker } from '../rules/invoking.ts';
-import type { Head, ListedEntry, RunStart, StartRecord, UpgradeRecord } from '../rules/journal.ts';
+import type { Snapshot, ListedEntry, RunStart, StartRecord, UpgradeRecord } from '../rules/journal.ts';
 import { endedRun } from '../rules/refusals.ts';
 import { defaultRunRetries, hasEnded } from '../run.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
@@ -13,7 +13,7 @@ import { readJournal, type RunKey } from '../store/journals.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { spareMs } from '../runs/extendRun.ts';
 import { storeEntryBody } from '../runs/entryBodies.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { followStart } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
 import { deliverEntries } from '../runs/runMessages.ts';
@@ -97,7 +97,7 @@ export function startOf(
   };
 }
 
-const isActive = ({ state }: Head): boolean => !hasEnded(state);
+const isActive = ({ state }: Snapshot): boolean => !hasEnded(state);
 
 /** Facts that the endpoint of an unknown client tells: all else stays as the start had it. */
 const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStart): RunStart => ({
@@ -184,7 +184,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
       };
     }
     if (draft.isUpgrade !== true || found.entries > 1 || isUpgraded(found)) return { result: {} };
-    const facts = await factsOf(key, found);
+    const facts = await settingsOfRun(key, found);
     const record: UpgradeRecord = { kind: 'upgrade', at: time, start: upgraded(facts, start), messageId };
     return { record, result: {} };
   });
@@ -216,7 +216,7 @@ interface Verdict {
 /** Finds the run that the same start has made: the newest of its id, or one before it. */
 async function startedBefore(
   key: RunKey,
-  { startSeq, createdAt }: Head,
+  { startSeq, createdAt }: Snapshot,
   fixed: NonNullable<StartDraft['fixed']>,
 ): Promise<StartRow | undefined> {
   // A run's time is that of its start, or later.

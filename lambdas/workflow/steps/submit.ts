@@ -3,7 +3,7 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import {
-  type Head,
+  type Snapshot,
   type JournalRecord,
   type ListedEntry,
   type RunStart,
@@ -16,12 +16,12 @@ import { hasEnded } from '../run.ts';
 import { ownSettings } from '../rules/runSettings.ts';
 import { hasStep } from '../rules/stepSet.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
-import { loadHead, readJournal, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, readJournal, type RunKey } from '../store/journals.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { keepEntryBodies, storeEntryBody } from '../runs/entryBodies.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { followSteps } from '../runs/follow.ts';
-import { keepRun, neededUntil, spareMs } from '../runs/extendRun.ts';
+import { extendRun, neededUntil, spareMs } from '../runs/extendRun.ts';
 import type { PreparedPart } from './prepare.ts';
 
 /** A submission that was accepted. */
@@ -36,10 +36,10 @@ export interface Submitted {
  *
  * @throws HttpError 400 for a run that has ended or is not known
  */
-export function activeHead(
-  head: Head | undefined,
+export function activeSnapshot(
+  head: Snapshot | undefined,
   { runId, createdAt }: { readonly runId: string; readonly createdAt: number | undefined },
-): Head {
+): Snapshot {
   if (head === undefined || hasEnded(head.state)) throw endedRun(runId);
   if (createdAt !== undefined && createdAt !== head.createdAt) throw endedRun(runId);
   return head;
@@ -53,7 +53,7 @@ export const isStepsOf =
     record.entries.some(({ step }) => step?.kind === kind && step.stepId === stepId);
 
 /** Tells whether a step was submitted before, or so much more of it that it comes too late. */
-const isRecorded = ({ steps }: Head, { kind, stepId }: Step): boolean =>
+const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Step): boolean =>
   hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
 
 /**
@@ -70,8 +70,8 @@ export async function submitSteps(
 ): Promise<readonly Submitted[]> {
   const key: RunKey = { accountId: account.id, runId: message.runId };
   // Before the step is looked at: what comes too late is told so, whatever it is.
-  const found = activeHead(await loadHead(key), message);
-  const start = await factsOf(key, found);
+  const found = activeSnapshot(await loadSnapshot(key), message);
+  const start = await settingsOfRun(key, found);
   const steps = parts.map(({ request }) => parseStep(request.body));
   checkGroup(steps);
   const needed = Math.max(
@@ -84,15 +84,15 @@ export async function submitSteps(
   checkRecord(entries);
 
   const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeHead(current, message);
+    const active = activeSnapshot(current, message);
     if (steps.some((step) => isRecorded(active, step))) return { result: undefined };
     for (const step of steps) checkPlace(active, step);
     checkRoom(active, entries);
-    const keptUntil = await keepRun(key, active, needed);
+    const keptUntil = await extendRun(key, active, needed);
     const kept = await keepEntryBodies(account.id, entries, bodiesUntil, keptUntil, now());
     return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil, result: undefined };
   });
-  const active = activeHead(head, message);
+  const active = activeSnapshot(head, message);
   if (record?.kind === 'steps') {
     await followSteps(account, { key, head: active, start }, record, false);
     return entries.map(({ messageId }) => ({ messageId, isDuplicate: false }));
@@ -108,7 +108,7 @@ export async function submitSteps(
 async function submittedBefore(
   account: Account,
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   start: RunStart,
   steps: readonly Step[],
 ): Promise<readonly Submitted[]> {
@@ -128,7 +128,7 @@ async function submittedBefore(
 /** Finds the records that have any of some steps, in one reading of the journal. */
 async function recordsOf(
   key: RunKey,
-  { startSeq }: Head,
+  { startSeq }: Snapshot,
   steps: readonly Step[],
 ): Promise<readonly StepsRecord[]> {
   const found: StepsRecord[] = [];

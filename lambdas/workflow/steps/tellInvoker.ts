@@ -8,7 +8,7 @@ import { newId } from '../../shared/ids.ts';
 import { invokeResult, invokeResultBytes, type InvokeEnd, type Invoker } from '../rules/invoking.ts';
 import type {
   EndRecord,
-  Head,
+  Snapshot,
   JournalRecord,
   LateResultRecord,
   ListedEntry,
@@ -19,13 +19,13 @@ import { hasEnded } from '../run.ts';
 import { hasStep } from '../rules/stepSet.ts';
 import { settings } from '../../aws/settings.ts';
 import { loadBody } from '../../message/bodies.ts';
-import { loadHead, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, type RunKey } from '../store/journals.ts';
 import { withMemory } from '../delivery/memory.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { keepEntryBodies, storeEntryBody } from '../runs/entryBodies.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { findRecord, followSteps } from '../runs/follow.ts';
-import { keepRun, neededUntil, spareMs } from '../runs/extendRun.ts';
+import { extendRun, neededUntil, spareMs } from '../runs/extendRun.ts';
 import { isStepsOf } from './submit.ts';
 
 /** The headers that a publish with these headers would forward. */
@@ -58,10 +58,10 @@ export async function tellFailure(account: Account, invoker: Invoker, reason: st
 
 async function tell(account: Account, invoker: Invoker, load: () => Promise<InvokeEnd>): Promise<void> {
   const key: RunKey = { accountId: account.id, runId: invoker.runId };
-  const found = await loadHead(key);
+  const found = await loadSnapshot(key);
   // Its id has another run now, or its records have expired.
   if (found?.createdAt !== invoker.createdAt) return;
-  const start = await factsOf(key, found);
+  const start = await settingsOfRun(key, found);
   const { step } = invoker;
   const end = await load();
   const bytes = invokeResultBytes(step, end);
@@ -83,7 +83,7 @@ const copiesOfResult = 3;
 interface Results {
   readonly needed: number;
   /** Makes and stores it, once. */
-  readonly entryFor: (head: Head) => Promise<{ readonly entry: ListedEntry; readonly bodyUntil: number }>;
+  readonly entryFor: (head: Snapshot) => Promise<{ readonly entry: ListedEntry; readonly bodyUntil: number }>;
 }
 
 function resultsOf(
@@ -96,7 +96,7 @@ function resultsOf(
   const time = now();
   const needed = neededUntil(account, start.settings, time);
   const made = new Map<'whole' | 'refused', { readonly entry: ListedEntry; readonly bodyUntil: number }>();
-  const make = async (head: Head, shown: InvokeEnd) => {
+  const make = async (head: Snapshot, shown: InvokeEnd) => {
     const messageId = newId('msg', time, account.shards);
     const bodyUntil = Math.max(head.keptUntil, needed + spareMs);
     const body = invokeResult(step, shown);
@@ -129,7 +129,7 @@ function resultsOf(
 
 async function decide(
   key: RunKey,
-  head: Head | undefined,
+  head: Snapshot | undefined,
   { createdAt, step }: Invoker,
   { needed, entryFor }: Results,
 ): Promise<Decision<undefined>> {
@@ -138,7 +138,7 @@ async function decide(
   const { entry, bodyUntil } = await entryFor(head);
   const late: LateResultRecord = { kind: 'lateResult', at: entry.createdAt, entry };
   if (hasEnded(head.state)) return { record: late, result: undefined };
-  const keptUntil = await keepRun(key, head, needed);
+  const keptUntil = await extendRun(key, head, needed);
   const entries = await keepEntryBodies(key.accountId, [entry], bodyUntil, keptUntil, now());
   const record: JournalRecord = { kind: 'steps', at: entry.createdAt, entries };
   return { record, keptUntil, result: undefined };

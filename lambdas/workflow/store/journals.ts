@@ -6,7 +6,7 @@ import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { now, epochSeconds } from '../../shared/clock.ts';
-import type { Head, JournalRecord, PlacedBody } from '../rules/journal.ts';
+import type { Snapshot, JournalRecord, PlacedBody } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
 import {
@@ -43,13 +43,13 @@ const rowOf = (key: RunKey, { record, head }: JournalRow): object => ({
  * The rows of a run that is not kept any more are removed one by one, the last ones perhaps first: what is left then says nothing
  * of how it ended. It is over.
  */
-const unlessExpired = (head: Head): Head =>
+const unlessExpired = (head: Snapshot): Snapshot =>
   hasEnded(head.state) || head.keptUntil > now()
     ? head
     : { ...head, state: 'RUN_CANCELED', waits: [], events: [] };
 
 /** Reads what is true of the newest run of an id; undefined when there is none. */
-export async function loadHead(key: RunKey): Promise<Head | undefined> {
+export async function loadSnapshot(key: RunKey): Promise<Snapshot | undefined> {
   const { Items = [] } = await dynamodb.send(
     new QueryCommand({
       TableName: settings.workflowsTable,
@@ -122,7 +122,7 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
  *
  * @returns undefined when it was written; else what is true after the record that is in its place
  */
-export async function appendRecord(key: RunKey, row: JournalRow): Promise<Head | undefined> {
+export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
   const mark = randomBytes(9).toString('base64url');
   const { isMade, row: found } = await conditionalWrite(
     dynamodb.send(

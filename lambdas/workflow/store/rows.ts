@@ -4,7 +4,7 @@ import type { KeptResponse } from '../../message/message.ts';
 import { failureFunctionStates, runStates, stepTypes } from '../../wire/states.ts';
 import { features } from '../rules/features.ts';
 import type { Invoker } from '../rules/invoking.ts';
-import type { Head, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
+import type { Snapshot, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
 import type { RunSettings } from '../rules/runSettings.ts';
 import type { StepMark, StepSet } from '../rules/stepSet.ts';
 import type { StepIdentity } from '../rules/step.ts';
@@ -154,7 +154,7 @@ const recordShape = z.union([
 const stepSet = z.optional(z.string());
 const marked = { digest: z.string(), seq: z.number() };
 
-const headShape = z.object({
+const snapshotShape = z.object({
   seq: z.number(),
   startSeq: z.number(),
   factsSeq: z.number(),
@@ -175,18 +175,18 @@ const headShape = z.object({
   webhooks: z.optional(z.array(z.string())),
   keptUntil: z.number(),
   failureState,
-} satisfies Shape<Head>);
+} satisfies Shape<Snapshot>);
 
 /** A record of a journal, with what is true after it. */
 export interface JournalRow {
   readonly record: JournalRecord;
-  readonly head: Head;
+  readonly head: Snapshot;
 }
 
-const rowShape = z.object({ record: recordShape, head: headShape });
+const rowShape = z.object({ record: recordShape, head: snapshotShape });
 
 /** @throws for attributes that are no record */
 export const journalRowOf = (attributes: unknown): JournalRow => rowShape.parse(attributes);
 
-const headRowShape = z.object({ head: headShape });
-export const headOf = (attributes: unknown): Head => headRowShape.parse(attributes).head;
+const headRowShape = z.object({ head: snapshotShape });
+export const headOf = (attributes: unknown): Snapshot => headRowShape.parse(attributes).head;

@@ -2,17 +2,17 @@
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { isWaiting } from '../rules/events.ts';
-import type { Head, RunStart, StepsRecord, WaitRecord } from '../rules/journal.ts';
+import type { Snapshot, RunStart, StepsRecord, WaitRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
-import type { WaitTimeoutWork } from '../../job/job.ts';
-import { loadHead, loadRecord, type RunKey } from '../store/journals.ts';
+import type { WaitTimeoutJob } from '../../job/job.ts';
+import { loadSnapshot, loadRecord, type RunKey } from '../store/journals.ts';
 import { hasWaiter, removeWaiters } from '../store/waiters.ts';
-import { sendWork } from '../../job/send.ts';
+import { sendJob } from '../../job/send.ts';
 import { ownerOf } from '../../account/owner.ts';
 import { countFollowing } from '../../usage/counter.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { followEnds, resultOf, waiterOf, withdrawTimeout, type Place, type WaitResult } from './endWait.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 import { findRecord } from '../runs/follow.ts';
 import { isStepsOf } from '../steps/submit.ts';
 
@@ -21,22 +21,22 @@ import { isStepsOf } from '../steps/submit.ts';
  *
  * @throws when that has to be done again
  */
-export async function lookAtWait(work: WaitTimeoutWork): Promise<void> {
+export async function checkWait(work: WaitTimeoutJob): Promise<void> {
   const { accountId, runId, seq, dueAt } = work;
   if (now() < dueAt) {
     // Scheduler sends two minutes early.
-    await sendWork(work, dueAt);
+    await sendJob(work, dueAt);
     return;
   }
   const key: RunKey = { accountId, runId };
-  const [wait, head] = await Promise.all([loadRecord(key, seq), loadHead(key)]);
+  const [wait, head] = await Promise.all([loadRecord(key, seq), loadSnapshot(key)]);
   if (wait?.kind !== 'wait' || head === undefined) return;
   const account = await ownerOf({ accountId, messageId: wait.messageId });
   if (account === undefined) return;
   const place = { seq, wait };
   const isDue = now() >= wait.deadline;
   if (!isWaiting(head, seq)) await finish(account, key, head, place);
-  else if (isDue) await timeOut(account, key, await factsOf(key, head), place);
+  else if (isDue) await timeOut(account, key, await settingsOfRun(key, head), place);
 }
 
 /** Ends a wait without its event, unless the event comes first. */
@@ -63,7 +63,7 @@ async function timeOut(account: Account, key: RunKey, start: RunStart, place: Pl
  * Does what follows the end of a wait where whoever ended it has not come so far: its row is removed last. What Scheduler keeps
  * for it is taken back here, and not by a request that others wait for.
  */
-async function finish(account: Account, key: RunKey, head: Head, place: Place): Promise<void> {
+async function finish(account: Account, key: RunKey, head: Snapshot, place: Place): Promise<void> {
   const { seq, wait } = place;
   const waiter = waiterOf(key, seq, wait);
   // Another run of the same id has its own waits.
@@ -76,5 +76,5 @@ async function finish(account: Account, key: RunKey, head: Head, place: Place): 
 }
 
 /** Finds the record that ended a wait. */
-export const recordOfEnd = (key: RunKey, head: Head, { step }: WaitRecord): Promise<StepsRecord> =>
+export const recordOfEnd = (key: RunKey, head: Snapshot, { step }: WaitRecord): Promise<StepsRecord> =>
   findRecord(key, head, isStepsOf({ kind: 'result', stepId: step.stepId }));

@@ -5,16 +5,16 @@
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
-import type { Head, ListedEntry, RunStart, StepsRecord, WaitRecord } from '../rules/journal.ts';
+import type { Snapshot, ListedEntry, RunStart, StepsRecord, WaitRecord } from '../rules/journal.ts';
 import type { Message } from '../../message/message.ts';
 import { waitResult } from '../waiting.ts';
-import type { WaitTimeoutWork } from '../../job/job.ts';
+import type { WaitTimeoutJob } from '../../job/job.ts';
 import { loadRecord, type RecordKey, type RunKey } from '../store/journals.ts';
 import { removeWaiters, type Waiter } from '../store/waiters.ts';
-import { isFarFrom, sendAll, sendWork, withdrawFarWait } from '../../job/send.ts';
+import { isFarFrom, sendAll, sendJob, withdrawFarWait } from '../../job/send.ts';
 import { storeEntryBody } from '../runs/entryBodies.ts';
-import { factsOf } from '../runs/settings.ts';
-import { keepRun, neededUntil } from '../runs/extendRun.ts';
+import { settingsOfRun } from '../runs/settings.ts';
+import { extendRun, neededUntil } from '../runs/extendRun.ts';
 import { listMessage, sendLists, type OpenRun } from '../runs/runMessages.ts';
 
 /** A wait as its end needs it. */
@@ -45,14 +45,18 @@ export interface WaitResult {
 export async function resultOf(
   account: Account,
   key: RunKey,
-  head: Head,
+  head: Snapshot,
   start: RunStart,
   wait: WaitFacts,
   event: Uint8Array | undefined,
 ): Promise<WaitResult> {
   const { step, eventId, settings } = wait;
   const time = now();
-  const keptUntil = await keepRun(key, head, neededUntil(account, { ...start.settings, ...settings }, time));
+  const keptUntil = await extendRun(
+    key,
+    head,
+    neededUntil(account, { ...start.settings, ...settings }, time),
+  );
   const messageId = newId('msg', time, account.shards);
   const body = waitResult(step, eventId, event);
   const isTimeout = event === undefined;
@@ -84,7 +88,7 @@ export const waiterOf = (key: RunKey, seq: number, { eventId, at }: WaitRecord):
   at,
 });
 
-const workOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitTimeoutWork => ({
+const workOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitTimeoutJob => ({
   kind: 'waitTimeout',
   accountId,
   runId,
@@ -94,7 +98,7 @@ const workOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitT
 
 /** Has a wait end at its deadline. */
 export const sendTimeout = (key: RunKey, seq: number, { deadline }: WaitRecord): Promise<void> =>
-  sendWork(workOf(key, seq, deadline), deadline);
+  sendJob(workOf(key, seq, deadline), deadline);
 
 /** The request that wakes waits is over by then: a function behind the API ends after 28 s. */
 const lookAfterMs = 30 * secondMs;
@@ -118,7 +122,7 @@ export async function withdrawTimeout(key: RunKey, { seq, wait }: Place): Promis
 /** Waits of one run that have ended, with the record that ended them. */
 export interface Ended {
   readonly key: RunKey;
-  readonly head: Head;
+  readonly head: Snapshot;
   readonly record: StepsRecord;
   readonly places: readonly Place[];
 }
@@ -133,7 +137,7 @@ export interface Ended {
 export async function followEnds(account: Account, all: readonly Ended[], isAgain: boolean): Promise<void> {
   const messages: Message[] = [];
   for (const { key, head, record } of all) {
-    const run: OpenRun = { key, head, start: await factsOf(key, head) };
+    const run: OpenRun = { key, head, start: await settingsOfRun(key, head) };
     messages.push(...record.entries.map((entry) => listMessage(run, account, entry)));
   }
   await sendLists(

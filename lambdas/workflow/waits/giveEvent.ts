@@ -4,7 +4,7 @@ import { now } from '../../shared/clock.ts';
 import type { HttpError } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import type { StoredBody } from '../../message/bodies.ts';
-import type { EventRecord, Head, WaitRecord } from '../rules/journal.ts';
+import type { EventRecord, Snapshot, WaitRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import type { RunKey } from '../store/journals.ts';
 import { withAdmission } from '../../usage/charge.ts';
@@ -21,14 +21,14 @@ export interface GivenEvent {
   /** The refusal where the run has ended or is not known. */
   readonly noActiveRun: () => HttpError;
   /** Finds the place of the wait that the event ends; undefined where it is kept. Asked again where others were faster. */
-  readonly findWait: (head: Head) => Promise<number | undefined>;
+  readonly findWait: (head: Snapshot) => Promise<number | undefined>;
   readonly loadWait: (seq: number) => Promise<WaitRecord>;
   /** @throws HttpError where the run may not keep it */
-  readonly checkKept: (head: Head) => void;
+  readonly checkKept: (head: Snapshot) => void;
   /** Bytes that a webhook's call takes in the run's list; absent for a notification. */
   readonly callBytes?: number;
   /** The run's head as it was read a moment ago, if it was. */
-  readonly known?: Head | undefined;
+  readonly known?: Snapshot | undefined;
 }
 
 /** An event that a run has. */
@@ -48,7 +48,7 @@ export interface Given {
  */
 export async function giveEvent(account: Account, key: RunKey, given: GivenEvent): Promise<Given> {
   const messageId = newId('msg', now(), account.shards);
-  const activeRun = (head: Head | undefined): Head => {
+  const activeRun = (head: Snapshot | undefined): Snapshot => {
     if (head === undefined || hasEnded(head.state)) throw given.noActiveRun();
     return head;
   };
@@ -71,7 +71,7 @@ function deciderOf(
   messageId: string,
   { eventId, event, findWait, loadWait, checkKept, callBytes }: GivenEvent,
   message: OneMessage,
-): (head: Head) => Promise<Decision<readonly Woken[]>> {
+): (head: Snapshot) => Promise<Decision<readonly Woken[]>> {
   const waking = wakingOf(account, key, event, async (seq) => {
     await sendLooks([{ ...key, seq }]);
     return loadWait(seq);

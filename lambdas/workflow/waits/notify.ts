@@ -6,7 +6,7 @@ import { now, secondMs } from '../../shared/clock.ts';
 import { HttpError } from '../../error/httpError.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
 import { checkEventId, isWaiting } from '../rules/events.ts';
-import type { Head, WaitRecord } from '../rules/journal.ts';
+import type { Snapshot, WaitRecord } from '../rules/journal.ts';
 import { loadRecords, type RunKey } from '../store/journals.ts';
 import { waitersOf, type Waiter } from '../store/waiters.ts';
 import { withAdmission, type Admission } from '../../usage/charge.ts';
@@ -149,7 +149,7 @@ async function wakeOfRun(
     if (tooMany !== undefined) throw tooMany;
     admitted = messages;
   };
-  const decide = async (current: Head | undefined): Promise<Decision<readonly Woken[]>> => {
+  const decide = async (current: Snapshot | undefined): Promise<Decision<readonly Woken[]>> => {
     const seqs = found.flatMap(({ waiter: { seq } }) => (isWaiting(current, seq) ? [seq] : []));
     admit(seqs.length);
     if (current === undefined || seqs.length === 0) return { result: [] };

@@ -1,12 +1,12 @@
 /** Wakes waits of one run with an event. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import type { Head, StepsRecord, WaitRecord } from '../rules/journal.ts';
+import type { Snapshot, StepsRecord, WaitRecord } from '../rules/journal.ts';
 import { checkRoom } from '../rules/placing.ts';
 import type { RunKey } from '../store/journals.ts';
 import type { Decision } from '../runs/changeRun.ts';
 import { resultOf, type Place, type WaitResult } from './endWait.ts';
-import { factsOf } from '../runs/settings.ts';
+import { settingsOfRun } from '../runs/settings.ts';
 
 /** A wait that an event is about to end. */
 export interface Woken extends Place {
@@ -15,7 +15,7 @@ export interface Woken extends Place {
 
 export interface Waking {
   /** Makes the decision to end waits with the event. @throws HttpError 412 where their results would be too much */
-  readonly decide: (head: Head, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
+  readonly decide: (head: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
 }
 
 /**
@@ -32,12 +32,12 @@ export function wakingOf(
 ): Waking {
   const made = new Map<number, Woken>();
 
-  async function wake(head: Head, seq: number): Promise<Woken> {
+  async function wake(head: Snapshot, seq: number): Promise<Woken> {
     const known = made.get(seq);
     // Others may have had the run kept for longer since.
     if (known !== undefined && known.result.keptUntil >= head.keptUntil) return known;
     const wait = known?.wait ?? (await begin(seq));
-    const result = await resultOf(account, key, head, await factsOf(key, head), wait, event);
+    const result = await resultOf(account, key, head, await settingsOfRun(key, head), wait, event);
     const woken = { seq, wait, result };
     made.set(seq, woken);
     return woken;

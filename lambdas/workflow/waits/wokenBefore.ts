@@ -1,5 +1,5 @@
 import type { Account } from '../../account/account.ts';
-import type { Head, WaitRecord } from '../rules/journal.ts';
+import type { Snapshot, WaitRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { waitResult } from '../waiting.ts';
 import { loadBody } from '../../message/bodies.ts';
@@ -16,7 +16,7 @@ import { recordOfEnd } from './checkWait.ts';
  */
 export async function wokenBefore(
   account: Account,
-  head: Head | undefined,
+  head: Snapshot | undefined,
   waiter: Waiter,
   wait: WaitRecord,
   event: Uint8Array,

@@ -81,7 +81,7 @@ function queueOf(accountId: string, size: number) {
     expiresAt: failedAt + retentionMs,
   });
   /** Writes a dead letter as a delivery does; each is a millisecond younger than the one before. */
-  const bury = async (entry = entryAt(start + (made += 1))): Promise<string> => {
+  const deadLetterAttempt = async (entry = entryAt(start + (made += 1))): Promise<string> => {
     if (await services.putDeadLetter(entry)) {
       await services.keepToSize({ id: accountId, shards: 8 }, entry.expiresAt, size);
     }
@@ -89,11 +89,11 @@ function queueOf(accountId: string, size: number) {
   };
   return {
     entryAt,
-    bury,
+    deadLetterAttempt,
     buryMany: async (count: number, atOnce = 1): Promise<readonly string[]> => {
       const ids: string[] = [];
       await eachOf(Array.from({ length: count }), atOnce, async (_, index) => {
-        ids[index] = await bury();
+        ids[index] = await deadLetterAttempt();
       });
       return ids;
     },
@@ -122,7 +122,7 @@ describe('the dead letter queue', () => {
     const ids: string[] = [];
     const buried = sizeOf({ ordinary: size + 5, thorough: 30 });
     for (let number = 0; number < buried; number += 1) {
-      ids.push(await queue.bury());
+      ids.push(await queue.deadLetterAttempt());
       expect(await queue.left()).toEqual(ids.slice(-size));
     }
   });
@@ -130,25 +130,25 @@ describe('the dead letter queue', () => {
   it('does not count what was taken out, and what is gone does not come back with its attempt', async () => {
     const queue = queueOf('taken-out', 10);
     const entries = Array.from({ length: 12 }, (_, number) => queue.entryAt(start + number));
-    for (const entry of entries.slice(0, 10)) await queue.bury(entry);
+    for (const entry of entries.slice(0, 10)) await queue.deadLetterAttempt(entry);
     const ids = entries.map(({ dlqId }) => dlqId);
     expect((await queue.remove([ids[3] ?? '', ids[4] ?? ''])).size).toBe(2);
     // The second removal finds nothing, and must not count either.
     expect((await queue.remove([ids[3] ?? '', ids[4] ?? ''])).size).toBe(0);
-    for (const entry of entries.slice(10)) await queue.bury(entry);
+    for (const entry of entries.slice(10)) await queue.deadLetterAttempt(entry);
     const there = ids.filter((_, number) => number !== 3 && number !== 4);
     expect(await queue.left()).toEqual(there);
-    await queue.bury();
+    await queue.deadLetterAttempt();
     expect(await queue.left()).toHaveLength(10);
     const gone = ids.filter((id) => !there.includes(id));
-    for (const entry of entries) await queue.bury(entry);
+    for (const entry of entries) await queue.deadLetterAttempt(entry);
     expect((await queue.left()).filter((id) => gone.includes(id))).toEqual([]);
   });
 
   it('does not count what has expired, and takes it out before what has not', async () => {
     const queue = queueOf('expired', 10);
     const old = Array.from({ length: 8 }, (_, number) => queue.entryAt(start - retentionMs + number));
-    for (const entry of old) await queue.bury({ ...entry, expiresAt: start + 2 * hourMs });
+    for (const entry of old) await queue.deadLetterAttempt({ ...entry, expiresAt: start + 2 * hourMs });
     later(3 * hourMs);
     const ids = await queue.buryMany(12);
     expect(await queue.left()).toEqual(ids.slice(-10));
@@ -162,7 +162,7 @@ describe('the dead letter queue', () => {
   it('is brought down to a limit that was lowered', async () => {
     const ids = await queueOf('lowered', 1_000_000).buryMany(sizeOf({ ordinary: 100, thorough: 500 }), 20);
     const queue = queueOf('lowered', 10);
-    const last = await queue.bury(queue.entryAt(start + 10_000));
+    const last = await queue.deadLetterAttempt(queue.entryAt(start + 10_000));
     expect(await queue.left()).toEqual([...ids.slice(-9), last]);
   });
 });
@@ -215,9 +215,9 @@ describe('what a dead letter costs', () => {
 
   it('is one write more where the queue is not full', async () => {
     const queue = queueOf('cost-empty', 100);
-    await queue.bury();
+    await queue.deadLetterAttempt();
     world.reset();
-    await queue.bury();
+    await queue.deadLetterAttempt();
     expect(world.calls()).toBe(2);
     expect([world.callsOf('PutItemCommand'), world.callsOf('UpdateItemCommand')]).toEqual([1, 1]);
   });
@@ -238,13 +238,13 @@ describe('a process that dies', () => {
     const queue = queueOf(fate.name, 5);
     const ids = [...(await queue.buryMany(5))];
     const sixth = queue.entryAt(start + 100);
-    await world.underFate(fate, () => queue.bury(sixth));
+    await world.underFate(fate, () => queue.deadLetterAttempt(sixth));
     // The attempt is redelivered, and writes the same entry again.
-    await queue.bury(sixth);
+    await queue.deadLetterAttempt(sixth);
     ids.push(sixth.dlqId);
     later();
     for (let number = 0; number < 3; number += 1)
-      ids.push(await queue.bury(queue.entryAt(start + 200 + number)));
+      ids.push(await queue.deadLetterAttempt(queue.entryAt(start + 200 + number)));
     // A process that dies between writing and counting leaves one entry uncounted, until it expires.
     const { call, when } = fate.comesAt ?? {};
     const isUncounted = (call === 1 && when === 'after') || (call === 2 && when === 'before');
@@ -255,7 +255,7 @@ describe('a process that dies', () => {
     const queue = queueOf(fate.name, 5);
     const ids = await queue.buryMany(5);
     await world.again(fate, () => queue.remove(ids.slice(2, 3)));
-    const newest = await queue.bury();
+    const newest = await queue.deadLetterAttempt();
     expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
   });
 });
@@ -267,10 +267,10 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
       const queue = queueOf(`lost-${call}`, 5);
       const ids = [...(await queue.buryMany(5))];
       world.loseAnswer('UpdateItemCommand', call);
-      ids.push(await queue.bury());
+      ids.push(await queue.deadLetterAttempt());
       world.reset();
       later();
-      for (let more = 0; more < 3; more += 1) ids.push(await queue.bury());
+      for (let more = 0; more < 3; more += 1) ids.push(await queue.deadLetterAttempt());
       const left = await queue.left();
       // An entry whose count was lost may be there until it expires.
       expect([ids.slice(-5), ids.slice(-6)]).toContainEqual(left);
@@ -285,7 +285,7 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
       world.loseAnswer('UpdateItemCommand', call);
       expect([...(await queue.remove(ids.slice(2, 3)))]).toEqual(ids.slice(2, 3));
       world.reset();
-      const newest = await queue.bury();
+      const newest = await queue.deadLetterAttempt();
       expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
     },
   );
@@ -334,14 +334,14 @@ describe('a process that stands still while it trims', () => {
         { step: 'initialize', name: 'standing' },
       );
     });
-    const sixth = queue.bury();
+    const sixth = queue.deadLetterAttempt();
     await stood;
     later();
-    ids.push(await queue.bury());
+    ids.push(await queue.deadLetterAttempt());
     goOn();
     ids.splice(5, 0, await sixth);
     world.dynamodb.middlewareStack.remove('standing');
-    for (let more = 0; more < 3; more += 1) ids.push(await queue.bury());
+    for (let more = 0; more < 3; more += 1) ids.push(await queue.deadLetterAttempt());
     expect(await queue.left()).toEqual(ids.slice(-5));
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Account } from '../../../lambdas/account/account.ts';
 import { newId } from '../../../lambdas/shared/ids.ts';
-import { attemptWork, type AttemptWork } from '../../../lambdas/job/job.ts';
+import { attemptJob, type AttemptJob } from '../../../lambdas/job/job.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import { idOf, requestOf, type World } from '../../support/world.ts';
 
@@ -34,7 +34,7 @@ const slotsOf = async (name: string): Promise<number | undefined> =>
   (await services.loadLane({ accountId: world.account.id, kind: 'queue', name }))?.leases.size;
 
 /** Takes the attempts out of the queues. */
-const attempts = async (): Promise<readonly AttemptWork[]> =>
+const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
 
 describe('a queue', () => {
@@ -45,7 +45,7 @@ describe('a queue', () => {
     const callback = world.receiver.inbox();
     const config = { callback: callback.url, retries: '1', 'retry-delay': '0', timeout: '20s' };
     const messageId = await world.enqueue('told late', inbox.url, config);
-    const isOwn = (work: AttemptWork): boolean => work.messageId === messageId;
+    const isOwn = (work: AttemptJob): boolean => work.messageId === messageId;
     await world.deliver((await world.receiveAttempt()).work, false);
     const afterFirst = await attempts();
     for (const retry of afterFirst.filter(isOwn)) await world.deliver(retry, false);
@@ -97,7 +97,7 @@ describe('a message that was not accepted', () => {
     world.refuse('SendMessageCommand');
     expect(await services.accept({ message, body: Buffer.from('x') })).toBe(false);
     world.reset();
-    await world.deliver(attemptWork(message, 0), false);
+    await world.deliver(attemptJob(message, 0), false);
     expect(inbox.deliveries).toEqual([]);
     const left = await world.loadMessage(message);
     expect(left?.end).toBe('REJECTED');
@@ -136,14 +136,14 @@ describe('a dead letter', () => {
     const failed = await failedOf(owner);
     const expiresAt = Date.now() + 3_600_000;
     const message = { ...failed.history.message, expiresAt };
-    await services.bury({ ...failed, history: { ...failed.history, message } });
+    await services.deadLetterAttempt({ ...failed, history: { ...failed.history, message } });
     expect(await deadLettersOf(owner)).toEqual([{ messageId: message.messageId, expiresAt }]);
   });
 
   it('that is left twice by redelivered work takes no place from another', async () => {
     const owner = account('left-twice', 2);
     const [one, two] = [await failedOf(owner), await failedOf(owner)];
-    for (const failed of [one, one, two, two]) await services.bury(failed);
+    for (const failed of [one, one, two, two]) await services.deadLetterAttempt(failed);
     const ids = (await deadLettersOf(owner)).map(({ messageId }) => messageId);
     expect(new Set(ids)).toEqual(new Set([one, two].map(({ history }) => history.message.messageId)));
   });

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { newId } from '../../../lambdas/shared/ids.ts';
-import type { AttemptWork, Work } from '../../../lambdas/job/job.ts';
+import type { AttemptJob, Job } from '../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import type { World } from '../../support/world.ts';
@@ -16,7 +16,7 @@ beforeEach(async () => {
   await world.drain();
 });
 
-const attemptOf = (messageId: string): AttemptWork => ({
+const attemptOf = (messageId: string): AttemptJob => ({
   kind: 'attempt',
   accountId: world.account.id,
   messageId,
@@ -25,7 +25,7 @@ const attemptOf = (messageId: string): AttemptWork => ({
 });
 
 /** Does the work, lets so much time pass, and returns what was sent anew meanwhile. */
-async function look(work: Work, aheadMs: number): Promise<Work | undefined> {
+async function look(work: Job, aheadMs: number): Promise<Job | undefined> {
   await world.perform(work, { isAgain: false });
   setClockAhead(aheadMs);
   const [again] = await world.drain();
@@ -42,7 +42,7 @@ it('comes again although the clock has jumped past the time that a row may take'
 
 it('is dropped in the end, when nobody writes the row any more', async () => {
   setClockAhead(0);
-  let work: Work | undefined = attemptOf(newId('msg', Date.now()));
+  let work: Job | undefined = attemptOf(newId('msg', Date.now()));
   let looks = 0;
   for (let aheadMs = 60_000; work !== undefined && looks < 100; aheadMs += 2_000) {
     setClockAhead(aheadMs);

@@ -5,7 +5,7 @@ import {
   isDeliverable,
   parseDestination,
   parseUrl,
-  refuseUnsafe,
+  refuseSsrf,
   targetOf,
   type Target,
 } from '../../../lambdas/destination/destination.ts';
@@ -223,7 +223,7 @@ describe('an unsafe destination', () => {
     const destination = parseDestination(raw);
     if (destination.kind !== 'url') throw new Error('A URL was expected.');
     expect(() => {
-      refuseUnsafe('The destination', destination.url, rules);
+      refuseSsrf('The destination', destination.url, rules);
     }).toThrow(HttpError);
   });
 
@@ -234,14 +234,14 @@ describe('an unsafe destination', () => {
     'https://example.com:8080/',
   ])('%s is none', (url) => {
     expect(() => {
-      refuseUnsafe('The destination', url, rules);
+      refuseSsrf('The destination', url, rules);
     }).not.toThrow();
   });
 
   it('is let through where the deployment allows its network or its name, but never to itself', () => {
     const allowed = parseAllowedDestinations(['127.0.0.0/8', '10.1.2.3', '::1', 'localhost']);
     const refuse = (url: string) => () => {
-      refuseUnsafe('The destination', url, { ...rules, allowed });
+      refuseSsrf('The destination', url, { ...rules, allowed });
     };
     for (const url of ['http://127.0.0.1:3000/', 'http://10.1.2.3/', 'http://[::1]/', 'http://localhost/']) {
       expect(refuse(url)).not.toThrow();
@@ -276,7 +276,7 @@ describe('an unsafe destination', () => {
   const judge = (raw: string) => (): void => {
     const destination = parseDestination(raw);
     if (destination.kind !== 'url') throw new Error('A URL was expected.');
-    refuseUnsafe('The destination', destination.url, { allowed: local, own });
+    refuseSsrf('The destination', destination.url, { allowed: local, own });
   };
 
   it.each([

@@ -35,32 +35,36 @@ const urlOf = (of: Server): string => `http://127.0.0.1:${(of.address() as Addre
 /** Milliseconds until a client gives up what does not answer at all. */
 const briefMs = 100;
 
-const options = (endpoint: string, patienceMs: number) => ({
+const options = (endpoint: string, memoryTimeoutMs: number) => ({
   endpoint,
   region: 'eu-central-1',
   credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
   maxAttempts: 1,
-  requestHandler: { requestTimeout: patienceMs, throwOnRequestTimeout: true, socketTimeout: patienceMs },
+  requestHandler: {
+    requestTimeout: memoryTimeoutMs,
+    throwOnRequestTimeout: true,
+    socketTimeout: memoryTimeoutMs,
+  },
 });
 
 /** One call of each client. */
 const calls = {
-  dynamodb: (endpoint: string, patienceMs = limitForHangsMs) =>
-    new DynamoDBClient(options(endpoint, patienceMs)).send(
+  dynamodb: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
+    new DynamoDBClient(options(endpoint, memoryTimeoutMs)).send(
       new GetItemCommand({ TableName: 'table', Key: { id: { S: 'id' } } }),
     ),
-  sqs: (endpoint: string, patienceMs = limitForHangsMs) =>
-    new SQSClient({ ...options(endpoint, patienceMs), useQueueUrlAsEndpoint: false }).send(
+  sqs: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
+    new SQSClient({ ...options(endpoint, memoryTimeoutMs), useQueueUrlAsEndpoint: false }).send(
       new SendMessageCommand({ QueueUrl: `${endpoint}/0/queue`, MessageBody: 'text' }),
     ),
-  scheduler: (endpoint: string, patienceMs = limitForHangsMs) =>
-    new SchedulerClient(options(endpoint, patienceMs)).send(new GetScheduleCommand({ Name: 'name' })),
-  s3: (endpoint: string, patienceMs = limitForHangsMs) =>
-    new S3Client({ ...options(endpoint, patienceMs), forcePathStyle: true }).send(
+  scheduler: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
+    new SchedulerClient(options(endpoint, memoryTimeoutMs)).send(new GetScheduleCommand({ Name: 'name' })),
+  s3: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
+    new S3Client({ ...options(endpoint, memoryTimeoutMs), forcePathStyle: true }).send(
       new GetObjectCommand({ Bucket: 'bucket', Key: 'key' }),
     ),
-  secrets: (endpoint: string, patienceMs = limitForHangsMs) =>
-    new SecretsManagerClient(options(endpoint, patienceMs)).send(
+  secrets: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
+    new SecretsManagerClient(options(endpoint, memoryTimeoutMs)).send(
       new GetSecretValueCommand({ SecretId: 'id' }),
     ),
 } as const;

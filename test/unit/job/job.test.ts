@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseWork } from '../../../lambdas/job/parseJob.ts';
-import { attemptWork, formatWork, type Work } from '../../../lambdas/job/job.ts';
+import { parseJob } from '../../../lambdas/job/parseJob.ts';
+import { attemptJob, formatJob, type Job } from '../../../lambdas/job/job.ts';
 
 const attempt = { accountId: 'acct', messageId: 'msg_1', attempt: 2, queue: 'long' } as const;
 
 describe('work', () => {
-  it.each<Work>([
+  it.each<Job>([
     { kind: 'attempt', ...attempt },
     { kind: 'attempt', ...attempt, host: 'example.com:8080' },
     {
@@ -17,22 +17,22 @@ describe('work', () => {
     { kind: 'pump', accountId: 'acct', lane: 'key', name: 'a key #1', dueAt: 1_000, keepsFrom: 0 },
     { kind: 'waitTimeout', accountId: 'acct', runId: 'wfr_1', seq: 3, dueAt: 1_000 },
   ])('of the kind $kind is read as it was written', (work) => {
-    expect(parseWork(formatWork(work))).toEqual(work);
+    expect(parseJob(formatJob(work))).toEqual(work);
   });
 
   // Scheduler keeps an attempt for up to a year: it may be older than the release that gave work its kinds.
   it('without a kind is an attempt, as releases before the kinds sent it', () => {
-    expect(parseWork(JSON.stringify(attempt))).toEqual({ kind: 'attempt', ...attempt });
+    expect(parseJob(JSON.stringify(attempt))).toEqual({ kind: 'attempt', ...attempt });
   });
 
   it('that pumps is for the lane of an account, as releases sent it that had no other', () => {
-    const pump = parseWork(JSON.stringify({ kind: 'pump', accountId: 'acct' }));
+    const pump = parseJob(JSON.stringify({ kind: 'pump', accountId: 'acct' }));
     expect(pump).toEqual({ kind: 'pump', accountId: 'acct', lane: 'account', name: '', dueAt: 0 });
   });
 
   it('that was sent anew is read without what the queue notes about it', () => {
     const text = JSON.stringify({ ...attempt, returns: 3, faults: 1, sentAt: 1_000 });
-    expect(parseWork(text)).toEqual({ kind: 'attempt', ...attempt });
+    expect(parseJob(text)).toEqual({ kind: 'attempt', ...attempt });
   });
 
   it.each([
@@ -45,7 +45,7 @@ describe('work', () => {
     JSON.stringify({ ...attempt, attempt: -1 }),
     JSON.stringify({ ...attempt, queue: 'dead' }),
   ])('is not %s', (text) => {
-    expect(() => parseWork(text)).toThrow();
+    expect(() => parseJob(text)).toThrow();
   });
 });
 
@@ -60,7 +60,7 @@ describe('the work of an attempt', () => {
       url: 'https://user:pw@example.com:444/a',
       timeoutMs,
     };
-    expect(attemptWork(message, 1)).toEqual({
+    expect(attemptJob(message, 1)).toEqual({
       kind: 'attempt',
       accountId: 'acct',
       messageId: 'msg_1',

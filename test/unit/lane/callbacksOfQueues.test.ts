@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { formatEntry } from '../../../lambdas/lane/rules/entry.ts';
 import { keepFor } from '../../../lambdas/lane/rules/leaving.ts';
 import type { Lanes } from '../../../lambdas/lane/slots/lanes.ts';
-import type { AttemptWork } from '../../../lambdas/job/job.ts';
+import type { AttemptJob } from '../../../lambdas/job/job.ts';
 import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import type { World } from '../../support/world.ts';
@@ -38,7 +38,7 @@ const slotsOf = async (name: string): Promise<number | undefined> =>
   (await lambdas.loadLane(queueOf(name)))?.leases.size;
 
 /** Takes the attempts out of the queues. */
-const attempts = async (): Promise<readonly AttemptWork[]> =>
+const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
 
 const shortEntry = (messageId: string): string => formatEntry({ messageId, attempt: 0, queue: 'short' });

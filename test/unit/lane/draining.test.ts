@@ -37,7 +37,7 @@ beforeEach(async () => {
   sent.length = 0;
 });
 
-const worksSent = () => sent.map((body) => world.parseWork(body));
+const worksSent = () => sent.map((body) => world.parseJob(body));
 const waiting = 30;
 
 describe('a line of 30', () => {

@@ -1,15 +1,15 @@
 import { expect, it, vi } from 'vitest';
-import type { PumpWork } from '../../../lambdas/job/job.ts';
+import type { PumpJob } from '../../../lambdas/job/job.ts';
 import { useWorld } from '../../support/useWorld.ts';
 
 let transport: Awaited<ReturnType<typeof importTransport>>;
 
 async function importTransport() {
-  const [{ sendWork }, { scheduler }] = await Promise.all([
+  const [{ sendJob }, { scheduler }] = await Promise.all([
     import('../../../lambdas/job/send.ts'),
     import('../../../lambdas/aws/scheduler.ts'),
   ]);
-  return { sendWork, scheduler };
+  return { sendJob, scheduler };
 }
 
 useWorld(async () => {
@@ -21,9 +21,9 @@ it('the pumps of a lane that come at one moment have each their own schedule, in
   // A rate of one in three days: its line is looked at when the period ends, and kept from expiring every three days.
   const dueAt = Date.now() + 3 * 86_400_000;
   const key = '\u{1f600}'.repeat(128);
-  const look: PumpWork = { kind: 'pump', accountId: 'acct', lane: 'key', name: key, dueAt };
-  await transport.sendWork(look, dueAt);
-  await transport.sendWork({ ...look, keepsFrom: 0 }, dueAt);
+  const look: PumpJob = { kind: 'pump', accountId: 'acct', lane: 'key', name: key, dueAt };
+  await transport.sendJob(look, dueAt);
+  await transport.sendJob({ ...look, keepsFrom: 0 }, dueAt);
   const names = create.mock.calls.map(([{ name }]) => name);
   expect(new Set(names).size).toBe(2);
   for (const name of names) expect(name).toMatch(/^[\w.-]{1,64}$/);

@@ -56,7 +56,7 @@ describe('a region that is drained', () => {
   });
 
   it('counts what is left, and what nothing waits for', async () => {
-    const before = await lambdas.lookAtRegion();
+    const before = await lambdas.readRegion();
     const dueAt = Date.now() + 7_200_000;
     await world.send('http://127.0.0.1:9/far', { delay: '2h' });
     await lambdas.createSchedule(await account(), {
@@ -66,7 +66,7 @@ describe('a region that is drained', () => {
     const failing = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await world.send(failing.url, { retries: '0' });
     await world.work();
-    const left = await lambdas.lookAtRegion();
+    const left = await lambdas.readRegion();
     expect(left.messages).toBe(before.messages + 1);
     expect(left.lastDueAt).toBeGreaterThanOrEqual(dueAt);
     expect(left.schedules).toBe(before.schedules + 1);
@@ -102,7 +102,7 @@ describe('the command', () => {
         drain(
           {
             setDraining: () => Promise.resolve(changes.shift() ?? 0),
-            lookAtRegion: () => Promise.resolve({ ...nothing, messages: counts.shift() ?? 0 }),
+            readRegion: () => Promise.resolve({ ...nothing, messages: counts.shift() ?? 0 }),
             isEmptied: lambdas.isEmptied,
           },
           {

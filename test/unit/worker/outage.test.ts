@@ -4,7 +4,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mostFaults } from '../../../lambdas/job/redelivery.ts';
-import { formatWork } from '../../../lambdas/job/job.ts';
+import { formatJob } from '../../../lambdas/job/job.ts';
 import { maxReceives, mostDeaths } from '../../../lambdas/aws/resources.ts';
 import { itAtEachDeath, type Fate } from '../../support/faults.ts';
 import { callbackOf } from '../../support/callbacks.ts';
@@ -186,7 +186,7 @@ describe('a worker that does a message alone', () => {
   diesAtEachCall('and dies at any of its AWS calls fails nothing, and loses nothing', async (fate) => {
     const { inbox, messageId, work } = await alone();
     fleet.setFate(fate);
-    world.standIns.sqs.send('dead', formatWork(work));
+    world.standIns.sqs.send('dead', formatJob(work));
     await fleet.advance(20 * minuteMs);
     expect(inbox.deliveries.length).toBeGreaterThan(0);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
@@ -201,7 +201,7 @@ describe('a worker that does a message alone', () => {
       // The start cannot be noted; the second call sends the message anew.
       fleet.takeAway('dynamodb');
       fleet.setFate(fate);
-      world.standIns.sqs.send('dead', formatWork(work));
+      world.standIns.sqs.send('dead', formatJob(work));
       await fleet.advance(minuteMs);
       fleet.setFate(undefined);
       await fleet.advance(19 * minuteMs);

@@ -103,7 +103,7 @@ describe('a wait', () => {
     const seq = await placeOf(runId);
     const dueAt = Date.now() + 60_000;
     world.reset();
-    await scene.lookAtWait({ kind: 'waitTimeout', ...scene.keyOf(runId), seq, dueAt });
+    await scene.checkWait({ kind: 'waitTimeout', ...scene.keyOf(runId), seq, dueAt });
     expect(world.operations()).toEqual({ SendMessageCommand: 1 });
   });
 

@@ -60,7 +60,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
       {answer === undefined && error === undefined && log.error === undefined && <Loading />}
       {answer && (
         <>
-          <Standing of={answer} />
+          <Status of={answer} />
           <Card title="What happened">
             <Listed list={log} empty={<p class="hint">The log does not have it any more.</p>}>
               {(entries) => (
@@ -133,7 +133,7 @@ function Actions({ of, again }: { readonly of: Message; readonly again: () => vo
 const named = (screen: string, name: string | undefined): ComponentChildren | undefined =>
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
-function Standing({ of }: { readonly of: Message }) {
+function Status({ of }: { readonly of: Message }) {
   const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, parallelism, rate, period } = of;
   const deadLetter = useAsked(
     deadLetterPage,

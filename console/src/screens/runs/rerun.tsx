@@ -1,7 +1,7 @@
 /** Runs that have failed are resumed or restarted: one, or all that match. */
 import { useState } from 'preact/hooks';
 import { deleted } from '../../../../lambdas/wire/answers.ts';
-import { anewRun, anewRuns, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
+import { rerunAnswer, rerunAnswers, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { ask, pagesOf, path } from '../../api/client.ts';
 import { go, href } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
@@ -56,7 +56,7 @@ function Rerun({ dlqId, kind, verb, done, means, onClose }: Kind & DialogProps &
   const [text, setText] = useState('');
   const work = async (): Promise<string> => {
     const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}/${dlqId}` } as const;
-    const run = await ask(anewRun, { ...request, headers: fromLines(text) });
+    const run = await ask(rerunAnswer, { ...request, headers: fromLines(text) });
     go(hrefOf(run.workflowRunId, run.workflowCreatedAt));
     return `The run is ${done}. This is the new one.`;
   };
@@ -127,7 +127,7 @@ function RerunAll({
       onClose={onClose}
       work={async function* (query) {
         const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}`, query } as const;
-        for await (const part of pagesOf(anewRuns, { ...request, headers: fromLines(text) })) {
+        for await (const part of pagesOf(rerunAnswers, { ...request, headers: fromLines(text) })) {
           yield part.workflowRuns.length;
         }
       }}

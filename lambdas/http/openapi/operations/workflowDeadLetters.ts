@@ -2,7 +2,7 @@ import type { Errors } from '../parts/errors.ts';
 import { deadLetterCount, dlqId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
 import { counting, uncounted, variables } from '../parts/parameters.ts';
-import { anewRun, anewRuns, runDeadLetter, runDeadLetterPage } from '../parts/runExamples.ts';
+import { rerunAnswer, rerunAnswers, runDeadLetter, runDeadLetterPage } from '../parts/runExamples.ts';
 import { ofDeadLetters, ofManyDeadLetters } from '../parts/runParameters.ts';
 import { busy } from './workflowRuns.ts';
 
@@ -37,7 +37,7 @@ const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>)
   configuration: 'resume',
   shared: ofManyDeadLetters,
   isHeldToUsage: true,
-  answers: { 200: { description: 'The new runs.', schema: 'AnewRuns', example: anewRuns } },
+  answers: { 200: { description: 'The new runs.', schema: 'AnewRuns', example: rerunAnswers } },
   errors: { ...badOverride, 400: [emptyFilter, ...(badOverride[400] ?? [])] },
 });
 
@@ -48,7 +48,7 @@ const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>
   variables: { dlqId: variables.dlqId },
   configuration: 'resume',
   isHeldToUsage: true,
-  answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: anewRun } },
+  answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: rerunAnswer } },
   errors: {
     ...badOverride,
     404: [noSuchEntry],
@@ -157,7 +157,7 @@ export const deadLettersOfRuns: OperationsAt<
     description: 'Where it has failed. The dead letter stays.',
     variables: { dlqId: variables.dlqId },
     isHeldToUsage: true,
-    answers: { 200: { description: 'The run that has failed.', schema: 'AnewRun', example: anewRun } },
+    answers: { 200: { description: 'The run that has failed.', schema: 'AnewRun', example: rerunAnswer } },
     errors: {
       400: [
         [

@@ -8,11 +8,11 @@ const url = 'https://example.com/workflows/orders';
 
 export const startedRun: Shown<'StartedRun'> = { workflowRunId: runId, workflowCreatedAt: start };
 
-export const anewRun: Shown<'AnewRun'> = {
+export const rerunAnswer: Shown<'AnewRun'> = {
   workflowRunId: 'wfr_01KDVHX2V8C4N6P9R1T3W5Y7Z0',
   workflowCreatedAt: start + 3_600_000,
 };
-export const anewRuns: Shown<'AnewRuns'> = { workflowRuns: [anewRun], cursor: '' };
+export const rerunAnswers: Shown<'AnewRuns'> = { workflowRuns: [rerunAnswer], cursor: '' };
 
 const header = { 'Content-Type': ['application/json'], 'X-Tenant': ['acme'] };
 const payload = '{"order":4711}';

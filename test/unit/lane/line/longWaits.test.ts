@@ -7,7 +7,7 @@ import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { pageSize } from '../../../../lambdas/lane/rules/line.ts';
 import { expiryOf } from '../../../../lambdas/message/message.ts';
-import type { PumpWork } from '../../../../lambdas/job/job.ts';
+import type { PumpJob } from '../../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
 import { sizeOf } from '../../../support/sample.ts';
@@ -42,7 +42,7 @@ function pass(ms: number): void {
 
 const queue = (name: string): LaneKey => ({ accountId: world.account.id, kind: 'queue', name });
 
-const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpWork> = {}): PumpWork => ({
+const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpJob> = {}): PumpJob => ({
   kind: 'pump',
   accountId,
   lane,
@@ -52,7 +52,7 @@ const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpWork
 });
 
 /** The pumps of a lane that are on their way, which are taken out. */
-const pumpsFor = async ({ name }: LaneKey): Promise<readonly PumpWork[]> =>
+const pumpsFor = async ({ name }: LaneKey): Promise<readonly PumpJob[]> =>
   (await world.drain()).flatMap((work) => (work.kind === 'pump' && work.name === name ? [work] : []));
 
 const enqueue = (name: string, url: string, body: string): Promise<string> =>
@@ -150,14 +150,14 @@ describe('a line that is too long for one invocation', () => {
     pass(10 * dayMs);
     slowReads();
     const seen: (number | undefined)[] = [];
-    let next: PumpWork | undefined = pumpOf(key, { keepsFrom: 0 });
+    let next: PumpJob | undefined = pumpOf(key, { keepsFrom: 0 });
     while (next !== undefined) {
       seen.push(next.keepsFrom);
       slowReads();
       await world.perform(next, { isAgain: false });
       passedMs += world.callsOf('QueryCommand') * secondMs;
       // The look of three days from now is with Scheduler.
-      const [pump, ...others]: readonly PumpWork[] = await pumpsFor(key);
+      const [pump, ...others]: readonly PumpJob[] = await pumpsFor(key);
       expect(others).toEqual([]);
       next = pump;
     }

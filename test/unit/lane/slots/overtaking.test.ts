@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Lane } from '../../../../lambdas/lane/lane.ts';
-import type { AttemptWork } from '../../../../lambdas/job/job.ts';
+import type { AttemptJob } from '../../../../lambdas/job/job.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
@@ -33,7 +33,7 @@ beforeEach(async () => {
 const queue = () => ({ accountId: world.account.id, kind: 'queue', name: 'overtaken' }) as const;
 
 /** The work of a message that was cancelled in a page of its queue's line, and whose admission is about to be written. */
-async function cancelledInPage(sentAt: number): Promise<{ work: AttemptWork; write: () => Promise<void> }> {
+async function cancelledInPage(sentAt: number): Promise<{ work: AttemptJob; write: () => Promise<void> }> {
   const messageId = await world.enqueue('overtaken', world.receiver.inbox().url);
   const { work } = await world.receiveAttempt();
   await world.drain();

@@ -3,7 +3,7 @@ import type * as performModule from '../../../../lambdas/worker/perform.ts';
 import type * as bodiesModule from '../../../../lambdas/message/bodies.ts';
 import type * as recoverModule from '../../../../lambdas/recovery/recover.ts';
 import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
-import type { Work } from '../../../../lambdas/job/job.ts';
+import type { Job } from '../../../../lambdas/job/job.ts';
 import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
 import { fateAt } from '../../../support/faults.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
@@ -57,7 +57,7 @@ const endUnreadably = (child: string): Promise<void> =>
     response: { at: 'row', deflated: false },
   });
 
-async function endWorkOf(child: string): Promise<Work> {
+async function endWorkOf(child: string): Promise<Job> {
   const { createdAt, startSeq } = await scene.headOf(child);
   return { kind: 'runEnd', accountId: world.account.id, runId: child, createdAt, startSeq };
 }
@@ -152,7 +152,7 @@ describe('an invoker whose URL an earlier release took, and is none', () => {
 });
 
 describe('a start that cannot be finished', () => {
-  const lookIn = (works: readonly Work[]): readonly Work[] => works.filter(({ kind }) => kind === 'runStart');
+  const lookIn = (works: readonly Job[]): readonly Job[] => works.filter(({ kind }) => kind === 'runStart');
 
   it('fails its run, visibly, where nothing was delivered: at each AWS call of its process', async () => {
     let failed = 0;
@@ -212,7 +212,7 @@ describe('a wait that cannot be ended', () => {
     });
     await world.drain();
     const { seq } = await scene.headOf(runId);
-    const work: Work = { kind: 'waitTimeout', accountId: world.account.id, runId, seq, dueAt: Date.now() };
+    const work: Job = { kind: 'waitTimeout', accountId: world.account.id, runId, seq, dueAt: Date.now() };
     return { runId, work, told };
   };
 
@@ -239,7 +239,7 @@ describe('a call whose result cannot be stored', () => {
     await world.drain();
     const { messageId } = await acts.call(runId, 1, 'http://127.0.0.1:9/third');
     await world.drain();
-    const work: Work = {
+    const work: Job = {
       kind: 'attempt',
       accountId: world.account.id,
       messageId,

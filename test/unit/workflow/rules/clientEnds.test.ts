@@ -2,7 +2,7 @@ import { WorkflowNonRetryableError, WorkflowRetryAfterError, type WorkflowContex
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { outcomeOf } from '../../../../lambdas/delivery/outcome.ts';
 import { wrongDestination } from '../../../../lambdas/workflow/delivery/endpointAnswer.ts';
-import { retryHint } from '../../../../lambdas/destination/retryAfter.ts';
+import { retryAfterOf } from '../../../../lambdas/destination/retryAfter.ts';
 import { rehearse, type Rehearsal } from '../../../support/workflowRehearsal.ts';
 
 /** The published client, unchanged, with the rules of the domain as its server. */
@@ -120,7 +120,7 @@ describe('the answers of an endpoint', () => {
     );
     await rehearsal.trigger(url);
     expect(rehearsal.endpoints.last('list')?.status).toBe(429);
-    expect(retryHint(rehearsal.endpoints.last('list')?.answerHeaders ?? [], 1_790_000_000_000)).toBe(
+    expect(retryAfterOf(rehearsal.endpoints.last('list')?.answerHeaders ?? [], 1_790_000_000_000)).toBe(
       1_790_000_000_000 + waitMs,
     );
   });

@@ -4,8 +4,8 @@ import {
   bodiesOf,
   entriesOf,
   eventDigest,
-  headAfter,
-  type Head,
+  snapshotAfter,
+  type Snapshot,
   type JournalRecord,
   type ListedEntry,
   type RunStart,
@@ -66,9 +66,9 @@ const event = (eventId: string): JournalRecord => ({
 });
 
 /** Computes the head after records, of which the first is a start. */
-function fold(records: readonly JournalRecord[], keptUntil = 100): Head {
-  let head: Head | undefined;
-  for (const record of records) head = headAfter(head, record, keptUntil);
+function fold(records: readonly JournalRecord[], keptUntil = 100): Snapshot {
+  let head: Snapshot | undefined;
+  for (const record of records) head = snapshotAfter(head, record, keptUntil);
   if (head === undefined) throw new Error('There are no records.');
   return head;
 }
@@ -162,7 +162,9 @@ describe('what is true after a record', () => {
     ]);
     expect(fold([start, steps(created(1)), end]).webhooks).toEqual([]);
     // A run that an earlier version started has not noted those it created then.
-    expect(headAfter({ ...fold([start]), webhooks: undefined }, steps(created(1))).webhooks).toBeUndefined();
+    expect(
+      snapshotAfter({ ...fold([start]), webhooks: undefined }, steps(created(1))).webhooks,
+    ).toBeUndefined();
   });
 
   it('says of a run that failed whether its failure is being told', () => {
@@ -188,24 +190,28 @@ describe('what is true after a record', () => {
 
   it('changes the list not at all for what only the log shows, or nobody', () => {
     const before = fold([start, end]);
-    const late = headAfter(before, { kind: 'lateResult', at: 1, entry: entryOf(7, step(1)) });
+    const late = snapshotAfter(before, { kind: 'lateResult', at: 1, entry: entryOf(7, step(1)) });
     expect(late).toMatchObject({ entries: 1, bodyBytes: 10, state: 'RUN_SUCCESS', endSeq: 1 });
     expect(hasStep(late.steps, 'result', 1)).toBe(true);
-    expect(headAfter(before, { kind: 'kept', at: 1 }, 500)).toEqual({ ...before, seq: 2, keptUntil: 500 });
+    expect(snapshotAfter(before, { kind: 'kept', at: 1 }, 500)).toEqual({
+      ...before,
+      seq: 2,
+      keptUntil: 500,
+    });
   });
 
   it('is kept for as long as any record asked for', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(), { minLength: 1 }), (times) => {
-        let head = headAfter(undefined, start, 7);
-        for (const keptUntil of times) head = headAfter(head, { kind: 'kept', at: 1 }, keptUntil);
+        let head = snapshotAfter(undefined, start, 7);
+        for (const keptUntil of times) head = snapshotAfter(head, { kind: 'kept', at: 1 }, keptUntil);
         expect(head.keptUntil).toBe(Math.max(7, ...times));
       }),
     );
   });
 
   it('begins with a start', () => {
-    expect(() => headAfter(undefined, end)).toThrow('The first record of a journal is a start.');
+    expect(() => snapshotAfter(undefined, end)).toThrow('The first record of a journal is a start.');
   });
 });
 

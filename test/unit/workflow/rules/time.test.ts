@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dayMs, hourMs, minuteMs, secondMs } from '../../../../lambdas/shared/clock.ts';
-import { retryHint } from '../../../../lambdas/destination/retryAfter.ts';
+import { retryAfterOf } from '../../../../lambdas/destination/retryAfter.ts';
 import { parseStepDurationMs } from '../../../../lambdas/workflow/rules/time.ts';
 
 const now = 1_790_000_000_000;
@@ -44,12 +44,12 @@ describe('the wait that an endpoint asks for', () => {
     ['Mon, 21 Sep 2026 14:14:20 GMT', now + minuteMs],
     ['soon', undefined],
   ])('is read from %j', (value, moment) => {
-    expect(retryHint([['retry-after', value]], now)).toBe(moment);
+    expect(retryAfterOf([['retry-after', value]], now)).toBe(moment);
   });
 
   it('of several ends at the latest moment', () => {
     expect(
-      retryHint(
+      retryAfterOf(
         [
           ['retry-after', '1d'],
           ['x-ratelimit-reset', '5'],
@@ -57,6 +57,6 @@ describe('the wait that an endpoint asks for', () => {
         now,
       ),
     ).toBe(now + dayMs);
-    expect(retryHint([], now)).toBeUndefined();
+    expect(retryAfterOf([], now)).toBeUndefined();
   });
 });

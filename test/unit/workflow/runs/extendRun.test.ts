@@ -107,8 +107,8 @@ describe('a run that sleeps for a year', () => {
     await begin('wfr_two');
     const before = await scene.headOf('wfr_two');
     const key = scene.keyOf('wfr_two');
-    await lambdas.keepRun(key, before, Date.now() + year);
-    await lambdas.keepRun(key, before, before.keptUntil + dayMs);
+    await lambdas.extendRun(key, before, Date.now() + year);
+    await lambdas.extendRun(key, before, before.keptUntil + dayMs);
     expect(Math.min(...(await expiriesOf('wfr_two')))).toBeGreaterThan(365);
     expect(Math.min(...(await bodyDaysOf('wfr_two')))).toBeGreaterThan(365);
   });
@@ -161,7 +161,7 @@ describe('a message of a run that waits in a lane', () => {
       if (runId === 'wfr_over') await acts.end(runId, { cancel: true });
       const { createdAt, startSeq } = await scene.headOf(runId);
       const part = { role: 'list', runId, createdAt, startSeq } as const;
-      await lambdas.keepRunFor(world.account.id, part, Date.now() + year);
+      await lambdas.extendRunFor(world.account.id, part, Date.now() + year);
       expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
     }
   });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Work } from '../../../../lambdas/job/job.ts';
+import type { Job } from '../../../../lambdas/job/job.ts';
 import type * as bodiesModule from '../../../../lambdas/message/bodies.ts';
 import type * as memoryModule from '../../../../lambdas/workflow/delivery/memory.ts';
 import { invokeResult, invokeResultBytes } from '../../../../lambdas/workflow/rules/invoking.ts';
@@ -97,7 +97,7 @@ describe('ten deliveries of 39 MB that one worker gets at once', () => {
     async () => {
       const counting = await startCounting();
       const body = '\u0001'.repeat(4 * mebibyte);
-      const large: Work[] = [];
+      const large: Job[] = [];
       for (let count = 0; count < 10; count += 1) {
         const runId = `wfr_large_${count}`;
         const { createdAt } = await scene.start(runId, { facts: { url: counting.url } });

@@ -58,7 +58,7 @@ describe('an invoke', () => {
       const [first, second] = await acts.twice(fate, () => invoke(ids.shift()));
       expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
       if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
-      await acts.lookAtStart(second.runId, second.messageId);
+      await acts.checkStart(second.runId, second.messageId);
       expect(attemptsIn(await world.drain())).toEqual([second.messageId]);
       const started = await Promise.all([child, `${child}_other`].map(kindsOf));
       expect(started.flat()).toEqual(['start']);

@@ -45,7 +45,7 @@ describe('a start', () => {
     const { messageId } = await scene.start('wfr_looked');
     await world.drain();
     world.reset();
-    await acts.lookAtStart('wfr_looked', messageId);
+    await acts.checkStart('wfr_looked', messageId);
     // The account is read once in ten seconds.
     expect(world.operations()).toEqual({ GetItemCommand: 1, BatchGetItemCommand: 1 });
     expect(attemptsIn(await world.drain())).toEqual([]);
