@@ -19,7 +19,7 @@ import { resumeAccount } from './resumeAccount.ts';
 import { extendMessage } from './line/keepLine.ts';
 import { LaneBusy } from './slots/lanes.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { laneGate } from './slots/ourPassages.ts';
+import { laneGate } from './slots/ourGate.ts';
 import type { CircuitOf } from './slots/circuits.ts';
 import {
   hasEnteredQueue,

@@ -7,10 +7,10 @@ import { failureFunctionResult } from '../failure/failure.ts';
 import type { EndRecord } from '../rules/journal.ts';
 import { textCut, type Cut } from './rules/cutting.ts';
 import { shownErrors } from './rules/errors.ts';
-import { loadRunHistories } from '../../message/courses.ts';
-import { courseOf } from './runCourses.ts';
+import { loadRunHistories } from '../../message/runHistories.ts';
+import { courseOf } from './runHistories.ts';
 import type { RunJournal } from '../runs/runJournal.ts';
-import type { RunView } from './runLook.ts';
+import type { RunView } from './runView.ts';
 
 /**
  * Reads the failure function of a run.

@@ -13,7 +13,7 @@ import { loadMessage, type MessageHistory } from '../../message/history.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
 import { loadRow, type RunKey } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
-import type { RunView } from './runLook.ts';
+import type { RunView } from './runView.ts';
 
 /** Tells whether something is still kept: behind that moment its body may be gone, and its row may be left. */
 const isKept = (untilMs: number): boolean => untilMs > now();

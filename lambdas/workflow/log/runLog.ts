@@ -16,9 +16,9 @@ import { parseStep } from '../rules/step.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
 import { loadCalls, loadInvoked, responseInResult } from './runCalls.ts';
-import { loadShownCourses } from './runCourses.ts';
+import { loadShownCourses } from './runHistories.ts';
 import type { RunJournal } from '../runs/runJournal.ts';
-import { RunView, stepNameHeader } from './runLook.ts';
+import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
 

@@ -5,8 +5,8 @@ import { isFinal, type Attempt, type KeptResponse } from '../../message/message.
 import type { RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt } from './rules/errors.ts';
 import type { Course } from './rules/runRecord.ts';
-import { loadRunHistories, type RecordedCourse } from '../../message/courses.ts';
-import type { RunView } from './runLook.ts';
+import { loadRunHistories, type RecordedCourse } from '../../message/runHistories.ts';
+import type { RunView } from './runView.ts';
 
 /** Messages whose attempts are in memory at once: each may have kept 100 KB of an answer. */
 const messagesAtOnce = 250;
