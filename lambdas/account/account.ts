@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { CircuitSettings } from '../circuit/settings.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shardCounts } from '../shared/ids.ts';
-import { eachLimit, type Limits, type Plan } from '../wire/limits.ts';
+import { eachLimit, type Limits, type Plan } from '../value/limits.ts';
 
 /** An account as it is stored: without its credentials, which are derived from the generations. */
 export interface Account {

@@ -15,7 +15,7 @@ import * as z from 'zod/mini';
 import type { Account } from './account.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import type { CircuitSettings } from '../circuit/settings.ts';
-import { eachLimit, plans } from '../wire/limits.ts';
+import { eachLimit, plans } from '../value/limits.ts';
 import { shardCounts } from '../shared/ids.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodbIn, toItem, unlessRefused, type Key, type Row } from '../aws/dynamodb.ts';

@@ -4,7 +4,7 @@ import { now } from '../shared/clock.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { signatureHeaders } from './rules/signature.ts';
 import { headerName, type Header } from '../shared/headers.ts';
-import { addMissingHeaders } from '../options/forwarding.ts';
+import { addMissingHeaders } from '../request/forwarding.ts';
 import type { Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
 import { masterSecret } from '../account/secrets.ts';

@@ -3,7 +3,7 @@ import { isGatewayHost, isOwnHost, plainName } from '../destination/addresses.ts
 import { minuteMs, now } from '../shared/clock.ts';
 import { loopMarkHeader, loopMarkHeaders, isOwnDelivery } from '../account/credentials.ts';
 import { targetOf } from '../destination/destination.ts';
-import type { CanonicalRequest } from '../options/dialect.ts';
+import type { CanonicalRequest } from '../request/dialect.ts';
 import { forbidden } from '../error/httpError.ts';
 import type { Message } from '../message/message.ts';
 import type { ApiName } from '../aws/resources.ts';

@@ -6,7 +6,7 @@ import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
 import { largestHeaders, valuesOf, type Header } from '../shared/headers.ts';
 import { badRequest, HttpError, notFound } from '../error/httpError.ts';
-import { isGatewayHeader } from '../options/forwarding.ts';
+import { isGatewayHeader } from '../request/forwarding.ts';
 import { settings } from '../aws/settings.ts';
 import { log } from '../aws/log.ts';
 import { withMetrics } from '../aws/metrics.ts';

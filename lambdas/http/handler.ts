@@ -2,7 +2,7 @@
 import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../wire/answerSize.ts';
-import { canonicalize, type CanonicalRequest } from '../options/dialect.ts';
+import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
 import type { ErrorCode } from '../error/errorCodes.ts';
 import { HttpError, notFound } from '../error/httpError.ts';
 import type { Caller } from '../account/authenticate.ts';

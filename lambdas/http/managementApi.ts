@@ -1,4 +1,4 @@
-import { prefixOfBrand } from '../options/dialect.ts';
+import { prefixOfBrand } from '../request/dialect.ts';
 import { notFound } from '../error/httpError.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';

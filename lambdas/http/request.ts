@@ -1,6 +1,6 @@
 import type { Header } from '../shared/headers.ts';
 import { badRequest, quote } from '../error/httpError.ts';
-import { parseName } from '../options/names.ts';
+import { parseName } from '../value/names.ts';
 import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';
 

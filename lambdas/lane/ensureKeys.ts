@@ -4,7 +4,7 @@
  * message has, which is forgotten like every key that nobody uses.
  */
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
-import type { FlowControl } from '../options/flowControl.ts';
+import type { FlowControl } from '../value/flowControl.ts';
 import { keptLonger, limitsOfKey, withNewestLimits, type Lane } from './lane.ts';
 import type { Message } from '../message/message.ts';
 import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';

@@ -5,7 +5,7 @@ import { limitsOf, type Account } from '../account/account.ts';
 import { longestFlowControlKey } from '../shared/bounds.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { badField, notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
-import { defaultPeriod, parseCount, parsePeriod } from '../options/flowControl.ts';
+import { defaultPeriod, parseCount, parsePeriod } from '../value/flowControl.ts';
 import { isThere, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';

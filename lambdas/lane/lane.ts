@@ -9,7 +9,7 @@
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
 import type { LaneKind } from '../job/job.ts';
-import type { FlowControl } from '../options/flowControl.ts';
+import type { FlowControl } from '../value/flowControl.ts';
 import { type Line, emptyLine, isEmpty, lengthOf } from './rules/line.ts';
 import { type Starts, freeStarts, recentStarts } from './rules/rate.ts';
 

@@ -6,7 +6,7 @@ import { notFound, overLimit, quote, type HttpError } from '../error/httpError.t
 import { parseShape } from '../shared/json.ts';
 import { deleted } from './rules/cancelling.ts';
 import { asQueue, inFlightIn, isThere, waitingIn, type Lane } from './lane.ts';
-import { namePattern, parseName } from '../options/names.ts';
+import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
 import { shownSwitch } from '../message/records.ts';
 import { queueSettings } from '../wire/requests.ts';

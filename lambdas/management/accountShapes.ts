@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../wire/circuitShape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
-import { eachLimit, plans } from '../wire/limits.ts';
+import { eachLimit, plans } from '../value/limits.ts';
 
 /** Characters of a text: an e-mail address has at most 320. */
 const longestText = 320;

@@ -9,7 +9,7 @@ import { limitsOf, type Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { countFailures } from '../aws/failures.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
-import { limitTable } from '../wire/limits.ts';
+import { limitTable } from '../value/limits.ts';
 
 import { bodyLifetimesDays } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';

@@ -1,4 +1,4 @@
-import type { Method } from '../wire/method.ts';
+import type { Method } from '../value/method.ts';
 import type { Message, Origin } from './message.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 

@@ -1,9 +1,9 @@
-import type { Method } from '../wire/method.ts';
+import type { Method } from '../value/method.ts';
 import type { Header } from '../shared/headers.ts';
 import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
-import type { FlowControl } from '../options/flowControl.ts';
-import type { Redaction } from '../options/redaction.ts';
+import type { FlowControl } from '../value/flowControl.ts';
+import type { Redaction } from '../value/redaction.ts';
 
 /** Settings of a delivery: of a message's own, or of a callback's that it asks for. */
 export interface DeliverySettings {

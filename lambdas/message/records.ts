@@ -4,9 +4,9 @@ import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shownHeaders } from '../shared/headers.ts';
-import { shownPeriod } from '../options/flowControl.ts';
+import { shownPeriod } from '../value/flowControl.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
-import { noRedaction, redacted, redactHeaders, type Redaction } from '../options/redaction.ts';
+import { noRedaction, redacted, redactHeaders, type Redaction } from '../value/redaction.ts';
 import { statusOf, type Course } from './status.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 

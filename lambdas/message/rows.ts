@@ -6,9 +6,9 @@
  * its body may change, when a message that waits is kept for longer.
  */
 import * as z from 'zod/mini';
-import { methods } from '../wire/method.ts';
+import { methods } from '../value/method.ts';
 import { shardOf } from '../shared/ids.ts';
-import type { FlowControl } from '../options/flowControl.ts';
+import type { FlowControl } from '../value/flowControl.ts';
 import type { LogSubject } from './logSubject.ts';
 import {
   attemptStates,
@@ -23,7 +23,7 @@ import {
   type WorkflowPart,
 } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
-import type { Redaction } from '../options/redaction.ts';
+import type { Redaction } from '../value/redaction.ts';
 import type { AttemptOutline } from './status.ts';
 import type { Row } from '../aws/dynamodb.ts';
 import { headerPairs } from '../table/pairs.ts';

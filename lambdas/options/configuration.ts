@@ -14,7 +14,7 @@ import {
   nameForm,
   positiveDurationForm,
 } from '../shared/bounds.ts';
-import { methods } from '../wire/method.ts';
+import { methods } from '../value/method.ts';
 
 /** The form of a value, in the terms of JSON Schema. */
 export interface ValueSchema {

@@ -1,5 +1,5 @@
-import type { CanonicalRequest } from '../options/dialect.ts';
-import { parseOverrides } from '../options/publishOptions.ts';
+import type { CanonicalRequest } from '../request/dialect.ts';
+import { parseOverrides } from '../request/publishOptions.ts';
 import type { Account } from '../account/account.ts';
 import { refuseWhileDraining } from '../account/draining.ts';
 import { now } from '../shared/clock.ts';

@@ -1,6 +1,6 @@
 /** Reads a request into the messages that it asks for. Nothing is stored here. */
-import type { CanonicalRequest } from '../options/dialect.ts';
-import { parsePublishOptions } from '../options/publishOptions.ts';
+import type { CanonicalRequest } from '../request/dialect.ts';
+import { parsePublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { configOverDefaults } from '../shared/config.ts';
@@ -15,7 +15,7 @@ import type { Header } from '../shared/headers.ts';
 import { notFound } from '../error/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
-import type { Deduplication } from '../options/deduplication.ts';
+import type { Deduplication } from '../value/deduplication.ts';
 import { expiryOf, type Message } from '../message/message.ts';
 import type { Endpoint, UrlGroup } from '../urlGroup/urlGroup.ts';
 import { loadUrlGroup } from '../urlGroup/rows.ts';

@@ -1,4 +1,4 @@
-import type { PublishOptions } from '../options/publishOptions.ts';
+import type { PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { expiryOf, type Message } from '../message/message.ts';

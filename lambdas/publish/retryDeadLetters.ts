@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import type { CanonicalRequest } from '../options/dialect.ts';
+import type { CanonicalRequest } from '../request/dialect.ts';
 import type { Filter } from '../wire/filters.ts';
-import { parseOverrides, type PublishOptions } from '../options/publishOptions.ts';
+import { parseOverrides, type PublishOptions } from '../request/publishOptions.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { HttpError, quote } from '../error/httpError.ts';

@@ -5,11 +5,11 @@
  */
 import * as z from 'zod/mini';
 import { secondMs } from '../shared/clock.ts';
-import { methods } from '../wire/method.ts';
-import { shownPeriod } from '../options/flowControl.ts';
+import { methods } from '../value/method.ts';
+import { shownPeriod } from '../value/flowControl.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/answers.ts';
-import type { PublishOptions } from '../options/publishOptions.ts';
+import type { PublishOptions } from '../request/publishOptions.ts';
 import { settingsRecord } from '../message/records.ts';
 
 export type ScheduleSettings = Answer<typeof answers.scheduleSettings>;

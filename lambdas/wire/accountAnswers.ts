@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { text, time, whole } from './answers.ts';
 import { circuitInput } from './circuitShape.ts';
 import { limitMeanings } from './limitMeanings.ts';
-import { eachLimit } from './limits.ts';
+import { eachLimit } from '../value/limits.ts';
 
 /** Counts of an account's own use. */
 const used = {

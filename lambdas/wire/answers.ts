@@ -3,7 +3,7 @@
  * them at run time: elsewhere they are imported as types only, so that only the description's bundle has them.
  */
 import { idPattern } from '../shared/idPattern.ts';
-import { methods } from './method.ts';
+import { methods } from '../value/method.ts';
 import * as z from 'zod/mini';
 import { logStates, messageStates } from './states.ts';
 

@@ -1,4 +1,4 @@
-import type { PerLimit } from './limits.ts';
+import type { PerLimit } from '../value/limits.ts';
 
 /** The unit and the meaning of each limit, for the API's description. Apart from the table, which every function has. */
 export const limitMeanings: PerLimit<string> = {

@@ -1,6 +1,6 @@
 /** Waits for events, and the results that the service makes of them. */
 import * as z from 'zod/mini';
-import { passedOn } from '../options/forwarding.ts';
+import { passedOn } from '../request/forwarding.ts';
 import { shownHeaders, type Header } from '../shared/headers.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
 import { refusedSubmission } from './rules/refusals.ts';

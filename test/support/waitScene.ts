@@ -1,7 +1,7 @@
 /** Runs that wait for events, over the real stores in one process: what their endpoints submit, and what becomes of it. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import { canonicalize } from '../../lambdas/options/dialect.ts';
+import { canonicalize } from '../../lambdas/request/dialect.ts';
 import type { Account } from '../../lambdas/account/account.ts';
 import type { Header } from '../../lambdas/shared/headers.ts';
 import type { Snapshot, JournalRecord, ListedEntry } from '../../lambdas/workflow/rules/journal.ts';

@@ -1,6 +1,6 @@
 /** Submissions of workflow clients, as the service reads it. */
-import { canonicalize } from '../../lambdas/options/dialect.ts';
-import { parsePublishOptions, type PublishOptions } from '../../lambdas/options/publishOptions.ts';
+import { canonicalize } from '../../lambdas/request/dialect.ts';
+import { parsePublishOptions, type PublishOptions } from '../../lambdas/request/publishOptions.ts';
 import { newAccount } from '../../lambdas/account/account.ts';
 import { scoped, type Config } from '../../lambdas/shared/config.ts';
 import type { Header } from '../../lambdas/shared/headers.ts';

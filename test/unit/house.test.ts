@@ -131,7 +131,7 @@ describe('rules', () => {
     return seen;
   }
   const pure = filesIn('lambdas').filter((file) =>
-    /^lambdas\/(error|shared|circuit|wire|options)\/|\/rules\//.test(file),
+    /^lambdas\/(error|shared|circuit|wire|value|options|request)\/|\/rules\//.test(file),
   );
 
   it('reach nothing that reads or writes', () => {
@@ -178,7 +178,7 @@ describe('other folders import of the functions', () => {
     ['lib', /^lambdas\/(http\/|error\/|aws\/(resources|metricTable|settings))/],
     ['local', /^lambdas\/(handlers|http|aws|error|shared|account)\//],
     ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],
-    ['console/src', /^lambdas\/(error|shared|wire|options)\//],
+    ['console/src', /^lambdas\/(error|shared|value|options|wire)\//],
   ];
 
   it.each(others)('%s: nothing but its part', (folder, allowed) => {

@@ -1,5 +1,5 @@
 /** The settings of a message as a form has them, under the names of their headers without a prefix. */
-import { methods } from '../../../lambdas/wire/method.ts';
+import { methods } from '../../../lambdas/value/method.ts';
 import { SelectField, TextField } from './fields.tsx';
 
 /** Those that are empty are not given. */

@@ -6,7 +6,7 @@
  *
  * Whatever a destination does, an attempt ends by its deadline and costs no more than the bounds below.
  */
-import type { Method } from '../../wire/method.ts';
+import type { Method } from '../../value/method.ts';
 import type { Header } from '../../shared/headers.ts';
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';

@@ -17,7 +17,7 @@ export const defaultBackoffMs = (retry: number): number =>
  */
 export async function backoffMs(retried: number, expression: string | undefined): Promise<number> {
   if (expression === undefined) return defaultBackoffMs(retried + 1);
-  const { evaluateRetryDelay, parseRetryDelay } = await import('../../options/retryDelayExpression.ts');
+  const { evaluateRetryDelay, parseRetryDelay } = await import('../../value/retryDelayExpression.ts');
   const value = evaluateRetryDelay(parseRetryDelay('Svc-Retry-Delay', expression), retried);
   return Number.isNaN(value) ? defaultBackoffMs(retried + 1) : Math.round(clamp(value));
 }

@@ -1,7 +1,7 @@
 /** The rate of a lane: so many starts within any span of its period. */
 
 import { secondMs } from '../../shared/clock.ts';
-import { defaultPeriod } from '../../options/flowControl.ts';
+import { defaultPeriod } from '../../value/flowControl.ts';
 
 /** Starts of one moment, Unix milliseconds. */
 export interface Starts {

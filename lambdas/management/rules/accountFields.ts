@@ -12,7 +12,7 @@ import type { Answer } from '../../wire/answers.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { tokenOf, type MasterSecret } from '../../account/credentials.ts';
 import { badField, badRequest, quote, quoteJson } from '../../error/httpError.ts';
-import { eachLimit } from '../../wire/limits.ts';
+import { eachLimit } from '../../value/limits.ts';
 
 const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
 

@@ -1,6 +1,6 @@
 /** Reading and writing of rows in the tables by `accountId` and `name`. */
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { namePattern } from '../../options/names.ts';
+import { namePattern } from '../../value/names.ts';
 import {
   dynamodb,
   getRow,

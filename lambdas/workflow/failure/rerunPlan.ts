@@ -1,5 +1,5 @@
 /** The settings with which a failed run goes on: its own, and over them those of the request. */
-import { parseOverrides } from '../../options/publishOptions.ts';
+import { parseOverrides } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { scoped, type Config } from '../../shared/config.ts';

@@ -1,6 +1,6 @@
 /** The headers that go on from the start of a run to its deliveries. */
 import type { Header } from '../../shared/headers.ts';
-import { isOwnHeader } from '../../options/forwarding.ts';
+import { isOwnHeader } from '../../request/forwarding.ts';
 import { brandless, type Prefixes } from './brands.ts';
 
 /** The service says these itself of each delivery: forwarded ones would be another run's. */

@@ -1,7 +1,7 @@
 /** The settings of a run's messages: those of its start, or of each message. */
-import type { FlowControl } from '../../options/flowControl.ts';
+import type { FlowControl } from '../../value/flowControl.ts';
 import type { DeliverySettings } from '../../message/message.ts';
-import type { Redaction } from '../../options/redaction.ts';
+import type { Redaction } from '../../value/redaction.ts';
 import type { Features } from './features.ts';
 import type { WorkflowMessage } from './workflowMessage.ts';
 

@@ -1,6 +1,6 @@
 /** Reads a request of a workflow client: its settings, its destination and its body. Nothing is stored here. */
-import { canonicalize } from '../../options/dialect.ts';
-import { parsePublishOptions, type PublishOptions } from '../../options/publishOptions.ts';
+import { canonicalize } from '../../request/dialect.ts';
+import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { parseDestination, type DestinationRules } from '../../destination/destination.ts';

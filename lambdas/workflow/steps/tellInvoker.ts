@@ -1,5 +1,5 @@
 /** The end of an invoked run is the result of a step of the run that invoked it. */
-import { canonicalize } from '../../options/dialect.ts';
+import { canonicalize } from '../../request/dialect.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { scoped } from '../../shared/config.ts';

@@ -1,12 +1,12 @@
 /** Reads a request to wait for an event. Nothing is stored here. */
 import { checkBodySize } from '../../message/bodies.ts';
-import type { PublishOptions } from '../../options/publishOptions.ts';
+import type { PublishOptions } from '../../request/publishOptions.ts';
 import { limitsOf, type Account } from '../../account/account.ts';
 import { secondMs } from '../../shared/clock.ts';
-import { formatDuration } from '../../options/duration.ts';
+import { formatDuration } from '../../value/duration.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { HttpError, overLimit } from '../../error/httpError.ts';
-import { passedOn } from '../../options/forwarding.ts';
+import { passedOn } from '../../request/forwarding.ts';
 import { checkEventId } from '../rules/events.ts';
 import { parseWait, type Wait } from '../waiting.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';

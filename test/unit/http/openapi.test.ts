@@ -10,7 +10,7 @@ import {
 } from '../../../lambdas/management/rules/accountFields.ts';
 import { parseFilter, type List } from '../../../lambdas/wire/filters.ts';
 import { HttpError } from '../../../lambdas/error/httpError.ts';
-import { limitNames, limitTable } from '../../../lambdas/wire/limits.ts';
+import { limitNames, limitTable } from '../../../lambdas/value/limits.ts';
 import { describedPath, type DescribedOperation } from '../../../lambdas/http/openapi/document.ts';
 import { accountId } from '../../../lambdas/http/openapi/parts/examples.ts';
 import type { Parameter } from '../../../lambdas/http/openapi/parts/parameters.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalize } from '../../../lambdas/options/dialect.ts';
+import { canonicalize } from '../../../lambdas/request/dialect.ts';
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import { readQuery } from '../../../lambdas/http/query.ts';
 

@@ -9,7 +9,7 @@ import {
   parseOverrides,
   parsePublishOptions,
   type PublishOptions,
-} from '../../../lambdas/options/publishOptions.ts';
+} from '../../../lambdas/request/publishOptions.ts';
 import { checkerOf, document } from '../../support/contract.ts';
 import { valuesOf } from '../../support/fuzz/values.ts';
 import * as z from 'zod/mini';

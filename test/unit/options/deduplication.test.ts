@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deduplicationKey } from '../../../lambdas/options/deduplication.ts';
+import { deduplicationKey } from '../../../lambdas/value/deduplication.ts';
 
 type Facts = Parameters<typeof deduplicationKey>[1];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalize, ConfigReader } from '../../../lambdas/options/dialect.ts';
+import { canonicalize, ConfigReader } from '../../../lambdas/request/dialect.ts';
 
 const prefixes = ['Svc', 'Upstash'];
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDuration, parseDurationMs } from '../../../lambdas/options/duration.ts';
+import { formatDuration, parseDurationMs } from '../../../lambdas/value/duration.ts';
 import { HttpError } from '../../../lambdas/error/httpError.ts';
 
 describe('a duration', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HttpError } from '../../../lambdas/error/httpError.ts';
-import { parseFlowControl } from '../../../lambdas/options/flowControl.ts';
+import { parseFlowControl } from '../../../lambdas/value/flowControl.ts';
 
 const fields = { key: 'Svc-Flow-Control-Key', value: 'Svc-Flow-Control-Value' };
 

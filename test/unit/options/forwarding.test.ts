@@ -6,7 +6,7 @@ import {
   isGatewayHeader,
   isOwnHeader,
   passedOn,
-} from '../../../lambdas/options/forwarding.ts';
+} from '../../../lambdas/request/forwarding.ts';
 import type { Header } from '../../../lambdas/shared/headers.ts';
 
 const check = (...headers: readonly Header[]) => checkForwarded(headers, (name) => `Svc-Forward-${name}`);

@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import {
-  parseRedaction,
-  redacted,
-  redactHeaders,
-  type Redaction,
-} from '../../../lambdas/options/redaction.ts';
+import { parseRedaction, redacted, redactHeaders, type Redaction } from '../../../lambdas/value/redaction.ts';
 
 const hash = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
 

@@ -6,7 +6,7 @@ import {
   evaluateRetryDelay,
   parseRetryDelay,
   type RetryDelay,
-} from '../../../lambdas/options/retryDelayExpression.ts';
+} from '../../../lambdas/value/retryDelayExpression.ts';
 
 const evaluate = (text: string, retried: number): number =>
   evaluateRetryDelay(parseRetryDelay('Svc-Retry-Delay', text), retried);

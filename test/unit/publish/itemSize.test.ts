@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { Account } from '../../../lambdas/account/account.ts';
-import { limitTable } from '../../../lambdas/wire/limits.ts';
+import { limitTable } from '../../../lambdas/value/limits.ts';
 import { itemBytes, largestItem } from '../../support/itemSize.ts';
 import { openWorld, type World } from '../../support/world.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configWithKnownCredentials } from '../../../lambdas/options/publishOptions.ts';
+import { configWithKnownCredentials } from '../../../lambdas/request/publishOptions.ts';
 import { parseUrl } from '../../../lambdas/destination/destination.ts';
 import { withEndpoints, withoutEndpoints } from '../../../lambdas/urlGroup/urlGroup.ts';
 import { shownConfig, shownUrl, withKnownCredentials } from '../../../lambdas/shared/urlCredentials.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { limitsOf, newAccount } from '../../../lambdas/account/account.ts';
-import { limitNames, limitTable, plans } from '../../../lambdas/wire/limits.ts';
+import { limitNames, limitTable, plans } from '../../../lambdas/value/limits.ts';
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/limits.md'), 'utf8');
 const rows = guide

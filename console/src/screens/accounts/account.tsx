@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { account, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
-import { limitNames, limitTable, type LimitName } from '../../../../lambdas/wire/limits.ts';
+import { limitNames, limitTable, type LimitName } from '../../../../lambdas/value/limits.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';

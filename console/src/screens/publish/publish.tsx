@@ -1,7 +1,7 @@
 /** Publishes a message: an empty form, or one that is filled in with a message that was published before. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
-import { methods } from '../../../../lambdas/wire/method.ts';
+import { methods } from '../../../../lambdas/value/method.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';

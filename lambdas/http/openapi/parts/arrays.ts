@@ -1,6 +1,6 @@
 /** The shared part of lists whose answer is an array: their cursor is in a header. */
 import { headerName } from '../../../shared/headers.ts';
-import { defaultPrefix } from '../../../options/dialect.ts';
+import { defaultPrefix } from '../../../request/dialect.ts';
 import type { AnswerHeaders } from './headers.ts';
 import type { Operation } from './operation.ts';
 

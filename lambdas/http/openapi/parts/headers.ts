@@ -1,6 +1,6 @@
 /** Headers of answers. */
 import { headerName } from '../../../shared/headers.ts';
-import { defaultPrefix } from '../../../options/dialect.ts';
+import { defaultPrefix } from '../../../request/dialect.ts';
 
 export interface Header {
   readonly description: string;

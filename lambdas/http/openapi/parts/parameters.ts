@@ -8,7 +8,7 @@ import {
   type Scope,
   type ValueSchema,
 } from '../../../options/configuration.ts';
-import { defaultPrefix } from '../../../options/dialect.ts';
+import { defaultPrefix } from '../../../request/dialect.ts';
 import {
   aliases,
   highestStatus,
@@ -25,7 +25,7 @@ import {
   type List,
 } from '../../../wire/filters.ts';
 import { longestFlowControlKey } from '../../../shared/bounds.ts';
-import { namePattern } from '../../../options/names.ts';
+import { namePattern } from '../../../value/names.ts';
 import { failureFunctionStates } from '../../../wire/states.ts';
 import { accountId, dlqId, messageId, runId } from './examples.ts';
 

@@ -1,7 +1,7 @@
 /** The parameters of operations on runs of workflows: filters and paging. */
 import { highestStatus, longestPage, mostAtOnce, mostIds } from '../../../wire/filters.ts';
 import { mostTrimmed } from '../../../wire/workflowFilters.ts';
-import { defaultPrefix } from '../../../options/dialect.ts';
+import { defaultPrefix } from '../../../request/dialect.ts';
 import { headerName } from '../../../shared/headers.ts';
 import { failureFunctionStates, stepStates, runStates } from '../../../wire/states.ts';
 import { longestRunId } from '../../../workflow/run.ts';

@@ -1,7 +1,7 @@
 /** The headers of the request that started a run, as records of the run show them. */
 import { shownUrl } from '../../../shared/urlCredentials.ts';
 import { headerName, type Header } from '../../../shared/headers.ts';
-import { noRedaction, redactHeaders } from '../../../options/redaction.ts';
+import { noRedaction, redactHeaders } from '../../../value/redaction.ts';
 import { branded } from '../../rules/brands.ts';
 import type { RunStart } from '../../rules/journal.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalize } from '../../../../lambdas/options/dialect.ts';
+import { canonicalize } from '../../../../lambdas/request/dialect.ts';
 import { scoped } from '../../../../lambdas/shared/config.ts';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { ordinaryConfig } from '../../../../lambdas/workflow/steps/ordinaryConfig.ts';

@@ -2,7 +2,7 @@
  * The only file that knows header prefixes. A deployment accepts a list of them (`Svc` always first). All code behind this
  * file sees canonical names: `delay`, `callback-retries`, `forward-x-tenant`.
  */
-import type { ConfigurationName } from './configuration.ts';
+import type { ConfigurationName } from '../options/configuration.ts';
 import { headerName, type Header } from '../shared/headers.ts';
 import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
 import { badField } from '../error/httpError.ts';

@@ -1,20 +1,20 @@
 import { longestDeduplicationId, longestLabel, mostLabels } from '../shared/bounds.ts';
-import { methods, type Method } from '../wire/method.ts';
+import { methods, type Method } from '../value/method.ts';
 import { type Config, callbackScopes, type CallbackScope } from '../shared/config.ts';
 import type { Header } from '../shared/headers.ts';
 import { type Account, defaultRetries, limitsOf } from '../account/account.ts';
 import { secondMs } from '../shared/clock.ts';
-import { type ConfigurationName } from './configuration.ts';
+import { type ConfigurationName } from '../options/configuration.ts';
 import { type CanonicalRequest, ConfigReader } from './dialect.ts';
-import type { Deduplication } from './deduplication.ts';
+import type { Deduplication } from '../value/deduplication.ts';
 import { parseUrl, refuseSsrf, type DestinationRules } from '../destination/destination.ts';
-import { parseDurationMs } from './duration.ts';
+import { parseDurationMs } from '../value/duration.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from './forwarding.ts';
-import { parseFlowControl } from './flowControl.ts';
+import { parseFlowControl } from '../value/flowControl.ts';
 import { badField, overLimit, quote } from '../error/httpError.ts';
 import type { CallbackSettings, DeliverySettings } from '../message/message.ts';
-import { parseRedaction } from './redaction.ts';
-import { parseRetryDelay } from './retryDelayExpression.ts';
+import { parseRedaction } from '../value/redaction.ts';
+import { parseRetryDelay } from '../value/retryDelayExpression.ts';
 import { withKnownCredentials } from '../shared/urlCredentials.ts';
 
 /** All options of a publish, checked against the account's limits. */
