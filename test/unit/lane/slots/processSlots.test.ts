@@ -1,9 +1,11 @@
-import { expect, it } from 'vitest';
-import { newLane, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
+import { newLane, withLease, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { LaneBusy, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
-import { createProcessSlots } from '../../../../lambdas/lane/slots/processSlots.ts';
+import { createProcessSlots, type Slot } from '../../../../lambdas/lane/slots/processSlots.ts';
+import { LanesInMemory } from '../../../support/lanesInMemory.ts';
 
-/** The slots that a process keeps for itself, where its lease cannot be written. */
+/** The slots that a process keeps for itself. */
 
 const key: LaneKey = { accountId: 'acct', kind: 'account', name: '' };
 
@@ -63,4 +65,152 @@ it('of attempts that asked while a lease could not be written are nobody’s, an
   expect(slot).toBeDefined();
   expect(leased()).toBe(1);
   await slot?.release();
+});
+
+describe('a process', () => {
+  const secondMs = 1_000;
+  let table: LanesInMemory;
+  let reported: unknown[];
+  let slept: number[];
+  let take: (most?: number) => Promise<Slot | undefined>;
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    table = new LanesInMemory();
+    [reported, slept] = [[], []];
+    const slots = createProcessSlots({
+      lanes: table.lanes,
+      process: 'process#1',
+      now: () => table.time,
+      sleep: (ms) => {
+        slept.push(ms);
+        return Promise.resolve();
+      },
+      report: (_key, error) => reported.push(error),
+    });
+    take = (most) => slots.take(key, (lane) => ({ ...lane, parallelism: 8 }), most);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const lease = () => table.lane(key).leases.get('process#1');
+  const leased = (): number | undefined => lease()?.slots;
+  const takeAll = (count: number) => Promise.all(Array.from({ length: count }, () => take()));
+  /** Lets time pass, and what is due meanwhile happen. */
+  async function pass(ms: number): Promise<void> {
+    table.time += ms;
+    await vi.advanceTimersByTimeAsync(ms);
+  }
+
+  it('leases the slots of all who ask at a time with one write, and hands them on without another', async () => {
+    const [first, second] = await takeAll(2);
+    expect([leased(), table.written.length]).toEqual([2, 1]);
+    await first?.release();
+    await take();
+    expect([leased(), table.written.length]).toEqual([2, 1]);
+    // Those that are leased are in use.
+    await take();
+    expect(table.written.length).toBe(2);
+    await second?.release();
+  });
+
+  it('has its lease written anew before it hands on a slot when less than 40 s of its 70 s are left', async () => {
+    await (await take())?.release();
+    expect(lease()?.until).toBe(table.time + 70 * secondMs);
+    table.time += 30 * secondMs - 1;
+    await (await take())?.release();
+    expect(table.written.length).toBe(1);
+    table.time += 1;
+    await take();
+    expect(table.written.length).toBe(2);
+    expect(lease()?.until).toBe(table.time + 70 * secondMs);
+  });
+
+  it('gives no more slots than there are, and tells the others that there is no room', async () => {
+    const slots = await takeAll(10);
+    expect(slots.map((slot) => slot !== undefined)).toEqual(
+      Array.from({ length: 10 }, (_, index) => index < 8),
+    );
+    expect(leased()).toBe(8);
+    expect(await take()).toBeUndefined();
+  });
+
+  it('asks the lane where the limits allow no more than it has in use, though it has leased more', async () => {
+    const [first] = await takeAll(2);
+    await first?.release();
+    const { length } = table.written;
+    await take(1);
+    expect(table.written.length).toBe(length + 1);
+  });
+
+  it('keeps what it does not use while no more than a quarter of the lane is leased', async () => {
+    for (const slot of await takeAll(2)) await slot?.release();
+    expect([leased(), table.written.length]).toEqual([2, 1]);
+  });
+
+  it('gives back what it does not use where more is leased, the slots of 10 ms with one write', async () => {
+    const [first, second, third] = await takeAll(3);
+    await Promise.all([first?.release(), second?.release()]);
+    expect(slept).toEqual([10]);
+    expect([leased(), table.written.length]).toEqual([1, 2]);
+    // There is plenty now.
+    await third?.release();
+    expect([leased(), table.written.length]).toEqual([1, 2]);
+  });
+
+  it('gives back what it does not use where others wait', async () => {
+    await table.lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
+    await table.lanes.update(key, (lane) => joinLine(lane, `${'0'.repeat(26)}/0s`));
+    await table.lanes.update(key, (lane) => withLease(lane, 'process#1', { slots: 1, until: Infinity }));
+    const slot = await take();
+    expect(slot).toBeDefined();
+    await slot?.release();
+    expect(leased()).toBeUndefined();
+  });
+
+  it('gives back a slot once, though it is told twice', async () => {
+    const [slot, other] = await takeAll(4);
+    await slot?.release();
+    await slot?.release();
+    expect(leased()).toBe(3);
+    await other?.release();
+    expect(leased()).toBe(2);
+  });
+
+  it('writes nothing where what it has leased was taken again before it could be given back', async () => {
+    const [slot] = await takeAll(4);
+    const released = slot?.release();
+    const again = await take();
+    await released;
+    expect([again !== undefined, leased(), table.written.length]).toEqual([true, 4, 1]);
+  });
+
+  it('renews its lease every 20 s for as long as something is in flight', async () => {
+    const slot = await take();
+    await pass(20 * secondMs);
+    await pass(20 * secondMs);
+    expect(lease()?.until).toBe(table.time + 70 * secondMs);
+    expect(table.written.length).toBe(3);
+    await slot?.release();
+    await pass(60 * secondMs);
+    expect(table.written.length).toBe(3);
+
+    await take();
+    expect(table.written.length).toBe(4);
+    await pass(20 * secondMs);
+    expect(table.written.length).toBe(5);
+  });
+
+  it('tells of a lease that could not be renewed, and does so the next time', async () => {
+    await take();
+    const error = new Error('It cannot be read.');
+    table.onRead = () => {
+      throw error;
+    };
+    await pass(20 * secondMs);
+    expect(reported).toEqual([error]);
+    table.onRead = () => {};
+    await pass(20 * secondMs);
+    expect(lease()?.until).toBe(table.time + 70 * secondMs);
+  });
 });

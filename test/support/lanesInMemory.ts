@@ -1,0 +1,57 @@
+import { newLane, type Lane, type LaneKey } from '../../lambdas/lane/lane.ts';
+import { createLanes, type Admitted, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
+import type { AdmittedTo } from '../../lambdas/job/job.ts';
+
+const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${kind} ${name}`;
+
+/** Lanes whose table is in memory, and whose clock a test sets. */
+export class LanesInMemory {
+  /** Unix milliseconds. */
+  time = 1_700_000_000_000;
+  /** The work that was sent for admissions: for whom, and its admission. */
+  readonly sent: { readonly admitted: Admitted; readonly admittedTo: AdmittedTo }[] = [];
+  /** The kinds of the lanes that were written, in order. */
+  readonly written: LaneKey['kind'][] = [];
+  /** Happens before a lane is read, as often as it is. */
+  onRead: (key: LaneKey) => void = () => {};
+  readonly lanes: Lanes;
+  readonly #rows = new Map<string, Lane>();
+
+  constructor() {
+    this.lanes = createLanes({
+      store: {
+        load: (key) => {
+          this.onRead(key);
+          return Promise.resolve(this.#rows.get(nameOf(key)));
+        },
+        save: (lane) => {
+          const current = this.#rows.get(nameOf(lane));
+          if ((current?.version ?? 0) !== lane.version) return Promise.resolve({ current });
+          this.#rows.set(nameOf(lane), { ...lane, version: lane.version + 1 });
+          this.written.push(lane.kind);
+          return Promise.resolve(undefined);
+        },
+        loadPage: () => Promise.reject(new Error('These lines are short.')),
+        savePages: () => Promise.reject(new Error('These lines are short.')),
+      },
+      work: {
+        sendAdmitted: ({ kind: lane, name }, all) => {
+          for (const admitted of all) {
+            const { ticket } = admitted;
+            this.sent.push({ admitted, admittedTo: { lane, name, ticket, sentAt: this.time } });
+          }
+          return Promise.resolve();
+        },
+        sendPump: () => Promise.resolve(),
+      },
+      now: () => this.time,
+      sleep: () => Promise.resolve(),
+      random: () => 0,
+    });
+  }
+
+  /** A lane as it stands in the table, or as it would be made. */
+  lane(key: LaneKey): Lane {
+    return this.#rows.get(nameOf(key)) ?? newLane(key, this.time);
+  }
+}
