@@ -155,12 +155,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     // Clocks of processes differ: it waits no longer than what any of them counts ahead.
     const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
     if (aheadMs > 0) await sleep(aheadMs);
+    // Where the work comes again, what was handed out before may have made the start that was counted.
+    const unmadeAt = dueAttempt.isAgain ? undefined : countedAt;
     const giveBack = (): Promise<void> =>
-      lanes.update(lane, (found) => {
-        // Where the work comes again, what was handed out before may have made the start that was counted.
-        const startAt = dueAttempt.isAgain ? undefined : found.leases.get(entry)?.startAt;
-        return uncountStart(leave(found, entry), startAt);
-      });
+      lanes.update(lane, (found) => uncountStart(leave(found, entry), unmadeAt));
     return { ...leaving(lane, entry), giveBack, countedAt };
   }
 
