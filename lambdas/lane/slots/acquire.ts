@@ -74,9 +74,6 @@ export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: '
 /** A slot of a queue belongs to a message: its entry is that of the first attempt. */
 export const queueEntry = (entry: Omit<Entry, 'attempt'>): string => formatEntry({ ...entry, attempt: 0 });
 
-const entryIn = (kind: LaneKind, entry: Entry): string =>
-  kind === 'queue' ? queueEntry(entry) : formatEntry(entry);
-
 /**
  * - `held`: it waits in the line of its host's circuit.
  * - `overdue`: it has waited there for too long, and is to fail.
@@ -107,7 +104,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
     return {
-      entry: entryIn(kind, dueAttempt),
+      entry: formatEntry(dueAttempt),
       ticket: admittedTo?.lane === kind ? admittedTo.ticket : undefined,
       isYoung: admittedTo !== undefined && now() - admittedTo.sentAt <= youngMs,
       until: kind === 'queue' ? undefined : now() + timeoutMs + leaseMarginMs,
@@ -212,7 +209,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     if (typeof account !== 'string') {
       const isLate = flowControl?.rate !== undefined && now() - key.countedAt > startToleranceMs;
       // The request must end before the lease of its key does.
-      const isShort = flowControl !== undefined && now() - keyEnteredAt > longestEntryMs;
+      const isShort = now() - keyEnteredAt > longestEntryMs;
       return isLate || isShort ? returnToKey(dueAttempt, account, countedAt) : [key, account];
     }
     if (account === 'waits' && flowControl !== undefined) {
@@ -300,7 +297,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
       const { lane: kind, name, ticket, sentAt } = admittedTo;
       const reasonHere = kind !== 'queue' && reason === 'goesOn' ? 'over' : reason;
       const outcome = await lanes.change({ accountId, kind, name }, (lane, time) =>
-        endAdmission(lane, entryIn(kind, admitted), ticket, reasonHere, time),
+        endAdmission(lane, formatEntry(admitted), ticket, reasonHere, time),
       );
       return outcome === 'left' || now() - sentAt > youngMs;
     },
