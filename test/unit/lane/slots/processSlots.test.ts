@@ -72,7 +72,8 @@ describe('a process', () => {
   let table: LanesInMemory;
   let reported: unknown[];
   let slept: number[];
-  let take: (most?: number) => Promise<Slot | undefined>;
+  let takeOf: (lane: LaneKey, most?: number) => Promise<Slot | undefined>;
+  const take = (most?: number) => takeOf(key, most);
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     table = new LanesInMemory();
@@ -87,7 +88,7 @@ describe('a process', () => {
       },
       report: (_key, error) => reported.push(error),
     });
-    take = (most) => slots.take(key, (lane) => ({ ...lane, parallelism: 8 }), most);
+    takeOf = (lane, most) => slots.take(lane, (found) => ({ ...found, parallelism: 8 }), most);
   });
   afterEach(() => {
     vi.useRealTimers();
@@ -201,6 +202,13 @@ describe('a process', () => {
     expect(table.written.length).toBe(5);
   });
 
+  it('renews its lease, though others of its slots are not in use any more', async () => {
+    const [first] = await takeAll(2);
+    await first?.release();
+    await pass(20 * secondMs);
+    expect(lease()?.until).toBe(table.time + 70 * secondMs);
+  });
+
   it('tells of a lease that could not be renewed, and does so the next time', async () => {
     await take();
     const error = new Error('It cannot be read.');
@@ -212,5 +220,31 @@ describe('a process', () => {
     table.onRead = () => {};
     await pass(20 * secondMs);
     expect(lease()?.until).toBe(table.time + 70 * secondMs);
+  });
+
+  describe('that has used a thousand other lanes since', () => {
+    const others = Array.from({ length: 1_000 }, (_, number) => ({ ...key, accountId: `other${number}` }));
+    const useOthers = () => Promise.all(others.map(async (other) => (await takeOf(other))?.release()));
+
+    it('knows which slots of a lane are in use, apart from those of others', async () => {
+      await take();
+      await useOthers();
+      await take();
+      expect(leased()).toBe(2);
+    });
+
+    it('knows which slots are being leased', async () => {
+      const asked = take();
+      await Promise.all([useOthers(), asked, take()]);
+      expect(leased()).toBe(2);
+    });
+
+    it('has forgotten those that are not in use', async () => {
+      await (await take())?.release();
+      await useOthers();
+      const { length } = table.written;
+      await take();
+      expect(table.written.length).toBe(length + 1);
+    });
   });
 });
