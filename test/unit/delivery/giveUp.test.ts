@@ -1,0 +1,245 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Account } from '../../../lambdas/account/account.ts';
+import { newId } from '../../../lambdas/shared/ids.ts';
+import type { LaneKey } from '../../../lambdas/lane/lane.ts';
+import { attemptJob, type AttemptJob } from '../../../lambdas/job/job.ts';
+import { callbackOf } from '../../support/callbacks.ts';
+import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import { idOf, requestOf, type World } from '../../support/world.ts';
+
+/** A message that is given up fails visibly, and goes without what the service fails with. */
+
+let world: World;
+let lambdas: SceneLambdas;
+let services: Awaited<ReturnType<typeof importServices>>;
+
+async function importServices() {
+  const [{ giveUp }, { endMessage }] = await Promise.all([
+    import('../../../lambdas/worker/perform.ts'),
+    import('../../../lambdas/message/messages.ts'),
+  ]);
+  return { giveUp, endMessage };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importForScenes();
+  services = await importServices();
+});
+beforeEach(async () => {
+  await world.drain();
+});
+
+async function historyOf(messageId: string, { id: accountId } = world.account) {
+  const history = await world.loadMessage({ accountId, messageId });
+  if (history === undefined) throw new Error('The message is not there.');
+  return history;
+}
+
+const fault = new Error('It cannot be done.');
+const outage = Object.assign(new Error('There is no answer.'), { name: 'TimeoutError' });
+
+/** Has each AWS call fail whose input says this, while something is done. */
+async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>): Promise<T> {
+  let failures = 0;
+  const fail = (input: object): void => {
+    if (!JSON.stringify(input).includes(text)) return;
+    failures += 1;
+    throw error;
+  };
+  const options = { step: 'initialize', name: 'failing' } as const;
+  world.dynamodb.middlewareStack.add(
+    (next) => async (args) => {
+      fail(args.input);
+      return next(args);
+    },
+    options,
+  );
+  world.sqs.middlewareStack.add(
+    (next) => async (args) => {
+      fail(args.input);
+      return next(args);
+    },
+    options,
+  );
+  try {
+    return await act();
+  } finally {
+    world.dynamodb.middlewareStack.remove(options.name);
+    world.sqs.middlewareStack.remove(options.name);
+    expect(failures).toBeGreaterThan(0);
+  }
+}
+
+/** Takes the attempts out of the queues. */
+const attempts = async (): Promise<readonly AttemptJob[]> =>
+  (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+
+const slotsOf = async (kind: LaneKey['kind'], name: string): Promise<number | undefined> =>
+  (await lambdas.loadLane({ accountId: world.account.id, kind, name }))?.leases.size;
+
+const keyed = (name: string) => ({ 'flow-control-key': name, 'flow-control-value': 'parallelism=1' });
+
+describe('an attempt that is given up', () => {
+  it.each([
+    { why: 'deaths', error: /^The delivery worker died each time/ },
+    { why: 'faults', error: /^The service itself failed 10 times/ },
+  ] as const)(
+    'because of $why fails as the last one, in the dead letter queue, and says so',
+    async ({ why, error }) => {
+      const inbox = world.receiver.inbox();
+      const told = world.receiver.inbox();
+      const config = { retries: '3', 'failure-callback': told.url };
+      const messageId = await world.send(inbox.url, config, 'the body');
+      await services.giveUp((await world.receiveAttempt()).work, why);
+      const { attempts: made } = await historyOf(messageId);
+      expect(made).toMatchObject([{ number: 0, state: 'FAILED', response: { status: 0 } }]);
+      expect(made[0]?.response.error).toMatch(error);
+      expect(await world.deadLettersOf(messageId)).toBe(1);
+      await world.work();
+      expect(inbox.deliveries).toEqual([]);
+      const [callback] = told.deliveries;
+      if (callback === undefined) throw new Error('Nobody was told.');
+      const { sourceBody } = callbackOf(callback);
+      expect(Buffer.from(sourceBody, 'base64').toString()).toBe('the body');
+    },
+  );
+
+  it('has left the slot of its key that a dead worker had, and that of its queue', async () => {
+    const config = { ...keyed('given up'), timeout: '20s' };
+    await world.enqueue('given up', world.receiver.origin, config);
+    const { work } = await world.receiveAttempt();
+    await lambdas.saveLane({
+      ...(await laneOf('key', 'given up')),
+      leases: new Map([[`${work.messageId.slice(4)}/0s`, { slots: 1, until: Date.now() + 60_000 }]]),
+    });
+    await services.giveUp(work, 'deaths');
+    expect([await slotsOf('key', 'given up'), await slotsOf('queue', 'given up')]).toEqual([0, 0]);
+  });
+
+  it('tells its callback without the body where that cannot be read', async () => {
+    const told = world.receiver.inbox();
+    const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
+    await world.send(world.receiver.origin, { callback: told.url }, body);
+    const { work } = await world.receiveAttempt();
+    await whileFailing(`"body#${work.messageId}"`, fault, () => services.giveUp(work, 'faults'));
+    await world.work();
+    expect(told.deliveries.map((one) => callbackOf(one).sourceBody)).toEqual(['']);
+  });
+
+  it('comes again where its body cannot be read for a while', async () => {
+    const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
+    const messageId = await world.send(world.receiver.origin, { callback: world.receiver.origin }, body);
+    const { work } = await world.receiveAttempt();
+    const again = whileFailing(`"body#${messageId}"`, outage, () => services.giveUp(work, 'faults'));
+    await expect(again).rejects.toThrow(outage);
+    expect((await historyOf(messageId)).attempts).toEqual([]);
+  });
+});
+
+const laneOf = async (kind: LaneKey['kind'], name: string) => {
+  const lane = await lambdas.loadLane({ accountId: world.account.id, kind, name });
+  if (lane === undefined) throw new Error('The lane is not there.');
+  return lane;
+};
+
+describe('an attempt that is given up though it was recorded', () => {
+  /** A message whose first attempt has failed, and whose retry is to be sent. */
+  async function failed(config: Readonly<Record<string, string>> = {}) {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const messageId = await world.send(inbox.url, { retries: '3', 'retry-delay': '0', ...config });
+    const { work } = await world.receiveAttempt();
+    await world.deliver(work, false);
+    const following = await attempts();
+    return { messageId, work, following };
+  }
+
+  it('is continued, and does not fail', async () => {
+    const { messageId, work } = await failed();
+    await services.giveUp(work, 'faults');
+    expect(await attempts()).toMatchObject([{ messageId, attempt: 1 }]);
+    expect((await historyOf(messageId)).attempts).toHaveLength(1);
+  });
+
+  it('has the next one fail in its place where the service fails to continue', async () => {
+    const { messageId, work } = await failed();
+    await whileFailing('attempt\\":1', fault, () => services.giveUp(work, 'faults'));
+    expect((await historyOf(messageId)).attempts).toMatchObject([
+      { number: 0, state: 'RETRY' },
+      { number: 1, state: 'FAILED' },
+    ]);
+    expect(await world.deadLettersOf(messageId)).toBe(1);
+  });
+
+  it('changes nothing where the next one is recorded as well', async () => {
+    const callback = world.receiver.inbox();
+    const { messageId, work, following } = await failed({ callback: callback.url });
+    for (const one of following) await world.deliver(one, false);
+    await world.drain();
+    const told = following.find((one) => one.messageId !== messageId);
+    await whileFailing(`${told?.messageId}`, fault, () => services.giveUp(work, 'faults'));
+    expect((await historyOf(messageId)).attempts).toHaveLength(2);
+    expect(await world.deadLettersOf(messageId)).toBe(0);
+  });
+
+  it('comes again where continuing fails for a while only, or where it was the last one', async () => {
+    const { messageId, work } = await failed();
+    const again = whileFailing('attempt\\":1', outage, () => services.giveUp(work, 'faults'));
+    await expect(again).rejects.toThrow(outage);
+    const last = await failed({ retries: '0' });
+    const lastAgain = whileFailing('dlq_', fault, () => services.giveUp(last.work, 'faults'));
+    await expect(lastAgain).rejects.toThrow(fault);
+    for (const id of [messageId, last.messageId]) expect((await historyOf(id)).attempts).toHaveLength(1);
+  });
+});
+
+describe('work that is given up of a message', () => {
+  it('that is not there ends its admission', async () => {
+    const messageId = newId('msg', Date.now());
+    const ticket = 'lost';
+    await world.send(world.receiver.origin, keyed('lost'));
+    await lambdas.saveLane({
+      ...(await laneOf('key', 'lost')),
+      leases: new Map([[`${messageId.slice(4)}/0s`, { slots: 1, until: Date.now() + 60_000, ticket }]]),
+    });
+    const { account } = world;
+    const work = attemptJob(
+      { messageId, accountId: account.id, url: world.receiver.origin, timeoutMs: 1_000 },
+      0,
+    );
+    await services.giveUp(
+      { ...work, admittedTo: { lane: 'key', name: 'lost', ticket, sentAt: Date.now() } },
+      'deaths',
+    );
+    expect(await slotsOf('key', 'lost')).toBe(0);
+  });
+
+  it('that was cancelled makes no attempt of it, and frees its slot', async () => {
+    const messageId = await world.enqueue('withdrawn', world.receiver.origin, { timeout: '20s' });
+    const { work } = await world.receiveAttempt();
+    await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
+    await services.giveUp(work, 'deaths');
+    expect((await historyOf(messageId)).attempts).toEqual([]);
+    // Another worker may be at it still.
+    const [lease] = (await laneOf('queue', 'withdrawn')).leases.values();
+    expect(lease?.until).toBeGreaterThan(Date.now());
+    expect(lease?.until).toBeLessThanOrEqual(Date.now() + 30_000);
+  });
+
+  it.each([
+    { state: 'is suspended', of: { active: false }, waits: 1 },
+    { state: 'was deleted', of: { deletedAt: 1 }, waits: 0 },
+  ])('whose account $state does not fail it', async ({ state, of, waits }) => {
+    const account: Account = { ...world.account, id: state.replaceAll(' ', '-') };
+    await world.saveAccount(account, undefined);
+    const messageId = idOf(await world.publishRequest(account, requestOf(world.receiver.origin)));
+    const { work } = await world.receiveAttempt();
+    const saved = await world.loadAccount(account.id, true);
+    await world.saveAccount({ ...account, ...of }, saved);
+    await services.giveUp(work, 'deaths');
+    expect((await historyOf(messageId, account)).attempts).toEqual([]);
+    const lane = await lambdas.loadLane({ accountId: account.id, kind: 'account', name: '' });
+    expect(lane?.line.back.length ?? 0).toBe(waits);
+  });
+});
