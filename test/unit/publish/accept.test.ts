@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newId } from '../../../lambdas/shared/ids.ts';
+import type { LaneKey } from '../../../lambdas/lane/lane.ts';
+import type { Message } from '../../../lambdas/message/message.ts';
+import { metricSums } from '../../support/metrics.ts';
+import { openMetricScene, switchMetricsOn, type MetricScene } from '../../support/metricScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+/** Messages are accepted with their rows, their bodies, and their places in queues, or not at all. */
+
+switchMetricsOn();
+let world: World;
+let scene: MetricScene;
+let services: Awaited<ReturnType<typeof importServices>>;
+/** A message as a publish makes it. */
+let pattern: Message;
+
+async function importServices() {
+  const [acceptance, joining, stores] = await Promise.all([
+    import('../../../lambdas/publish/accept.ts'),
+    import('../../../lambdas/lane/joinQueues.ts'),
+    import('../../../lambdas/lane/store/lanes.ts'),
+  ]);
+  return { ...acceptance, ...joining, ...stores };
+}
+
+useWorld(async (opened) => {
+  world = opened;
+  scene = await openMetricScene(world);
+  services = await importServices();
+  const messageId = await world.send(world.receiver.origin, { delay: '1h', timeout: '20s' });
+  const history = await world.loadMessage({ accountId: world.account.id, messageId });
+  if (history === undefined) throw new Error('The message is not there.');
+  pattern = history.message;
+});
+beforeEach(async () => {
+  await world.drain();
+  await scene.forget();
+});
+
+const body = Buffer.from('work');
+const draftOf = (of: Partial<Message> = {}) => ({
+  message: { ...pattern, messageId: newId('msg', Date.now()), notBefore: Date.now(), ...of },
+  body,
+});
+const inQueue = (queueName: string, of: Partial<Message> = {}) => draftOf({ queueName, ...of });
+const named = (key: string) => draftOf({ flowControl: { key, parallelism: 1 } });
+
+const laneOf = (kind: LaneKey['kind'], name: string) =>
+  services.loadLane({ accountId: world.account.id, kind, name });
+
+const workIds = async (): Promise<readonly string[]> =>
+  (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
+
+async function endOf({ accountId, messageId }: Message) {
+  const history = await world.loadMessage({ accountId, messageId });
+  return history === undefined ? 'absent' : history.end;
+}
+
+/** Has each write of rows fail in which this stands, while something is done. */
+async function refusing<T>(text: string, act: () => Promise<T>): Promise<T> {
+  let refusals = 0;
+  world.dynamodb.middlewareStack.add(
+    (next) => async (args) => {
+      if (JSON.stringify(args.input).includes(text)) {
+        refusals += 1;
+        throw new Error('It is refused.');
+      }
+      return next(args);
+    },
+    { step: 'initialize', name: 'refusing' },
+  );
+  try {
+    return await act();
+  } finally {
+    world.dynamodb.middlewareStack.remove('refusing');
+    expect(refusals).toBeGreaterThan(0);
+  }
+}
+
+describe('a message', () => {
+  it('is accepted when its row and its work are stored, and is counted', async () => {
+    const draft = draftOf();
+    const sums = await metricSums(
+      scene.withMetrics(async () => {
+        expect(await services.accept(draft)).toBe(true);
+      }),
+    );
+    expect(sums).toMatchObject({ Accepted: 1 });
+    expect(await endOf(draft.message)).toBeUndefined();
+    expect(await workIds()).toEqual([draft.message.messageId]);
+  });
+
+  it('joins its queue only when its row is there', async () => {
+    const draft = inQueue('refused');
+    expect(
+      await refusing(draft.message.messageId.slice(4), () => services.accept(draft)).catch(String),
+    ).toMatch('It is refused.');
+    expect(await laneOf('queue', 'refused')).toBeUndefined();
+  });
+
+  it('whose key or body cannot be stored is refused, and nothing of it is written', async () => {
+    const draft = named('unmade');
+    expect(await refusing('key#unmade', () => services.accept(draft))).toBe(false);
+    expect(await endOf(draft.message)).toBe('absent');
+    expect(await workIds()).toEqual([]);
+  });
+
+  it('that cannot join its queue is refused, and ended', async () => {
+    const draft = inQueue('closed');
+    expect(await refusing('queue#closed', () => services.accept(draft))).toBe(false);
+    expect(await endOf(draft.message)).toBe('REJECTED');
+  });
+
+  it('of a queue that is delayed joins it when it is due', async () => {
+    const notBefore = Date.now() + 20_000;
+    const [delayed, due] = [inQueue('delayed', { notBefore }), inQueue('due')];
+    await services.accept(delayed);
+    await services.accept(due);
+    expect(await laneOf('queue', 'delayed')).toBeUndefined();
+    expect((await laneOf('queue', 'due'))?.leases.size).toBe(1);
+    vi.spyOn(Date, 'now').mockReturnValue(notBefore);
+    expect([services.joinsAtOnce(delayed.message), services.joinsAtOnce(draftOf().message)]).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
+describe('many messages', () => {
+  it('are accepted together, those of a queue in their order, and are counted', async () => {
+    const ordered = Array.from({ length: 30 }, () => inQueue('ordered'));
+    const notBefore = Date.now() + 20_000;
+    const [plain, delayed] = [draftOf(), inQueue('later', { notBefore })];
+    const sums = await metricSums(
+      scene.withMetrics(async () => {
+        const failures = await services.acceptEach([...ordered, plain, delayed]);
+        expect(failures.size).toBe(0);
+      }),
+    );
+    expect(sums).toMatchObject({ Accepted: 32 });
+    const lane = await laneOf('queue', 'ordered');
+    const [first, ...others] = ordered.map(({ message }) => `${message.messageId.slice(4)}/0s`);
+    expect([...(lane?.leases.keys() ?? [])]).toEqual([first]);
+    expect([...(lane?.line.front ?? []), ...(lane?.line.back ?? [])]).toEqual(others);
+    expect(await laneOf('queue', 'later')).toBeUndefined();
+    expect(new Set(await workIds())).toEqual(
+      new Set([ordered[0]?.message.messageId, plain.message.messageId]),
+    );
+  });
+
+  it('of which some cannot be stored are accepted but for those, which are told apart', async () => {
+    const good = [draftOf(), inQueue('good')];
+    const bad = [named('bad'), inQueue('bad')];
+    const sums = await metricSums(
+      scene.withMetrics(async () => {
+        const failures = await refusing('#bad', () => services.acceptEach([...good, ...bad]));
+        expect([...failures.keys()]).toEqual(bad.map(({ message }) => message));
+        for (const error of failures.values()) expect(String(error)).toMatch('It is refused.');
+      }),
+    );
+    expect(sums).toMatchObject({ Accepted: 2 });
+    expect(new Set(await workIds())).toEqual(new Set(good.map(({ message }) => message.messageId)));
+  });
+
+  it('fail with the others of their write, and are not sent', async () => {
+    const drafts = Array.from({ length: 26 }, () => draftOf());
+    const [first] = drafts;
+    if (first === undefined) throw new Error('There are none.');
+    const failures = await refusing(first.message.messageId, () => services.acceptEach(drafts));
+    expect(failures.size).toBe(25);
+    expect(await workIds()).toEqual(
+      drafts
+        .map(({ message }) => message)
+        .filter((message) => !failures.has(message))
+        .map(({ messageId }) => messageId),
+    );
+  });
+
+  it('whose work cannot be sent are told apart', async () => {
+    const drafts = [draftOf(), inQueue('sendable')];
+    world.refuse('SendMessageBatchCommand');
+    const failures = await services.acceptEach(drafts);
+    world.reset();
+    expect(failures.size).toBe(2);
+  });
+
+  it('are taken back, all of them', async () => {
+    const drafts = Array.from({ length: 25 }, () => draftOf());
+    await services.acceptEach(drafts);
+    await services.takeBack(drafts);
+    for (const { message } of drafts) expect(await endOf(message)).toBe('REJECTED');
+  });
+});
