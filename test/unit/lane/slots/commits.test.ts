@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
-import { formatEntry } from '../../../../lambdas/lane/rules/entry.ts';
+import { formatEntry, type Entry } from '../../../../lambdas/lane/rules/entry.ts';
 import { newLane, withLease, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { spill, type Page } from '../../../../lambdas/lane/rules/line.ts';
@@ -124,4 +124,33 @@ describe('a lane that is given much room at once', () => {
     expect(scene.admitted.flat()).toEqual(entries);
     expect(scene.pumps).toContainEqual({ dueAt: start, keeps: false });
   });
+});
+
+describe('an admission', () => {
+  const admitted = async (kind: LaneKey['kind'], carrier: Entry['queue']) => {
+    const place: LaneKey = { ...key, kind };
+    const scene = new Scene(newLane(place, start, { parallelism: 1 }));
+    const entry = formatEntry({ messageId: `msg_${'1'.repeat(26)}`, attempt: 0, queue: carrier });
+    await scene.startProcess().update(place, (found) => joinLine(found, entry));
+    const lease = scene.row.leases.get(entry);
+    if (lease === undefined) throw new Error('It was not admitted.');
+    return lease;
+  };
+
+  it('to a queue gives a slot that has no end: it goes with its message', async () => {
+    expect((await admitted('queue', 'short')).until).toBeUndefined();
+  });
+
+  // A minute for the work to come, the longest attempt of its queue, and ten seconds.
+  it.each([
+    { kind: 'key', carrier: 'short', lastsMs: 100_000 },
+    { kind: 'key', carrier: 'long', lastsMs: 910_000 },
+    { kind: 'account', carrier: 'short', lastsMs: 100_000 },
+    { kind: 'account', carrier: 'long', lastsMs: 910_000 },
+  ] as const)(
+    'to the lane of a $kind gives a slot for $lastsMs ms where its work goes through the $carrier queue',
+    async ({ kind, carrier, lastsMs }) => {
+      expect((await admitted(kind, carrier)).until).toBe(start + lastsMs);
+    },
+  );
 });

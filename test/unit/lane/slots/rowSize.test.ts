@@ -1,14 +1,21 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { expect, it } from 'vitest';
+import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { join, spill } from '../../../../lambdas/lane/rules/line.ts';
 import { mostLeases, newLane, withLease, type Lane } from '../../../../lambdas/lane/lane.ts';
 import { keepFor } from '../../../../lambdas/lane/rules/leaving.ts';
+import { itemBytes } from '../../../support/itemSize.ts';
+import { LanesInMemory } from '../../../support/lanesInMemory.ts';
 import { useWorld } from '../../../support/useWorld.ts';
+import type { World } from '../../../support/world.ts';
 
-let saveLane: Awaited<ReturnType<typeof importStore>>['saveLane'];
+let world: World;
+let store: Awaited<ReturnType<typeof importStore>>;
 const importStore = () => import('../../../../lambdas/lane/store/lanes.ts');
 
-useWorld(async () => {
-  ({ saveLane } = await importStore());
+useWorld(async (opened) => {
+  world = opened;
+  store = await importStore();
 });
 
 const idOf = (number: number): string => String(number).padStart(26, '0');
@@ -29,5 +36,25 @@ it('a queue’s row has room for as many slots as there may be, however many cal
   }
   for (const number of upTo(100)) lane = { ...lane, line: join(lane.line, `${idOf(number)}/0s`) };
   expect(spill(lane.line).pages.length).toBeGreaterThan(0);
-  expect(await saveLane(lane)).toBeUndefined();
+  expect(await store.saveLane(lane)).toBeUndefined();
+});
+
+it('a lane’s row stays small, however many it has admitted, and though all their workers died', async () => {
+  const key = { accountId: 'acct', kind: 'key', name: 'k'.repeat(128) } as const;
+  const table = new LanesInMemory();
+  const limits = { parallelism: 5, rate: 10, periodMs: 60_000 };
+  for (const number of upTo(1_000)) {
+    table.time += 30_000;
+    await table.lanes.update(key, (lane) => joinLine({ ...lane, ...limits }, `${idOf(number)}/0s`));
+  }
+  expect(table.sent).toHaveLength(1_000);
+  expect(await store.saveLane({ ...table.lane(key), version: 0 })).toBeUndefined();
+  const { Item: item } = await world.dynamodb.send(
+    new GetItemCommand({
+      TableName: world.settings.lanesTable,
+      Key: { lane: { S: `acct#key#${key.name}` }, part: { S: 'lane' } },
+    }),
+  );
+  if (item === undefined) throw new Error('The row is not there.');
+  expect(itemBytes(item)).toBeLessThan(1_024);
 });
