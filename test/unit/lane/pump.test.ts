@@ -1,0 +1,98 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { joinLine } from '../../../lambdas/lane/rules/arrival.ts';
+import { newLane, type Lane, type LaneKey } from '../../../lambdas/lane/lane.ts';
+import type { PumpJob } from '../../../lambdas/job/job.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
+import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
+import { useWorld } from '../../support/useWorld.ts';
+import type { World } from '../../support/world.ts';
+
+/** A pump looks at its lane when it is due, and at what else is to be done there. */
+
+let world: World;
+let lambdas: SceneLambdas;
+useWorld(async (opened) => {
+  world = opened;
+  lambdas = await importForScenes();
+});
+beforeEach(async () => {
+  setClockAhead(0);
+  await world.drain();
+});
+
+const laneKey = (kind: LaneKey['kind'], name: string): LaneKey => ({
+  accountId: world.account.id,
+  kind,
+  name,
+});
+
+const pump = ({ kind: lane, name }: LaneKey, more: Partial<PumpJob> = {}): Promise<void> =>
+  world.perform(
+    { kind: 'pump', accountId: world.account.id, lane, name, dueAt: Date.now(), ...more },
+    { isAgain: false },
+  );
+
+/** Writes the lane of a queue that was deleted so long ago. */
+async function deletedQueue(name: string, agoMs: number, more: Partial<Lane> = {}): Promise<LaneKey> {
+  const key = laneKey('queue', name);
+  const updatedAt = Date.now() - agoMs;
+  await lambdas.saveLane({ ...newLane(key, updatedAt), isDeleted: true, ...more });
+  return key;
+}
+
+describe('the row of a deleted queue', () => {
+  it.each([
+    { agoMs: 290_000, isThere: true },
+    { agoMs: 300_000, isThere: false },
+  ])('is there $agoMs ms after the deletion: $isThere', async ({ agoMs, isThere }) => {
+    const key = await deletedQueue(`deleted-${agoMs}`, agoMs);
+    await pump(key);
+    expect((await lambdas.loadLane(key)) !== undefined).toBe(isThere);
+  });
+
+  it('stays where the queue was made anew', async () => {
+    const key = await deletedQueue('anew', 300_000, { isDeleted: false });
+    await pump(key);
+    expect(await lambdas.loadLane(key)).toBeDefined();
+  });
+});
+
+describe('a pump', () => {
+  it('waits for the rest of a second, and then admits who has room', async () => {
+    const key = laneKey('key', 'soon');
+    const dueAt = Date.now() + 600;
+    const lane = newLane(key, dueAt, { parallelism: 1 });
+    await lambdas.saveLane({
+      ...joinLine(lane, `${'1'.repeat(26)}/0s`),
+      leases: new Map([['other', { slots: 1, until: dueAt }]]),
+      pumpAt: dueAt,
+      keepAt: dueAt + 1_000,
+    });
+    await pump(key, { dueAt });
+    expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
+    expect(await world.drain()).toMatchObject([{ kind: 'attempt', admittedTo: { lane: 'key' } }]);
+  });
+
+  it('reads no messages where they are not to be kept', async () => {
+    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"kept","paused":true}'));
+    await world.enqueue('kept', world.receiver.origin);
+    world.reset();
+    await pump(laneKey('queue', 'kept'));
+    expect(world.callsOf('QueryCommand')).toBe(0);
+    await pump(laneKey('queue', 'kept'), { keepsFrom: 0 });
+    expect(world.callsOf('QueryCommand')).toBe(1);
+  });
+
+  it('looks for messages that keep a slot though they are over only in queues, and only with the first of a line', async () => {
+    const lease = { slots: 1, ticket: 'lost' };
+    const leases = new Map([[`${'0'.repeat(26)}/0s`, lease]]);
+    for (const kind of ['key', 'queue'] as const) {
+      const key = laneKey(kind, 'holders');
+      await lambdas.saveLane({ ...newLane(key, Date.now(), { parallelism: 1 }), leases });
+      await pump(key, { keepsFrom: 1 });
+      expect((await lambdas.loadLane(key))?.leases.size).toBe(1);
+      await pump(key, { keepsFrom: 0 });
+      expect((await lambdas.loadLane(key))?.leases.size).toBe(kind === 'queue' ? 0 : 1);
+    }
+  });
+});
