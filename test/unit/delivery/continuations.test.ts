@@ -1,7 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Account } from '../../../lambdas/account/account.ts';
 import { newId } from '../../../lambdas/shared/ids.ts';
 import { attemptJob, type AttemptJob } from '../../../lambdas/job/job.ts';
+import type { DeadLetter } from '../../../lambdas/deadLetter/rows.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import { idOf, requestOf, type World } from '../../support/world.ts';
 
@@ -11,15 +13,16 @@ let world: World;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
-  const [lanes, acceptance, messages, burial, deadLetters, shards] = await Promise.all([
+  const [lanes, acceptance, messages, burial, deadLetters, shards, records] = await Promise.all([
     import('../../../lambdas/lane/store/lanes.ts'),
     import('../../../lambdas/publish/accept.ts'),
     import('../../../lambdas/publish/messages.ts'),
     import('../../../lambdas/deadLetter/deadLetter.ts'),
     import('../../../lambdas/deadLetter/rows.ts'),
     import('../../../lambdas/table/shards.ts'),
+    import('../../../lambdas/message/messages.ts'),
   ]);
-  return { ...lanes, ...acceptance, ...messages, ...burial, ...deadLetters, ...shards };
+  return { ...lanes, ...acceptance, ...messages, ...burial, ...deadLetters, ...shards, ...records };
 }
 
 useWorld(async (opened) => {
@@ -86,6 +89,79 @@ describe('a message that is cancelled while its attempt is under way', () => {
   });
 });
 
+describe('a message that is cancelled and delivered all the same', () => {
+  it('was delivered, and its callback is told so', async () => {
+    const inbox = world.receiver.inbox(({ headers }, response) => {
+      const messageId = headers['svc-message-id'] ?? '';
+      void services.cancelMessage(world.account, messageId).finally(() => response.end());
+    });
+    const callback = world.receiver.inbox();
+    const messageId = await world.send(inbox.url, { callback: callback.url });
+    await world.work();
+    const history = await world.loadMessage({ accountId: world.account.id, messageId });
+    expect(history).toMatchObject({ end: 'CANCELED', attempts: [{ state: 'DELIVERED' }] });
+    expect(callback.deliveries).toHaveLength(1);
+  });
+});
+
+describe('the record of an attempt', () => {
+  it.each([
+    { asked: [], byOutcome: undefined },
+    { asked: ['callback'], byOutcome: true },
+    { asked: ['failure-callback'], byOutcome: true },
+  ])(
+    'says whether ids of callbacks follow its outcome, for $asked: $byOutcome',
+    async ({ asked, byOutcome }) => {
+      const url = world.receiver.inbox().url;
+      await world.send(url, Object.fromEntries(asked.map((name) => [name, url])));
+      const { work } = await world.receiveAttempt();
+      await world.deliver(work, false);
+      const history = await world.loadMessage(work);
+      expect(history?.attempts.map(({ callbacksByOutcome }) => callbacksByOutcome)).toEqual([byOutcome]);
+    },
+  );
+});
+
+describe('a retry', () => {
+  it('is sent for when it is due, and not before', async () => {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const messageId = await world.send(inbox.url, { retries: '1', 'retry-delay': '20000' });
+    const { work } = await world.receiveAttempt();
+    await world.deliver(work, false);
+    expect(await attempts()).toEqual([]);
+    // Work that comes too early, whoever sent it, makes no attempt.
+    await world.deliver({ ...work, attempt: 1 }, false);
+    expect(inbox.deliveries).toHaveLength(1);
+    setClockAhead(21_000);
+    const sent = (await attempts()).map(({ attempt, ...one }) => [one.messageId, attempt]);
+    expect(sent).toEqual([
+      [messageId, 1],
+      [messageId, 1],
+    ]);
+    vi.restoreAllMocks();
+  });
+
+  it('does not follow where the account was deleted since', async () => {
+    const owner: Account = { ...world.account, id: 'deleted-since' };
+    await world.saveAccount({ ...owner, deletedAt: 1 }, undefined);
+    const { history, attempt } = await failedOf(owner);
+    await services.recordAttempt(history.message, { ...attempt, state: 'RETRY', nextDeliveryAt: 1 });
+    await world.deliver(attemptJob(history.message, 0), true);
+    expect(await attempts()).toEqual([]);
+  });
+});
+
+/** A message of an account that has failed for good. */
+async function failedOf(owner: Account, body = '') {
+  const answer = await world.publishRequest(owner, requestOf('https://example.com/', { delay: '1h' }));
+  const history = await world.loadMessage({ accountId: owner.id, messageId: idOf(answer) });
+  if (history === undefined) throw new Error('The message is not there.');
+  const at = Date.now();
+  const response = { status: 500, error: undefined, headers: [], body: Buffer.from(body) };
+  const attempt = { number: 0, startedAt: at, recordedAt: at, state: 'FAILED', response } as const;
+  return { history, account: owner, attempt };
+}
+
 describe('a message that was not accepted', () => {
   it('is not delivered, though its work was sent and only the answer to that was lost', async () => {
     const inbox = world.receiver.inbox();
@@ -110,26 +186,38 @@ describe('a dead letter', () => {
     id,
     limits: { ...world.account.limits, max_dlq_size: size },
   });
-  /** A message of the account that has failed for good. */
-  async function failedOf(owner: Account) {
-    const answer = await world.publishRequest(owner, requestOf('https://example.com/', { delay: '1h' }));
-    const history = await world.loadMessage({ accountId: owner.id, messageId: idOf(answer) });
-    if (history === undefined) throw new Error('The message is not there.');
-    const at = Date.now();
-    const response = { status: 500, error: undefined, headers: [], body: Buffer.of() };
-    const attempt = { number: 0, startedAt: at, recordedAt: at, state: 'FAILED', response } as const;
-    return { history, account: owner, attempt };
-  }
   async function deadLettersOf(owner: Account) {
-    const found: { readonly messageId: string; readonly expiresAt: number }[] = [];
+    const found: DeadLetter[] = [];
     for (const shard of services.shardsOf(owner)) {
       for await (const { deadLetter } of services.listDeadLetters(shard, {}, Date.now())) {
-        if (deadLetter)
-          found.push({ messageId: deadLetter.message.messageId, expiresAt: deadLetter.expiresAt });
+        if (deadLetter) found.push(deadLetter);
       }
     }
     return found;
   }
+  const idsOf = async (owner: Account): Promise<readonly string[]> =>
+    (await deadLettersOf(owner)).map(({ message }) => message.messageId);
+
+  it.each([
+    { body: 'no', kept: 'no' },
+    { body: '', kept: undefined },
+  ])('has the body of the last response, where it has one: "$body"', async ({ body, kept }) => {
+    const owner = account(`answered-${body}`, 10);
+    await services.deadLetterAttempt(await failedOf(owner, body));
+    const bodies = (await deadLettersOf(owner)).map(({ responseBody }) => responseBody);
+    expect(bodies.map((one) => one && Buffer.from(one).toString())).toEqual([kept]);
+  });
+
+  it('takes the place of the oldest one where there are as many as may be', async () => {
+    const owner = account('full', 1);
+    const [one, two] = [await failedOf(owner), await failedOf(owner)];
+    await services.deadLetterAttempt(one);
+    await services.deadLetterAttempt({
+      ...two,
+      attempt: { ...two.attempt, recordedAt: two.attempt.recordedAt + 1 },
+    });
+    expect(await idsOf(owner)).toEqual([two.history.message.messageId]);
+  });
 
   it('is not kept for longer than the body of its message', async () => {
     const owner = account('short-lived', 10);
@@ -137,14 +225,17 @@ describe('a dead letter', () => {
     const expiresAt = Date.now() + 3_600_000;
     const message = { ...failed.history.message, expiresAt };
     await services.deadLetterAttempt({ ...failed, history: { ...failed.history, message } });
-    expect(await deadLettersOf(owner)).toEqual([{ messageId: message.messageId, expiresAt }]);
+    expect((await deadLettersOf(owner)).map((one) => [one.message.messageId, one.expiresAt])).toEqual([
+      [message.messageId, expiresAt],
+    ]);
   });
 
   it('that is left twice by redelivered work takes no place from another', async () => {
     const owner = account('left-twice', 2);
     const [one, two] = [await failedOf(owner), await failedOf(owner)];
     for (const failed of [one, one, two, two]) await services.deadLetterAttempt(failed);
-    const ids = (await deadLettersOf(owner)).map(({ messageId }) => messageId);
-    expect(new Set(ids)).toEqual(new Set([one, two].map(({ history }) => history.message.messageId)));
+    expect(new Set(await idsOf(owner))).toEqual(
+      new Set([one, two].map(({ history }) => history.message.messageId)),
+    );
   });
 });
