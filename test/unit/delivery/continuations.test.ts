@@ -13,16 +13,30 @@ let world: World;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
-  const [lanes, acceptance, messages, burial, deadLetters, shards, records] = await Promise.all([
-    import('../../../lambdas/lane/store/lanes.ts'),
-    import('../../../lambdas/publish/accept.ts'),
-    import('../../../lambdas/publish/messages.ts'),
-    import('../../../lambdas/deadLetter/deadLetter.ts'),
-    import('../../../lambdas/deadLetter/rows.ts'),
-    import('../../../lambdas/table/shards.ts'),
-    import('../../../lambdas/message/messages.ts'),
-  ]);
-  return { ...lanes, ...acceptance, ...messages, ...burial, ...deadLetters, ...shards, ...records };
+  const [lanes, acceptance, messages, burial, overdue, deadLetters, shards, records, usage] =
+    await Promise.all([
+      import('../../../lambdas/lane/store/lanes.ts'),
+      import('../../../lambdas/publish/accept.ts'),
+      import('../../../lambdas/publish/messages.ts'),
+      import('../../../lambdas/deadLetter/deadLetter.ts'),
+      import('../../../lambdas/delivery/failOverdue.ts'),
+      import('../../../lambdas/deadLetter/rows.ts'),
+      import('../../../lambdas/table/shards.ts'),
+      import('../../../lambdas/message/messages.ts'),
+      import('../../../lambdas/usage/counter.ts'),
+    ]);
+  const { counterOf } = usage;
+  return {
+    ...lanes,
+    ...acceptance,
+    ...messages,
+    ...burial,
+    ...overdue,
+    ...deadLetters,
+    ...shards,
+    ...records,
+    counterOf,
+  };
 }
 
 useWorld(async (opened) => {
@@ -120,6 +134,32 @@ describe('the record of an attempt', () => {
       expect(history?.attempts.map(({ callbacksByOutcome }) => callbacksByOutcome)).toEqual([byOutcome]);
     },
   );
+});
+
+describe('the callbacks of an attempt', () => {
+  it('count as messages of the account', async () => {
+    const counter = await services.counterOf(world.account, Date.now());
+    const inbox = world.receiver.inbox();
+    await world.send(inbox.url, { callback: inbox.url });
+    const { work } = await world.receiveAttempt();
+    const before = counter.monthlyMessages;
+    await world.deliver(work, false);
+    expect(counter.monthlyMessages).toBe(before + 1);
+  });
+});
+
+describe('a message that has waited for its host for too long', () => {
+  it('fails for good with one record, and says why', async () => {
+    const messageId = await world.send(world.receiver.inbox().url, { retries: '3', delay: '1h' });
+    const message = { accountId: world.account.id, messageId };
+    const history = await world.loadMessage(message);
+    if (history === undefined) throw new Error('The message is not there.');
+    await services.failOverdue({ history, account: world.account, body: Buffer.of() }, 0);
+    const after = await world.loadMessage(message);
+    expect(after?.attempts).toMatchObject([{ state: 'FAILED', response: { status: 0 } }]);
+    expect(after?.attempts[0]?.response.error).toMatch(/waited for it for more than 86400 s/);
+    expect(await world.deadLettersOf(messageId)).toBe(1);
+  });
 });
 
 describe('a retry', () => {
