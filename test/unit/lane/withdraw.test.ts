@@ -101,4 +101,18 @@ describe('a message that is cancelled', () => {
     await cancel(first);
     expect(await waitingIn('key', 'busy')).toEqual([second]);
   });
+
+  it('leaves the line of its key also where its retry waits there', async () => {
+    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await world.send(inbox.url, { ...keyed('again'), retries: '1', 'retry-delay': '0' });
+    const { work } = await world.receiveAttempt();
+    await world.deliver(work, false);
+    const key = await laneOf('key', 'again');
+    if (key === undefined) throw new Error('The key is not there.');
+    await lambdas.saveLane({ ...key, isPaused: true });
+    await world.work();
+    expect(await waitingIn('key', 'again')).toEqual([work.messageId]);
+    await cancel(work.messageId);
+    expect(await waitingIn('key', 'again')).toEqual([]);
+  });
 });
