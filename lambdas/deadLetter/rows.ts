@@ -26,7 +26,8 @@ import {
   type Row,
 } from '../aws/dynamodb.ts';
 import { countedUntil, type PresentDeadLetter } from './sizeRows.ts';
-import { messageAttributes, messageOf, type Shape } from '../message/rows.ts';
+import type { Shape } from '../options/option.ts';
+import { messageAttributes, messageOf } from '../message/rows.ts';
 import { headerPairs } from '../table/pairs.ts';
 import { idBounds, isBehind, isId, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
 

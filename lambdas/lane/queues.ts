@@ -8,8 +8,8 @@ import { deleted } from './rules/cancelling.ts';
 import { asQueue, inFlightIn, isThere, waitingIn, type Lane } from './lane.ts';
 import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
-import { shownSwitch } from '../message/records.ts';
 import { queueSettings } from '../wire/requests.ts';
+import { show as showCircuit } from '../options/circuit.ts';
 import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
@@ -22,7 +22,7 @@ const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
   updatedAt: lane.updatedAt,
   parallelism: lane.parallelism ?? 1,
   paused: lane.isPaused,
-  circuit: shownSwitch(lane.isCircuitOn),
+  ...showCircuit(lane.isCircuitOn),
   lag: waitingIn(lane) + inFlightIn(lane),
 });
 

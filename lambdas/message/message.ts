@@ -1,26 +1,13 @@
-import type { Method } from '../value/method.ts';
+import type { DeliveryOptions } from '../options/options.ts';
 import type { Header } from '../shared/headers.ts';
 import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
-import type { FlowControl } from '../value/flowControl.ts';
-import type { Redaction } from '../value/redaction.ts';
 
 /** Settings of a delivery: of a message's own, or of a callback's that it asks for. */
-export interface DeliverySettings {
+export interface DeliverySettings extends DeliveryOptions {
   readonly url: string;
-  readonly method: Method;
   /** Headers for the destination, `content-type` included; names in lower case. */
   readonly headers: readonly Header[];
-  readonly maxRetries: number;
-  /** The destination has to answer within this time, connecting included. */
-  readonly timeoutMs: number;
-  /** An expression as `parseRetryDelay` reads it. */
-  readonly retryDelay?: string | undefined;
-  readonly labels: readonly string[];
-  readonly flowControl?: FlowControl | undefined;
-  readonly redaction?: Redaction | undefined;
-  /** Whether it waits while the circuit of its host is open; undefined where its account's setting holds. */
-  readonly circuit?: boolean | undefined;
 }
 
 /** The URL group, queue or schedule that a message came by. */

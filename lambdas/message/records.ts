@@ -2,12 +2,13 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';
-import { secondMs } from '../shared/clock.ts';
 import { shownHeaders } from '../shared/headers.ts';
-import { shownPeriod } from '../value/flowControl.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
-import { noRedaction, redacted, redactHeaders, type Redaction } from '../value/redaction.ts';
+import { noRedaction, redacted, redactHeaders } from '../value/redaction.ts';
+import type { Redaction } from '../options/redaction.ts';
 import { statusOf, type Course } from './status.ts';
+import type { Every } from '../options/option.ts';
+import { showOptions } from '../options/options.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -33,34 +34,11 @@ function shownBytes<Name extends string>(
   return shown;
 }
 
-/** Shows whether circuits count; nothing where that is left to others. */
-export const shownSwitch = (isOn: boolean | undefined): 'on' | 'off' | undefined =>
-  isOn === undefined ? undefined : isOn ? 'on' : 'off';
-
 /** The settings of deliveries and the callbacks, as messages, schedules, dead letters and the log show them. */
-export function settingsRecord(
+export const settingsRecord = (
   message: Omit<DeliverySettings, 'url'> & Pick<Message, 'callback' | 'failureCallback'>,
-): Answer<typeof answers.settings> {
-  const redaction = message.redaction ?? noRedaction;
-  const { flowControl, callback, failureCallback } = message;
-  return {
-    method: message.method,
-    header: shownHeaders(redactHeaders(message.headers, redaction)),
-    maxRetries: message.maxRetries,
-    retryDelayExpression: message.retryDelay,
-    timeout: message.timeoutMs / secondMs,
-    label: message.labels[0],
-    labels: message.labels.length === 0 ? undefined : message.labels,
-    flowControlKey: flowControl?.key,
-    parallelism: flowControl?.parallelism,
-    rate: flowControl?.rate,
-    ratePerSecond: flowControl?.rate,
-    period: flowControl && shownPeriod(flowControl.period),
-    circuit: shownSwitch(message.circuit),
-    callback: callback && shownUrl(callback.url),
-    failureCallback: failureCallback && shownUrl(failureCallback.url),
-  };
-}
+): Every<Answer<typeof answers.settings>> =>
+  showOptions(message, shownHeaders(redactHeaders(message.headers, message.redaction ?? noRedaction)));
 
 /** A body, or its hash where it is redacted; nothing for an empty one. */
 export const bodyRecord = (body: Uint8Array, redaction: Redaction = noRedaction, as: ShownAs = 'text') =>

@@ -6,9 +6,7 @@
  * its body may change, when a message that waits is kept for longer.
  */
 import * as z from 'zod/mini';
-import { methods } from '../value/method.ts';
 import { shardOf } from '../shared/ids.ts';
-import type { FlowControl } from '../value/flowControl.ts';
 import type { LogSubject } from './logSubject.ts';
 import {
   attemptStates,
@@ -23,41 +21,17 @@ import {
   type WorkflowPart,
 } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
-import type { Redaction } from '../value/redaction.ts';
+import type { Shape } from '../options/option.ts';
+import { stored } from '../options/options.ts';
 import type { AttemptOutline } from './status.ts';
 import type { Row } from '../aws/dynamodb.ts';
 import { headerPairs } from '../table/pairs.ts';
 import { bytes } from './bodies.ts';
 
-/** A shape with each field of a type, the optional ones included: one that is forgotten does not compile. */
-export type Shape<T> = Readonly<Record<keyof T, z.ZodMiniType>>;
-
-/** An empty list is not stored. */
-const labels = z._default(z.array(z.string()), []);
-
 export const deliverySettings = {
   url: z.string(),
-  method: z.enum(methods),
   headers: headerPairs,
-  maxRetries: z.number(),
-  timeoutMs: z.number(),
-  retryDelay: z.optional(z.string()),
-  labels,
-  flowControl: z.optional(
-    z.object({
-      key: z.string(),
-      parallelism: z.optional(z.number()),
-      rate: z.optional(z.number()),
-      period: z.optional(z.number()),
-    } satisfies Shape<FlowControl>),
-  ),
-  redaction: z.optional(
-    z.object({
-      body: z.boolean(),
-      headers: z.union([z.literal('all'), z.array(z.string())]),
-    } satisfies Shape<Redaction>),
-  ),
-  circuit: z.optional(z.boolean()),
+  ...stored,
 } satisfies Shape<DeliverySettings>;
 
 const origin = {
@@ -101,8 +75,8 @@ const subjectRow = z.object({
   ...origin,
   messageId: z.string(),
   url: z.string(),
-  method: z.enum(methods),
-  labels,
+  method: stored.method,
+  labels: stored.labels,
   callerIp: z.string(),
   flowControlKey: z.optional(z.string()),
   createdAt: z.number(),

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
-import { deduplicationKey, deduplicationWindowMs, type Deduplication } from '../value/deduplication.ts';
+import { deduplicationKey, deduplicationWindowMs } from '../value/deduplication.ts';
+import type { Deduplication } from '../options/deduplication.ts';
 import { claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
 import { log } from '../aws/log.ts';
 import type { Draft } from './accept.ts';

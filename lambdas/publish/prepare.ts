@@ -15,7 +15,7 @@ import type { Header } from '../shared/headers.ts';
 import { notFound } from '../error/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
-import type { Deduplication } from '../value/deduplication.ts';
+import type { Deduplication } from '../options/deduplication.ts';
 import { expiryOf, type Message } from '../message/message.ts';
 import type { Endpoint, UrlGroup } from '../urlGroup/urlGroup.ts';
 import { loadUrlGroup } from '../urlGroup/rows.ts';

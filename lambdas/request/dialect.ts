@@ -2,7 +2,7 @@
  * The only file that knows header prefixes. A deployment accepts a list of them (`Svc` always first). All code behind this
  * file sees canonical names: `delay`, `callback-retries`, `forward-x-tenant`.
  */
-import type { ConfigurationName } from '../options/configuration.ts';
+import type { SettingName } from '../options/described.ts';
 import { headerName, type Header } from '../shared/headers.ts';
 import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
 import { badField } from '../error/httpError.ts';
@@ -111,7 +111,7 @@ export class ConfigReader {
   }
 
   /** The one value of a header that may be given once; undefined when it is not given. */
-  single(name: ConfigurationName): string | undefined {
+  single(name: SettingName): string | undefined {
     const values = this.#config.get(name);
     if (values === undefined) return undefined;
     const [value = '', ...more] = values;
@@ -122,7 +122,7 @@ export class ConfigReader {
   }
 
   /** Reads a header with a parser that is given its name, as written, and its value. */
-  read<T>(name: ConfigurationName, parse: (field: string, value: string) => T): T | undefined {
+  read<T>(name: SettingName, parse: (field: string, value: string) => T): T | undefined {
     const value = this.single(name);
     return value === undefined ? undefined : parse(this.field(name), value);
   }

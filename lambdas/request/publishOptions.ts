@@ -1,19 +1,15 @@
-import { longestDeduplicationId, longestLabel, mostLabels } from '../shared/bounds.ts';
-import { methods, type Method } from '../value/method.ts';
+import { parse as parseDeduplication, type Deduplication } from '../options/deduplication.ts';
+import { parseDelay, parseNotBefore } from '../options/delay.ts';
+import { parseBoolean, type Every } from '../options/option.ts';
+import { defined, parseGiven, type DeliveryOptions } from '../options/options.ts';
 import { type Config, callbackScopes, type CallbackScope } from '../shared/config.ts';
 import type { Header } from '../shared/headers.ts';
 import { type Account, defaultRetries, limitsOf } from '../account/account.ts';
 import { secondMs } from '../shared/clock.ts';
-import { type ConfigurationName } from '../options/configuration.ts';
 import { type CanonicalRequest, ConfigReader } from './dialect.ts';
-import type { Deduplication } from '../value/deduplication.ts';
 import { parseUrl, refuseSsrf, type DestinationRules } from '../destination/destination.ts';
-import { parseDurationMs } from '../value/duration.ts';
 import { checkForwarded, passedOn, addMissingHeaders } from './forwarding.ts';
-import { parseFlowControl } from '../value/flowControl.ts';
-import { badField, overLimit, quote } from '../error/httpError.ts';
 import type { CallbackSettings, DeliverySettings } from '../message/message.ts';
-import { parseRedaction } from '../value/redaction.ts';
 import { parseRetryDelay } from '../value/retryDelayExpression.ts';
 import { withKnownCredentials } from '../shared/urlCredentials.ts';
 
@@ -26,139 +22,23 @@ export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
   readonly deduplication?: Deduplication | undefined;
 }
 
-function parseMethod(field: string, value: string): Method {
-  const method = methods.find((known) => known === value.toUpperCase());
-  if (method === undefined) throw badField(`${field} is ${quote(value)}; allowed are ${methods.join(', ')}.`);
-  return method;
-}
+/** Reads the options of a message, or of one of its callbacks, that a request gives. */
+const givenIn = (reader: ConfigReader, account: Account): Every<Partial<DeliveryOptions>> =>
+  parseGiven(reader, limitsOf(account), parseRetryDelay);
 
-function parseBoolean(field: string, value: string): boolean {
-  if (/^true$/i.test(value)) return true;
-  if (/^false$/i.test(value)) return false;
-  throw badField(`${field} is ${quote(value)}; allowed are true and false.`);
-}
+type Fallback = Pick<DeliveryOptions, 'maxRetries' | 'labels'>;
 
-/** Reads `on` or `off`, in upper or lower case. */
-function parseSwitch(field: string, value: string): boolean {
-  if (/^on$/i.test(value)) return true;
-  if (/^off$/i.test(value)) return false;
-  throw badField(`${field} is ${quote(value)}; allowed are on and off.`);
-}
-
-function parseRetries(maxRetries: number): (field: string, value: string) => number {
-  return (field, value) => {
-    if (!/^\d+$/.test(value)) {
-      throw badField(`${field} is ${quote(value)}; allowed is a whole number from 0 to ${maxRetries}.`);
-    }
-    if (Number(value) > maxRetries) {
-      throw overLimit(
-        'retries_over_limit',
-        `${field} is ${Number(value)}, but the account's limit max_retries is ${maxRetries}.`,
-      );
-    }
-    return Number(value);
-  };
-}
-
-function parseTimeoutMs(limitMs: number): (field: string, value: string) => number {
-  return (field, value) => {
-    const timeoutMs = parseDurationMs(field, value, ['h', 'm', 's']);
-    if (timeoutMs === 0) throw badField(`${field} is ${quote(value)}; allowed is 1s or more.`);
-    return Math.min(timeoutMs, limitMs);
-  };
-}
-
-/** @param value as it was written: a delay may be too long to be written in another way */
-function checkDelay(field: string, value: string, delayMs: number, account: Account): void {
-  const limitSeconds = limitsOf(account).max_delay;
-  if (delayMs > limitSeconds * secondMs) {
-    throw overLimit(
-      'delay_over_limit',
-      `${field} is ${quote(value)}, but the account's limit max_delay is ${limitSeconds} seconds from now.`,
-    );
-  }
-}
-
-function parseNotBefore(now: number, account: Account): (field: string, value: string) => number {
-  return (field, value) => {
-    if (!/^\d+$/.test(value)) {
-      throw badField(`${field} is ${quote(value)}; allowed is a Unix time in whole seconds.`);
-    }
-    const notBefore = Number(value) * secondMs;
-    checkDelay(field, value, notBefore - now, account);
-    return Math.max(notBefore, now);
-  };
-}
-
-/** Characters of Unicode, as JSON Schema counts them. */
-const charactersIn = (text: string): number => Array.from(text).length;
-
-function parseLabels(field: string, value: string): readonly string[] {
-  const labels = value.split(',').map((label) => label.trim());
-  const isLabel = (label: string): boolean => label !== '' && charactersIn(label) <= longestLabel;
-  if (!labels.every(isLabel) || labels.length > mostLabels) {
-    throw badField(
-      `${field} is ${quote(value)}; allowed are up to ${mostLabels} labels of 1 to ${longestLabel} characters, separated by commas.`,
-    );
-  }
-  return [...new Set(labels)];
-}
-
-function parseDeduplication(reader: ConfigReader): Deduplication | undefined {
-  const id = reader.single('deduplication-id');
-  if (id !== undefined) {
-    if (id === '' || charactersIn(id) > longestDeduplicationId) {
-      throw badField(
-        `${reader.field('deduplication-id')} is ${quote(id)}; allowed are 1 to ${longestDeduplicationId} characters.`,
-      );
-    }
-    return { by: 'id', id };
-  }
-  return reader.read('content-based-deduplication', parseBoolean) === true ? { by: 'content' } : undefined;
-}
-
-/** Reads the settings that messages and callbacks have in common. */
-function parseDelivery(
-  reader: ConfigReader,
+const withDefaults = (
+  given: Partial<DeliveryOptions>,
   account: Account,
-  fallback: Pick<DeliverySettings, 'maxRetries' | 'labels'>,
-): Omit<DeliverySettings, 'url' | 'headers'> {
-  const limits = limitsOf(account);
-  const limitMs = limits.timeout * secondMs;
-  const retryDelay = reader.single('retry-delay');
-  if (retryDelay !== undefined) parseRetryDelay(reader.field('retry-delay'), retryDelay);
-  const flowControl = parseFlowControl(
-    { key: reader.field('flow-control-key'), value: reader.field('flow-control-value') },
-    reader.single('flow-control-key'),
-    reader.single('flow-control-value'),
-  );
-  if (flowControl?.parallelism !== undefined && flowControl.parallelism > limits.max_parallelism) {
-    throw overLimit(
-      'parallelism_over_limit',
-      `${reader.field('flow-control-value')} asks for a parallelism of ${flowControl.parallelism}, but the account's limit max_parallelism is ${limits.max_parallelism}.`,
-    );
-  }
-  return {
-    method: reader.read('method', parseMethod) ?? 'POST',
-    maxRetries: reader.read('retries', parseRetries(limits.max_retries)) ?? fallback.maxRetries,
-    timeoutMs: reader.read('timeout', parseTimeoutMs(limitMs)) ?? limitMs,
-    retryDelay,
-    labels: reader.read('label', parseLabels) ?? fallback.labels,
-    flowControl,
-    redaction: reader.read('redact-fields', parseRedaction),
-    circuit: reader.read('circuit', parseSwitch),
-  };
-}
-
-function parseDelayMs(reader: ConfigReader, account: Account): number {
-  return (
-    reader.read('delay', (field, value) => {
-      const delayMs = parseDurationMs(field, value);
-      checkDelay(field, value, delayMs, account);
-      return delayMs;
-    }) ?? 0
-  );
-}
+  fallback: Fallback,
+): DeliveryOptions => ({
+  ...given,
+  method: given.method ?? 'POST',
+  maxRetries: given.maxRetries ?? fallback.maxRetries,
+  timeoutMs: given.timeoutMs ?? limitsOf(account).timeout * secondMs,
+  labels: given.labels ?? fallback.labels,
+});
 
 const json: Header = ['content-type', 'application/json'];
 
@@ -167,7 +47,7 @@ function parseCallback(
   scope: CallbackScope,
   account: Account,
   rules: DestinationRules,
-  fallback: Pick<DeliverySettings, 'maxRetries' | 'labels'>,
+  fallback: Fallback,
 ): CallbackSettings | undefined {
   const text = reader.single(scope);
   if (text === undefined) return undefined;
@@ -176,27 +56,23 @@ function parseCallback(
   const inner = reader.scope(scope);
   const forwarded = checkForwarded(inner.forwarded(), (name) => inner.field(`forward-${name}`));
   return {
-    ...parseDelivery(inner, account, fallback),
+    ...withDefaults(givenIn(inner, account), account, fallback),
     url,
     headers: addMissingHeaders(forwarded, [json]),
-    delayMs: parseDelayMs(inner, account),
+    delayMs: parseDelay(inner, limitsOf(account)) ?? 0,
   };
 }
 
-/**
- * Reads all that a request configures of its message.
- *
- * @throws HttpError 400 for a malformed value, 403 for a callback URL that is refused, 412 above an account's limit
- */
-export function parsePublishOptions(
-  request: Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>,
-  account: Account,
-  rules: DestinationRules,
-  now: number,
-): PublishOptions {
+/** A request, as far as it configures its message. */
+type Request = Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>;
+
+/** Reads all that a request configures of its message, and apart from that what it gives itself. */
+function parse(request: Request, account: Account, rules: DestinationRules, now: number) {
   const reader = new ConfigReader(request.prefix, request.config);
-  const settings = parseDelivery(reader, account, { maxRetries: defaultRetries(account), labels: [] });
-  const delayMs = parseDelayMs(reader, account);
+  const limits = limitsOf(account);
+  const given = givenIn(reader, account);
+  const settings = withDefaults(given, account, { maxRetries: defaultRetries(account), labels: [] });
+  const delayMs = parseDelay(reader, limits);
 
   const forwarded = checkForwarded(reader.forwarded(), (name) => reader.field(`forward-${name}`));
   const forwardAll = reader.read('header-forward', parseBoolean) ?? false;
@@ -204,15 +80,33 @@ export function parsePublishOptions(
     ? passedOn(request.otherHeaders)
     : request.otherHeaders.filter(([name]) => name === 'content-type');
 
-  return {
-    ...settings,
-    headers: addMissingHeaders(forwarded, incoming),
-    notBefore: reader.read('not-before', parseNotBefore(now, account)) ?? now + delayMs,
+  const notBefore =
+    parseNotBefore(reader, limits, now) ?? (delayMs === undefined ? undefined : now + delayMs);
+  const callbacks = {
     callback: parseCallback(reader, 'callback', account, rules, settings),
     failureCallback: parseCallback(reader, 'failure-callback', account, rules, settings),
+  };
+  const options: PublishOptions = {
+    ...settings,
+    headers: addMissingHeaders(forwarded, incoming),
+    notBefore: notBefore ?? now,
+    ...callbacks,
     deduplication: parseDeduplication(reader),
   };
+  return { options, given: { ...given, notBefore, ...callbacks } };
 }
+
+/**
+ * Reads all that a request configures of its message.
+ *
+ * @throws HttpError 400 for a malformed value, 403 for a callback URL that is refused, 412 above an account's limit
+ */
+export const parsePublishOptions = (
+  request: Request,
+  account: Account,
+  rules: DestinationRules,
+  now: number,
+): PublishOptions => parse(request, account, rules, now).options;
 
 /**
  * Keeps the credentials in the URLs of callbacks when a configuration takes the place of another: `withKnownCredentials` says
@@ -230,21 +124,6 @@ export function configWithKnownCredentials(config: Config, before: Config | unde
   return new Map([...config, ...urls]);
 }
 
-/** The settings that the retry of a dead letter may change, each with the names that change it. */
-const overridable = {
-  method: ['method'],
-  timeoutMs: ['timeout'],
-  maxRetries: ['retries'],
-  retryDelay: ['retry-delay'],
-  notBefore: ['delay', 'not-before'],
-  labels: ['label'],
-  flowControl: ['flow-control-key'],
-  redaction: ['redact-fields'],
-  circuit: ['circuit'],
-  callback: ['callback'],
-  failureCallback: ['failure-callback'],
-} as const satisfies Partial<Record<keyof PublishOptions, readonly ConfigurationName[]>>;
-
 /**
  * Reads the settings that a request changes of a message that is sent again: only those that it gives.
  *
@@ -256,9 +135,15 @@ export function parseOverrides(
   rules: DestinationRules,
   now: number,
 ): Partial<PublishOptions> {
-  const options = parsePublishOptions({ ...request, otherHeaders: [] }, account, rules, now);
-  const given = Object.entries(overridable)
-    .filter(([, names]) => names.some((name) => request.config.has(name)))
-    .map(([field]) => field);
-  return Object.fromEntries(Object.entries(options).filter(([field]) => given.includes(field)));
+  return defined(parse({ ...request, otherHeaders: [] }, account, rules, now).given);
+}
+
+/** Reads the options that a request gives of a callback: only those. */
+export function parseCallbackOverrides(
+  { prefix, config }: Pick<CanonicalRequest, 'prefix' | 'config'>,
+  scope: CallbackScope,
+  account: Account,
+): Partial<CallbackSettings> {
+  const reader = new ConfigReader(prefix, config, scope);
+  return defined({ ...givenIn(reader, account), delayMs: parseDelay(reader, limitsOf(account)) });
 }

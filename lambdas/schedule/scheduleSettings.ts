@@ -5,8 +5,9 @@
  */
 import * as z from 'zod/mini';
 import { secondMs } from '../shared/clock.ts';
-import { methods } from '../value/method.ts';
 import { shownPeriod } from '../value/flowControl.ts';
+import { answered } from '../options/described.ts';
+import type { Shape } from '../options/option.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/answers.ts';
 import type { PublishOptions } from '../request/publishOptions.ts';
@@ -39,31 +40,18 @@ const isHeaderLists = (value: unknown): boolean =>
     (list: unknown) => Array.isArray(list) && list.every((text) => typeof text === 'string'),
   );
 
-const text = z.optional(z.string());
-const number = z.optional(z.number());
+const { maxRetries: retries, ...options } = answered;
 
 const stored: z.ZodMiniType<ScheduleSettings> = z.object({
-  method: z.enum(methods),
+  ...options,
   // zod's own records lose a header that is called `__proto__`.
   header: z.custom<ScheduleSettings['header']>(isHeaderLists),
-  retryDelayExpression: text,
-  timeout: z.number(),
-  label: text,
-  labels: z.optional(z.array(z.string())),
-  flowControlKey: text,
-  parallelism: number,
-  rate: number,
-  ratePerSecond: number,
-  period: number,
-  callback: text,
-  circuit: z.optional(z.enum(['on', 'off'])),
-  failureCallback: text,
-  retries: z.number(),
-  delay: number,
-  queueName: text,
+  retries,
+  delay: z.optional(z.number()),
+  queueName: z.optional(z.string()),
   callerIP: z.string(),
   callerIp: z.string(),
-} satisfies Record<keyof ScheduleSettings, z.ZodMiniType>);
+} satisfies Shape<ScheduleSettings>);
 
 export const formatScheduleSettings = (settings: ScheduleSettings): string => JSON.stringify(settings);
 

@@ -9,7 +9,7 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 import { headerName } from '../shared/headers.ts';
 import { eachOf } from '../shared/lists.ts';
 import { isOver } from '../message/message.ts';
-import { parseRedaction, type Redaction } from '../value/redaction.ts';
+import { parseRedaction, type Redaction } from '../options/redaction.ts';
 import { nextFire, parseCron } from './cron.ts';
 import type { Schedule } from './schedule.ts';
 import { loadBody } from '../message/bodies.ts';

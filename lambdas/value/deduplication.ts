@@ -1,9 +1,7 @@
 import type { Header } from '../shared/headers.ts';
 import { createHash } from 'node:crypto';
 import { minuteMs } from '../shared/clock.ts';
-
-/** The rule by which a message is the same as one before: its publisher's id for it, or its content. */
-export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
+import type { Deduplication } from '../options/deduplication.ts';
 
 /** A message that is the same as another is not sent for this long after it. */
 export const deduplicationWindowMs = 10 * minuteMs;

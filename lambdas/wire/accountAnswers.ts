@@ -1,6 +1,7 @@
 /** The shapes of answers about accounts; see `answers.ts`. */
 import * as z from 'zod/mini';
-import { text, time, whole } from './answers.ts';
+import { text, whole } from '../options/option.ts';
+import { time } from './answers.ts';
 import { circuitInput } from './circuitShape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';

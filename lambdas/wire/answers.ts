@@ -3,24 +3,15 @@
  * them at run time: elsewhere they are imported as types only, so that only the description's bundle has them.
  */
 import { idPattern } from '../shared/idPattern.ts';
-import { methods } from '../value/method.ts';
 import * as z from 'zod/mini';
+import { answered } from '../options/described.ts';
+import { headerLists, text, whole, type Readable } from '../options/option.ts';
 import { logStates, messageStates } from './states.ts';
 
 /** The type of an answer of a shape, for the code that makes it. */
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
 
-export type Readable<T> = T extends readonly (infer Item)[]
-  ? readonly Readable<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: Readable<T[Key]> }
-    : T;
-
-export const text = (description: string) => z.string().check(z.describe(description));
-export const whole = (description: string) => z.int().check(z.minimum(0), z.describe(description));
 export const time = (description: string) => whole(`${description} Unix milliseconds.`);
-export const headerLists = (description: string) =>
-  z.record(z.string(), z.array(z.string())).check(z.describe(description));
 export const cursor = z.optional(text('Where to go on; absent at the end.'));
 
 export const messageId = z.string().check(z.regex(new RegExp(`^msg_${idPattern}$`)));
@@ -43,29 +34,8 @@ export const publishAnswer = z.union([
     .check(z.describe('One for each endpoint, where the destination is a URL group.')),
 ]);
 
-/** Whether deliveries wait while the circuit of their host is open. */
-const circuitSwitch = z
-  .enum(['on', 'off'])
-  .check(z.describe('Whether deliveries wait while their host is down; absent where the account says so.'));
-
 /** The settings of a delivery and its callbacks, as messages, schedules, dead letters and log entries show them. */
-export const settings = z.object({
-  method: z.enum(methods),
-  header: headerLists('What the destination gets: a list of values for each name.'),
-  maxRetries: whole('How often a failed delivery is tried again.'),
-  retryDelayExpression: z.optional(text('As `Svc-Retry-Delay` has it.')),
-  timeout: whole('Seconds that the destination may take to answer.'),
-  label: z.optional(text('The first of its labels.')),
-  labels: z.optional(z.array(z.string())),
-  flowControlKey: z.optional(z.string()),
-  parallelism: z.optional(whole('Deliveries in flight at once.')),
-  rate: z.optional(whole('Deliveries that may start in one period.')),
-  ratePerSecond: z.optional(whole('`rate`, for older clients.')),
-  period: z.optional(whole('Seconds; with every flow-control key, 1 where none is given.')),
-  circuit: z.optional(circuitSwitch),
-  callback: z.optional(text('Without `user:password`.')),
-  failureCallback: z.optional(text('Without `user:password`.')),
-});
+export const settings = z.object(answered);
 
 /** The origin and the destination of messages, log entries and dead letters. */
 const addressed = {
@@ -196,7 +166,7 @@ export const queue = z.object({
   updatedAt: time('When it last changed.'),
   parallelism: whole('Messages that may be on their way at once.'),
   paused: z.boolean().check(z.describe('Whether its messages are held back.')),
-  circuit: z.optional(circuitSwitch),
+  circuit: answered.circuit,
   lag: whole(
     'Messages that wait in it for their turn, or are being delivered or retried; delayed ones join when they are due.',
   ),

@@ -4,7 +4,8 @@
  */
 import * as z from 'zod/mini';
 import { errorCodes, type ErrorCode } from '../error/errorCodes.ts';
-import { published, publishedToEndpoint, text, whole } from './answers.ts';
+import { text, whole } from '../options/option.ts';
+import { published, publishedToEndpoint } from './answers.ts';
 
 const codes = Object.keys(errorCodes) as ErrorCode[];
 

@@ -1,18 +1,8 @@
 /** The shapes of answers about runs of workflows; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { failureFunctionStates, stepStates, runStates, stepTypes, callTypes } from './states.ts';
-import {
-  body,
-  cursor,
-  dlqId,
-  headerLists,
-  listedDeadLetter,
-  messageId,
-  published,
-  text,
-  time,
-  whole,
-} from './answers.ts';
+import { headerLists, text, whole } from '../options/option.ts';
+import { body, cursor, dlqId, listedDeadLetter, messageId, published, time } from './answers.ts';
 
 const runId = text('The run’s id. It may have been used before: with the start, it names one run.');
 const runCreatedAt = time('When the run was started.');

@@ -1,53 +1,38 @@
 /** The settings with which a failed run goes on: its own, and over them those of the request. */
-import { parseOverrides } from '../../request/publishOptions.ts';
+import { parseCallbackOverrides, parseOverrides } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { scoped, type Config } from '../../shared/config.ts';
 import type { CallbackSettings } from '../../message/message.ts';
 import { overlaid } from '../rules/forwarding.ts';
 import type { RunStart } from '../rules/journal.ts';
 import type { RerunKind } from '../rules/resuming.ts';
 import type { RunIdentity } from '../../wire/workflowFilters.ts';
+import { defined, inherited } from '../../options/options.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import type { RetryRequest } from '../../publish/retryDeadLetters.ts';
 import type { RerunPlan } from '../runs/copyRun.ts';
 
-/** The settings of a failure callback that a request may give, each with its name behind `failure-callback-`. */
-const ofFailureCallback = {
-  method: 'method',
-  timeoutMs: 'timeout',
-  maxRetries: 'retries',
-  retryDelay: 'retry-delay',
-  delayMs: 'delay',
-  labels: 'label',
-  flowControl: 'flow-control-key',
-  redaction: 'redact-fields',
-} as const satisfies Partial<Record<keyof CallbackSettings, string>>;
-
-/** The failure is told to another URL; how, is said by the request, else by the failed run. */
+/**
+ * Tells the failure to another URL; how, is said by the request, else by the failed run.
+ *
+ * @param asked the callback of the request, with defaults for what it does not give
+ * @param given what it gives
+ */
 function failureCallbackOf(
   failed: RunStart,
-  given: CallbackSettings | undefined,
-  config: Config,
+  asked: CallbackSettings | undefined,
+  given: Partial<CallbackSettings> | undefined,
 ): CallbackSettings | undefined {
-  if (given === undefined) return failed.failureCallback;
+  if (asked === undefined) return failed.failureCallback;
   const { maxRetries, retryDelay, flowControl } = failed.settings;
   const before = failed.failureCallback ?? {
-    ...given,
+    ...asked,
     headers: failed.forwarded,
     maxRetries,
     retryDelay,
     flowControl,
   };
-  const own = scoped(config, 'failure-callback');
-  const names: ReadonlyMap<string, string> = new Map(Object.entries(ofFailureCallback));
-  const said = Object.entries(given).filter(([field]) => own.has(names.get(field) ?? ''));
-  return {
-    ...before,
-    ...Object.fromEntries(said),
-    url: given.url,
-    headers: overlaid(before.headers, given.headers),
-  };
+  return { ...before, ...given, url: asked.url, headers: overlaid(before.headers, asked.headers) };
 }
 
 /**
@@ -63,16 +48,11 @@ export async function rerunPlans(
 ): Promise<(failed: RunIdentity) => RerunPlan> {
   const time = now();
   const rules = await destinationRules(request.host);
-  const overrides = parseOverrides(request, account, rules, time);
-  const { notBefore = time, failureCallback, ...given } = overrides;
-  const { maxRetries, retryDelay, labels, flowControl } = given;
-  const names = ['maxRetries', 'retryDelay', 'labels', 'flowControl'] as const;
-  const ofRun = Object.fromEntries(
-    Object.entries({ maxRetries, retryDelay, labels, flowControl }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  );
-  const isOverridden = names.some((name) => given[name] !== undefined);
+  const { notBefore = time, failureCallback, ...given } = parseOverrides(request, account, rules, time);
+  const ofCallback = failureCallback && parseCallbackOverrides(request, 'failure-callback', account);
+  // A run goes on hiding what it has hidden.
+  const { redaction: _stays, ...ofRun } = defined(inherited(given));
+  const isOverridden = Object.keys(ofRun).length > 0;
   return ({ runId, createdAt }) => ({
     kind,
     notBefore,
@@ -83,7 +63,7 @@ export async function rerunPlans(
       features: isOverridden
         ? [...new Set([...failed.features, 'WF_TriggerOnConfig' as const])]
         : failed.features,
-      failureCallback: failureCallbackOf(failed, failureCallback, request.config),
+      failureCallback: failureCallbackOf(failed, failureCallback, ofCallback),
       // It was told of the failure, and does not wait any more.
       invoker: undefined,
       resumes: kind === 'resume' ? { runId, createdAt } : undefined,

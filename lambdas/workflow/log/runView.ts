@@ -1,5 +1,5 @@
 import { type Header, headerName } from '../../shared/headers.ts';
-import type { Redaction } from '../../value/redaction.ts';
+import type { Redaction } from '../../options/redaction.ts';
 import { forwardedByRun } from '../rules/forwarding.ts';
 import type { RunStart } from '../rules/journal.ts';
 import { bothRedactions, type ShownTexts } from './rules/shownTexts.ts';

@@ -10,7 +10,7 @@ import type { CallbackSettings, DeliverySettings, KeptResponse } from '../../mes
 import type { FailureFunctionState, RunState } from '../../wire/states.ts';
 import type { Feature } from './features.ts';
 import type { Invoker } from './invoking.ts';
-import type { RunSettings } from './runSettings.ts';
+import type { RunSettings } from '../../options/options.ts';
 import { withStep, type StepSets } from './stepSet.ts';
 import type { StepFacts, StepIdentity } from './step.ts';
 

@@ -1,15 +1,7 @@
 /** The settings of a run's messages: those of its start, or of each message. */
-import type { FlowControl } from '../../value/flowControl.ts';
-import type { DeliverySettings } from '../../message/message.ts';
-import type { Redaction } from '../../value/redaction.ts';
+import { inherited, type RunSettings } from '../../options/options.ts';
 import type { Features } from './features.ts';
 import type { WorkflowMessage } from './workflowMessage.ts';
-
-/** The settings that a start gives for all of its run. */
-export interface RunSettings extends Pick<DeliverySettings, 'maxRetries' | 'retryDelay' | 'labels'> {
-  readonly flowControl?: FlowControl | undefined;
-  readonly redaction?: Redaction | undefined;
-}
 
 /**
  * Picks the settings of an entry of a run's list that are not those of its run.
@@ -20,8 +12,7 @@ export interface RunSettings extends Pick<DeliverySettings, 'maxRetries' | 'retr
  */
 export function ownSettings(features: Features, options: RunSettings): RunSettings | undefined {
   if (holdForAll(features)) return undefined;
-  const { maxRetries, retryDelay, labels, flowControl, redaction } = options;
-  return { maxRetries, retryDelay, labels, flowControl, redaction };
+  return inherited(options);
 }
 
 const holdForAll = (features: Features): boolean => features.has('WF_TriggerOnConfig');
@@ -39,6 +30,5 @@ export const settingsFor = <T extends RunSettings>(
   own: T,
 ): T => {
   if (kind === 'call' || kind === 'failureRequest' || !holdForAll(features)) return own;
-  const { maxRetries, retryDelay, labels, flowControl, redaction } = ofRun;
-  return { ...own, maxRetries, retryDelay, labels, flowControl, redaction };
+  return { ...own, ...inherited(ofRun) };
 };

@@ -9,6 +9,7 @@ import type { Snapshot, ListedEntry, RunStart, StartRecord, UpgradeRecord } from
 import { endedRun } from '../rules/refusals.ts';
 import { defaultRunRetries, hasEnded } from '../run.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
+import { inherited } from '../../options/options.ts';
 import { readJournal, type RunKey } from '../store/journals.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { spareMs } from '../runs/extendRun.ts';
@@ -60,8 +61,7 @@ export function startOf(
   { message, options, url, request }: PreparedPart<StartMessage>,
   invoker?: Invoker,
 ): RunStart {
-  const { maxRetries, retryDelay, labels, flowControl, redaction, timeoutMs, headers, failureCallback } =
-    options;
+  const { maxRetries, retryDelay, flowControl, timeoutMs, headers, failureCallback } = options;
   const hasRetries = request.config.has('retries');
   return {
     url,
@@ -72,11 +72,8 @@ export function startOf(
     isWithoutClient: message.isWithoutClient,
     forwarded: headers,
     settings: {
+      ...inherited(options),
       maxRetries: hasRetries ? maxRetries : defaultRunRetries(limitsOf(account).max_retries),
-      retryDelay,
-      labels,
-      flowControl,
-      redaction,
       timeoutMs,
     },
     invokeDepth: message.invokeDepth,

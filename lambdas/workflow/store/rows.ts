@@ -5,11 +5,12 @@ import { failureFunctionStates, runStates, stepTypes } from '../../wire/states.t
 import { features } from '../rules/features.ts';
 import type { Invoker } from '../rules/invoking.ts';
 import type { Snapshot, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
-import type { RunSettings } from '../rules/runSettings.ts';
 import type { StepMark, StepSet } from '../rules/stepSet.ts';
 import type { StepIdentity } from '../rules/step.ts';
 import { bytes, storedBody } from '../../message/bodies.ts';
-import { callbackSettings, deliverySettings, type Shape } from '../../message/rows.ts';
+import type { Shape } from '../../options/option.ts';
+import { stored, storedOfRun } from '../../options/options.ts';
+import { callbackSettings } from '../../message/rows.ts';
 import { headerPairs } from '../../table/pairs.ts';
 
 const identity = {
@@ -39,14 +40,6 @@ const stepFacts = z.union([
   }),
 ]);
 
-const runSettings = {
-  maxRetries: deliverySettings.maxRetries,
-  retryDelay: deliverySettings.retryDelay,
-  labels: deliverySettings.labels,
-  flowControl: deliverySettings.flowControl,
-  redaction: deliverySettings.redaction,
-} satisfies Shape<RunSettings>;
-
 const runIdentity = { runId: z.string(), createdAt: z.number() };
 
 const runStart = z.object({
@@ -57,7 +50,7 @@ const runStart = z.object({
   isUnknownClient: z.boolean(),
   isWithoutClient: z.optional(z.literal(true)),
   forwarded: headerPairs,
-  settings: z.object({ ...runSettings, timeoutMs: z.number() }),
+  settings: z.object({ ...storedOfRun, timeoutMs: stored.timeoutMs }),
   invokeDepth: z.number(),
   callerIp: z.string(),
   failureCallback: z.optional(callbackSettings),
@@ -82,7 +75,7 @@ const listedEntry = z.object({
   bodyBytes: z.number(),
   step: z.optional(stepFacts),
   forwarded: z.optional(headerPairs),
-  settings: z.optional(z.object(runSettings)),
+  settings: z.optional(z.object(storedOfRun)),
 } satisfies Shape<ListedEntry>);
 
 const failure = z.object({
@@ -127,7 +120,7 @@ const recordShape = z.union([
     timeoutForwarded: headerPairs,
     headers: headerPairs,
     timeoutHeaders: headerPairs,
-    settings: z.optional(z.object(runSettings)),
+    settings: z.optional(z.object(storedOfRun)),
   }),
   z.object({ kind: z.literal('invoke'), at, step: stepIdentity, messageId, ...runIdentity, url: z.string() }),
   z.object({

@@ -3,7 +3,8 @@ import { callbackScopes } from '../../../lambdas/shared/config.ts';
 import { headerName } from '../../../lambdas/shared/headers.ts';
 import { describe, expect, it } from 'vitest';
 import { newAccount } from '../../../lambdas/account/account.ts';
-import { configuration, type ConfigurationEntry } from '../../../lambdas/options/configuration.ts';
+import { settings as configuration } from '../../../lambdas/options/described.ts';
+import type { Setting } from '../../../lambdas/options/option.ts';
 import { HttpError } from '../../../lambdas/error/httpError.ts';
 import {
   parseOverrides,
@@ -29,7 +30,7 @@ const requestWith = (config: Readonly<Record<string, string>>) => ({
 const options = (config: Readonly<Record<string, string>>): PublishOptions =>
   parsePublishOptions(requestWith({ ...callbacks, ...config }), account, rules, now);
 
-const entries: readonly (readonly [string, ConfigurationEntry])[] = Object.entries(configuration);
+const entries: readonly (readonly [string, Setting])[] = Object.entries(configuration);
 const examples = new Map(entries.map(([name, { example }]) => [name, example]));
 
 /** The example of a setting, with the settings that it needs beside it. */

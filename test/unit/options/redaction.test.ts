@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { parseRedaction, redacted, redactHeaders, type Redaction } from '../../../lambdas/value/redaction.ts';
+import { redacted, redactHeaders } from '../../../lambdas/value/redaction.ts';
+import { parseRedaction, type Redaction } from '../../../lambdas/options/redaction.ts';
 
 const hash = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
 

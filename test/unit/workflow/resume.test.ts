@@ -219,6 +219,38 @@ describe('a run that is resumed', () => {
     await world.drain();
   });
 
+  it('tells its failure as the request says, and else as the run did', async () => {
+    const { inbox } = runs.endpoint();
+    const url = world.receiver.inbox().url;
+    const before = {
+      url,
+      method: 'PUT',
+      headers: [],
+      maxRetries: 1,
+      timeoutMs: 9_000,
+      labels: ['old'],
+    } as const;
+    const failed = await runs.failed(inbox, {
+      steps: results(1),
+      start: { failureCallback: { ...before, delayMs: 0 } },
+    });
+    const { workflowRunId } = await resume(
+      failed.dlqId,
+      withHeaders({
+        'failure-callback': `${url}/again`,
+        'failure-callback-retries': '0',
+        'failure-callback-delay': '5s',
+        'failure-callback-circuit': 'on',
+      }),
+    );
+    const [first] = await runs.journalOf(workflowRunId);
+    const now = { url: `${url}/again`, maxRetries: 0, delayMs: 5_000, circuit: true };
+    expect(first?.record).toMatchObject({
+      start: { failureCallback: { ...before, ...now, headers: [['content-type', 'application/json']] } },
+    });
+    await world.drain();
+  });
+
   it('is refused with wrong headers before anything is looked at', async () => {
     await expect(resumeMany([], withHeaders({ retries: 'many' }))).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['count', '0']])).rejects.toMatchObject({ status: 400 });

@@ -1,4 +1,4 @@
-import type { Scope } from '../../../options/configuration.ts';
+import type { Scope } from '../../../options/option.ts';
 import type { List } from '../../../wire/filters.ts';
 import type { ApiFunction, RoutesOf } from '../../routes.ts';
 import type { Errors } from './errors.ts';

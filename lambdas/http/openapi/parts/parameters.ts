@@ -2,12 +2,8 @@
 import { orders } from '../../../table/cursor.ts';
 import { callbackScopes, type CallbackScope } from '../../../shared/config.ts';
 import { headerName } from '../../../shared/headers.ts';
-import {
-  configuration,
-  type ConfigurationEntry,
-  type Scope,
-  type ValueSchema,
-} from '../../../options/configuration.ts';
+import { settings } from '../../../options/described.ts';
+import type { Scope, Setting, ValueSchema } from '../../../options/option.ts';
 import { defaultPrefix } from '../../../request/dialect.ts';
 import {
   aliases,
@@ -44,7 +40,7 @@ export interface Parameter {
 /** Parameters by the names by which operations refer to them. */
 export type NamedParameters = Readonly<Record<string, Parameter>>;
 
-function valueOf({ schema, example }: ConfigurationEntry): unknown {
+function valueOf({ schema, example }: Setting): unknown {
   return schema.type === 'string' ? example : JSON.parse(example);
 }
 
@@ -112,7 +108,7 @@ export const variables = {
 type Named = readonly [key: string, parameter: Parameter];
 
 /** A configuration header, and the query parameter that stands for it. */
-function bothForms(name: string, entry: ConfigurationEntry, description: string): readonly Named[] {
+function bothForms(name: string, entry: Setting, description: string): readonly Named[] {
   const header = headerName(defaultPrefix, name);
   const key = name.replace('-*', '');
   const common = { schema: entry.schema, example: valueOf(entry) };
@@ -139,8 +135,8 @@ const callbacksIn: Readonly<Record<Exclude<Scope, 'callback'>, readonly Callback
   resume: [],
 };
 
-function entriesFor(scope: Scope): readonly (readonly [name: string, entry: ConfigurationEntry])[] {
-  const all: readonly (readonly [string, ConfigurationEntry])[] = Object.entries(configuration);
+function entriesFor(scope: Scope): readonly (readonly [name: string, entry: Setting])[] {
+  const all: readonly (readonly [string, Setting])[] = Object.entries(settings);
   // A schedule is a publish that is made again and again: it has all parameters of a publish, and more.
   const wanted: readonly Scope[] = scope === 'schedule' ? ['message', 'schedule'] : [scope];
   return all.filter(([, { scopes }]) => scopes.some((one) => wanted.includes(one)));

@@ -15,6 +15,7 @@ import {
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
 import { triggerItem } from '../../../wire/workflowRequests.ts';
+import type { Readable } from '../../../options/option.ts';
 import { waitShape } from '../../../workflow/waiting.ts';
 
 /** The JSON bodies of requests and answers, by their names in the description. */
@@ -104,7 +105,7 @@ const shapes = {
 export type SchemaName = keyof typeof shapes;
 
 /** The type of a body of this name as JSON, for examples. */
-export type Shown<Name extends SchemaName> = answers.Readable<z.input<(typeof shapes)[Name]>>;
+export type Shown<Name extends SchemaName> = Readable<z.input<(typeof shapes)[Name]>>;
 
 export interface Reference {
   readonly $ref: string;

@@ -1,0 +1,47 @@
+/** The URLs that are told the outcome. What is sent there is a message of its own, whose options stand behind `callback-`. */
+import * as z from 'zod/mini';
+import { shownUrl } from '../shared/urlCredentials.ts';
+import { made, text, type FormFields, type Settings } from './option.ts';
+
+export const settings = {
+  callback: {
+    description: 'URL that is told the outcome of each attempt.',
+    schema: { type: 'string', format: 'uri' },
+    example: 'https://example.com/done',
+    scopes: ['message', 'retry'],
+  },
+  'failure-callback': {
+    description: 'URL that is told when the last retry has failed.',
+    schema: { type: 'string', format: 'uri' },
+    example: 'https://example.com/failed',
+    scopes: ['message', 'retry', 'trigger', 'resume'],
+  },
+} as const satisfies Settings;
+
+export const answer = /* @__PURE__ */ made(() => ({
+  callback: z.optional(text('Without `user:password`.')),
+  failureCallback: z.optional(text('Without `user:password`.')),
+}));
+
+interface To {
+  readonly url: string;
+}
+
+export const show = (callback: To | undefined, failureCallback: To | undefined) => ({
+  callback: callback && shownUrl(callback.url),
+  failureCallback: failureCallback && shownUrl(failureCallback.url),
+});
+
+export const write = (of: {
+  readonly callback?: string | undefined;
+  readonly failureCallback?: string | undefined;
+}) => ({ callback: of.callback, 'failure-callback': of.failureCallback });
+
+export const fields = {
+  callback: { label: 'Callback', placeholder: 'https://example.com/done', place: 'after' },
+  'failure-callback': {
+    label: 'Failure callback',
+    placeholder: 'https://example.com/failed',
+    place: 'after',
+  },
+} satisfies FormFields;

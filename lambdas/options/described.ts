@@ -1,0 +1,97 @@
+/**
+ * All options of a message, as its users see them: the API's description, its answers, and the console. A test refuses a list
+ * that lacks one.
+ */
+import { nameForm } from '../shared/bounds.ts';
+import * as callbacks from './callbacks.ts';
+import * as circuit from './circuit.ts';
+import * as deduplication from './deduplication.ts';
+import * as delay from './delay.ts';
+import * as flowControl from './flowControl.ts';
+import * as forwarding from './forwarding.ts';
+import * as labels from './labels.ts';
+import * as method from './method.ts';
+import { made, type FormFields, type Settings } from './option.ts';
+import * as redaction from './redaction.ts';
+import * as retries from './retries.ts';
+import * as retryDelay from './retryDelay.ts';
+import * as timeout from './timeout.ts';
+
+/** Settings that are no message's: those of a schedule, and of the start of a run. */
+const others = {
+  cron: {
+    description:
+      'When to publish: five fields (minute, hour, day of month, month, day of week), with a time zone as in `CRON_TZ=Europe/Berlin 0 9 * * MON-FRI`, by default UTC.',
+    schema: { type: 'string', minLength: 1 },
+    example: '*/15 * * * *',
+    scopes: ['schedule'],
+  },
+  'schedule-id': {
+    description: 'The schedule’s id; one that is there already is overwritten. By default a random one.',
+    schema: { type: 'string', pattern: nameForm },
+    example: 'nightly-report',
+    scopes: ['schedule'],
+  },
+  'queue-name': {
+    description: 'The queue that the messages go through.',
+    schema: { type: 'string', pattern: nameForm },
+    example: 'mail',
+    scopes: ['schedule'],
+  },
+  'workflow-runid': {
+    description:
+      'The run’s id, up to 256 visible characters, but not `count`. Where a run with this id is active, no other is started. By default a random one.',
+    schema: { type: 'string', pattern: '^[^\\x00-\\x20\\x7f/?#%\\\\]{1,256}$' },
+    example: 'wfr_order-4711',
+    scopes: ['trigger'],
+  },
+} as const satisfies Settings;
+
+/** All settings of a request, by canonical name. The API's description is made from this table. */
+export const settings = /* @__PURE__ */ made(() => ({
+  ...method.settings,
+  ...timeout.settings,
+  ...retries.settings,
+  ...retryDelay.settings,
+  ...delay.settings,
+  ...forwarding.settings,
+  ...callbacks.settings,
+  ...labels.settings,
+  ...flowControl.settings,
+  ...redaction.settings,
+  ...circuit.settings,
+  ...deduplication.settings,
+  ...others,
+}));
+
+/** The settings that a parser can ask for by name. */
+export type SettingName = Exclude<keyof typeof settings, `${string}*`>;
+
+/** The fields of answers that show options. */
+export const answered = /* @__PURE__ */ made(() => ({
+  ...method.answer,
+  ...forwarding.answer,
+  ...retries.answer,
+  ...retryDelay.answer,
+  ...timeout.answer,
+  ...labels.answer,
+  ...flowControl.answer,
+  ...circuit.answer,
+  ...callbacks.answer,
+}));
+
+/** Fields of forms, by canonical name, in their order. */
+export const fields: FormFields = /* @__PURE__ */ made(() => ({
+  ...method.fields,
+  ...delay.fields,
+  ...timeout.fields,
+  ...retries.fields,
+  ...retryDelay.fields,
+  ...circuit.fields,
+  'queue-name': { label: 'Queue', placeholder: 'orders', place: 'lane', only: 'schedule' },
+  ...flowControl.fields,
+  ...callbacks.fields,
+  ...labels.fields,
+  ...redaction.fields,
+  ...deduplication.fields,
+}));

@@ -1,0 +1,24 @@
+/** The headers that a destination gets. `domain/message/forwarding.ts` says which can be forwarded. */
+import { headerTextForm } from '../shared/bounds.ts';
+import { made, headerLists, type Settings } from './option.ts';
+
+export const settings = {
+  'forward-*': {
+    description:
+      'A header for the destination, named by what stands in the place of `*`: `Svc-Forward-X-Tenant: acme` arrives as `X-Tenant: acme`.',
+    schema: { type: 'string', pattern: headerTextForm },
+    example: 'acme',
+    scopes: ['message', 'callback', 'trigger'],
+  },
+  'header-forward': {
+    description:
+      'Passes on all headers of the request, save those of the connection, of gateways, and of the service. Default: `false`.',
+    schema: { type: 'boolean' },
+    example: 'true',
+    scopes: ['message'],
+  },
+} as const satisfies Settings;
+
+export const answer = /* @__PURE__ */ made(() => ({
+  header: headerLists('What the destination gets: a list of values for each name.'),
+}));

@@ -1,0 +1,76 @@
+/** The parts of a message that are shown as their hash only. `domain/message/redaction.ts` hides them. */
+import * as z from 'zod/mini';
+import { badField, quote } from '../error/httpError.ts';
+import { made, type FormFields, type Given, type Settings, type Shape } from './option.ts';
+
+export interface Redaction {
+  readonly body: boolean;
+  /** Every header, or those of these names in lower case. */
+  readonly headers: 'all' | readonly string[];
+}
+
+export const settings = {
+  'redact-fields': {
+    description:
+      'What answers and logs show only as its hash: `body`, `headers`, `header[<name>]`, separated by commas. Deliveries have the original.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'body,header[authorization]',
+    scopes: ['message', 'callback', 'retry', 'trigger'],
+  },
+} as const satisfies Settings;
+
+/**
+ * Reads a list such as `body,header[authorization]`.
+ *
+ * @throws HttpError 400
+ */
+export function parseRedaction(field: string, value: string): Redaction {
+  let body = false;
+  let all = false;
+  const names: string[] = [];
+  for (const item of value.split(',').map((part) => part.trim())) {
+    const name = /^headers?\[([^\]]+)\]$/i.exec(item)?.[1];
+    if (/^body$/i.test(item)) body = true;
+    else if (/^headers?$/i.test(item)) all = true;
+    else if (name !== undefined) names.push(name.trim().toLowerCase());
+    else {
+      throw badField(
+        `${field} is ${quote(value)}; allowed are body, headers and header[<name>], separated by commas.`,
+      );
+    }
+  }
+  return { body, headers: all ? 'all' : names };
+}
+
+export const parse = (given: Given): Redaction | undefined => given.read('redact-fields', parseRedaction);
+
+export const stored = /* @__PURE__ */ made(() =>
+  z.optional(
+    z.object({
+      body: z.boolean(),
+      headers: z.union([z.literal('all'), z.array(z.string())]),
+    } satisfies Shape<Redaction>),
+  ),
+);
+
+/** Whether a body or a header's value is redacted: its hash is shown in its place. */
+export const isRedacted = (text: string): boolean => text.startsWith('REDACTED:');
+
+/** Answers do not repeat it: it is told from the hashes that they show. */
+export function write({
+  header,
+  body = '',
+}: {
+  readonly header: Readonly<Record<string, readonly string[]>>;
+  readonly body?: string | undefined;
+}) {
+  const names = Object.entries(header).flatMap(([name, values]) =>
+    values.some(isRedacted) ? `header[${name.toLowerCase()}]` : [],
+  );
+  const parts = [...(isRedacted(body) ? ['body'] : []), ...names];
+  return { 'redact-fields': parts.length === 0 ? undefined : parts.join(',') };
+}
+
+export const fields = {
+  'redact-fields': { label: 'Redact', placeholder: 'body, header[authorization]', place: 'message' },
+} satisfies FormFields;
