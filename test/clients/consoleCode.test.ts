@@ -43,7 +43,7 @@ const awkward = `{"it's": "$HOME \`id\` \\\\ \\" !! 100% ünï ☃ 😀 <&>",\n\
 /** Drafts by what is special about them; each gets the URL of an inbox. */
 const drafts: readonly (readonly [what: string, draft: (url: string) => Partial<Draft>])[] = [
   ['JSON', (destination) => ({ destination, body: '{"hello":"world","list":[1,{"a":null}]}' })],
-  ['nothing', (destination) => ({ destination, method: 'GET' })],
+  ['nothing', (destination) => ({ destination, settings: { method: 'GET' } })],
   ['awkward characters', (destination) => ({ destination, body: awkward, contentType: `text/plain; x="'"` })],
   ['a body without a type', (destination) => ({ destination, body: '@not-a-file', contentType: '' })],
   [
@@ -60,21 +60,25 @@ const drafts: readonly (readonly [what: string, draft: (url: string) => Partial<
     'all settings',
     (destination) => ({
       destination,
-      method: 'PATCH',
       body: '[1]',
-      headers: `X-Quote: it's "$HOME"\nSvc-Callback-Retries: 1\nX-Empty:`,
-      delay: '1s',
-      timeout: '1m5s',
-      retries: '02',
-      retryDelay: `pow(2, retried) * 1000`,
+      headers: `X-Quote: it's "$HOME"\nSvc-Callback-Retries: 1\nX-Empty:\nX-Key: secret`,
       queue: 'console-code',
-      flowControlKey: `tenant's "7"`,
-      parallelism: '3',
-      rate: '10',
-      period: '1m30s',
-      callback: `${destination}/done`,
-      failureCallback: `${destination}/failed`,
-      label: 'a, b',
+      settings: {
+        method: 'PATCH',
+        delay: '1s',
+        timeout: '1m5s',
+        retries: '02',
+        'retry-delay': `pow(2, retried) * 1000`,
+        circuit: 'off',
+        'flow-control-key': `tenant's "7"`,
+        parallelism: '3',
+        rate: '10',
+        period: '1m30s',
+        callback: `${destination}/done`,
+        'failure-callback': `${destination}/failed`,
+        label: 'a, b',
+        'redact-fields': 'header[x-key]',
+      },
     }),
   ],
 ];
@@ -109,7 +113,7 @@ describe.each(['sh', 'bash'])('the command, pasted into %s,', (shell) => {
     const deliveries = await inbox.until((all) => all.some(({ target }) => !/\/(done|failed)$/.test(target)));
     const delivery = deliveries.find(({ headers }) => headers['svc-message-id'] === messageId);
     expect(delivery?.body).toEqual(bytesOf(draft));
-    expect(delivery?.method).toBe(draft.method || 'POST');
+    expect(delivery?.method).toBe(draft.settings['method'] ?? 'POST');
     const type = bytesOf(draft).length === 0 || draft.contentType === '' ? undefined : draft.contentType;
     expect(delivery?.headers['content-type']).toBe(type);
   });
@@ -128,11 +132,13 @@ describe('the command', () => {
         'Content-Type': ['application/json'],
         'X-Quote': [`it's "$HOME"`],
         'X-Empty': [''],
+        'X-Key': [expect.stringMatching(/^REDACTED:/)],
       },
       delayMs: 1_000,
       timeout: 65,
       maxRetries: 2,
       retryDelayExpression: 'pow(2, retried) * 1000',
+      circuit: 'off',
       queueName: 'console-code',
       flowControlKey: `tenant's "7"`,
       parallelism: 3,
@@ -152,7 +158,7 @@ describe('the command', () => {
       const destination = `${inbox.url}/it's/%2F?a=1&svc-retries=0&b=[{x}]&c=$HOME`;
       const messageId = await runIn(
         'sh',
-        curlOf({ ...emptyDraft, destination, label: `grün, it's` }, service.url),
+        curlOf({ ...emptyDraft, destination, settings: { label: `grün, it's` } }, service.url),
       );
       const [delivery] = await inbox.received(1);
       expect(`${receiver.origin}${delivery?.target}`).toBe(destination);

@@ -1,6 +1,6 @@
 /** Asks the API. Answers are checked against the API's own shapes. */
 import * as z from 'zod/mini';
-import type { Readable } from '../../../lambdas/wire/answers.ts';
+import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
 

@@ -1,7 +1,7 @@
 /** Hooks that ask the API: once, every few seconds, page by page, or when the user acts. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
-import type { Readable } from '../../../lambdas/wire/answers.ts';
+import type { Readable } from '../../../lambdas/options/option.ts';
 import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
 import { showToast } from '../ui/toast.tsx';
 

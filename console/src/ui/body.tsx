@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { bytes, Copy } from './basics.tsx';
-import { isRedacted } from './redacted.ts';
+import { isRedacted } from '../../../lambdas/options/redaction.ts';
 
 interface BodyProps {
   /** Text, where the body is UTF-8 text. */

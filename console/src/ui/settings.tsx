@@ -1,87 +1,97 @@
-/** The settings of a message as a form has them, under the names of their headers without a prefix. */
-import { methods } from '../../../lambdas/value/method.ts';
-import { SelectField, TextField } from './fields.tsx';
+/** The settings of a message in forms, and as facts. */
+import type { ComponentChildren } from 'preact';
+import { fields } from '../../../lambdas/options/described.ts';
+import type { FormField, Place } from '../../../lambdas/options/option.ts';
+import { writeOptions } from '../../../lambdas/options/options.ts';
+import { href } from '../place.ts';
+import { Checkbox, SelectField, TextField } from './fields.tsx';
+import { localTime } from './filters.tsx';
+import type { Settings, SettingTexts } from './settingTexts.ts';
 
-/** Those that are empty are not given. */
-export type SettingTexts = Readonly<Record<string, string>>;
+interface FieldsProps {
+  readonly form: 'publish' | 'schedule' | 'retry';
+  /** Those of one place only. */
+  readonly place?: Place;
+  readonly without?: readonly string[];
+  readonly texts: SettingTexts;
+  readonly onChange: (changed: SettingTexts) => void;
+  /** The name of the choice to say nothing. */
+  readonly none?: string;
+  /** Sentences by the field that is wrong. */
+  readonly problems?: Readonly<Record<string, string | undefined>>;
+}
 
-const fields = [
-  ['Delay', 'Delay', '90s, 5m, 1h30m'],
-  ['Retries', 'Retries', '3'],
-  ['Retry-Delay', 'Delay of a retry, in ms', 'pow(2, retried) * 1000'],
-  ['Timeout', 'Timeout', '30s'],
-  ['Queue-Name', 'Queue', ''],
-  ['Callback', 'Callback', 'https://example.com/done'],
-  ['Failure-Callback', 'Failure callback', 'https://example.com/failed'],
-  ['Label', 'Labels', 'nightly, invoices'],
-  ['Flow-Control-Key', 'Flow-control key', 'tenant-7'],
-  ['Flow-Control-Value', 'Flow-control limits', 'parallelism=3, rate=10, period=1m'],
-  ['Redact-Fields', 'Redact', 'body, header[authorization]'],
-] as const;
-
-export type SettingName = (typeof fields)[number][0] | 'Method';
+const secondMs = 1_000;
 
 /** The fields of settings. What may stand in them, the service says: it checks them when the form is sent. */
 export function SettingFields({
+  form,
+  place,
+  without = [],
   texts,
   onChange,
-  without = [],
-  method,
-}: {
-  readonly texts: SettingTexts;
-  readonly onChange: (texts: SettingTexts) => void;
-  readonly without?: readonly SettingName[];
-  /** The name of the method's first choice, which is to give none. */
-  readonly method?: string;
-}) {
-  const set =
-    (name: string) =>
-    (text: string): void => {
-      onChange({ ...texts, [name]: text });
+  none = 'default',
+  problems = {},
+}: FieldsProps) {
+  const control = (name: string, { label, placeholder, choices, kind, isCode }: Partial<FormField>) => {
+    const value = texts[name] ?? '';
+    const onInput = (text: string): void => {
+      onChange({ [name]: text });
     };
-  return (
-    <div class="fields">
-      <SelectField
-        label="Method"
-        value={texts['Method'] ?? ''}
-        onInput={set('Method')}
-        options={[
-          ...(method === undefined ? [] : [['', method] as const]),
-          ...methods.map((one) => [one, one] as const),
-        ]}
+    const common = { key: name, label: label ?? name, onInput };
+    if (choices !== undefined) {
+      const options = [['', none] as const, ...choices.map((one) => [one, one] as const)];
+      return <SelectField {...common} value={value} options={options} />;
+    }
+    if (kind === 'switch') {
+      return (
+        <Checkbox
+          key={name}
+          label={common.label}
+          checked={value !== ''}
+          onInput={(isOn) => {
+            onInput(isOn ? 'true' : '');
+          }}
+        />
+      );
+    }
+    const isTime = kind === 'time';
+    return (
+      <TextField
+        {...common}
+        {...(isTime && { type: 'datetime-local' })}
+        {...(placeholder !== undefined && { placeholder })}
+        {...(isCode && { isCode })}
+        error={problems[name]}
+        value={isTime && value !== '' ? localTime(Number(value) * secondMs) : value}
+        onInput={(text) => {
+          onInput(isTime && text !== '' ? String(new Date(text).getTime() / secondMs) : text);
+        }}
       />
-      {fields.map(
-        ([name, label, placeholder]) =>
-          !without.includes(name) && (
-            <TextField
-              key={name}
-              label={label}
-              placeholder={placeholder}
-              value={texts[name] ?? ''}
-              onInput={set(name)}
-            />
-          ),
+    );
+  };
+  const shown = Object.entries(fields).filter(
+    ([name, { only = form, place: own }]) =>
+      only === form && (place ?? own) === own && !without.includes(name),
+  );
+  return (
+    <>
+      {shown.flatMap(([name, field]) =>
+        Object.entries(field.parts ?? { [name]: field }).map(([part, one]) => control(part, one)),
       )}
-    </div>
+    </>
   );
 }
 
-type Pair = readonly [name: string, value: string];
-
-/** The headers of the settings that are given. */
-export const settingHeaders = (texts: SettingTexts): readonly Pair[] =>
-  Object.entries(texts).flatMap(([name, text]) =>
-    text.trim() === '' ? [] : [[`Svc-${name}`, text.trim()] as const],
-  );
-
-/** Puts headers of the service where they can stand: a header has ASCII only, whoever sends it, and the query has the rest. */
-export function sentAs(pairs: readonly Pair[]): {
-  readonly headers: readonly Pair[];
-  readonly query: readonly [name: string, value: string][];
-} {
-  const isAscii = ([, value]: Pair): boolean => /^[\t\x20-\x7e]*$/.test(value);
-  return {
-    headers: pairs.filter(isAscii),
-    query: pairs.flatMap(([name, value]) => (isAscii([name, value]) ? [] : [[name.toLowerCase(), value]])),
-  };
+/** The settings that an answer shows, for a list of facts; the method stands beside the destination. */
+export function settingFacts(
+  of: Parameters<typeof writeOptions>[0],
+): readonly (readonly [name: string, value: ComponentChildren])[] {
+  const settings: Settings = writeOptions(of);
+  return Object.entries(fields).flatMap(([name, { label, isCode }]) => {
+    const text = settings[name];
+    if (text === undefined || name === 'method') return [];
+    const value = name === 'flow-control-key' ? <a href={href(['flow-control', text])}>{text}</a> : text;
+    return [[label, isCode ? <code>{value}</code> : value] as const];
+  });
 }

@@ -16,23 +16,27 @@ describe('the request of a draft', () => {
     expect(request({})).toEqual({ path: 'v2/publish/https://example.com/a', headers: [], query: [] });
     expect(
       request({
-        method: 'PUT',
         body: '{}',
-        headers: 'X-Tenant: acme\n\n x-empty :\nSvc-Redact-Fields: body\nX-Time: 12:30\n',
-        delay: '10m',
-        notBefore: '1900000000',
-        timeout: '30s',
-        retries: '2',
-        retryDelay: 'pow(2, retried)',
+        headers: 'X-Tenant: acme\n\n x-empty :\nSvc-Callback-Retries: 1\nX-Time: 12:30\n',
         queue: 'orders',
-        flowControlKey: 'tenant-7',
-        parallelism: '3',
-        period: '1m',
-        callback: 'https://example.com/done',
-        failureCallback: 'https://example.com/failed',
-        label: 'a, b',
-        deduplicationId: 'order-1',
-        isContentBased: true,
+        settings: {
+          method: 'PUT',
+          delay: '10m',
+          'not-before': '1900000000',
+          timeout: '30s',
+          retries: '2',
+          'retry-delay': 'pow(2, retried)',
+          circuit: 'off',
+          'flow-control-key': 'tenant-7',
+          parallelism: '3',
+          period: '1m',
+          callback: 'https://example.com/done',
+          'failure-callback': 'https://example.com/failed',
+          label: 'a, b',
+          'redact-fields': 'body',
+          'deduplication-id': 'order-1',
+          'content-based-deduplication': 'true',
+        },
       }),
     ).toEqual({
       path: 'v2/enqueue/orders/https://example.com/a',
@@ -44,16 +48,18 @@ describe('the request of a draft', () => {
         ['Svc-Timeout', '30s'],
         ['Svc-Retries', '2'],
         ['Svc-Retry-Delay', 'pow(2, retried)'],
+        ['Svc-Circuit', 'off'],
         ['Svc-Flow-Control-Key', 'tenant-7'],
         ['Svc-Flow-Control-Value', 'parallelism=3, period=1m'],
         ['Svc-Callback', 'https://example.com/done'],
         ['Svc-Failure-Callback', 'https://example.com/failed'],
         ['Svc-Label', 'a, b'],
+        ['Svc-Redact-Fields', 'body'],
         ['Svc-Deduplication-Id', 'order-1'],
         ['Svc-Content-Based-Deduplication', 'true'],
         ['Svc-Forward-X-Tenant', 'acme'],
         ['Svc-Forward-x-empty', ''],
-        ['Svc-Redact-Fields', 'body'],
+        ['Svc-Callback-Retries', '1'],
         ['Svc-Forward-X-Time', '12:30'],
       ],
       query: [],
@@ -80,7 +86,7 @@ describe('the request of a draft', () => {
   });
 
   it('says in its query what no header can have', () => {
-    expect(request({ label: 'grün', headers: 'X-Name: José\nX-Tenant: acme' })).toEqual({
+    expect(request({ settings: { label: 'grün' }, headers: 'X-Name: José\nX-Tenant: acme' })).toEqual({
       path: 'v2/publish/https://example.com/a',
       headers: [['Svc-Forward-X-Tenant', 'acme']],
       query: [
@@ -125,7 +131,7 @@ it.each([
   ['The parallelism of Svc-Flow-Control-Value is "x"; allowed is a whole number.', 'parallelism'],
   [
     'Svc-Flow-Control-Key is given without Svc-Flow-Control-Value; allowed is parallelism=<n>.',
-    'flowControlKey',
+    'flow-control-key',
   ],
   ['The destination is "x y"; allowed is a URL that starts with http:// or https://.', 'destination'],
   ['There is no URL group "orders".', 'destination'],
@@ -164,7 +170,9 @@ describe('the draft of a message', () => {
         parallelism: 1,
         rate: 2,
         period: 3,
+        circuit: 'on',
         callback: 'https://example.com/done',
+        failureCallback: 'https://example.com/failed',
         labels: ['a', 'b'],
       },
       1_800_000_000_000,
@@ -178,10 +186,13 @@ describe('the draft of a message', () => {
         ['Svc-Timeout', '30s'],
         ['Svc-Retries', '2'],
         ['Svc-Retry-Delay', '1000'],
+        ['Svc-Circuit', 'on'],
         ['Svc-Flow-Control-Key', 'k'],
         ['Svc-Flow-Control-Value', 'parallelism=1, rate=2, period=3'],
         ['Svc-Callback', 'https://example.com/done'],
-        ['Svc-Label', 'a, b'],
+        ['Svc-Failure-Callback', 'https://example.com/failed'],
+        ['Svc-Label', 'a,b'],
+        ['Svc-Redact-Fields', 'header[x-secret]'],
         ['Svc-Forward-X-A', '1'],
         ['Svc-Forward-X-A', '2'],
         ['Svc-Forward-X-Secret', 'REDACTED:ab'],
@@ -193,7 +204,7 @@ describe('the draft of a message', () => {
   });
 
   it('waits for no moment that is over', () => {
-    expect(draftOf(message, message.notBefore).notBefore).toBe('');
+    expect(draftOf(message, message.notBefore).settings['not-before'] ?? '').toBe('');
   });
 
   it('has a body that is too long for an answer as text, and keeps one that is none', () => {

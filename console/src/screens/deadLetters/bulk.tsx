@@ -4,7 +4,8 @@ import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
 import { Opens } from '../../ui/act.tsx';
 import { Bulk } from '../../ui/bulk.tsx';
-import { sentAs, SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
+import { SettingFields } from '../../ui/settings.tsx';
+import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
 import { hrefOfMessages } from '../messages/links.ts';
 
 interface ActsProps {
@@ -106,7 +107,16 @@ function Retry({
       <details>
         <summary>Change settings</summary>
         <p class="hint">What is left empty stays as it was.</p>
-        <SettingFields texts={texts} onChange={setTexts} without={['Queue-Name']} method="As it was" />
+        <div class="fields">
+          <SettingFields
+            form="retry"
+            texts={texts}
+            onChange={(changed) => {
+              setTexts({ ...texts, ...changed });
+            }}
+            none="As it was"
+          />
+        </div>
       </details>
     </Bulk>
   );

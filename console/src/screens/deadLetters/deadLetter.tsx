@@ -7,6 +7,7 @@ import { go, href, type Place } from '../../place.ts';
 import { Shown } from '../../ui/act.tsx';
 import { Card, Facts, Page, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers, RequestShown } from '../../ui/body.tsx';
+import { settingFacts } from '../../ui/settings.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Happened } from '../messages/happened.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
@@ -91,13 +92,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
               'Schedule',
               letter.scheduleId && <a href={href(['schedules', letter.scheduleId])}>{letter.scheduleId}</a>,
             ],
-            ['Labels', letter.labels?.join(', ')],
-            ['Retries, at most', letter.maxRetries],
-            ['Retry delay', letter.retryDelayExpression && <code>{letter.retryDelayExpression}</code>],
-            ['Timeout', `${letter.timeout} s`],
-            ['Flow-control key', letter.flowControlKey],
-            ['Callback', letter.callback],
-            ['Failure callback', letter.failureCallback],
+            ...settingFacts(letter),
           ]}
         />
       </Card>

@@ -8,8 +8,8 @@ import {
   messageIdAnswer,
   messageInAnyState,
   messagePage,
-  type Readable,
 } from '../../../../lambdas/wire/answers.ts';
+import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { oftenMs, useAction, useAsked, usePages } from '../../api/useAsked.ts';
@@ -18,8 +18,9 @@ import { Button, ButtonLink, Card, Copy, Facts, Failure, Loading, Page, State } 
 import { RequestShown } from '../../ui/body.tsx';
 import { change, Opens } from '../../ui/act.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { settingFacts } from '../../ui/settings.tsx';
 import { Listed } from '../../ui/table.tsx';
-import { duration, Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { curlOf } from '../publish/curl.ts';
 import { draftOf } from '../publish/draft.ts';
@@ -134,15 +135,11 @@ const named = (screen: string, name: string | undefined): ComponentChildren | un
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
 function Status({ of }: { readonly of: Message }) {
-  const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, parallelism, rate, period } = of;
+  const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName } = of;
   const deadLetter = useAsked(
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
   );
-  const limits = [
-    ...(parallelism === undefined ? [] : [`${parallelism} at once`]),
-    ...(rate === undefined ? [] : [`${rate} in ${duration((period ?? 1) * secondMs)}`]),
-  ];
   return (
     <Card>
       <p class="happened">
@@ -163,9 +160,6 @@ function Status({ of }: { readonly of: Message }) {
             ),
           ],
           ['Attempts', `${of.retried} of at most ${of.maxRetries + 1}`],
-          ['Retry delay', of.retryDelayExpression && <code>{of.retryDelayExpression}</code>],
-          ['Timeout', duration(of.timeout * secondMs)],
-          ['Labels', of.labels?.join(', ')],
           [
             'URL group',
             topicName && (
@@ -175,20 +169,15 @@ function Status({ of }: { readonly of: Message }) {
             ),
           ],
           ['Queue', named('queues', of.queueName)],
-          ['Flow-control key', named('flow-control', of.flowControlKey)],
-          ['Its limits', limits.length === 0 ? undefined : limits.join(', ')],
           ['Schedule', named('schedules', of.scheduleId)],
           ['Workflow run', named('runs', of.workflowRunId)],
-          ['Callback', of.callback],
-          ['Failure callback', of.failureCallback],
+          ...settingFacts(of),
           ['Published from', of.callerIp],
         ]}
       />
     </Card>
   );
 }
-
-const secondMs = 1_000;
 
 /** The messages that tell others of this one. */
 function Callbacks({ ids }: { readonly ids: readonly string[] }) {

@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini';
-import type { listedMessage, Readable } from '../../../../lambdas/wire/answers.ts';
+import type { listedMessage } from '../../../../lambdas/wire/answers.ts';
+import type { Readable } from '../../../../lambdas/options/option.ts';
 import { href } from '../../place.ts';
 import { Cut, State } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';

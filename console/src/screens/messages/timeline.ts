@@ -1,6 +1,7 @@
 /** What happened to a message, of the entries of its log. */
 import type * as z from 'zod/mini';
-import type { logEntry, Readable } from '../../../../lambdas/wire/answers.ts';
+import type { logEntry } from '../../../../lambdas/wire/answers.ts';
+import type { Readable } from '../../../../lambdas/options/option.ts';
 
 export type LogEntry = Readable<z.infer<typeof logEntry>>;
 

@@ -1,8 +1,9 @@
 /** The account at a glance: today against its limits, what was delivered and failed, and what fails most. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
-import { deadLetterCount, type Readable } from '../../../../lambdas/wire/answers.ts';
+import { deadLetterCount } from '../../../../lambdas/wire/answers.ts';
 import { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
+import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { baseUrl } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';

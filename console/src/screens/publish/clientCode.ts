@@ -1,4 +1,5 @@
 /** A request to publish as code for the published client, `@upstash/qstash`. */
+import { headerOf, settingsOf } from '../../ui/settingTexts.ts';
 import { headerPairs, isSetting, type Draft } from './draft.ts';
 
 /** JSON is TypeScript. */
@@ -20,6 +21,22 @@ function duration(text: string): string {
 }
 
 type Property = readonly [name: string, value: string];
+
+/** The names that the client has for settings, and how their values are written. Others go as headers. */
+const names: Readonly<Record<string, readonly [name: string, as: (text: string) => string]>> = {
+  method: ['method', literal],
+  delay: ['delay', duration],
+  'not-before': ['notBefore', whole],
+  timeout: ['timeout', duration],
+  retries: ['retries', whole],
+  'retry-delay': ['retryDelay', literal],
+  callback: ['callback', literal],
+  'failure-callback': ['failureCallback', literal],
+  label: ['label', literal],
+  'deduplication-id': ['deduplicationId', literal],
+  'content-based-deduplication': ['contentBasedDeduplication', String],
+};
+const limits = { parallelism: whole, rate: whole, period: duration };
 
 /** An object's literal over several lines. */
 const object = (properties: readonly Property[], indent: string): string =>
@@ -51,30 +68,35 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
   const destination = draft.destination.trim();
   const hasBody = body !== '' || bodyBase64 !== undefined;
   const isJson = bodyBase64 === undefined && contentType === 'application/json' && isPlainJson(body);
-  const text = (name: keyof Draft, as: (text: string) => string = literal): Property[] => {
-    const value = draft[name];
-    return typeof value === 'string' && value !== '' ? [[name, as(value)]] : [];
-  };
+  const settings = settingsOf(draft.settings);
+  const key = settings.get('flow-control-key');
+  const isProperty = (name: string): boolean =>
+    name in names || (key !== undefined && name.startsWith('flow-control-'));
   const headers = new Map(hasBody && contentType !== '' && !isJson ? [['Content-Type', contentType]] : []);
-  for (const [name, value] of headerPairs(draft)) {
+  const ownHeaders = [...settings].flatMap(([name, text]): Property[] =>
+    isProperty(name) ? [] : [[headerOf(name), text]],
+  );
+  for (const [name, value] of [...ownHeaders, ...headerPairs(draft)]) {
     const known = isSetting(name) ? name.replace(/^svc/i, 'Upstash') : name;
     headers.set(known, headers.has(known) ? `${headers.get(known)}, ${value}` : value);
   }
   const flowControl: readonly Property[] = [
-    ['key', literal(draft.flowControlKey)],
-    ...text('parallelism', whole),
-    ...text('rate', whole),
-    ...text('period', duration),
+    ['key', literal(key)],
+    ...Object.entries(limits).flatMap(([name, as]): Property[] => {
+      const text = draft.settings[name];
+      return text ? [[name, as(text)]] : [];
+    }),
   ];
   const request: readonly Property[] = [
     [/^https?:/i.test(destination) ? 'url' : 'urlGroup', literal(destination)],
-    ...text('method'),
     ...(isJson
       ? [['body', JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')] as const]
       : bodyBase64 !== undefined
         ? [['body', `new Blob([Buffer.from(${literal(bodyBase64)}, "base64")])`] as const]
         : // A text gets a type by itself, a blob does not.
-          text('body', (body) => (contentType === '' ? `new Blob([${literal(body)}])` : literal(body)))),
+          body === ''
+          ? []
+          : [['body', contentType === '' ? `new Blob([${literal(body)}])` : literal(body)] as const]),
     ...(headers.size === 0
       ? []
       : [
@@ -86,17 +108,11 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
             ),
           ] as const,
         ]),
-    ...text('delay', duration),
-    ...text('notBefore', whole),
-    ...text('timeout', duration),
-    ...text('retries', whole),
-    ...text('retryDelay'),
-    ...(draft.flowControlKey === '' ? [] : [['flowControl', object(flowControl, '  ')] as const]),
-    ...text('callback'),
-    ...text('failureCallback'),
-    ...text('label'),
-    ...text('deduplicationId'),
-    ...(draft.isContentBased ? [['contentBasedDeduplication', 'true'] as const] : []),
+    ...[...settings].flatMap(([name, text]): Property[] => {
+      const known = names[name];
+      return known === undefined ? [] : [[known[0], known[1](text)]];
+    }),
+    ...(key === undefined ? [] : [['flowControl', object(flowControl, '  ')] as const]),
   ];
   const queue = draft.queue === '' ? '' : `.queue({ queueName: ${literal(draft.queue)} })`;
   const verb = `${draft.queue === '' ? 'publish' : 'enqueue'}${isJson ? 'JSON' : ''}`;

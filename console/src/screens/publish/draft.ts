@@ -1,62 +1,35 @@
 /** What the form has: a message that is about to be published, and the request that publishes it. */
 
 import type * as z from 'zod/mini';
-import type { messageInAnyState, Readable } from '../../../../lambdas/wire/answers.ts';
+import type { messageInAnyState } from '../../../../lambdas/wire/answers.ts';
+import type { Readable } from '../../../../lambdas/options/option.ts';
+import { writeOptions } from '../../../../lambdas/options/options.ts';
+import { isRedacted } from '../../../../lambdas/options/redaction.ts';
 import { textOf } from '../../ui/base64.ts';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
-import { isRedacted } from '../../ui/redacted.ts';
+import { fieldOfSetting, sentAs, settingHeaders, textsOf, type SettingTexts } from '../../ui/settingTexts.ts';
 
 /** Texts as they are typed; empty where nothing is said. */
 export interface Draft {
   /** A URL, or the name of a URL group. */
   readonly destination: string;
-  /** Empty for that of the URL group, or POST. */
-  readonly method: string;
   readonly contentType: string;
   /** A line for each header: `Name: value`. */
   readonly headers: string;
   readonly body: string;
   /** The body of a message that is no text; it is sent as it is. */
   readonly bodyBase64?: string | undefined;
-  readonly delay: string;
-  /** Unix seconds. */
-  readonly notBefore: string;
-  readonly timeout: string;
-  readonly retries: string;
-  readonly retryDelay: string;
   readonly queue: string;
-  readonly flowControlKey: string;
-  readonly parallelism: string;
-  readonly rate: string;
-  readonly period: string;
-  readonly callback: string;
-  readonly failureCallback: string;
-  readonly label: string;
-  readonly deduplicationId: string;
-  readonly isContentBased: boolean;
+  readonly settings: SettingTexts;
 }
 
 export const emptyDraft: Draft = {
   destination: '',
-  method: '',
   contentType: 'application/json',
   headers: '',
   body: '',
-  delay: '',
-  notBefore: '',
-  timeout: '',
-  retries: '',
-  retryDelay: '',
   queue: '',
-  flowControlKey: '',
-  parallelism: '',
-  rate: '',
-  period: '',
-  callback: '',
-  failureCallback: '',
-  label: '',
-  deduplicationId: '',
-  isContentBased: false,
+  settings: {},
 };
 
 const secondMs = 1_000;
@@ -68,30 +41,21 @@ const secondMs = 1_000;
  * @param now Unix milliseconds: a moment before it is none to wait for
  */
 export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, now: number): Draft {
-  const { header, bodyBase64, notBefore, flowControlKey = '' } = message;
+  const { header, bodyBase64, notBefore } = message;
   const text = bodyBase64 === undefined ? message.body : textOf(bodyBase64);
   const isType = (name: string): boolean => name.toLowerCase() === 'content-type';
   const headers = Object.entries(header);
   return {
-    ...emptyDraft,
     destination: message.url,
-    method: message.method,
     contentType: headers.find(([name]) => isType(name))?.[1][0] ?? '',
     headers: toLines(Object.fromEntries(headers.filter(([name]) => !isType(name)))),
     body: text ?? '',
     bodyBase64: text === undefined ? bodyBase64 : undefined,
-    notBefore: notBefore > now ? String(Math.ceil(notBefore / secondMs)) : '',
-    timeout: `${message.timeout}s`,
-    retries: String(message.maxRetries),
-    retryDelay: message.retryDelayExpression ?? '',
     queue: message.queueName ?? '',
-    flowControlKey,
-    parallelism: String(message.parallelism ?? ''),
-    rate: String(message.rate ?? ''),
-    period: String(message.period ?? ''),
-    callback: message.callback ?? '',
-    failureCallback: message.failureCallback ?? '',
-    label: message.labels?.join(', ') ?? '',
+    settings: textsOf({
+      ...writeOptions(message),
+      'not-before': notBefore > now ? String(Math.ceil(notBefore / secondMs)) : undefined,
+    }),
   };
 }
 
@@ -114,48 +78,28 @@ function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly prob
 /** Lines with such a name configure the delivery, and the destination does not get them. */
 export const isSetting = (name: string): boolean => /^svc-/i.test(name);
 
-/** Sentences by the field that is wrong. The API checks all else, and says so better. */
-export type Problems = Partial<Record<keyof Draft, string>>;
+/** Sentences by the field that is wrong: one of the draft, or of a setting. The API checks all else, and says so better. */
+export type Problems = Readonly<Record<string, string>>;
 
 export function problemsOf(draft: Draft): Problems {
-  const problems: Problems = {};
+  const problems: Record<string, string> = {};
   const { pairs, problem } = linesOf(draft.headers);
   const hidden = pairs.find(([, value]) => isRedacted(value));
   const replace = 'is shown as its hash only. Write the value itself in its place.';
   if (draft.destination.trim() === '') {
-    problems.destination =
+    problems['destination'] =
       'The destination is missing: a URL that starts with http:// or https://, or the name of a URL group.';
   }
-  if (problem !== undefined) problems.headers = problem;
-  else if (hidden !== undefined) problems.headers = `The value of ${hidden[0]} ${replace}`;
-  if (isRedacted(draft.body)) problems.body = `The body ${replace}`;
+  if (problem !== undefined) problems['headers'] = problem;
+  else if (hidden !== undefined) problems['headers'] = `The value of ${hidden[0]} ${replace}`;
+  if (isRedacted(draft.body)) problems['body'] = `The body ${replace}`;
   return problems;
 }
 
-/** The fields of the settings that a refusal may name. */
-const fieldOfSetting: Readonly<Record<string, keyof Draft>> = {
-  'svc-method': 'method',
-  'svc-delay': 'delay',
-  'svc-not-before': 'notBefore',
-  'svc-timeout': 'timeout',
-  'svc-retries': 'retries',
-  'svc-retry-delay': 'retryDelay',
-  'svc-flow-control-key': 'flowControlKey',
-  'svc-flow-control-value': 'parallelism',
-  'svc-callback': 'callback',
-  'svc-failure-callback': 'failureCallback',
-  'svc-label': 'label',
-  'svc-deduplication-id': 'deduplicationId',
-};
-
 /** Finds the field that a sentence of the API is about; undefined where it is about none. */
-export function fieldOf(sentence: string): keyof Draft | undefined {
+export function fieldOf(sentence: string): string | undefined {
   const [setting] = /svc-[\w-]+/i.exec(sentence) ?? [];
-  if (setting !== undefined) {
-    const [, part] = /^The (rate|period) of /.exec(sentence) ?? [];
-    if (part === 'rate' || part === 'period') return part;
-    return fieldOfSetting[setting.toLowerCase()] ?? 'headers';
-  }
+  if (setting !== undefined) return fieldOfSetting(setting, sentence) ?? 'headers';
   if (/^The destination|URL group/.test(sentence)) return 'destination';
   if (/^The (name of the )?queue/.test(sentence)) return 'queue';
   if (/^The (body|message)/.test(sentence)) return 'body';
@@ -177,54 +121,27 @@ export interface PublishRequest {
 export function requestOf(draft: Draft): PublishRequest {
   const { body, bodyBase64, queue, contentType } = draft;
   const hasBody = body !== '' || bodyBase64 !== undefined;
-  const settings = settingsOf(draft);
+  const { headers, query } = sentAs([
+    ...settingHeaders(draft.settings),
+    ...headerPairs(draft).map(([name, value]): Pair => [
+      isSetting(name) ? name : `Svc-Forward-${name}`,
+      value,
+    ]),
+  ]);
   return {
     path: `v2/${queue === '' ? 'publish' : `enqueue/${encodeURIComponent(queue)}`}/${inPath(draft.destination.trim())}`,
     headers: [
       // It says what the body is.
       ...(hasBody && contentType !== '' ? [['Content-Type', contentType] as const] : []),
-      ...settings.filter(([, value]) => isAscii(value)),
+      ...headers,
     ],
-    query: settings.flatMap(([name, value]) =>
-      isAscii(value) ? [] : [[name.toLowerCase(), value] as const],
-    ),
+    query,
     ...(bodyBase64 !== undefined ? { bodyBase64 } : body === '' ? {} : { body }),
   };
 }
-
-/** Only these can stand in a header whoever sends it. */
-const isAscii = (text: string): boolean => /^[\t\x20-\x7e]*$/.test(text);
 
 /** A destination as it stands in a path: as it is where nothing on the way may change it, and encoded as a whole elsewhere. */
 const inPath = (destination: string): string =>
   /^https?:\/\/[\w.:/~-]+$/.test(destination) && !/[^:]\/\/|\/\./.test(destination)
     ? destination
     : encodeURIComponent(destination);
-
-function settingsOf(draft: Draft): readonly Pair[] {
-  const flowControl = (['parallelism', 'rate', 'period'] as const)
-    .filter((name) => draft[name] !== '')
-    .map((name) => `${name}=${draft[name]}`);
-  const given: readonly Pair[] = [
-    ['Svc-Method', draft.method],
-    ['Svc-Delay', draft.delay],
-    ['Svc-Not-Before', draft.notBefore],
-    ['Svc-Timeout', draft.timeout],
-    ['Svc-Retries', draft.retries],
-    ['Svc-Retry-Delay', draft.retryDelay],
-    ['Svc-Flow-Control-Key', draft.flowControlKey],
-    ['Svc-Flow-Control-Value', flowControl.join(', ')],
-    ['Svc-Callback', draft.callback],
-    ['Svc-Failure-Callback', draft.failureCallback],
-    ['Svc-Label', draft.label],
-    ['Svc-Deduplication-Id', draft.deduplicationId],
-    ['Svc-Content-Based-Deduplication', draft.isContentBased ? 'true' : ''],
-  ];
-  return [
-    ...given.filter(([, value]) => value !== ''),
-    ...headerPairs(draft).map(([name, value]): Pair => [
-      isSetting(name) ? name : `Svc-Forward-${name}`,
-      value,
-    ]),
-  ];
-}

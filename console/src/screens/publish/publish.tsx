@@ -1,17 +1,17 @@
 /** Publishes a message: an empty form, or one that is filled in with a message that was published before. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
-import { methods } from '../../../../lambdas/value/method.ts';
+import type { Place as FieldPlace } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
 import { Button, bytes, Card, countOf, Empty, Page } from '../../ui/basics.tsx';
-import { Checkbox, SelectField, TextField } from '../../ui/fields.tsx';
+import { TextField } from '../../ui/fields.tsx';
 import { Shown } from '../../ui/act.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
-import { localTime } from '../../ui/filters.tsx';
+import { SettingFields } from '../../ui/settings.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
@@ -40,7 +40,7 @@ export function Publish({ place }: { readonly place: Place }) {
   );
 }
 
-type TextName = Exclude<keyof Draft, 'bodyBase64' | 'isContentBased'>;
+type TextName = 'destination' | 'contentType' | 'headers' | 'body' | 'queue';
 
 function Form({ initial }: { readonly initial: Draft }) {
   const [draft, setDraft] = useState(initial);
@@ -51,11 +51,26 @@ function Form({ initial }: { readonly initial: Draft }) {
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [failures]);
-  const change = (changed: Partial<Draft>): void => {
-    setDraft({ ...draft, ...changed });
-    // What was wrong with a field is no longer said of what is typed now.
+  // What was wrong with a field is no longer said of what is typed now.
+  const forget = (changed: object): void => {
     setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))));
   };
+  const change = (changed: Partial<Draft>): void => {
+    setDraft({ ...draft, ...changed });
+    forget(changed);
+  };
+  const settings = (place: FieldPlace) => (
+    <SettingFields
+      form="publish"
+      place={place}
+      texts={draft.settings}
+      onChange={(changed) => {
+        setDraft({ ...draft, settings: { ...draft.settings, ...changed } });
+        forget(changed);
+      }}
+      problems={problems}
+    />
+  );
   const submit = async (): Promise<undefined> => {
     const found = problemsOf(draft);
     setProblems(found);
@@ -99,14 +114,7 @@ function Form({ initial }: { readonly initial: Draft }) {
     >
       <Card title="Message">
         <div class="destination">
-          <SelectField
-            label="Method"
-            value={draft.method}
-            options={[['', 'default'], ...methods.map((method) => [method, method] as const)]}
-            onInput={(method) => {
-              change({ method });
-            }}
-          />
+          {settings('destination')}
           {text('destination', 'Destination', {
             required: true,
             placeholder: 'https://example.com/orders',
@@ -133,7 +141,7 @@ function Form({ initial }: { readonly initial: Draft }) {
         )}
         <div class="fields">
           {text('contentType', 'Content type', { hint: 'Sent with a body.' })}
-          {text('label', 'Labels', { placeholder: 'invoices, nightly' })}
+          {settings('message')}
         </div>
         {text('headers', 'Headers', {
           rows: 3,
@@ -142,48 +150,22 @@ function Form({ initial }: { readonly initial: Draft }) {
           hint: (
             <>
               One in a line. Those that begin with <code>Svc-</code> are settings of the delivery, such as{' '}
-              <code>Svc-Redact-Fields: body</code>.
+              <code>Svc-Callback-Retries: 1</code>.
             </>
           ),
         })}
       </Card>
       <Card title="Delivery">
-        <div class="fields">
-          {text('delay', 'Delay', { placeholder: '1d12h30m' })}
-          {text('notBefore', 'Not before', {
-            type: 'datetime-local',
-            value: draft.notBefore === '' ? '' : localTime(Number(draft.notBefore) * secondMs),
-            onInput: (value) => {
-              change({ notBefore: value === '' ? '' : String(new Date(value).getTime() / secondMs) });
-            },
-          })}
-          {text('timeout', 'Timeout', { placeholder: '30s' })}
-          {text('retries', 'Retries')}
-          {text('retryDelay', 'Retry delay, in milliseconds', { placeholder: 'pow(2, retried) * 1000' })}
-        </div>
+        <div class="fields">{settings('delivery')}</div>
       </Card>
       <Card title="Queue and flow control">
         <div class="fields">
           {text('queue', 'Queue', { placeholder: 'orders' })}
-          {text('flowControlKey', 'Flow-control key', { placeholder: 'tenant-7' })}
-          {text('parallelism', 'Parallelism')}
-          {text('rate', 'Rate')}
-          {text('period', 'Period of the rate', { placeholder: '1m' })}
+          {settings('lane')}
         </div>
       </Card>
       <Card title="Callbacks and duplicates">
-        <div class="fields">
-          {text('callback', 'Callback', { placeholder: 'https://example.com/done' })}
-          {text('failureCallback', 'Failure callback', { placeholder: 'https://example.com/failed' })}
-          {text('deduplicationId', 'Deduplication id', { placeholder: 'order-4711' })}
-        </div>
-        <Checkbox
-          label="A message with the same content within ten minutes is a duplicate"
-          checked={draft.isContentBased}
-          onInput={(isContentBased) => {
-            change({ isContentBased });
-          }}
-        />
+        <div class="fields">{settings('after')}</div>
       </Card>
       <div class="aside">
         <Button type="submit" kind="main" isBusy={action.isRunning}>
@@ -197,8 +179,6 @@ function Form({ initial }: { readonly initial: Draft }) {
     </form>
   );
 }
-
-const secondMs = 1_000;
 
 /** The ways to write a request down. */
 const writers = [

@@ -1,6 +1,7 @@
 /** Creates a schedule, and changes one. */
 import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
@@ -9,7 +10,15 @@ import { textOf } from '../../ui/base64.ts';
 import { Button, ButtonLink, Card, Page } from '../../ui/basics.tsx';
 import { Checkbox, TextField } from '../../ui/fields.tsx';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
-import { sentAs, SettingFields, settingHeaders, type SettingTexts } from '../../ui/settings.tsx';
+import { SettingFields } from '../../ui/settings.tsx';
+import {
+  headerOf,
+  sentAs,
+  settingHeaders,
+  settingsOf,
+  textsOf,
+  type SettingTexts,
+} from '../../ui/settingTexts.ts';
 import { isSetting } from '../publish/draft.ts';
 import { NextFires, useExplained, viewersZone } from './fires.tsx';
 import { hrefOf } from './schedule.tsx';
@@ -20,7 +29,8 @@ interface Draft {
   readonly headers: string;
   /** Undefined where it cannot be shown, and stays as it is. */
   readonly body: string | undefined;
-  /** `Cron`, and the settings of its messages. */
+  readonly cron: string;
+  /** The settings of its messages. */
   readonly texts: SettingTexts;
 }
 
@@ -32,7 +42,8 @@ export function NewSchedule() {
     destination: '',
     headers: '',
     body: '',
-    texts: { Method: 'POST', Cron: `CRON_TZ=${viewersZone()} 0 9 * * MON-FRI` },
+    cron: `CRON_TZ=${viewersZone()} 0 9 * * MON-FRI`,
+    texts: {},
   }));
   const save = async (): Promise<string> => {
     if (await isTaken(id.trim())) {
@@ -41,7 +52,9 @@ export function NewSchedule() {
     const { body = '' } = draft;
     const type = isJson(body) ? 'application/json' : 'text/plain';
     const { headers, query } = sentAs([
-      ...settingHeaders({ ...draft.texts, 'Schedule-Id': id }),
+      ...(id.trim() === '' ? [] : [['Svc-Schedule-Id', id.trim()] as const]),
+      ['Svc-Cron', draft.cron],
+      ...settingHeaders(draft.texts),
       ...fromLines(draft.headers).map(([name, value]) => [settingOf(name), value] as const),
     ]);
     const { scheduleId } = await ask(scheduled, {
@@ -122,33 +135,25 @@ const draftOf = (of: Answer<typeof schedule>): Draft => ({
   destination: of.destination,
   headers: toLines(of.header),
   body: bodyOf(of),
-  texts: {
-    Cron: of.cron,
-    Method: of.method,
-    Delay: of.delay === undefined ? '' : `${of.delay}s`,
-    Retries: String(of.retries),
-    'Retry-Delay': of.retryDelayExpression ?? '',
-    Timeout: `${of.timeout}s`,
-    'Queue-Name': of.queueName ?? '',
-    Callback: of.callback ?? '',
-    'Failure-Callback': of.failureCallback ?? '',
-    Label: of.labels?.join(', ') ?? '',
-    'Flow-Control-Key': of.flowControlKey ?? '',
-    'Flow-Control-Value': Object.entries({
-      parallelism: of.parallelism,
-      rate: of.rate,
-      period: of.period,
-    })
-      .flatMap(([name, value]) => (value === undefined ? [] : `${name}=${value}`))
-      .join(', '),
-  },
+  cron: of.cron,
+  texts: textsOf({
+    ...writeOptions({ ...of, maxRetries: of.retries }),
+    delay: of.delay === undefined ? undefined : `${of.delay}s`,
+    'queue-name': of.queueName,
+  }),
 });
 
 /** What a draft changes of another, as the API takes it. An empty header is taken out. */
 function changeOf(before: Draft, after: Draft) {
-  const headers: [name: string, values: string | readonly string[]][] = Object.entries(after.texts).flatMap(
-    ([name, text]) => (text === (before.texts[name] ?? '') ? [] : [[`Svc-${name}`, text.trim()]]),
-  );
+  const settings = { before: settingsOf(before.texts), after: settingsOf(after.texts) };
+  const names = [...new Set([...settings.before.keys(), ...settings.after.keys()])];
+  const headers: [name: string, values: string | readonly string[]][] = [
+    ...(after.cron === before.cron ? [] : [['Svc-Cron', after.cron] as [string, string]]),
+    ...names.flatMap((name): [string, string][] => {
+      const text = settings.after.get(name) ?? '';
+      return text === (settings.before.get(name) ?? '') ? [] : [[headerOf(name), text]];
+    }),
+  ];
   const had = headersOf(before);
   const has = headersOf(after);
   for (const [name, values] of has) {
@@ -201,8 +206,7 @@ interface FormProps {
 
 function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const action = useAction();
-  const { destination, headers, body, texts } = draft;
-  const cronText = texts['Cron'] ?? '';
+  const { destination, headers, body, cron: cronText, texts } = draft;
   const cron = useExplained(cronText);
   const isNew = yes === 'Create';
   return (
@@ -223,7 +227,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
           required
           value={cronText}
           onInput={(text) => {
-            onChange({ ...draft, texts: { ...texts, Cron: text } });
+            onChange({ ...draft, cron: text });
           }}
           error={cron.error}
           hint="Minute, hour, day of month, month, day of week; before them CRON_TZ=<zone>, unless it is UTC. Or a word such as @daily."
@@ -281,13 +285,16 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
         )}
       </Card>
       <Card title="Settings">
-        <SettingFields
-          texts={texts}
-          onChange={(changed) => {
-            onChange({ ...draft, texts: changed });
-          }}
-          without={isNew ? [] : ['Redact-Fields']}
-        />
+        <div class="fields">
+          <SettingFields
+            form="schedule"
+            texts={texts}
+            onChange={(changed) => {
+              onChange({ ...draft, texts: { ...texts, ...changed } });
+            }}
+            without={isNew ? [] : ['redact-fields']}
+          />
+        </div>
       </Card>
       {action.error !== undefined && (
         <p class="wrong" role="alert">

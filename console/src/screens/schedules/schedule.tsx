@@ -8,6 +8,7 @@ import { Act, change, Opens, Shown } from '../../ui/act.tsx';
 import { Button, ButtonLink, Card, countOf, Facts, Page, State } from '../../ui/basics.tsx';
 import { RequestShown } from '../../ui/body.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
+import { settingFacts } from '../../ui/settings.tsx';
 import { Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { hrefOfMessages } from '../messages/links.ts';
@@ -119,14 +120,8 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
           of={[
             ['Destination', `${of.method} ${of.destination}`],
             ['Delay', of.delay && `${of.delay} s`],
-            ['Retries, at most', of.retries],
-            ['Retry delay', of.retryDelayExpression && <code>{of.retryDelayExpression}</code>],
-            ['Timeout', `${of.timeout} s`],
             ['Queue', of.queueName],
-            ['Labels', of.labels?.join(', ')],
-            ['Flow-control key', of.flowControlKey],
-            ['Callback', of.callback],
-            ['Failure callback', of.failureCallback],
+            ...settingFacts({ ...of, maxRetries: of.retries }),
             ['Created', <Time at={of.createdAt} isExact />],
             ['Created from', of.callerIp],
           ]}

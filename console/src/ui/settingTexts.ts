@@ -1,0 +1,66 @@
+/** The texts of forms about settings, and the headers that they stand for. `lambdas/options/` says which settings there are. */
+import { fields } from '../../../lambdas/options/described.ts';
+
+/** What is typed, by the canonical name of a setting, or by the name of a part of one; nothing where it is not given. */
+export type SettingTexts = Readonly<Record<string, string>>;
+
+/** Settings by canonical name. */
+export type Settings = Readonly<Record<string, string | undefined>>;
+
+/** The texts of settings. */
+export const textsOf = (settings: Settings): SettingTexts =>
+  Object.fromEntries(
+    Object.entries(settings).flatMap(([name, text]): [string, string][] => {
+      if (text === undefined) return [];
+      if (fields[name]?.parts === undefined) return [[name, text]];
+      return text.split(', ').map((part) => {
+        const [key = '', value = ''] = part.split('=');
+        return [key, value];
+      });
+    }),
+  );
+
+/** The settings of texts: empty ones are not given. */
+export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
+  new Map(
+    Object.entries(fields).flatMap(([name, { parts }]): [string, string][] => {
+      const text =
+        parts === undefined
+          ? texts[name]?.trim()
+          : Object.keys(parts)
+              .flatMap((part) => (texts[part] ? `${part}=${texts[part].trim()}` : []))
+              .join(', ');
+      return text ? [[name, text]] : [];
+    }),
+  );
+
+/** The header of a setting: `Svc-Retry-Delay` for `retry-delay`. */
+export const headerOf = (name: string): string =>
+  `svc-${name}`.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
+
+/** Finds the field that a sentence of the API is about: that of a setting, or of the part that it names. */
+export function fieldOfSetting(header: string, sentence: string): string | undefined {
+  const name = header.toLowerCase().replace(/^svc-/, '');
+  const field = fields[name];
+  if (field?.parts === undefined) return field && name;
+  const [, part = ''] = /^The (\w+) of /.exec(sentence) ?? [];
+  return part in field.parts ? part : Object.keys(field.parts)[0];
+}
+
+type Pair = readonly [name: string, value: string];
+
+/** The headers of the settings that are given. */
+export const settingHeaders = (texts: SettingTexts): readonly Pair[] =>
+  [...settingsOf(texts)].map(([name, text]) => [headerOf(name), text]);
+
+/** Puts headers of the service where they can stand: a header has ASCII only, whoever sends it, and the query has the rest. */
+export function sentAs(pairs: readonly Pair[]): {
+  readonly headers: readonly Pair[];
+  readonly query: readonly [name: string, value: string][];
+} {
+  const isAscii = ([, value]: Pair): boolean => /^[\t\x20-\x7e]*$/.test(value);
+  return {
+    headers: pairs.filter(isAscii),
+    query: pairs.flatMap(([name, value]) => (isAscii([name, value]) ? [] : [[name.toLowerCase(), value]])),
+  };
+}
