@@ -1,0 +1,136 @@
+/** Follows the worked example of CONTRIBUTING.md, in a copy of the code. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type * as draftModule from '../../../console/src/screens/publish/draft.ts';
+import type * as codeModule from '../../../console/src/screens/publish/clientCode.ts';
+import type * as curlModule from '../../../console/src/screens/publish/curl.ts';
+import type * as optionsModule from '../../../lambdas/request/publishOptions.ts';
+import type * as recordsModule from '../../../lambdas/message/records.ts';
+import type * as documentModule from '../../../lambdas/http/openapi/document.ts';
+import type * as describedModule from '../../../lambdas/options/described.ts';
+import type * as listsModule from '../../../lambdas/options/options.ts';
+import * as z from 'zod/mini';
+import { newAccount } from '../../../lambdas/account/account.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+const copy = join(root, `.cache/option-${process.pid}`);
+
+const guide = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+const [, record = ''] = /```ts\n\/\/ (?:lambdas\/options\/priority\.ts)\n(.*?)```/s.exec(guide) ?? [];
+const [, lines = ''] = /```diff\n(.*?)```/s.exec(guide) ?? [];
+
+/** Adds the lines of the example, each below the line for `circuit` that is like it. */
+function addLines(): void {
+  let path = '';
+  for (const line of lines.trimEnd().split('\n')) {
+    if (line.startsWith('  ')) {
+      path = join(copy, line.trim());
+      continue;
+    }
+    const added = line.slice(2);
+    const like = added.replaceAll('priority', 'circuit');
+    const text = readFileSync(path, 'utf8');
+    expect(text.split('\n')).toContain(like);
+    writeFileSync(path, text.replace(`\n${like}\n`, `\n${like}\n${added}\n`));
+  }
+}
+
+const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+const compile = (): string =>
+  spawnSync(process.execPath, [compiler, '-p', copy], { encoding: 'utf8' }).stdout;
+
+beforeAll(() => {
+  mkdirSync(copy, { recursive: true });
+  cpSync(join(root, 'lambdas'), join(copy, 'lambdas'), { recursive: true });
+  cpSync(join(root, 'console/src'), join(copy, 'console/src'), { recursive: true });
+  cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  const include = ['lambdas/options', 'lambdas/request/publishOptions.ts', 'lambdas/message/records.ts'];
+  writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ extends: '../../tsconfig.json', include }));
+  writeFileSync(join(copy, 'lambdas/options/priority.ts'), record);
+});
+afterAll(() => {
+  rmSync(copy, { recursive: true });
+});
+
+const account = newAccount({ id: 'one', plan: 'paid', region: 'eu-central-1', createdAt: 0 });
+const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
+const load = async <Module>(path: string): Promise<Module> => (await import(join(copy, path))) as Module;
+
+describe('an option that is added as the guide says', () => {
+  it('is asked for by the compiler wherever it is missing', () => {
+    const path = join(copy, 'lambdas/options/options.ts');
+    const before = readFileSync(path, 'utf8');
+    const like = '  circuit: circuit.stored,';
+    const text = before.replace(like, `${like}\n  priority: priority.stored,`);
+    writeFileSync(path, text.replace('\n\n', `\nimport * as priority from './priority.ts';\n\n`));
+    const said = compile();
+    expect(said).toMatch(/Property 'priority' is missing in type .* required in type .*Partial/);
+    expect(said).toMatch(/Property 'priority' is missing in type .* required in type .*RunSettings/);
+    writeFileSync(path, before);
+    addLines();
+    expect(compile()).toBe('');
+  });
+
+  it('is read, refused, kept and shown', async () => {
+    const { parsePublishOptions, parseOverrides } = await load<typeof optionsModule>(
+      'lambdas/request/publishOptions.ts',
+    );
+    const { settingsRecord } = await load<typeof recordsModule>('lambdas/message/records.ts');
+    const { stored } = await load<typeof listsModule>('lambdas/options/options.ts');
+    const request = (config: Readonly<Record<string, string>>) => ({
+      prefix: 'Svc',
+      config: new Map(Object.entries(config).map(([name, value]) => [name, [value]])),
+      otherHeaders: [],
+    });
+    const callback = { callback: 'https://example.com/', 'callback-priority': 'low' };
+    const options = parsePublishOptions(request({ priority: 'high', ...callback }), account, rules, 0);
+    expect(options).toMatchObject({ priority: 'high', callback: { priority: 'low' } });
+    expect(() => parsePublishOptions(request({ priority: 'urgent' }), account, rules, 0)).toThrow(
+      'Svc-Priority is "urgent"; allowed are low and high.',
+    );
+    expect(parseOverrides(request({ priority: 'low' }), account, rules, 0)).toEqual({ priority: 'low' });
+    expect(z.parse(z.object(stored), options)).toMatchObject({ priority: 'high' });
+    expect(settingsRecord(options)).toMatchObject({ priority: 'high' });
+  });
+
+  it('is described', async () => {
+    const { describeApi } = await load<typeof documentModule>('lambdas/http/openapi/document.ts');
+    const { components } = describeApi();
+    for (const name of ['header.priority', 'query.priority', 'header.failure-callback-priority']) {
+      expect(components.parameters).toHaveProperty([name]);
+    }
+    expect(JSON.stringify(components.schemas.Schedule)).toContain('As `Svc-Priority` has it.');
+    expect(JSON.stringify(components.schemas.DeadLetter)).toContain('As `Svc-Priority` has it.');
+  });
+
+  it('is in the forms of the console, and in what they write down', async () => {
+    const { fields } = await load<typeof describedModule>('lambdas/options/described.ts');
+    const { draftOf } = await load<typeof draftModule>('console/src/screens/publish/draft.ts');
+    const { curlOf } = await load<typeof curlModule>('console/src/screens/publish/curl.ts');
+    const { clientCodeOf } = await load<typeof codeModule>('console/src/screens/publish/clientCode.ts');
+    expect(fields['priority']).toMatchObject({ label: 'Priority', place: 'delivery' });
+    const message = {
+      messageId: 'msg_1',
+      url: 'https://example.com/a',
+      callerIP: '::1',
+      callerIp: '::1',
+      method: 'POST' as const,
+      header: {},
+      maxRetries: 0,
+      timeout: 30,
+      notBefore: 0,
+      createdAt: 0,
+      state: 'CREATED' as const,
+      retried: 0,
+      callbackIds: [],
+      priority: 'high',
+    };
+    const draft = draftOf(message, 0);
+    expect(draft.settings).toMatchObject({ priority: 'high' });
+    expect(curlOf(draft, 'https://svc.example.com')).toContain(`-H 'Svc-Priority: high'`);
+    expect(clientCodeOf(draft, 'https://svc.example.com')).toContain('"Upstash-Priority": "high"');
+  });
+});
