@@ -40,6 +40,7 @@ export const schedule = z.object({
   ratePerSecond: number,
   period: number,
   queueName: text,
+  circuit: text,
   isPaused: z.optional(z.boolean()),
 });
 export type Schedule = z.infer<typeof schedule>;
@@ -91,6 +92,7 @@ export const settingsOf = (one: Schedule) => ({
   labels: labelsOf(one),
   'flow control': [one.flowControlKey ?? '', flowControlOf(one) ?? ''],
   queue: one.queueName ?? '',
+  circuit: one.circuit ?? undefined,
 });
 
 const redacted = /^REDACTED:[0-9a-f]{64}$/i;
@@ -123,6 +125,7 @@ export function requestOf(one: Schedule): { readonly path: string; readonly init
     ['Flow-Control-Key', flowControl ? (one.flowControlKey ?? undefined) : undefined],
     ['Flow-Control-Value', flowControl || undefined],
     ['Queue-Name', one.queueName || undefined],
+    ['Circuit', one.circuit || undefined],
     ...settings.map(([name, value]) => [settingNameOf(name) ?? name, value] as const),
     ...forwarded
       .filter(([name]) => !isContentType(name))

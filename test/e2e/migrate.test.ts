@@ -101,6 +101,7 @@ async function fill(): Promise<void> {
       'Svc-Label': 'nightly,reports',
       'Svc-Retry-Delay': 'min(60000, pow(2, retried) * 1000)',
       'Svc-Queue-Name': 'mail',
+      'Svc-Circuit': 'on',
       'Svc-Flow-Control-Key': 'tenant',
       'Svc-Flow-Control-Value': 'parallelism=2, rate=5, period=1m',
     },
@@ -172,7 +173,7 @@ here('npm run migrate', () => {
     expect(ran.output).toMatch(/differs +held +in paused;/);
     expect(ran.output).toMatch(/differs +orders +in endpoints, headers;/);
     expect(ran.output).toMatch(
-      /differs +all +in cron, method, headers, body, retries, delay, timeout, callback, failure callback, retry delay, labels, flow control, queue;/,
+      /differs +all +in cron, method, headers, body, retries, delay, timeout, callback, failure callback, retry delay, labels, flow control, queue, circuit;/,
     );
     expect(await Promise.all(everything.map((path) => read(target, path)))).toEqual(changed);
 
