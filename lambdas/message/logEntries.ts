@@ -6,7 +6,7 @@ import type { Filterable } from '../wire/filters.ts';
 import { shownHeaders, type HeaderLists } from '../shared/headers.ts';
 import { logSubjectOf, type LogSubject } from './logSubject.ts';
 import type { Attempt, CallbackSettings, Message } from './message.ts';
-import { noRedaction, redactHeaders } from '../value/redaction.ts';
+import { noRedaction, redactHeaders } from './redaction.ts';
 import { settingsRecord } from './records.ts';
 
 export type LogEntry = Answer<typeof answers.logEntry>;

@@ -4,7 +4,7 @@ import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';
 import { shownHeaders } from '../shared/headers.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
-import { noRedaction, redacted, redactHeaders } from '../value/redaction.ts';
+import { noRedaction, redacted, redactHeaders } from './redaction.ts';
 import type { Redaction } from '../options/redaction.ts';
 import { statusOf, type Course } from './status.ts';
 import type { Every } from '../options/option.ts';

@@ -8,7 +8,7 @@ import type { Account } from '../account/account.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import { shownHeaders, type Header } from '../shared/headers.ts';
 import type { KeptResponse } from '../message/message.ts';
-import { noRedaction, redacted } from '../value/redaction.ts';
+import { noRedaction, redacted } from '../message/redaction.ts';
 import type { Redaction } from '../options/redaction.ts';
 import type { ListedEntry, RunStart } from './rules/journal.ts';
 import { startHeaders } from './log/rules/startHeaders.ts';

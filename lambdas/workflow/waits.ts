@@ -3,7 +3,7 @@ import type { Answer, published } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { newId } from '../shared/ids.ts';
-import { redactHeaders } from '../value/redaction.ts';
+import { redactHeaders } from '../message/redaction.ts';
 import type { Redaction } from '../options/redaction.ts';
 import type { Header } from '../shared/headers.ts';
 import type { CanonicalRequest } from '../request/dialect.ts';

@@ -1,7 +1,7 @@
 import { limitsOf } from '../../account/account.ts';
 import { callbackBody } from '../callbackBody.ts';
 import { expiryOf, type CallbackSettings, type Message } from '../../message/message.ts';
-import { noRedaction } from '../../value/redaction.ts';
+import { noRedaction } from '../../message/redaction.ts';
 import type { Redaction } from '../../options/redaction.ts';
 import { attemptJob } from '../../job/job.ts';
 import { kindOf } from '../../message/kinds.ts';

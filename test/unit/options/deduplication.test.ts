@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deduplicationKey } from '../../../lambdas/value/deduplication.ts';
+import { deduplicationKey } from '../../../lambdas/publish/deduplicationKey.ts';
 
 type Facts = Parameters<typeof deduplicationKey>[1];
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { redacted, redactHeaders } from '../../../lambdas/value/redaction.ts';
+import { redacted, redactHeaders } from '../../../lambdas/message/redaction.ts';
 import { parseRedaction, type Redaction } from '../../../lambdas/options/redaction.ts';
 
 const hash = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;

@@ -1,7 +1,7 @@
 /** Texts and headers of a run as its log shows them: redacted, and cut. */
 import { beginningOf } from '../../../shared/bytes.ts';
 import type { Header } from '../../../shared/headers.ts';
-import { noRedaction, redacted, redactHeaders } from '../../../value/redaction.ts';
+import { noRedaction, redacted, redactHeaders } from '../../../message/redaction.ts';
 import type { Redaction } from '../../../options/redaction.ts';
 
 /** Cuts a text to so many bytes of UTF-8. */

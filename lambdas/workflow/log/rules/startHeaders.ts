@@ -2,7 +2,7 @@
 import { shownUrl } from '../../../shared/urlCredentials.ts';
 import { headerName, type Header } from '../../../shared/headers.ts';
 import { writeRun } from '../../../options/options.ts';
-import { noRedaction, redactHeaders } from '../../../value/redaction.ts';
+import { noRedaction, redactHeaders } from '../../../message/redaction.ts';
 import { branded } from '../../rules/brands.ts';
 import type { RunStart } from '../../rules/journal.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { redacted } from '../../../../../lambdas/value/redaction.ts';
+import { redacted } from '../../../../../lambdas/message/redaction.ts';
 import { cutMessages, cuts, textCut } from '../../../../../lambdas/workflow/log/rules/cutting.ts';
 import type { CallRecord } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
 import {
