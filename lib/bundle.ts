@@ -80,10 +80,7 @@ export const lambdaBuild = {
   minify: true,
   legalComments: 'none',
   mainFields: ['module', 'main'],
-  alias: {
-    '@aws-sdk/credential-provider-node': join(root, 'lib/bundle/lambdaCredentials.ts'),
-    'mnemonist/lru-cache': join(root, 'lib/bundle/lruCache.ts'),
-  },
+  alias: { '@aws-sdk/credential-provider-node': join(root, 'lib/lambdaCredentials.ts') },
   // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
   banner: {
     js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
@@ -91,23 +88,8 @@ export const lambdaBuild = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** The parts whose code is not of lean clients (`lambdas/aws/makeLean.ts`): S3's, and the description, which has no client. */
-const notLean: readonly string[] = ['bucket', 'document'];
-
-/** Leaves out what lean clients never use: the SDK's signer and its sender, and the versions of its packages. */
-const leanBuild = {
-  ...lambdaBuild,
-  alias: {
-    ...lambdaBuild.alias,
-    '@smithy/node-http-handler': join(root, 'lib/bundle/noNodeHandler.ts'),
-    '@smithy/signature-v4': join(root, 'lib/bundle/noSigner.ts'),
-  },
-  loader: { '.json': 'empty' },
-} satisfies BuildOptions;
-
 /** Bundles a file or a package into `<name>.mjs` and its chunks, and leaves what is external as it is imported. */
 function build(name: string, source: string, external: string[] = []): Files {
-  const options = notLean.includes(name) ? lambdaBuild : leanBuild;
-  const { outputFiles } = buildSync({ ...options, entryPoints: { [name]: source }, external });
+  const { outputFiles } = buildSync({ ...lambdaBuild, entryPoints: { [name]: source }, external });
   return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
 }

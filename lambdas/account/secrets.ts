@@ -1,19 +1,17 @@
 /** The deployment's secrets. They are in Secrets Manager, where an operator can change them without a deployment. */
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
-import { countFailures } from '../aws/failures.ts';
 import { clientOptions } from '../aws/clientOptions.ts';
+import { prepareClient } from '../aws/functionClient.ts';
 import { minuteMs } from '../shared/clock.ts';
 import type { MasterSecret } from './credentials.ts';
 import { TransientError } from '../error/transientError.ts';
 import { parseMasterSecret, parseSecretJson } from './masterSecret.ts';
 import { givenCredentials } from '../aws/givenCredentials.ts';
-import { makeLean } from '../aws/makeLean.ts';
 import { settings } from '../aws/settings.ts';
 import { remembered, type Remembered } from '../table/remembered.ts';
 
-const client = makeLean(new SecretsManagerClient({ ...clientOptions('quick') }));
-client.middlewareStack.use(countFailures('Secrets'));
+const client = prepareClient('Secrets', new SecretsManagerClient({ ...clientOptions('quick') }));
 
 /** Parses a secret. One that is malformed makes work wait, until an operator has corrected it. */
 function parsed<T>(text: string, parse: (text: string) => T): T {

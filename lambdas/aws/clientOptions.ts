@@ -3,10 +3,8 @@
  * options; a test refuses a client without them. Without `throwOnRequestTimeout` the SDK only warns about a request that takes
  * too long, and goes on waiting.
  */
-import type { HttpHandler } from '@smithy/core/protocols';
-import { Sender } from './sender.ts';
 
-interface Patience {
+interface CallLimits {
   /** The longest time without a byte of the answer: before its first byte, and then between any two of its body. */
   readonly silenceMs: number;
   /** The times that a request is sent in all. It is sent again after too long a silence, or when AWS had too many requests. */
@@ -18,12 +16,12 @@ interface Patience {
  * given up after 12 s and up to 1 s of pauses between its tries. (A throttled call pauses for longer, but each of its tries is
  * answered at once.) A worker has 60 s or more.
  */
-const patience = {
+const limits = {
   /** Calls of tables, queues, secrets and schedules. They are answered in milliseconds; seconds mean a lost connection. */
   quick: { silenceMs: 3_000, tries: 4 },
   /** Bodies in the bucket. 4 MiB, the largest, are on their way for a second at most. */
   bodies: { silenceMs: 4_000, tries: 3 },
-} as const satisfies Record<string, Patience>;
+} as const satisfies Record<string, CallLimits>;
 
 /** The longest time to connect. A host within AWS answers in milliseconds; waiting for a free socket counts as connecting. */
 const connectionMs = 2_000;
@@ -31,7 +29,7 @@ const connectionMs = 2_000;
 /** The most requests of one client at once. With fewer, bulk operations would wait for sockets until they are given up. */
 export const maxSockets = 100;
 
-export type Calls = keyof typeof patience;
+export type Calls = keyof typeof limits;
 
 /**
  * Reads from the environment how many times longer than on AWS a call may take. Stand-ins on a busy machine are slow, not away.
@@ -44,45 +42,21 @@ function timesLonger(): number {
   return times;
 }
 
-/** The SDK's own options for what sends a client's requests. */
-const sendingOptions = (silenceMs: number, times: number) => ({
-  connectionTimeout: times * connectionMs,
-  requestTimeout: silenceMs,
-  throwOnRequestTimeout: true,
-  socketTimeout: silenceMs,
-  httpAgent: { maxSockets },
-  httpsAgent: { maxSockets },
-});
-
-type SendingOptions = ReturnType<typeof sendingOptions>;
-type MakeSender = (options: SendingOptions) => HttpHandler;
-
-/** What sends the requests on AWS: the SDK's own sender, made of its options, where bodies are large. */
-const usualSender: Record<Calls, (options: SendingOptions) => HttpHandler | SendingOptions> = {
-  quick: (options) => new Sender({ ...options, maxSockets }),
-  bodies: (options) => options,
-};
-
-let makeSender: MakeSender | undefined;
-let signs = true;
-
-/**
- * Has the requests of all clients that are made from now on sent by something else than the SDK's own.
- *
- * @param isSigned whether anything looks at their signatures
- */
-export function sendWith(make: MakeSender, { isSigned }: { readonly isSigned: boolean }): void {
-  makeSender = make;
-  signs = isSigned;
-}
-
-/** Whether requests have to be signed. */
-export const isSigned = (): boolean => signs;
-
 /** The options of a client, by the calls that it makes; to be spread into the client's own. */
 export function clientOptions(calls: Calls) {
-  const { tries } = patience[calls];
+  const { silenceMs, tries } = limits[calls];
   const times = timesLonger();
-  const options = sendingOptions(times * patience[calls].silenceMs, times);
-  return { maxAttempts: tries, requestHandler: (makeSender ?? usualSender[calls])(options) };
+  return {
+    maxAttempts: tries,
+    // The steps of a command are put together at its first call, not at each.
+    cacheMiddleware: true,
+    requestHandler: {
+      connectionTimeout: times * connectionMs,
+      requestTimeout: times * silenceMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: times * silenceMs,
+      httpAgent: { maxSockets },
+      httpsAgent: { maxSockets },
+    },
+  };
 }

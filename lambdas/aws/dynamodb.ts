@@ -21,21 +21,18 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { setTimeout } from 'node:timers/promises';
-import { countFailures } from './failures.ts';
 import { clientOptions } from './clientOptions.ts';
+import { prepareClient } from './functionClient.ts';
 import { TransientError } from '../error/transientError.ts';
 import { chunksOf } from '../shared/lists.ts';
-import { makeLean } from './makeLean.ts';
 import { settings } from './settings.ts';
 
 /** Makes a client: of a region, or of this one. */
-function open(region?: string): DynamoDBClient {
-  const client = makeLean(
+const open = (region?: string): DynamoDBClient =>
+  prepareClient(
+    'Dynamodb',
     new DynamoDBClient({ ...clientOptions('quick'), ...(region !== undefined && { region }) }),
   );
-  client.middlewareStack.use(countFailures('Dynamodb'));
-  return client;
-}
 
 /** The client of this region's tables. */
 export const dynamodb = open();

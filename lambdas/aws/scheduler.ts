@@ -2,10 +2,9 @@
  * EventBridge Scheduler sends what is due later than a message timer reaches, and what is due again and again. Its client is
  * large and rarely needed, so it is loaded when the first schedule is made.
  */
-import { countFailures } from './failures.ts';
 import { clientOptions } from './clientOptions.ts';
+import { prepareClient } from './functionClient.ts';
 import { minuteMs, secondMs } from '../shared/clock.ts';
-import { makeLean } from './makeLean.ts';
 import { settings } from './settings.ts';
 
 async function open() {
@@ -16,8 +15,7 @@ async function open() {
     ResourceNotFoundException,
     SchedulerClient,
   } = await import('@aws-sdk/client-scheduler');
-  const client = makeLean(new SchedulerClient({ ...clientOptions('quick') }));
-  client.middlewareStack.use(countFailures('Scheduler'));
+  const client = prepareClient('Scheduler', new SchedulerClient({ ...clientOptions('quick') }));
   return {
     client,
     create: async (schedule: NewSchedule): Promise<void> => {

@@ -1,16 +1,16 @@
 /** The clients of SQS: one for this region's queues, and one for each other region that is told of changed accounts. */
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { countFailures } from './failures.ts';
 import { clientOptions } from './clientOptions.ts';
-import { makeLean } from './makeLean.ts';
+import { prepareClient } from './functionClient.ts';
 import { settings } from './settings.ts';
 
 /**
  * Makes a client: of a region, or of this one. It takes its region's endpoint, because a queue's URL names AWS's own even where an
  * emulator plays it.
  */
-function open(region?: string): SQSClient {
-  const client = makeLean(
+const open = (region?: string): SQSClient =>
+  prepareClient(
+    'Sqs',
     new SQSClient({
       ...clientOptions('quick'),
       useQueueUrlAsEndpoint: false,
@@ -19,9 +19,6 @@ function open(region?: string): SQSClient {
       ...(region !== undefined && { region }),
     }),
   );
-  client.middlewareStack.use(countFailures('Sqs'));
-  return client;
-}
 
 export const sqs = open();
 

@@ -7,7 +7,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import * as z from 'zod/mini';
 import { limitsOf, type Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
-import { countFailures } from '../aws/failures.ts';
+import { prepareClient } from '../aws/functionClient.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { limitTable } from '../value/limits.ts';
 
@@ -48,7 +48,7 @@ const bucket = (): Promise<BodyBucket> => (opened ??= openBucket());
 
 async function openBucket(): Promise<BodyBucket> {
   const module = await import('./store/bucket.ts');
-  return module.openBucket(settings.bodiesBucket, countFailures);
+  return module.openBucket(settings.bodiesBucket, prepareClient);
 }
 
 /** The key of an object that is kept until it is deleted: no lifecycle rule is for `kept/`. */

@@ -3,10 +3,13 @@ export class AwsError extends Error {
   readonly code: string;
   /** The HTTP status. */
   readonly status: number;
+  /** Other members of the exception, as the row on which a condition failed. */
+  readonly members: Readonly<Record<string, unknown>>;
 
-  constructor(code: string, message: string, status = 400) {
+  constructor(code: string, message: string, status = 400, members: Readonly<Record<string, unknown>> = {}) {
     super(message);
     this.code = code;
     this.status = status;
+    this.members = members;
   }
 }

@@ -4,11 +4,12 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { HttpRequest } from '@smithy/core/protocols';
-import { request as send } from 'undici';
+import { request as sendByHttp } from 'undici';
 import * as z from 'zod/mini';
 import { answerJson, close, listen, readBody } from '../http.ts';
-import { operationIn, type HandOver } from './handOver.ts';
+import { callOf, type SendForClient } from '../dynamodb/connection.ts';
+import { jsonOrUndefined } from '../json.ts';
+import { operationIn } from './server.ts';
 
 export const services = ['dynamodb', 'sqs', 'scheduler', 's3', 'secrets'] as const;
 export type Service = (typeof services)[number];
@@ -57,7 +58,8 @@ export interface DoorOptions {
   readonly service: Service;
   /** The stand-in's. */
   readonly url: string;
-  readonly handOver: HandOver | undefined;
+  /** Makes the calls in place of the stand-in's server, if there is anything that does. */
+  readonly call?: SendForClient | undefined;
   readonly plan: FaultPlan;
   readonly report: (error: unknown) => void;
 }
@@ -81,9 +83,9 @@ interface Answer {
   readonly body: Uint8Array;
 }
 
-export async function openDoor({ service, url, handOver, plan, report }: DoorOptions): Promise<Door> {
+export async function openDoor({ service, url, call, plan, report }: DoorOptions): Promise<Door> {
   const make = (request: Request): Promise<Answer> =>
-    handOver === undefined ? sendTo(url, request) : handTo(handOver, request);
+    call === undefined ? sendTo(url, request) : handTo(call, request);
 
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming);
@@ -173,14 +175,11 @@ async function readRequest(incoming: IncomingMessage): Promise<Request> {
   };
 }
 
-async function handTo(handOver: HandOver, { method, path, headers, body }: Request): Promise<Answer> {
-  const request = new HttpRequest({ method, path, headers: { ...headers }, body });
-  const response = await handOver(request, {});
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    body: z.instanceof(Uint8Array).parse(response.body),
-  };
+async function handTo(call: SendForClient, { headers, body }: Request): Promise<Answer> {
+  const operation = operationIn(headers['x-amz-target'] ?? '');
+  const input = z.record(z.string(), z.unknown()).parse(jsonOrUndefined(body.toString()));
+  const answer = await call(callOf(operation, input));
+  return { ...answer, headers: { 'content-type': 'application/x-amz-json-1.0' } };
 }
 
 /** Headers that belong to one connection, not to the request. */
@@ -193,7 +192,7 @@ async function sendTo(url: string, { method, path, headers, body }: Request): Pr
         .filter(([name]) => !hopHeaders.has(name))
         .map(([name, value]) => [name, String(value)]),
     );
-  const answer = await send(new URL(path, url), {
+  const answer = await sendByHttp(new URL(path, url), {
     method,
     headers: kept(headers),
     ...(body.length > 0 && { body }),

@@ -1,50 +1,77 @@
 /**
- * The hand-over of requests to stand-ins in the same process: the clients make them as for AWS, and no socket is between. A socket
- * costs more CPU than most stand-ins need for the answer.
+ * The hand-over of calls to stand-ins in the same process: a client gives them a command's input, and gets its output. Signing, JSON
+ * and a socket would cost more CPU than most stand-ins need for the answer.
  */
-import { HttpResponse, type HttpRequest } from '@smithy/core/protocols';
-import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-handler';
-import type { HttpHandlerOptions } from '@smithy/types';
+import type { MetadataBearer, Pluggable } from '@smithy/types';
+import type { Addition } from '../../lambdas/aws/additions.ts';
+import type { AwsService } from '../../lambdas/aws/metricTable.ts';
+import { AwsError } from './awsError.ts';
 
-/** Answers a request of a client. Refusals are answers, too. */
-export type HandOver = (request: HttpRequest, options: HttpHandlerOptions) => Promise<HttpResponse>;
+/**
+ * Makes a call, and returns its output. Both are as a client has them: bytes are bytes.
+ *
+ * @param operation such as `PutItem`
+ * @throws AwsError for a refusal
+ */
+export type HandOver = (operation: string, input: object) => Promise<object>;
 
-/** The stand-ins that requests are handed over to, by host and port: `127.0.0.1:4566`. */
-export type HandOvers = ReadonlyMap<string, HandOver>;
-
-/** Sends the requests of a client: by HTTP where nothing in this process takes them. */
-export class HandOverHandler extends NodeHttpHandler {
-  readonly #handOvers: HandOvers;
-
-  constructor(handOvers: HandOvers, options: NodeHttpHandlerOptions) {
-    super(options);
-    this.#handOvers = handOvers;
-  }
-
-  override async handle(
-    request: HttpRequest,
-    options: HttpHandlerOptions = {},
-  ): Promise<{ response: HttpResponse }> {
-    const handOver = this.#handOvers.get(`${request.hostname}:${request.port}`);
-    if (handOver === undefined) return super.handle(request, options);
-    return { response: await handOver(request, options) };
-  }
+/** A service whose calls are handed over, with the SDK's module of its client: it has the classes of the exceptions. */
+export interface HandedOver {
+  readonly handOver: HandOver;
+  readonly sdk: object;
 }
 
-/** The operation that `X-Amz-Target` names, without the service: `SendMessage` of `AmazonSQS.SendMessage`. */
-export const operationIn = (target: string): string => target.slice(target.lastIndexOf('.') + 1);
+export type HandOvers = ReadonlyMap<AwsService, HandedOver>;
 
-/** @throws Error for a body that is sent piece by piece: those of AWS JSON are texts */
-export function textOf({ body }: HttpRequest): string {
-  if (typeof body === 'string') return body;
-  if (!(body instanceof Uint8Array)) throw new Error('The body of a request of AWS JSON is at hand.');
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+const commandSuffix = 'Command';
+
+/** Has the calls of some services answered by stand-ins of this process. */
+export const handingOver =
+  (services: HandOvers): Addition =>
+  (service, { middlewareStack }) => {
+    const handedOver = services.get(service);
+    if (handedOver !== undefined) middlewareStack.use(answeredBy(handedOver));
+  };
+
+/** Ends each call at the first of the client's steps: none of the others is passed. */
+const answeredBy = <Input extends object, Output extends object>({
+  handOver,
+  sdk,
+}: HandedOver): Pluggable<Input, Output> => ({
+  applyToStack: (stack) => {
+    stack.add(
+      (_next, { commandName = '' }) =>
+        async ({ input }) => {
+          const operation = commandName.slice(0, -commandSuffix.length);
+          try {
+            const output = { ...(await handOver(operation, input)), $metadata: metadata(200) };
+            // The stand-in's answers have the service's shapes; only the SDK knows them by their names.
+            return { output: output as MetadataBearer & Output, response: undefined };
+          } catch (error) {
+            throw error instanceof AwsError ? toException(error, sdk) : error;
+          }
+        },
+      { name: 'handOver', step: 'initialize', priority: 'low' },
+    );
+  },
+});
+
+const metadata = (httpStatusCode: number): MetadataBearer['$metadata'] => ({
+  httpStatusCode,
+  attempts: 1,
+  totalRetryDelay: 0,
+});
+
+/** Makes the SDK's exception of a refusal; an error of the same name where the SDK has no class for it. */
+function toException({ code, message, status, members }: AwsError, sdk: object): Error {
+  const $metadata = metadata(status);
+  const $fault = status >= 500 ? 'server' : 'client';
+  const exception: unknown = Reflect.get(sdk, code);
+  const made: unknown =
+    typeof exception === 'function'
+      ? Reflect.construct(exception, [{ ...members, message, $metadata }])
+      : undefined;
+  return made instanceof Error
+    ? made
+    : Object.assign(new Error(message), { name: code, $fault, $metadata, ...members });
 }
-
-/** Makes an answer as HTTP brings it. */
-export const toResponse = (
-  statusCode: number,
-  headers: Record<string, string>,
-  body: string | Uint8Array,
-): HttpResponse =>
-  new HttpResponse({ statusCode, headers, body: typeof body === 'string' ? Buffer.from(body) : body });

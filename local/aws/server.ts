@@ -1,11 +1,11 @@
 /** The HTTP servers of the stand-ins, those that speak AWS JSON among them. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HttpResponse } from '@smithy/core/protocols';
+import * as z from 'zod/mini';
 import { answerJson, close, listen, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { AwsError } from './awsError.ts';
-import { operationIn, textOf, toResponse, type HandOver } from './handOver.ts';
+import type { HandOver } from './handOver.ts';
 import type { Operation } from './operation.ts';
 
 export interface AwsServer {
@@ -54,7 +54,7 @@ export interface JsonServiceOptions<Context> {
 
 /** A stand-in that speaks AWS JSON: a header names the operation, the body is its input. */
 export interface JsonService extends AwsServer {
-  /** Takes the requests of this process, which need no socket. */
+  /** Takes the calls of this process. */
   readonly handOver: HandOver;
 }
 
@@ -65,8 +65,7 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
   const requestId = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
 
   /** @throws AwsError */
-  function outputOf(name: string, body: string, signal: AbortSignal): unknown {
-    const input = jsonOrUndefined(body || '{}');
+  function outputOf(name: string, input: unknown, signal: AbortSignal): unknown {
     const operation = input === undefined ? undefined : operations.get(name);
     if (operation === undefined) {
       throw new AwsError(unknownCode, `The local stage has no operation ${name || 'of this form'}.`);
@@ -81,7 +80,8 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
     });
     const body = await readBody(request);
     const name = nameIn(request);
-    const output = await outputOf(name, body?.toString('utf8') ?? '', gone.signal);
+    const input = jsonOrUndefined(body?.toString('utf8') || '{}');
+    const output = await outputOf(name, input, gone.signal);
     answerJson(response, 200, contentType, output, requestId());
   }
 
@@ -89,27 +89,29 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
     answerJson(response, refusal.status, contentType, errorBody(refusal), requestId());
   }
 
-  const handOver: HandOver = async (request) => {
-    const answerWith = (status: number, body: unknown): HttpResponse =>
-      toResponse(status, { 'content-type': contentType, ...requestId() }, JSON.stringify(body));
+  // No client of this process hangs up.
+  const { signal: never } = new AbortController();
+  const handOver: HandOver = async (name, input) => {
     try {
-      const name = operationIn(request.headers['x-amz-target'] ?? '');
-      // No client of this process hangs up.
-      const { signal } = new AbortController();
-      return answerWith(200, await outputOf(name, textOf(request), signal));
+      return anObject.parse(await outputOf(name, input, never));
     } catch (error) {
-      if (!(error instanceof AwsError)) report(error);
-      const refusal = error instanceof AwsError ? error : failure(failureCode);
-      return answerWith(refusal.status, errorBody(refusal));
+      if (error instanceof AwsError) throw error;
+      report(error);
+      throw failure(failureCode);
     }
   };
 
   return { ...(await startAwsServer({ answer, refuse, failureCode, report })), handOver };
 }
 
+const anObject = z.custom<object>((value) => typeof value === 'object' && value !== null);
+
 const failure = (code: string): AwsError => new AwsError(code, 'The stand-in failed.', 500);
 
 const errorBody = ({ code, message }: AwsError) => ({ __type: code, message });
+
+/** The operation that `X-Amz-Target` names, without the service: `SendMessage` of `AmazonSQS.SendMessage`. */
+export const operationIn = (target: string): string => target.slice(target.lastIndexOf('.') + 1);
 
 function nameIn({ headers }: IncomingMessage): string {
   const target = headers['x-amz-target'];

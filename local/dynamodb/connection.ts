@@ -5,8 +5,26 @@ import { Pool } from 'undici';
 export interface Call {
   readonly operation: string;
   readonly body: string;
-  /** Ends the wait for the answer. */
-  readonly signal?: AbortSignal | undefined;
+}
+
+/** A call as a client makes it: its input is at hand, bytes as bytes. */
+export interface ClientCall extends Call {
+  readonly input: object;
+}
+
+export const callOf = (operation: string, input: object): ClientCall => ({
+  operation,
+  input,
+  body: toJson(input),
+});
+
+/** Writes an input, or a part of one, as AWS JSON: bytes are in base64. */
+export const toJson = (input: object): string => JSON.stringify(input, bytesInBase64);
+
+/** Is called by `JSON.stringify`, which has already taken a `Buffer` apart: the value as it was stands in its holder. */
+function bytesInBase64(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
+  const original = this[name];
+  return original instanceof Uint8Array ? Buffer.from(original).toString('base64') : value;
 }
 
 /** An answer, be it a refusal. */
@@ -17,6 +35,7 @@ export interface Answer {
 }
 
 export type Send = (call: Call) => Promise<Answer>;
+export type SendForClient = (call: ClientCall) => Promise<Answer>;
 
 export interface Connection {
   readonly send: Send;
@@ -36,7 +55,7 @@ const authorization =
 export function connect(url: string): Connection {
   const pool = new Pool(url, { connections, headersTimeout: silenceMs, bodyTimeout: silenceMs });
   return {
-    send: async ({ operation, body, signal }) => {
+    send: async ({ operation, body }) => {
       const answer = await pool.request({
         method: 'POST',
         path: '/',
@@ -47,7 +66,6 @@ export function connect(url: string): Connection {
           'x-amz-target': `DynamoDB_20120810.${operation}`,
         },
         body,
-        ...(signal !== undefined && { signal }),
       });
       return { status: answer.statusCode, body: await answer.body.bytes() };
     },

@@ -1,21 +1,22 @@
 /** DynamoDB for the local stage: dynoxide as a child process, or the database that `DYNAMODB_ENDPOINT` names. */
-import { randomUUID } from 'node:crypto';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout } from 'node:timers/promises';
 import { ListTablesCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import * as z from 'zod/mini';
 import { freePort, loopback } from '../http.ts';
-import { operationIn, textOf, toResponse, type HandOver } from '../aws/handOver.ts';
+import { AwsError } from '../aws/awsError.ts';
+import type { HandOver } from '../aws/handOver.ts';
 import { StageError } from '../stage/stageError.ts';
 import { findDynoxide } from './dynoxide.ts';
 import { groupCommit } from './groupCommit.ts';
-import { connect, type Send } from './connection.ts';
+import { callOf, connect, type SendForClient } from './connection.ts';
 import { knownAccounts } from './knownAccounts.ts';
 import { underWatch } from './underWatch.ts';
 
 export interface Dynamodb {
   readonly url: string;
-  /** Takes the requests of this process; absent with `DYNAMODB_ENDPOINT`. */
-  readonly handOver?: HandOver;
+  /** Makes the calls of this process; absent with `DYNAMODB_ENDPOINT`. */
+  readonly call?: SendForClient;
   /** Of the child process; absent with `DYNAMODB_ENDPOINT`. */
   readonly pid?: number;
   readonly stop: () => Promise<void>;
@@ -68,7 +69,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   child.stdin.on('error', () => undefined);
   return {
     url,
-    handOver: handOverTo(knownAccounts(groupCommit(connection.send))),
+    call: knownAccounts(groupCommit(connection.send)),
     ...pidOf(child),
     stop: async () => {
       stopping = true;
@@ -79,21 +80,33 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   };
 }
 
-/** Takes the requests of this process's clients. */
+/** Takes the calls of this process's clients. */
 export const handOverTo =
-  (send: Send): HandOver =>
-  async (request, { abortSignal }) => {
-    const { status, body } = await send({
-      operation: operationIn(request.headers['x-amz-target'] ?? ''),
-      body: textOf(request),
-      ...(abortSignal instanceof AbortSignal && { signal: abortSignal }),
-    });
-    return toResponse(
-      status,
-      { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': randomUUID() },
-      body,
-    );
+  (send: SendForClient): HandOver =>
+  async (operation, input) => {
+    const { status, body } = await send(callOf(operation, input));
+    const output = outputIn(body);
+    if (status === 200) return output;
+    const { __type = '', message = '', Message = message, ...members } = refusal.parse(output);
+    throw new AwsError(__type.slice(__type.lastIndexOf('#') + 1), Message, status, members);
   };
+
+const anObject = z.custom<object>((value) => typeof value === 'object' && value !== null);
+const refusal = z.looseObject({
+  __type: z.optional(z.string()),
+  message: z.optional(z.string()),
+  Message: z.optional(z.string()),
+});
+
+/** Reads an answer as a client has it. Only bytes are a text under the name `B`; reading their answers takes longer. */
+function outputIn(body: Uint8Array): object {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  const hasBytes = /"B":\s*"/.test(text);
+  return anObject.parse(JSON.parse(text, hasBytes ? bytesOfBase64 : undefined));
+}
+
+const bytesOfBase64 = (name: string, value: unknown): unknown =>
+  name === 'B' && typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'base64')) : value;
 
 function pidOf({ pid }: ChildProcess): { pid?: number } {
   return pid === undefined ? {} : { pid };

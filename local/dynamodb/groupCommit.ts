@@ -6,7 +6,7 @@
  */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
-import type { Answer, Call, Send } from './connection.ts';
+import type { Answer, Call, Send, SendForClient } from './connection.ts';
 import { joinableWrite, partitionsRead, type JoinableWrite } from './writes.ts';
 
 /** "Actions in a transaction" of DynamoDB's quotas. */
@@ -53,7 +53,7 @@ class OpenWrite {
 }
 
 /** Makes what takes all calls. What cannot be joined with others is sent as it is. */
-export function groupCommit(send: Send): Send {
+export function groupCommit(send: Send): SendForClient {
   const open = new Set<OpenWrite>();
   let waiting: readonly OpenWrite[] = [];
   let isCommitting = false;

@@ -3,7 +3,7 @@
  * hardly ever change. All that writes to dynoxide is in this process, so a read is answered as the database would.
  */
 import type { tables } from '../../lambdas/aws/resources.ts';
-import type { Answer, Call, Send } from './connection.ts';
+import type { Answer, Call } from './connection.ts';
 
 const table: keyof typeof tables = 'accounts';
 const isOfAccounts = (body: string): boolean => body.includes(`"${table}"`);
@@ -14,7 +14,9 @@ const reads = new Set(['GetItem', 'BatchGetItem', 'Query', 'Scan', 'DescribeTabl
 const mostKept = 1_000;
 
 /** Makes what takes all calls. Only reads of accounts are answered here. */
-export function knownAccounts(send: Send): Send {
+export function knownAccounts<C extends Call>(
+  send: (call: C) => Promise<Answer>,
+): (call: C) => Promise<Answer> {
   /** The answers by the reads. */
   const known = new Map<string, Uint8Array>();
   /** Counts the beginnings and the ends of writes: an answer is kept when nothing was written meanwhile. */
@@ -27,7 +29,7 @@ export function knownAccounts(send: Send): Send {
     known.clear();
   }
 
-  async function read(call: Call): Promise<Answer> {
+  async function read(call: C): Promise<Answer> {
     const kept = known.get(call.body);
     if (kept !== undefined) return { status: 200, body: kept };
     const before = changes;

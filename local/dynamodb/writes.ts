@@ -1,7 +1,7 @@
 /** The writes of DynamoDB that can be made in one transaction with others: those that ask for no answer but that they were made. */
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
-import type { Call } from './connection.ts';
+import { toJson, type ClientCall } from './connection.ts';
 
 /** A write as a part of a transaction. */
 export interface JoinableWrite {
@@ -53,20 +53,21 @@ const batch = z.strictObject({
 });
 
 /** @returns undefined when it cannot be a part of a transaction, or is no write */
-export function joinableWrite({ operation, body }: Call): JoinableWrite | undefined {
-  if (isSingle(operation)) return joinableAction(single[operation], body);
+export function joinableWrite(call: ClientCall): JoinableWrite | undefined {
+  const { operation, input } = call;
+  if (isSingle(operation)) return joinableAction(single[operation], call);
   if (operation !== 'BatchWriteItem') return undefined;
-  const { data } = batch.safeParse(JSON.parse(body));
+  const { data } = batch.safeParse(input);
   return data && joinableActions(data.RequestItems);
 }
 
 function joinableAction(
   { kind, may }: { readonly kind: string; readonly may: ReadonlySet<string> },
-  body: string,
+  { input, body }: ClientCall,
 ): JoinableWrite | undefined {
-  const input = item.safeParse(JSON.parse(body)).data ?? {};
   const { data } = written.safeParse(input);
-  if (data === undefined || !Object.keys(input).every((name) => may.has(name))) return undefined;
+  const names = Object.entries(input).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (data === undefined || !names.every((name) => may.has(name))) return undefined;
   const place = placeOf(data.TableName, data.Item ?? data.Key ?? {});
   return (
     place && {
@@ -95,7 +96,7 @@ function joinableActions(requests: z.infer<typeof batch>['RequestItems']): Joina
       if (place === undefined) return undefined;
       places.push(place);
       actions.push(
-        JSON.stringify(isPut ? { Put: { TableName, Item: values } } : { Delete: { TableName, Key: values } }),
+        toJson(isPut ? { Put: { TableName, Item: values } } : { Delete: { TableName, Key: values } }),
       );
     }
   }
@@ -131,10 +132,9 @@ const query = z.object({
 });
 
 /** The partitions that a strongly consistent read may be of. */
-export function partitionsRead({ operation, body }: Call): readonly string[] {
+export function partitionsRead({ operation, input }: ClientCall): readonly string[] {
   const isGet = operation === 'GetItem';
   if (!isGet && operation !== 'Query') return [];
-  const input: unknown = JSON.parse(body);
   const read = isGet ? get.safeParse(input).data : query.safeParse(input).data;
   if (read === undefined) return [];
   const values = 'Key' in read ? read.Key : read.ExpressionAttributeValues;

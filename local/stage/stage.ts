@@ -26,7 +26,7 @@ import type { Options } from './options.ts';
 import type { Queues } from '../sqs/queues.ts';
 import {
   environmentOf,
-  handOverTo,
+  handOverCalls,
   startStandIns,
   type Endings,
   type StandInOptions,
@@ -109,7 +109,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
   if (data !== undefined) endings.push(data.release);
   const standIns = await startStandIns(options, data, endings);
-  handOverTo(standIns);
+  handOverCalls(standIns);
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),

@@ -1,6 +1,8 @@
 /** Starts the stand-ins for AWS that the handlers call. */
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { clientOptions, sendWith } from '../../lambdas/aws/clientOptions.ts';
+import * as dynamodbSdk from '@aws-sdk/client-dynamodb';
+import * as sqsSdk from '@aws-sdk/client-sqs';
+import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
+import { addToClients } from '../../lambdas/aws/additions.ts';
 import {
   defaultHeaderPrefixes,
   maxReceives,
@@ -8,11 +10,13 @@ import {
   retentionSeconds,
   tables,
 } from '../../lambdas/aws/resources.ts';
+import type { AwsService } from '../../lambdas/aws/metricTable.ts';
 import { randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
 import { openDoor, type FaultPlan, type Service } from '../aws/door.ts';
-import { HandOverHandler, type HandOver, type HandOvers } from '../aws/handOver.ts';
-import { startDynamodb, waitForTables } from '../dynamodb/dynamodb.ts';
+import { handingOver, type HandedOver, type HandOvers } from '../aws/handOver.ts';
+import type { SendForClient } from '../dynamodb/connection.ts';
+import { handOverTo, startDynamodb, waitForTables, type Dynamodb } from '../dynamodb/dynamodb.ts';
 import { credentials, type Environment } from '../lambda/environment.ts';
 import { objectsIn, objectsInMemory } from '../s3/objects.ts';
 import { noQueueJournal, openQueueJournal } from '../sqs/queueJournal.ts';
@@ -59,7 +63,7 @@ export interface StandInOptions {
 export interface StandIns {
   /** Where the functions call them. */
   readonly urls: Readonly<Record<Service, string>>;
-  /** The stand-ins that the clients of this process hand their requests over to. */
+  /** The services whose calls the clients of this process hand over. */
   readonly handOvers: HandOvers;
   readonly sqs: Sqs;
   readonly scheduler: Scheduler;
@@ -116,11 +120,7 @@ export async function startStandIns(
   return {
     urls: await urlsOf(services, faults, report, endings),
     // With faults all calls go through the doors.
-    handOvers: new Map(
-      (faults === undefined ? [dynamodb, sqs] : []).flatMap(({ url, handOver }) =>
-        handOver === undefined ? [] : [[new URL(url).host, handOver]],
-      ),
-    ),
+    handOvers: faults === undefined ? handOversOf(dynamodb, sqs) : new Map(),
     sqs,
     scheduler,
     secretValues,
@@ -129,10 +129,17 @@ export async function startStandIns(
   };
 }
 
+/** A DynamoDB of the developer's own is called over HTTP. */
+const handOversOf = ({ call }: Dynamodb, { handOver }: Sqs): HandOvers =>
+  new Map<AwsService, HandedOver>([
+    ['Sqs', { handOver, sdk: sqsSdk }],
+    ...(call === undefined ? [] : [['Dynamodb', { handOver: handOverTo(call), sdk: dynamodbSdk }] as const]),
+  ]);
+
 /** A stand-in, as its clients know it. */
 interface Called {
   readonly url: string;
-  readonly handOver?: HandOver;
+  readonly call?: SendForClient;
 }
 
 /** The addresses that the functions call: with a plan of faults those of doors, otherwise the stand-ins' own. */
@@ -143,9 +150,9 @@ async function urlsOf(
   endings: Endings,
 ): Promise<StandIns['urls']> {
   const urlOf = async (service: Service): Promise<string> => {
-    const { url, handOver } = services[service];
+    const { url, call } = services[service];
     if (faults === undefined) return url;
-    const door = await openDoor({ service, url, handOver, plan: faults, report });
+    const door = await openDoor({ service, url, call, plan: faults, report });
     endings.push(door.close);
     return door.url;
   };
@@ -159,7 +166,7 @@ async function urlsOf(
 }
 
 async function makeTables(endpoint: string, region: string, signal: AbortSignal): Promise<void> {
-  const client = new DynamoDBClient({
+  const client = new dynamodbSdk.DynamoDBClient({
     ...clientOptions('quick'),
     endpoint,
     region,
@@ -179,11 +186,9 @@ function secretOf(data: DataDirectory | undefined, name: string): string {
   return data?.secret(name) ?? randomSecret();
 }
 
-/** Has the clients of this process, those that are made from now on, hand their requests over where they can. */
-export function handOverTo({ urls, handOvers }: StandIns): void {
-  // A DynamoDB of the developer's own may want signatures; the stand-ins want none.
-  const isSigned = !handOvers.has(new URL(urls.dynamodb).host);
-  sendWith((options) => new HandOverHandler(handOvers, options), { isSigned });
+/** Has the clients of this process, those that are made from now on, hand their calls over where they can. */
+export function handOverCalls({ handOvers }: StandIns): void {
+  addToClients(handingOver(handOvers));
 }
 
 /** The environment variables that the CDK app gives every handler, with the stand-ins' addresses. */

@@ -4,11 +4,9 @@
  */
 import { Agent } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { HttpRequest } from '@smithy/core/protocols';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
-import type { HttpHandlerOptions } from '@smithy/types';
+import { type HttpHandler, HttpRequest } from '@smithy/core/protocols';
 import * as z from 'zod/mini';
-import { sendWith } from '../../lambdas/aws/clientOptions.ts';
+import { addToClients } from '../../lambdas/aws/additions.ts';
 import { callerHeader } from '../../local/aws/door.ts';
 import { handlerModules, type FunctionName } from '../../local/lambda/handlers.ts';
 import { loadFunction } from '../../local/lambda/lambda.ts';
@@ -25,26 +23,30 @@ const given = z
   })
   .parse(workerData);
 
-/** The agents of all clients. */
-const agents: Agent[] = [];
-
-/** Says with each call whose it is. Its connections are counted. */
-class CallerHandler extends NodeHttpHandler {
-  constructor({ httpAgent, ...options }: Parameters<Parameters<typeof sendWith>[0]>[0]) {
-    const agent = new Agent({ keepAlive: true, ...httpAgent });
-    super({ ...options, httpAgent: agent });
-    agents.push(agent);
-  }
-
-  override handle(request: HttpRequest, options?: HttpHandlerOptions): ReturnType<NodeHttpHandler['handle']> {
-    request.headers[callerHeader] = given.id;
-    return super.handle(request, options);
-  }
-}
-
 const realNow = Date.now;
 Date.now = () => realNow() + Number(Atomics.load(given.aheadMs, 0)) + given.skewMs;
-sendWith((options) => new CallerHandler(options), { isSigned: false });
+
+/** What sends the requests of a client. */
+type Sender = Pick<HttpHandler, 'httpHandlerConfigs'>;
+const sender = z.custom<Sender>((value) => value instanceof Object && 'httpHandlerConfigs' in value);
+const senders: Sender[] = [];
+
+// Each call says whose it is.
+addToClients((_service, { middlewareStack, config }) => {
+  senders.push(sender.parse(config.requestHandler));
+  middlewareStack.add(
+    (next) => (args) => {
+      if (HttpRequest.isInstance(args.request)) args.request.headers[callerHeader] = given.id;
+      return next(args);
+    },
+    { name: 'caller', step: 'build' },
+  );
+});
+
+/** The agents of the clients that have made a call. */
+const agents = (): readonly Agent[] =>
+  senders.flatMap((one) => sending.parse(one.httpHandlerConfigs()).httpAgent ?? []);
+const sending = z.object({ httpAgent: z.optional(z.instanceof(Agent)) });
 
 const port = parentPort;
 if (port === null) throw new Error('It runs as a thread only.');
@@ -58,7 +60,7 @@ port.on('message', (message: unknown) => {
   if (told.kind === 'measure') {
     globalThis.gc?.();
     const { heapUsed, heapTotal } = process.memoryUsage();
-    const sockets = agents.flatMap(({ sockets: busy, freeSockets }) => [
+    const sockets = agents().flatMap(({ sockets: busy, freeSockets }) => [
       ...Object.values(busy),
       ...Object.values(freeSockets),
     ]);

@@ -392,7 +392,7 @@ describe('the metrics', () => {
   );
 
   it.each(awsServices)('of the failures of %s are written by the client of it', (one) => {
-    expect(sources).toMatch(new RegExp(`middlewareStack\\.use\\(count\\w+\\('${one}'\\)\\)`));
+    expect(sources).toMatch(new RegExp(`prepare(?:Client)?\\(\\s*'${one}'`));
   });
 
   it('are on the dashboard, all of the region, and so is nothing that nobody writes', () => {

@@ -1,3 +1,4 @@
+import { addToClients } from '../../lambdas/aws/additions.ts';
 import { isolate, setVariables } from '../../local/lambda/environment.ts';
 import { environmentOf, startStandIns, type Endings, type StandIns } from '../../local/stage/standIns.ts';
 
@@ -8,6 +9,8 @@ import { environmentOf, startStandIns, type Endings, type StandIns } from '../..
  */
 export async function startInProcess(): Promise<{ readonly standIns: StandIns; stop(): Promise<void> }> {
   isolate();
+  // Tests add steps to clients, and take them out, after a first call.
+  addToClients((_service, { config }) => (config.cacheMiddleware = false));
   const endings: Endings = [];
   const fail = (error: unknown): never => {
     throw error;

@@ -19,7 +19,7 @@ const endpoints = [
 
 /** One call of each client, of a process that has called nothing yet. */
 async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>> {
-  const [tables, work, accountChanges, scheduler, secrets, { openBucket }, { countFailures }] =
+  const [tables, work, accountChanges, scheduler, secrets, { openBucket }, { prepareClient }] =
     await Promise.all([
       import('../../lambdas/aws/dynamodb.ts'),
       import('../../lambdas/job/send.ts'),
@@ -27,10 +27,10 @@ async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>
       import('../../lambdas/aws/scheduler.ts'),
       import('../../lambdas/account/secrets.ts'),
       import('../../lambdas/message/store/bucket.ts'),
-      import('../../lambdas/aws/failures.ts'),
+      import('../../lambdas/aws/functionClient.ts'),
     ]);
   const nobody = new GetItemCommand({ TableName: 'accounts', Key: { id: { S: 'nobody' } } });
-  await openBucket('bodies', countFailures).put('16d/a/read', Buffer.from('content'));
+  await openBucket('bodies', prepareClient).put('16d/a/read', Buffer.from('content'));
   return {
     'the tables': () => tables.dynamodb.send(nobody),
     'the tables of another region': () => tables.dynamodbIn('us-east-1').send(nobody),
@@ -40,9 +40,9 @@ async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>
     'the schedules': () => scheduler.unschedule('nothing'),
     // Large enough for the SDK to ask first whether it may send it.
     'the bucket, when it is written': () =>
-      openBucket('bodies', countFailures).put('16d/a/m', new Uint8Array(3_000_000)),
+      openBucket('bodies', prepareClient).put('16d/a/m', new Uint8Array(3_000_000)),
     'the bucket, when it is read': async () => {
-      expect(Buffer.from(await openBucket('bodies', countFailures).get('16d/a/read')).toString()).toBe(
+      expect(Buffer.from(await openBucket('bodies', prepareClient).get('16d/a/read')).toString()).toBe(
         'content',
       );
     },

@@ -1,11 +1,11 @@
 /**
  * The bucket of large bodies. The S3 client is larger than a handler, so this file is only imported when it is needed.
  * `lib/bundle.ts` makes a bundle of its own of it; so that the settings and the metrics are not in both, the bucket's name and
- * what counts its failures are passed in.
+ * what prepares its client are passed in.
  */
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import type { countFailures } from '../../aws/failures.ts';
 import { clientOptions } from '../../aws/clientOptions.ts';
+import type { prepareClient } from '../../aws/functionClient.ts';
 
 export interface BodyBucket {
   readonly put: (key: string, body: Uint8Array) => Promise<void>;
@@ -15,9 +15,12 @@ export interface BodyBucket {
   readonly delete: (key: string) => Promise<void>;
 }
 
-export function openBucket(name: string, counting: typeof countFailures): BodyBucket {
-  const s3 = new S3Client({ ...clientOptions('bodies'), forcePathStyle: true });
-  s3.middlewareStack.use(counting('S3'));
+export function openBucket(name: string, prepare: typeof prepareClient): BodyBucket {
+  // Each read has a step of its own, so the steps of one cannot be kept for the next.
+  const s3 = prepare(
+    'S3',
+    new S3Client({ ...clientOptions('bodies'), cacheMiddleware: false, forcePathStyle: true }),
+  );
   const at = (key: string) => ({ Bucket: name, Key: key });
 
   /** Reads a whole object within one try of the client, so that an object that stops halfway is asked for again. */

@@ -1,7 +1,8 @@
+import * as sdk from '@aws-sdk/client-dynamodb';
 import {
   BatchWriteItemCommand,
   ConditionalCheckFailedException,
-  DynamoDBClient,
+  type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
@@ -9,7 +10,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { tables } from '../../../../lambdas/aws/resources.ts';
-import { HandOverHandler } from '../../../../local/aws/handOver.ts';
+import { handingOver } from '../../../../local/aws/handOver.ts';
 import { connect, type Call, type Connection, type Send } from '../../../../local/dynamodb/connection.ts';
 import {
   handOverTo,
@@ -46,15 +47,12 @@ beforeAll(async () => {
     await before(call);
     return connection.send(call);
   };
-  const handOvers = new Map([[new URL(database.url).host, handOverTo(groupCommit(send))]]);
-  const handler = new HandOverHandler(handOvers, {});
   before = () => Promise.resolve();
-  client = new DynamoDBClient({
-    ...{ region, credentials, endpoint: database.url, maxAttempts: 1 },
-    requestHandler: handler,
-  });
+  client = new sdk.DynamoDBClient({ region, credentials, endpoint: database.url, maxAttempts: 1 });
   const existing = await waitForTables(client, database.url, new AbortController().signal);
   await createMissing(client, { messages: tables.messages }, existing);
+  const handOver = handOverTo(groupCommit(send));
+  handingOver(new Map([['Dynamodb', { handOver, sdk }]]))('Dynamodb', client);
 });
 
 afterAll(async () => {

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as sdk from '@aws-sdk/client-sqs';
 import {
   ChangeMessageVisibilityCommand,
   DeleteMessageBatchCommand,
@@ -14,7 +15,7 @@ import {
   type Message,
 } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HandOverHandler } from '../../../../local/aws/handOver.ts';
+import { handingOver } from '../../../../local/aws/handOver.ts';
 import { noQueueJournal, openQueueJournal, type QueueJournal } from '../../../../local/sqs/queueJournal.ts';
 import { Queues } from '../../../../local/sqs/queues.ts';
 import { startSqs } from '../../../../local/sqs/sqs.ts';
@@ -406,8 +407,8 @@ describe('handed over in the same process', () => {
       credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
       maxAttempts: 1,
       useQueueUrlAsEndpoint: false,
-      requestHandler: new HandOverHandler(new Map([['queues.invalid:1', sqs.handOver]]), {}),
     });
+    handingOver(new Map([['Sqs', { handOver: sqs.handOver, sdk }]]))('Sqs', client);
     return { client, sqs, reported };
   }
 
