@@ -147,7 +147,7 @@ async function commit(group: readonly OpenWrite[], send: Send): Promise<readonly
     await Promise.all(refused.map((write) => write.sendAlone(send)));
     return group.filter((write) => !refused.includes(write));
   } catch (error) {
-    // Nobody knows whether it was made. The clients send their writes again, as they do when the answer to one is lost.
+    // Nobody knows whether it was made: each caller gets the error, as when the answer to its write is lost.
     for (const write of group) write.fail(error);
     return [];
   }

@@ -10,7 +10,7 @@ import { Queues, type QueueShape } from './queues.ts';
 export interface Sqs {
   readonly url: string;
   readonly queueUrl: (name: string) => string;
-  /** Takes the requests of this process. */
+  /** Takes the calls of this process. */
   readonly handOver: HandOver;
   /** The queues themselves, for what stands in this process. */
   readonly queues: Queues;
