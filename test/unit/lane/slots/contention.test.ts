@@ -7,11 +7,12 @@ import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
 import type { Admitted, Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import { handOverCalls } from '../../../../local/stage/standIns.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
 /** Many processes change one lane at once, each with its own memory of it, over the real table. */
 
-useStandIns();
+const standIns = useStandIns();
 
 const importAll = async () => {
   const [store, service] = await Promise.all([
@@ -22,6 +23,8 @@ const importAll = async () => {
 };
 let lambdas: Awaited<ReturnType<typeof importAll>>;
 beforeAll(async () => {
+  // The processes share one thread here: what the SDK does at each call would make them wait for each other, not for the table.
+  handOverCalls(standIns());
   lambdas = await importAll();
 });
 
