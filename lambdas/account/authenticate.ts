@@ -2,7 +2,7 @@ import { isServed, type Account } from './account.ts';
 import { now } from '../shared/clock.ts';
 import { readToken, verifyToken, type Access, type MasterSecret } from './credentials.ts';
 import type { CodeOf } from '../error/errorCodes.ts';
-import { givenCredentials } from '../aws/givenCredentials.ts';
+import { givenCredentials } from './givenCredentials.ts';
 import { HttpError } from '../error/httpError.ts';
 import { loadAccount } from './accounts.ts';
 import { masterSecret, renewedMasterSecret } from './secrets.ts';

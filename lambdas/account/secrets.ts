@@ -7,7 +7,7 @@ import { minuteMs } from '../shared/clock.ts';
 import type { MasterSecret } from './credentials.ts';
 import { TransientError } from '../error/transientError.ts';
 import { parseMasterSecret, parseSecretJson } from './masterSecret.ts';
-import { givenCredentials } from '../aws/givenCredentials.ts';
+import { givenCredentials } from './givenCredentials.ts';
 import { settings } from '../aws/settings.ts';
 import { remembered, type Remembered } from '../table/remembered.ts';
 

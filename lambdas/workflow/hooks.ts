@@ -14,7 +14,7 @@ import { checkRoom } from './rules/placing.ts';
 import { hasEnded, isRunId } from './run.ts';
 import { base64Bytes, hookEvent, waitResultBytes, type HookRequest } from './waiting.ts';
 import { checkRoomForCall, isWebhookId, keepsCallsOf } from './rules/webhooks.ts';
-import { givenCredentials } from '../aws/givenCredentials.ts';
+import { givenCredentials } from '../account/givenCredentials.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { loadSnapshot, type RunKey } from './store/journals.ts';

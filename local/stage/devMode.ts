@@ -6,7 +6,7 @@
  *
  * These are that token and these keys. They are no secret, so the stage alone has them, and only with `--dev`.
  */
-import { giveCredentials } from '../../lambdas/aws/givenCredentials.ts';
+import { giveCredentials } from '../../lambdas/account/givenCredentials.ts';
 import { localAccountId } from './localAccount.ts';
 
 /** Gives the stage's account the credentials of the development mode. */

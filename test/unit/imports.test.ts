@@ -91,7 +91,7 @@ it('only the local stage gives credentials, nothing that is deployed', () => {
       .filter((name) => name.endsWith('.ts')),
   );
   const giving = files.filter((file) => /\bgiveCredentials\(/.test(readFileSync(join(root, file), 'utf8')));
-  expect(giving).toEqual(['lambdas/aws/givenCredentials.ts', 'local/stage/devMode.ts']);
+  expect(giving).toEqual(['lambdas/account/givenCredentials.ts', 'local/stage/devMode.ts']);
 });
 
 it('every client of AWS takes the options of clientOptions.ts, without which it waits for ever', () => {

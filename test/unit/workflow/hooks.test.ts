@@ -11,7 +11,7 @@ const importUsage = async () => {
   const [rateLimit, usage, credentials] = await Promise.all([
     import('../../../lambdas/usage/rateLimit.ts'),
     import('../../../lambdas/usage/usageRows.ts'),
-    import('../../../lambdas/aws/givenCredentials.ts'),
+    import('../../../lambdas/account/givenCredentials.ts'),
   ]);
   return { ...rateLimit, ...usage, ...credentials };
 };

@@ -3,7 +3,7 @@
  * its own process can give them, as the local stage does with `--dev`. No setting, no secret and no request can, so nothing
  * that is deployed has any.
  */
-import type { GivenCredentials } from '../account/credentials.ts';
+import type { GivenCredentials } from './credentials.ts';
 
 let given: GivenCredentials | undefined;
 
