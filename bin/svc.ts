@@ -1,7 +1,6 @@
 /** The CDK app, which `cdk synth`, `cdk deploy` and `cdk destroy` run. */
 import { App } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { acknowledgeFindings } from '../lib/acknowledge.ts';
 import { bundle } from '../lib/bundle.ts';
 import { makeStacks } from '../lib/stacks.ts';
 import { readSettings, SettingsError } from '../lib/settings.ts';
@@ -11,7 +10,7 @@ const bundles = new Map<string, string>();
 function main(): void {
   const app = new App();
   const settings = readSettings(app);
-  const stacks = makeStacks(app, {
+  makeStacks(app, {
     settings,
     // The CLI fills it in when it has credentials; synthesis needs none.
     account: process.env['CDK_DEFAULT_ACCOUNT'],
@@ -21,7 +20,6 @@ function main(): void {
       return Code.fromAsset(folder);
     },
   });
-  acknowledgeFindings(stacks, settings);
 }
 
 try {

@@ -11,6 +11,7 @@ import {
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 import { bodyLifetimesDays, tables } from '../lambdas/aws/resources.ts';
+import { accept } from './acknowledge.ts';
 import { namesOf } from './names.ts';
 import type { Settings } from './settings.ts';
 import { makeTable, type OwnTables } from './state/tables.ts';
@@ -49,7 +50,7 @@ export class StateStack extends Stack {
   }
 
   private makeBucket(settings: Settings): Bucket {
-    return new Bucket(this, 'Bodies', {
+    const bucket = new Bucket(this, 'Bodies', {
       ...privately(settings),
       // Who read which body, and when. A bucket that is thrown away with its stack must be empty, so it has no such log.
       ...(settings.retain && { serverAccessLogsBucket: this.makeAccessLog(settings) }),
@@ -62,6 +63,15 @@ export class StateStack extends Stack {
         { id: 'unfinished-uploads', abortIncompleteMultipartUploadAfter: Duration.days(1) },
       ],
     });
+    if (!settings.retain) {
+      accept(
+        bucket,
+        'AwsSolutions-S1',
+        'Without `retain` everything goes with its stack, and S3 deletes no bucket that has something in it. Access logs come ' +
+          'for hours after the last request, so their bucket would stay.',
+      );
+    }
+    return bucket;
   }
 
   /** Makes the bucket that S3 writes the accesses of another to, and keeps them for as long as other logs. */
@@ -85,14 +95,20 @@ export class StateStack extends Stack {
       tableName: names.accountsTable,
       replicas,
     });
-    new Secret(this, 'MasterSecret', {
+    const masterSecret = new Secret(this, 'MasterSecret', {
       secretName: names.masterSecret,
       description: `Every token and signing key of ${name} is derived from this: a new value ends them all`,
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
       replicaRegions: replicas,
       removalPolicy: removalPolicyOf(retain),
     });
-    new Secret(this, 'ManagementSecret', {
+    accept(
+      masterSecret,
+      noRotation,
+      'Every token and signing key is derived from it, so a new value needs an overlap in which customers take over ' +
+        'their new tokens. A person decides when it ends: docs/deploy.md, "Another master secret".',
+    );
+    const managementSecret = new Secret(this, 'ManagementSecret', {
       secretName: names.managementSecret,
       description: `The credentials of the management API of ${name}: a new value takes effect without redeploying`,
       generateSecretString: {
@@ -103,8 +119,17 @@ export class StateStack extends Stack {
       },
       removalPolicy: removalPolicyOf(retain),
     });
+    accept(
+      managementSecret,
+      noRotation,
+      'People and scripts know this password, and a new one would lock them out at a time they do not know. ' +
+        'An operator sets it with one command and no deployment: docs/deploy.md.',
+    );
   }
 }
+
+/** cdk-nag finds a secret that nothing renews. */
+const noRotation = 'AwsSolutions-SMG4';
 
 /** The properties of all buckets: they are encrypted, and closed to the public and to plain HTTP. */
 const privately = ({ retain }: Settings): BucketProps => ({

@@ -12,6 +12,7 @@ import {
   type IResource,
   LambdaIntegration,
   LogGroupLogDestination,
+  type Method,
   MethodLoggingLevel,
   MockIntegration,
   PassthroughBehavior,
@@ -24,6 +25,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { type ApiFunction, gatewayPath, isShared, type Route } from '../../lambdas/http/routes.ts';
 import { apiFunctionTimeoutSeconds } from '../../lambdas/aws/resources.ts';
+import { accept } from '../acknowledge.ts';
 import { addGatewayAnswers, type GatewayAnswer, methodNotAllowed, refusalBody } from './gatewayAnswers.ts';
 import { makeDomain } from './customDomain.ts';
 import { makeFirewall } from './firewall.ts';
@@ -90,6 +92,7 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   });
   api.node.tryRemoveChild('Endpoint'); // The CDK's own output: our URL with a slash at its end.
   addGatewayAnswers(api, props.ownAnswers);
+  acceptFindings(api, settings);
   const { region, urlSuffix } = Stack.of(scope);
   const host = `${api.restApiId}.execute-api.${region}.${urlSuffix}`;
   const [domain] = valuesIn(settings.domains, place);
@@ -98,6 +101,29 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
     makeDomain(scope, api, { name: domain, certificateArn, hostedZone: settings.hostedZone });
   if (settings.firewall) makeFirewall(scope, api, settings);
   return { api, host, url: domain === undefined ? `https://${host}/${stageName}` : `https://${domain}` };
+}
+
+function acceptFindings(api: RestApi, { firewall }: Settings): void {
+  accept(
+    api,
+    'AwsSolutions-APIG2',
+    'The functions validate: their answers name the field and what is allowed. The gateway would have to know JSON, and every ' +
+      'body counts as bytes, so that it arrives as it was sent.',
+  );
+  if (!firewall) {
+    accept(
+      api.deploymentStage,
+      'AwsSolutions-APIG3',
+      'A firewall costs $8 a month, and for each request. Throttles, tokens and limits hold without it; the setting `firewall` ' +
+        'puts one before the stage.',
+    );
+  }
+  accept(
+    api.deploymentStage,
+    'AwsSolutions-APIG6',
+    'Execution logs have paths and queries, and so the destinations and tokens in them. The access log has a line for each ' +
+      'request, without either.',
+  );
 }
 
 /**
@@ -131,6 +157,12 @@ export function makeGatewayLogRole(scope: Construct): CfnAccount {
     ],
   });
   role.applyRemovalPolicy(RemovalPolicy.RETAIN);
+  accept(
+    role,
+    'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
+    'API Gateway has one such role for all APIs of an AWS account and region, those of others included. AWS documents ' +
+      'this policy for it.',
+  );
   const account = new CfnAccount(scope, 'ApiLogAccount', { cloudWatchRoleArn: role.roleArn });
   account.applyRemovalPolicy(RemovalPolicy.RETAIN);
   return account;
@@ -156,22 +188,41 @@ export function addRoutes<F extends ApiFunction>(
     if (known.methods.includes(route.method)) continue;
     known.methods.push(route.method);
     // Only the function knows which methods each of the paths has.
-    if (known.methods.length === 1 && isShared(path)) known.resource.addMethod('ANY', integration);
-    known.resource.addMethod(
-      route.method,
-      integration,
-      route.access === 'management' && authorizer !== undefined ? { authorizer } : {},
-    );
+    if (known.methods.length === 1 && isShared(path))
+      acceptWithoutAuthorizer(known.resource.addMethod('ANY', integration), otherMethods);
+    if (route.access === 'management' && authorizer !== undefined) {
+      accept(known.resource.addMethod(route.method, integration, { authorizer }), noUserPool, ofOperators);
+    } else {
+      const reason = route.access === 'open' ? ofOpenRoutes : ofTokens;
+      acceptWithoutAuthorizer(known.resource.addMethod(route.method, integration), reason);
+    }
   }
   for (const [path, { resource, methods }] of resources) {
     if (!isShared(path)) addMethodNotAllowed(resource, methods);
   }
 }
 
+const noUserPool = 'AwsSolutions-COG4';
+const ofOperators =
+  'Operators are known by a name and a password, which an authorizer of the service checks. A user pool would be one more ' +
+  'thing to run for what is often one person.';
+const ofTokens =
+  'The function itself checks the token, which also says whose messages they are. An authorizer would be one more ' +
+  'invocation for each request. A test calls each route without a token: test/e2e/openapi.test.ts.';
+const ofOpenRoutes =
+  'Open to everybody: the description, the health check, and the files of the console, which has no data of its own.';
+const otherMethods =
+  'Every other method is answered with 405, by the gateway itself or, where several paths share a resource, by the function.';
+
+/** Accepts that no authorizer stands before the function of a method. */
+function acceptWithoutAuthorizer(method: Method, reason: string): void {
+  for (const rule of ['AwsSolutions-APIG4', noUserPool]) accept(method, rule, reason);
+}
+
 /** Refuses all other methods of a path. The gateway answers by itself, which costs no invocation. */
 function addMethodNotAllowed(resource: IResource, methods: readonly string[]): void {
   const status = '405';
-  resource.addMethod(
+  const method = resource.addMethod(
     'ANY',
     new MockIntegration({
       // A template needs text, and with `*/*` as a binary type every body is bytes.
@@ -192,4 +243,5 @@ function addMethodNotAllowed(resource: IResource, methods: readonly string[]): v
       methodResponses: [{ statusCode: status, responseParameters: { 'method.response.header.Allow': true } }],
     },
   );
+  acceptWithoutAuthorizer(method, otherMethods);
 }

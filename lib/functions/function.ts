@@ -17,6 +17,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { functionMemoryMb } from '../../lambdas/aws/resources.ts';
 import type { Environment } from '../../lambdas/aws/settings.ts';
+import { accept, PatternStatement } from '../acknowledge.ts';
 import type { FunctionEnvironment } from './environment.ts';
 import { connectToVpc, type FunctionNetwork } from './network.ts';
 import type { Settings } from '../settings.ts';
@@ -65,8 +66,14 @@ export class SvcFunction extends LambdaFunction {
     // A role given by hand comes without the managed policy for logging, which allows every log group.
     const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     role.addToPolicy(allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn));
-    for (const statement of props.may) role.addToPolicy(statement);
-    if (props.network !== undefined) for (const statement of connectToVpc()) role.addToPolicy(statement);
+    for (const statement of [...props.may, ...(props.network === undefined ? [] : connectToVpc())]) {
+      role.addToPolicy(statement);
+      if (statement instanceof PatternStatement) accept(role, statement.rule, statement.reason);
+    }
+    if (settings.tracing) {
+      const reason = 'X-Ray knows no resource that the rights to send traces could name.';
+      accept(role, 'AwsSolutions-IAM5[Resource::*]', reason);
+    }
 
     super(scope, id, {
       description: props.description,

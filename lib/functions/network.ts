@@ -19,6 +19,7 @@ import {
 import { AnyPrincipal, Effect, PolicyDocument, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { accept, PatternStatement } from '../acknowledge.ts';
 import { namesOf, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import { valuesIn } from '../regional.ts';
@@ -92,6 +93,12 @@ class Network extends Construct {
         { name: 'Functions', subnetType: SubnetType.PRIVATE_WITH_EGRESS, cidrMask: 24 },
       ],
     });
+    accept(
+      vpc,
+      'AwsSolutions-VPC7',
+      'Nothing connects into it, and all that connects out of it are deliveries, of which the log has each attempt. Flow logs ' +
+        'would be billed for each connection once more.',
+    );
     const routeTables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId);
     // They cost nothing, and what goes through them is not billed by the NAT gateway.
     this.#makeGatewayEndpoints(vpc.vpcId, routeTables);
@@ -191,5 +198,8 @@ export function connectToVpc(): PolicyStatement[] {
   const fromItsCode = new PolicyStatement({ effect: Effect.DENY, actions: interfaces, resources: ['*'] });
   // The key is there for calls that a function's code makes, and for no others.
   fromItsCode.addCondition('Null', { 'lambda:SourceFunctionArn': 'false' });
-  return [allow(interfaces, '*'), fromItsCode];
+  const reason =
+    'Lambda connects the function to its VPC with these rights, which it asks for on all resources; a refusal keeps them from the ' +
+    'function’s own code.';
+  return [new PatternStatement(interfaces, '*', reason), fromItsCode];
 }

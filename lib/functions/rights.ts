@@ -2,10 +2,11 @@
  * Rights of the functions of a region, in the words of the service. The parts of the service put the roles of their functions
  * together from them. A test holds each role against what the code of its function can do.
  */
-import type { Stack } from 'aws-cdk-lib';
+import { type Stack, Token } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { QueueName, TableName, tables } from '../../lambdas/aws/resources.ts';
+import { PatternStatement, shownObjectsOf } from '../acknowledge.ts';
 import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
 import type { ScheduleGroup } from '../state/scheduleGroup.ts';
@@ -59,9 +60,12 @@ export class Rights {
 
   /** Allows actions on the bodies that are in the bucket. */
   onBodies(...actions: BodyAction[]): PolicyStatement {
-    return allow(
+    const { bodies } = this.#resources;
+    return new PatternStatement(
       actions.map((action) => `s3:${action}`),
-      this.#resources.bodies.arnForObjects('*'),
+      bodies.arnForObjects('*'),
+      'A body has the name of its message. The right is to objects of this one bucket, not to the bucket.',
+      shownObjectsOf(bodies),
     );
   }
 
@@ -87,13 +91,27 @@ export class Rights {
 
   /** Allows to make schedules, which send with the role of the group. */
   makeSchedules(): PolicyStatement[] {
-    const { scheduleArns, role } = this.#resources.scheduleGroup;
-    return [allow(['scheduler:CreateSchedule'], scheduleArns), allow(['iam:PassRole'], role.roleArn)];
+    const { role } = this.#resources.scheduleGroup;
+    return [this.#onSchedules('scheduler:CreateSchedule'), allow(['iam:PassRole'], role.roleArn)];
   }
 
   /** Allows to end schedules before their time. */
   endSchedules(): PolicyStatement {
-    return allow(['scheduler:DeleteSchedule'], this.#resources.scheduleGroup.scheduleArns);
+    return this.#onSchedules('scheduler:DeleteSchedule');
+  }
+
+  #onSchedules(action: string): PolicyStatement {
+    const { scheduleArns } = this.#resources.scheduleGroup;
+    const { partition, account } = this.#stack;
+    return new PatternStatement(
+      [action],
+      scheduleArns,
+      'A schedule is made for an attempt that is due later, and its name is the message. The group, which is in the ARN, ' +
+        'bounds the right.',
+      scheduleArns
+        .replace(partition, '<AWS::Partition>')
+        .replace(account, Token.isUnresolved(account) ? '<AWS::AccountId>' : account),
+    );
   }
 
   /** Allows to count what accounts use, and to read what they have used. */

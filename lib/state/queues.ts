@@ -3,6 +3,7 @@ import { Duration } from 'aws-cdk-lib';
 import { type DeadLetterQueue, Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { maxReceives, queues, retentionSeconds, type QueueName } from '../../lambdas/aws/resources.ts';
+import { accept } from '../acknowledge.ts';
 import { namesOf } from '../names.ts';
 import type { Settings } from '../settings.ts';
 
@@ -24,6 +25,9 @@ export const timing = {
 
 export type { QueueName };
 
+/** cdk-nag finds a queue that has no dead letter queue. */
+const noRedrive = 'AwsSolutions-SQS3';
+
 export class Queues extends Construct implements Record<QueueName, Queue> {
   /** Attempts of messages that wait at most 30 s for their answer, and pumps of waiting lines. */
   readonly short: Queue;
@@ -41,10 +45,26 @@ export class Queues extends Construct implements Record<QueueName, Queue> {
   constructor(scope: Construct, id: string, settings: Settings) {
     super(scope, id);
     this.undeliveredFires = this.queue('UndeliveredFires', 'undeliveredFires');
+    accept(
+      this.undeliveredFires,
+      noRedrive,
+      'It is the dead letter queue of the schedules in EventBridge Scheduler, which the rule does not know.',
+    );
     this.fire = this.queue('Fire', 'fire');
+    accept(
+      this.fire,
+      noRedrive,
+      'Receives also count when AWS is away or has no room for the function, so a dead letter queue would take what only has ' +
+        'to wait. The function counts the deaths of its workers itself, and gives a fire up into UndeliveredFires.',
+    );
     this.accountChanges = this.queue('AccountChanges', 'accountChanges', {
       queueName: namesOf(settings).accountChangesQueue,
     });
+    accept(
+      this.accountChanges,
+      noRedrive,
+      'A change of an account is followed again and again until it is done: it may not be given up.',
+    );
     this.dead = this.queue('Dead', 'dead');
     this.short = this.queue('Short', 'short', { deadLetterQueue: redrive(this.dead) });
     this.long = this.queue('Long', 'long', { deadLetterQueue: redrive(this.dead) });

@@ -73,7 +73,7 @@ export function synthesize(context: Readonly<Record<string, unknown>> = {}): Tem
   return templates;
 }
 
-/** The app before it is synthesized, and with nothing acknowledged. */
+/** The app before it is synthesized. */
 export function makeApp(context: Readonly<Record<string, unknown>>, account?: string): MadeApp {
   const app = new App({ context: { ...cdkContext, ...context } });
   const settings = readSettings(app);
