@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { now } from '../shared/clock.ts';
+import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 
 /** A change is tried again for so long: a request to the API ends after 29 s, and the last try takes time too. */
@@ -24,4 +24,21 @@ export async function retryOnConflict<T>(refusal: string, attempt: () => Promise
     await setTimeout(Math.random() * longestPauseMs);
   } while (now() < until);
   throw new HttpError(503, 'busy', refusal);
+}
+
+/**
+ * The pause (ms) before the next try to change a row that many write. It doubles up to `mostTurns` times what a read and a write
+ * take: so about as many others have their turn meanwhile, whether the table is fast or slow.
+ *
+ * @param tries that were made before this one
+ * @param writeMs the time that the refused write took
+ */
+export function pauseAmongMany(
+  tries: number,
+  writeMs: number,
+  mostTurns: number,
+  random = Math.random,
+): number {
+  const turnMs = 2 * Math.max(1, writeMs);
+  return Math.ceil(random() * Math.min(secondMs, turnMs * Math.min(mostTurns, 2 ** tries)));
 }

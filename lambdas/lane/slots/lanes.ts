@@ -15,6 +15,7 @@ import { dayMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
 import { countLargest } from '../../aws/metrics.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
+import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
 
 /** The table of lanes. */
 export interface LaneStore {
@@ -77,12 +78,7 @@ export class LaneBusy extends TransientError {
 
 /** Each is a read of what another wrote, and a write, with a pause before them: of a table that answers in 5 ms, four seconds. */
 const mostTries = 24;
-/**
- * Pauses double up to so many times of what a read and a write take: so about as many others have their turn meanwhile,
- * whether the table is fast or slow.
- */
 const longestPauseInTurns = 32;
-const longestPauseMs = 1_000;
 /** No try begins after this time: a request to the API ends after 28 s, and has more to do than this. */
 const longestCommitMs = 8_000;
 
@@ -272,9 +268,7 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
     writeMs: number,
   ): Promise<Lane | undefined> {
     if (tries === 0) return current;
-    const turnMs = 2 * Math.max(1, writeMs);
-    const pauseMs = turnMs * Math.min(longestPauseInTurns, 2 ** tries);
-    await sleep(Math.ceil(random() * Math.min(longestPauseMs, pauseMs)));
+    await sleep(pauseAmongMany(tries, writeMs, longestPauseInTurns, random));
     return store.load(key);
   }
 

@@ -5,6 +5,7 @@ import { TransientError } from '../../error/transientError.ts';
 import { count } from '../../aws/metrics.ts';
 import { snapshotAfter, type Snapshot, type JournalRecord } from '../rules/journal.ts';
 import { appendRecord, loadSnapshot, type RunKey } from '../store/journals.ts';
+import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
 
 /** The change of a run that was decided on, as it is now. */
 export interface Decision<T> {
@@ -30,9 +31,7 @@ export class RunBusy extends TransientError {
 
 /** Others had their turn for so long. A request to the API ends after 28 s, and has more to do than this. */
 const memoryTimeoutMs = 10 * secondMs;
-/** A pause is at most so many times as long as a write takes: so about as many others have their turn meanwhile. */
 const longestPauseInTurns = 64;
-const longestPauseMs = secondMs;
 
 /**
  * Changes a run: `decide` is called with what is true of it, and again where another process was faster.
@@ -58,11 +57,7 @@ export async function changeRun<T>(
       return { result, head: after, record };
     }
     if (now() > until) throw new RunBusy(`The run ${key.runId} is written by too many at once.`);
-    if (tries > 0) {
-      const turnMs = 2 * Math.max(1, now() - sentAt);
-      const pauseMs = Math.min(longestPauseMs, turnMs * Math.min(longestPauseInTurns, 2 ** tries));
-      await setTimeout(Math.ceil(Math.random() * pauseMs));
-    }
+    if (tries > 0) await setTimeout(pauseAmongMany(tries, now() - sentAt, longestPauseInTurns));
     // The first time that is what the other has written; later more may have followed.
     head = tries === 0 ? found : await loadSnapshot(key);
   }
