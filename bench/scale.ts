@@ -1,22 +1,19 @@
 /** Simulates heavy traffic, prints the hottest key of each table and index, and fails where its partition takes less. */
+import { Argument } from '@commander-js/extra-typings';
+import { argumentsOf, command, parse, wholeNumber } from '../bin/commandLine.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
 import { isTooHot } from './simulate/keyLoads.ts';
 import { loadsTable } from './simulate/printLoads.ts';
 import { oneAccount, tenThousand, type Scenario } from './simulate/scenario.ts';
 import { simulate } from './simulate/simulate.ts';
 
-const most = 50_000;
-const [given = String(tenThousand.messagesPerSecond), ...more] = process.argv.slice(2);
-const messagesPerSecond = Number(given);
-if (
-  !Number.isInteger(messagesPerSecond) ||
-  messagesPerSecond < 100 ||
-  messagesPerSecond > most ||
-  more.length > 0
-)
-  throw new Error(
-    `The messages in a second are ${[given, ...more].join(' ')}; allowed is one whole number from 100 to ${most}.`,
-  );
+const messagesPerSecond = argumentsOf((args) => {
+  const argument = new Argument('[messages]', 'messages in a second')
+    .argParser(wholeNumber(100, 50_000))
+    .default(tenThousand.messagesPerSecond);
+  const about = 'Simulates heavy traffic, and prints the hottest key of each table and index.';
+  return parse(command('bench:scale', about).addArgument(argument), args).processedArgs[0];
+});
 
 const scenarios: readonly { readonly title: string; readonly scenario: Scenario }[] = [
   {

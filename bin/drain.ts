@@ -1,19 +1,16 @@
 /** `npm run drain`: empties a region, before it is given up. */
 import { drain } from '../operate/drain.ts';
 import { takeEnvironment } from '../operate/environment.ts';
-import { drainUsage, parseDrain } from '../operate/options.ts';
+import { parseDrain } from '../operate/options.ts';
 import { runCommand } from '../operate/runCommand.ts';
+import { argumentsOf } from './commandLine.ts';
 
 const print = (line: string): void => {
   console.log(line);
 };
 
+const options = argumentsOf(parseDrain);
 await runCommand(async () => {
-  const options = parseDrain(process.argv.slice(2));
-  if (options === 'help') {
-    print(drainUsage);
-    return 0;
-  }
   await takeEnvironment(options);
   const region = await import('../lambdas/recovery/drain.ts');
   if (options.undo) {

@@ -1,8 +1,9 @@
 /** `npm start`: the whole service on this machine. */
 import { devModeSentence } from '../local/stage/devMode.ts';
-import { parseOptions, usage, type Options } from '../local/stage/options.ts';
+import { parseOptions, type Options } from '../local/stage/options.ts';
 import { startStage, toLines, type Stage } from '../local/stage/stage.ts';
 import { StageError } from '../local/stage/stageError.ts';
+import { argumentsOf } from './commandLine.ts';
 
 /** Prints an error: its sentence alone when the developer can correct the cause, otherwise with its stack. */
 function report(error: unknown): void {
@@ -12,14 +13,6 @@ function report(error: unknown): void {
 function fail(error: unknown, exitCode: number): never {
   report(error);
   process.exit(exitCode);
-}
-
-function readOptions(): ReturnType<typeof parseOptions> {
-  try {
-    return parseOptions(process.argv.slice(2), process.env);
-  } catch (error) {
-    return fail(error, 2);
-  }
 }
 
 function announce({ url, variables }: Stage, { dataDirectory, dev }: Options): void {
@@ -67,22 +60,18 @@ function stopWithNpm(stop: () => void): void {
 // A terminal that has closed takes no more lines: that must not end attempts in flight.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-const options = readOptions();
-if (options === 'help') {
-  console.log(usage);
-} else {
-  const starting = startStage({
-    ...options,
-    announce: (sentence) => {
-      console.log(sentence);
-    },
-    report,
-    onFatal: (error) => fail(error, 1),
-  });
-  stopOnSignals(starting);
-  try {
-    announce(await starting, options);
-  } catch (error) {
-    fail(error, error instanceof StageError ? 2 : 1);
-  }
+const options = argumentsOf((args) => parseOptions(args, process.env));
+const starting = startStage({
+  ...options,
+  announce: (sentence) => {
+    console.log(sentence);
+  },
+  report,
+  onFatal: (error) => fail(error, 1),
+});
+stopOnSignals(starting);
+try {
+  announce(await starting, options);
+} catch (error) {
+  fail(error, error instanceof StageError ? 2 : 1);
 }

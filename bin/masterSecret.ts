@@ -10,8 +10,9 @@ import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 import type { MasterSecret } from '../lambdas/account/credentials.ts';
 import { begin, end, parseMasterSecret } from '../lambdas/account/masterSecret.ts';
 import { OperateError } from '../operate/operateError.ts';
-import { masterSecretUsage, parseMasterSecretCommand } from '../operate/options.ts';
+import { parseMasterSecretCommand } from '../operate/options.ts';
 import { runCommand } from '../operate/runCommand.ts';
+import { argumentsOf } from './commandLine.ts';
 
 const steps = {
   begin: {
@@ -44,12 +45,8 @@ function changed(text: string, change: (secret: MasterSecret) => MasterSecret): 
   }
 }
 
+const command = argumentsOf(parseMasterSecretCommand);
 await runCommand(async () => {
-  const command = parseMasterSecretCommand(process.argv.slice(2));
-  if (command === 'help') {
-    console.log(masterSecretUsage);
-    return 0;
-  }
   const { step, name, region } = command;
   // The SDK's remark on old Node versions is not for operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';

@@ -1,17 +1,14 @@
 /** `npm run recover`: makes work anew after tables were restored, or queues or schedules were lost. */
 import { takeEnvironment } from '../operate/environment.ts';
-import { parseRecover, recoverUsage } from '../operate/options.ts';
+import { parseRecover } from '../operate/options.ts';
 import { runCommand } from '../operate/runCommand.ts';
+import { argumentsOf } from './commandLine.ts';
 
 /** No worker takes longer from a record to all that follows from it: a long one has 15 minutes, and is tried three times. */
 const longestWorkMs = 3_600_000;
 
+const options = argumentsOf((args) => parseRecover(args, Date.now()));
 await runCommand(async () => {
-  const options = parseRecover(process.argv.slice(2), Date.now());
-  if (options === 'help') {
-    console.log(recoverUsage);
-    return 0;
-  }
   await takeEnvironment(options);
   const { recover } = await import('../lambdas/recovery/recover.ts');
   const { restoredTo, isDryRun } = options;

@@ -52,7 +52,6 @@ const threads = new FunctionThreads({
 const options = parseOptions(['--port', String(init.port), '--data-dir', init.dataDirectory], {
   SVC_TEST_CONTROL: '1',
 });
-if (options === 'help') throw new Error('These options are no call for help.');
 const stage = await startStage({
   ...options,
   announce: () => undefined,

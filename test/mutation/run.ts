@@ -5,7 +5,8 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { installPackages } from '../../bench/against/npm.ts';
 import { BenchError } from '../../bench/benchError.ts';
-import { parseOptions, usage, UsageError, type Options } from './options.ts';
+import { argumentsOf } from '../../bin/commandLine.ts';
+import { parseOptions, type Options } from './options.ts';
 import { percentOf, reportShape, scoreTable, survivorLines, totalOf, type Report } from './report.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -51,7 +52,7 @@ const settingsFor = ({ mutate, tests, concurrency }: Options, folder: string) =>
   logLevel: 'warn',
 });
 
-/** @throws UsageError when Stryker ends without a report; it has printed why */
+/** @throws BenchError when Stryker ends without a report; it has printed why */
 async function mutate(options: Options): Promise<Report> {
   const home = await installStryker();
   await mkdir(cache, { recursive: true });
@@ -63,7 +64,7 @@ async function mutate(options: Options): Promise<Report> {
     const program = join(home, 'node_modules/@stryker-mutator/core/bin/stryker.js');
     const child = spawn(process.execPath, [program, 'run', file], { cwd: root, stdio: 'inherit' });
     await once(child, 'exit');
-    if (child.exitCode !== 0) throw new UsageError('Stryker could not make the run: see above.');
+    if (child.exitCode !== 0) throw new BenchError('Stryker could not make the run: see above.');
     const text = await readFile(join(folder, 'report.json'), 'utf8');
     return reportShape.parse(JSON.parse(text));
   } finally {
@@ -72,12 +73,7 @@ async function mutate(options: Options): Promise<Report> {
 }
 
 /** @returns the exit status */
-async function main(): Promise<number> {
-  const options = parseOptions(process.argv.slice(2), root);
-  if (options === undefined) {
-    console.log(usage);
-    return 0;
-  }
+async function main(options: Options): Promise<number> {
   const report = await mutate(options);
   for (const line of survivorLines(report)) console.log(line);
   console.log(`\n${scoreTable(report)}`);
@@ -92,10 +88,10 @@ async function main(): Promise<number> {
   return isHeld ? 0 : 1;
 }
 
+const options = argumentsOf((args) => parseOptions(args, root));
 try {
-  process.exitCode = await main();
+  process.exitCode = await main(options);
 } catch (error) {
-  if (error instanceof UsageError || error instanceof BenchError) console.error(error.message);
-  else console.error(error);
+  console.error(error instanceof BenchError ? error.message : error);
   process.exitCode = 2;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { Ending } from '../../../../bin/commandLine.ts';
 import { parseOptions } from '../../../../local/stage/options.ts';
-import { StageError } from '../../../../local/stage/stageError.ts';
 
 const defaults = {
   port: 8080,
@@ -71,7 +71,7 @@ test('in memory there is no data directory', () => {
 test('in the development mode the port is the one that the published clients look for', () => {
   const port = (args: readonly string[], variables: Record<string, string>) => {
     const options = parseOptions(args, variables);
-    return options === 'help' ? undefined : [options.port, options.dev];
+    return [options.port, options.dev];
   };
   expect(port(['--dev'], {})).toEqual([8080, true]);
   expect(port(['--dev'], { QSTASH_DEV_PORT: '9000' })).toEqual([9000, true]);
@@ -84,28 +84,39 @@ test('in the development mode the port is the one that the published clients loo
 });
 
 test('help wins', () => {
-  expect(parseOptions(['--help'], { SVC_PORT: 'x' })).toBe('help');
+  const help = (): unknown => parseOptions(['--help'], { SVC_PORT: 'x' });
+  expect(help).toThrow(/--port <number>/);
+  expect(help).toThrow(expect.objectContaining({ exitStatus: 0 }));
 });
 
 test.each([
-  [['--port', 'http'], "The port (--port, SVC_PORT) is a whole number from 0 to 65535, not 'http'."],
-  [['--port', '65536'], "The port (--port, SVC_PORT) is a whole number from 0 to 65535, not '65536'."],
-  [['--port', '-1'], "Option '--port' argument is ambiguous; --help lists the flags."],
+  [
+    ['--port', 'http'],
+    "'--port <number>' argument 'http' is invalid. Allowed is a whole number from 0 to 65535;",
+  ],
+  [['--port', '65536'], "'--port <number>' argument '65536' is invalid."],
+  [['--port', '-1'], "'--port <number>' argument '-1' is invalid."],
   [
     ['--region', 'Europe'],
-    "The region (--region, SVC_REGION) is one of AWS, such as eu-central-1, not 'Europe'.",
+    "'--region <region>' argument 'Europe' is invalid. Allowed is a region of AWS such as eu-central-1;",
   ],
-  [['--data-dir', ''], 'The data directory (--data-dir, SVC_DATA_DIR) may not be empty.'],
+  [['--data-dir', ''], "'--data-dir <folder>' argument '' is invalid. Allowed is the path of a folder;"],
   [
     ['--price-per-message', '-1'],
-    "Option '--price-per-message' argument is ambiguous; --help lists the flags.",
+    "'--price-per-message <dollars>' argument '-1' is invalid. Allowed is a number of dollars, such as 0.00001;",
   ],
-  [['--price-per-message', '1e3'], 'The price of a message (--price-per-message, SVC_PRICE_PER_MESSAGE)'],
+  [['--price-per-message', '1e3'], "'--price-per-message <dollars>' argument '1e3' is invalid."],
   [['--prot', '1'], "Unknown option '--prot'; --help lists the flags."],
-  [['up'], "Unexpected argument 'up'; --help lists the flags."],
-  [['--allowed-destinations', 'a,,b'], 'The allowed destinations (--allowed-destinations,'],
+  [['up'], 'Too many arguments. Expected 0 arguments but got 1; --help lists the flags.'],
+  [['--allowed-destinations', 'a,,b'], "'--allowed-destinations <list>' argument 'a,,b' is invalid."],
 ])('%j is refused with one sentence', (flags, message) => {
-  expect(() => parseOptions(flags, {})).toThrow(StageError);
+  expect(() => parseOptions(flags, {})).toThrow(Ending);
   expect(() => parseOptions(flags, {})).toThrow(message);
   expect(() => parseOptions(flags, {})).not.toThrow('\n');
+});
+
+test('a wrong variable is refused by its own name', () => {
+  expect(() => parseOptions([], { SVC_PORT: 'http' })).toThrow(
+    new Ending("The variable SVC_PORT is 'http'. Allowed is a whole number from 0 to 65535.", 2),
+  );
 });

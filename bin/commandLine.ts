@@ -1,0 +1,96 @@
+/** The arguments of all commands. Each is described once; the help, and what is said of wrong ones, follow from that. */
+import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
+
+/** A command ends before it has begun: with its help (exit status 0), or for arguments that cannot be used (2). */
+export class Ending extends Error {
+  readonly exitStatus: 0 | 2;
+
+  /** @param text all that is printed */
+  constructor(text: string, exitStatus: 0 | 2) {
+    super(text);
+    this.exitStatus = exitStatus;
+  }
+}
+
+/** Makes a command without its arguments. Without the two dashes, npm would take flags for its own. */
+export const command = (script: string, about: string) =>
+  new Command(script === 'start' ? 'npm start --' : `npm run ${script} --`)
+    .description(about.replaceAll('\n', ' '))
+    .helpOption('--help', 'this text')
+    .showSuggestionAfterError(false)
+    .configureHelp({ helpWidth: 120 })
+    .exitOverride();
+
+/** What of a command this module needs: the types of its arguments are its own. */
+interface Parses<C> {
+  configureOutput(to: { writeOut: (text: string) => void; writeErr: () => void }): C;
+  parse(args: readonly string[], from: { from: 'user' }): C;
+}
+
+/**
+ * Parses the arguments of a command.
+ *
+ * @throws Ending
+ */
+export function parse<C extends Parses<C>>(of: C, args: readonly string[]): C {
+  let help = '';
+  const writeOut = (text: string): void => {
+    help += text;
+  };
+  try {
+    return of.configureOutput({ writeOut, writeErr: () => undefined }).parse(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) throw new Ending(help.trimEnd(), 0);
+    const sentence = error.message.replace(/^error: /, '').replace(/\.$/, '');
+    const text = `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}; --help lists the flags.`;
+    throw new Ending(text, 2);
+  }
+}
+
+/** Parses the arguments of this process's command, or ends the process with what has to be said instead. */
+export function argumentsOf<T>(read: (args: readonly string[]) => T): T {
+  try {
+    return read(process.argv.slice(2));
+  } catch (error) {
+    if (!(error instanceof Ending)) throw error;
+    const stream = error.exitStatus === 0 ? process.stdout : process.stderr;
+    stream.write(`${error.message}\n`);
+    process.exit(error.exitStatus);
+  }
+}
+
+/** Reads what stands for a flag that is not given: a variable of the environment. An empty one counts as absent. */
+export function fromVariable<T>(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string,
+  read: (text: string) => T,
+): T | undefined {
+  const text = environment[name];
+  if (text === undefined || text === '') return undefined;
+  try {
+    return read(text);
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    throw new Ending(`The variable ${name} is '${text}'. ${error.message}`, 2);
+  }
+}
+
+/** Makes a reader of whole numbers. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^\d{1,9}$/.test(text) && number >= least && number <= most) return number;
+    throw new InvalidArgumentError(`Allowed is a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** Makes a reader of texts of one form. */
+export function textLike(form: RegExp, allowed: string): (text: string) => string {
+  return (text) => {
+    if (form.test(text)) return text;
+    throw new InvalidArgumentError(`Allowed is ${allowed}.`);
+  };
+}
+
+export const region = textLike(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region of AWS such as eu-central-1');
