@@ -28,15 +28,12 @@ async function accountWith(id: string, parallelism: number) {
 }
 
 /** Publishes as many messages as are counted, and returns them as they came. */
-async function deliver(
-  account: World['account'],
-  { queueName, config = {} }: { queueName?: string; config?: Readonly<Record<string, string>> },
-): Promise<readonly Delivery[]> {
+async function deliver(account: World['account'], queueName?: string): Promise<readonly Delivery[]> {
   const inbox = world.receiver.inbox((_delivery, response, before) => {
     setTimeout(() => response.writeHead(200).end(), 20 + ((before * 37) % 80));
   });
   for (let number = 0; number < count; number += 1) {
-    await world.publishRequest(account, { ...requestOf(inbox.url, config, String(number)), queueName });
+    await world.publishRequest(account, { ...requestOf(inbox.url, {}, String(number)), queueName });
   }
   return inbox.received(count);
 }
@@ -48,20 +45,13 @@ const inOrder = Array.from({ length: count }, (_, number) => number);
 
 describe('many processes', () => {
   it('deliver a queue one message after the other, in order', async () => {
-    const all = await deliver(await accountWith('queued', 50), { queueName: 'one' });
+    const all = await deliver(await accountWith('queued', 50), 'one');
     expect([mostOpen(all), numbersOf(all)]).toEqual([1, inOrder]);
   });
 
-  it.each([3])('have no more than %i in flight under a key', async (parallelism) => {
-    const config = { 'flow-control-key': 'k', 'flow-control-value': `parallelism=${parallelism}` };
-    const all = await deliver(await accountWith(`keyed-${parallelism}`, 50), { config });
-    expect(mostOpen(all)).toBeLessThanOrEqual(parallelism);
-    expect(new Set(numbersOf(all)).size).toBe(count);
-  });
-
-  it.each([2])('have no more than %i in flight for an account', async (parallelism) => {
-    const all = await deliver(await accountWith(`account-${parallelism}`, parallelism), {});
-    expect(mostOpen(all)).toBeLessThanOrEqual(parallelism);
+  it('have no more in flight for an account than it may have', async () => {
+    const all = await deliver(await accountWith('small', 2));
+    expect(mostOpen(all)).toBeLessThanOrEqual(2);
     expect(new Set(numbersOf(all)).size).toBe(count);
   });
 });
