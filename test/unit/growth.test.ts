@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { measureGrowth, type Growth } from '../../../bench/growth/grow.ts';
-import { grown } from '../../../bench/growth/print.ts';
-import { startWorld } from '../../../bench/world.ts';
-import { sizeOf } from '../../support/sample.ts';
+import { measureGrowth, type Growth } from '../../bench/growth/grow.ts';
+import { grown } from '../../bench/growth/print.ts';
+import { startWorld } from '../../bench/world.ts';
+import { sizeOf } from '../support/sample.ts';
 
 /** `npm run bench -- --growth` looks at 100,000. */
 const many = sizeOf({ ordinary: 1_000, thorough: 10_000 });
