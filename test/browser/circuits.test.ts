@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { messageIdOf } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 it('A host that is down is shown beside the flow-control keys, and its circuit closed by hand', async () => {
   let status = 503;

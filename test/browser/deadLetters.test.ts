@@ -1,17 +1,14 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, buried, listDlq, ok, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Inbox } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 interface Mendable extends Inbox {
   mend(): void;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
@@ -7,13 +7,9 @@ import { eventually } from '../support/eventually.ts';
 import { bodiesOf, heldInbox } from '../support/heldInbox.ts';
 import { enqueue, lagOf, putQueue, send, underKey } from '../support/lanes.ts';
 import { service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const keyShape = z.object({
   parallelismMax: z.number(),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, buried, ok, publishDelayed, unique } from '../support/api.ts';
@@ -7,14 +7,10 @@ import { limitForHangsMs } from '../support/limits.ts';
 import { getInAnyState, standsAs } from '../support/listedMessages.ts';
 import { heldInbox } from '../support/heldInbox.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { sizeOf } from '../support/sample.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 type Page = Awaited<ReturnType<typeof openConsole>>;
 

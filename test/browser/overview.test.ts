@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { messageIdOf, service } from '../support/publish.ts';
-import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Inbox } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 type Page = Awaited<ReturnType<typeof openConsole>>;
 

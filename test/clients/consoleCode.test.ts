@@ -13,14 +13,11 @@ import { root } from '../support/bundledStage.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { getInAnyState } from '../support/listedMessages.ts';
 import { service } from '../support/publish.ts';
-import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Inbox } from '../support/receiver.ts';
 import { sampleOf } from '../support/sample.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const run = promisify(execFile);
 const env = () => ({ ...process.env, SVC_TOKEN: service.token });

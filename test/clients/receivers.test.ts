@@ -1,17 +1,14 @@
 import { Receiver as Verifier } from '@upstash/qstash';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** A receiver that knows two services, as `docs/migration.md` writes it. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const keysShape = z.object({ current: z.string(), next: z.string() });
 

@@ -12,16 +12,12 @@ import {
 import { api } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, errorOf, messageIdOf, refusalOf, service, type Answer } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** The effects of suspending, deleting and moving an account on its messages, schedules and tokens. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const refusal = (answer: Answer) => [answer.status, errorOf(answer)];
 

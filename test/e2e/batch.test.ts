@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 import { api, ok, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { errorOf, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const published = z.object({ messageId: z.string() });
 const batch = async (items: unknown): Promise<readonly unknown[]> =>

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { logged, publishDelayed, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { messageIdOf, publish } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** Publishes with a label, waits until all of the label's messages are delivered, and counts them. */
 async function countOf(label: string, count: number): Promise<number> {

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { api, buried, unique } from '../support/api.ts';
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
 import { send } from '../support/send.ts';
 import { tellingPaths } from '../support/tellingPaths.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** Publishes with a path that no client library has touched. */
 async function publishRaw(rawTail: string): Promise<number> {

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, getMessage, logged, ok, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { errorOf, messageIdOf } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const enqueue = (queueName: string, destination: string, init: Parameters<typeof api>[2] = {}) =>
   api('POST', `/v2/enqueue/${queueName}/${destination}`, init);

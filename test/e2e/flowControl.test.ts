@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { api, buried, getMessage, logged, ok, publishDelayed, unique } from '../support/api.ts';
 import { makeGroup, setDefaults } from '../support/groups.ts';
 import { errorOf, publish } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const headersOf = (key: string, value: string) => ({
   'Svc-Flow-Control-Key': key,

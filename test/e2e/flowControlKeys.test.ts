@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api, logged, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodiesOf, heldInbox } from '../support/heldInbox.ts';
 import { errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const keyShape = z.strictObject({
   flowControlKey: z.string(),

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { api, buried, logged, ok, query, unique } from '../support/api.ts';
 import { call, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
-import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Inbox } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /**
  * Names that come from outside may be those that every JavaScript object has. They are names like any others, wherever
@@ -13,11 +14,7 @@ import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts
 const names = Object.getOwnPropertyNames(Object.prototype);
 const lower = names.map((name) => name.toLowerCase());
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** A list of header values by name as pairs: only so `__proto__` is seen like the others. */
 const pairsOf = (headers: unknown): readonly (readonly [string, unknown])[] =>

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { unique } from '../support/api.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { eventually } from '../support/eventually.ts';
 import { enqueue, lagOf, numberOf, sendFrom, startGate, upTo } from '../support/lanes.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** A message of a queue is over when its callbacks are delivered or failed, and the next starts then. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** The number that the message of a callback has in its body. */
 const sourceOf = (delivery: Delivery): number =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { makeAccount } from '../support/accounts.ts';
 import { api, ok, unique } from '../support/api.ts';
 import {
@@ -13,15 +13,11 @@ import {
   underKey,
   upTo,
 } from '../support/lanes.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** A lane that is full, or paused, holds back its own messages, and nothing else. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** More than the account may have in flight: were they to wait with slots of the account, nothing else would go. */
 const waiting = 12;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, buried, logged, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,15 +15,11 @@ import {
   startGate,
   upTo,
 } from '../support/lanes.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** A queue of parallelism 1 delivers strictly first in, first out: the next starts when the one before is over. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** Waits until a queue has nothing left to deliver: no place of its line was lost, or is held by somebody gone. */
 const drained = (queue: string): Promise<number> =>

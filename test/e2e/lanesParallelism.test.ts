@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { changeAccount, makeAccount } from '../support/accounts.ts';
 import { unique } from '../support/api.ts';
 import {
@@ -15,15 +15,12 @@ import {
   upTo,
 } from '../support/lanes.ts';
 import { service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** Attempts in flight at once, counted at the receiver: as many as a lane allows, and never one more. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** An emulator starts a process for each request that comes beside others. */
 const senders = service.target === 'local' ? 5 : 2;

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unique } from '../support/api.ts';
 import { answerSlowly, enqueue, many, numbersOf, send, sendFrom, underKey, upTo } from '../support/lanes.ts';
 import { service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /**
  * The rate of a flow-control key, at the receiver. A request arrives after its start was counted, on a busy machine long after,
@@ -11,11 +12,7 @@ import { startStage, type Stage } from '../support/stage.ts';
  * before the start: it was published, and in a lane of parallelism 1 the attempt before it had its answer.
  */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const senders = 5;
 

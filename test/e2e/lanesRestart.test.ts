@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { enqueue, lagOf, numberOf, send, underKey, upTo } from '../support/lanes.ts';
 import { service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Delivery, Inbox } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** Lanes of a stage that is killed while it delivers: nothing is lost, no queue loses its order, and no lane is stuck. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const queues = 10;
 const each = 50;

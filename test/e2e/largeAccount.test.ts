@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { changeAccount, makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api, ok, query } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { messageIdOf } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** An account whose limits allow very much has more partitions. It may get them later, and its limits may be lowered again. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const entries = z.array(z.object({ messageId: z.string() }));
 const page = z.object({

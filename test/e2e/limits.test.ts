@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { QstashDailyRatelimitError, QstashRatelimitError, Client } from '@upstash/qstash';
 import { changeAccount, makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api, type DeadLetter } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import * as z from 'zod/mini';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** Each limit of an account is reached, and what was refused has left nothing behind. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** Messages that may pass beyond a limit: one for each process, before it hears of the others. Locally there is one process. */
 const processes = service.target === 'local' ? 0 : 4;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import {
   api,
@@ -15,13 +15,10 @@ import {
 import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 type Filters = Parameters<typeof query>[0];
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   api,
   getMessage,
@@ -13,13 +13,10 @@ import {
 import { makeGroup } from '../support/groups.ts';
 import { eventually } from '../support/eventually.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
-import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Inbox } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const cancel = (filters: Parameters<typeof query>[0], body?: unknown) =>
   api('DELETE', `/v2/messages${query(filters)}`, { body });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { routes } from '../../lambdas/http/routes.ts';
 import { dlqId, messageId } from '../../lambdas/http/openapi/parts/examples.ts';
@@ -8,13 +8,10 @@ import { eventually } from '../support/eventually.ts';
 import { heldInbox } from '../support/heldInbox.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { call, errorOf, messageIdOf, service, type Answer } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 interface Init {
   readonly token?: string | null;

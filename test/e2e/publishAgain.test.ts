@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, ok, publishDelayed, query, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { getInAnyState, listedMessages, standsAs } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
-import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Inbox } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const askAgain = (messageId: string, headers: Readonly<Record<string, string>> = {}, body?: unknown) =>
   api('POST', `/v2/messages/${messageId}/publish`, { headers, body });

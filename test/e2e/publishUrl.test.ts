@@ -1,22 +1,19 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { api, getMessage, isWaiting, ok, unique } from '../support/api.ts';
 import { makeGroup } from '../support/groups.ts';
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
 import { send, type RawAnswer, type RawRequest } from '../support/send.ts';
 import { startStage } from '../support/stage.ts';
 import { tellingPaths } from '../support/tellingPaths.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** Messages through the publish URL, where no gateway stands before the function: as through the API. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const isLocal = service.target === 'local';
 const token = { authorization: `Bearer ${service.token}` };

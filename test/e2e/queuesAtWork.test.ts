@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, getMessage, isWaiting, logged, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodiesOf, heldInbox } from '../support/heldInbox.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const queueShape = z.object({ parallelism: z.number(), paused: z.boolean(), lag: z.number() });
 const shown = async (name: string) => queueShape.parse(await ok(api('GET', `/v2/queues/${name}`)));

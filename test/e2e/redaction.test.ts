@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { api, buried, getMessage, listLogs, ok, unique } from '../support/api.ts';
 import { messageIdOf, publish } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const redacted = (value: string): string => `REDACTED:${createHash('sha256').update(value).digest('hex')}`;
 const body = 'the secret body';

@@ -6,8 +6,8 @@ import { callbackOf } from '../support/callbacks.ts';
 import { makeGroup } from '../support/groups.ts';
 import { listMessages, standsAs } from '../support/listedMessages.ts';
 import { call, errorOf, messageIdOf, publish, service, type Answer } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -39,11 +39,7 @@ function scheduleIdOf(answer: Answer): string {
 const request = (method: string, path: string, where: Where = service): Promise<Answer> =>
   call(`/v2/schedules${path}`, { method, headers: { authorization: `Bearer ${where.token}` } }, where.url);
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 /** A cron expression that will not fire while the tests run. */
 const rarely = '0 0 29 2 *';

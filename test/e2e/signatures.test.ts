@@ -2,15 +2,12 @@ import { jwtVerify } from 'jose';
 import { Webhook } from 'standardwebhooks';
 import { Receiver as QstashReceiver } from '@upstash/qstash';
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { publish, service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const body = '{"amount":12,"note":"für dich"}';
 

@@ -1,20 +1,16 @@
 import { isUtf8 } from 'node:buffer';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, ok, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** No answer is larger than Lambda returns, and what is large is answered all the same. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const largest = 4 * 1_024 * 1_024;
 const somewhere = 'https://example.com/hook';

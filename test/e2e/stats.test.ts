@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type * as z from 'zod/mini';
 import * as answers from '../../lambdas/wire/accountAnswers.ts';
 import { limitsOf } from '../../lambdas/account/account.ts';
@@ -7,15 +7,11 @@ import { api, ok } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { messageIdOf, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** What an account has used, and what became of its messages, as the account itself sees it. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 type Stats = z.infer<typeof answers.ownStats>;
 type Tokens = Pick<AccountRecord, 'token' | 'read_only_token'>;

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, buried, getMessage, listDlq, listLogs, logged, ok, unique } from '../support/api.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { call, errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import { minuteMs } from '../../lambdas/shared/clock.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** Credentials in a URL, `user:password@` before its host, are for the destination alone. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const secret = 'p4ssw0rd';
 const basic = `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`;

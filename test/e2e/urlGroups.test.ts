@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, unique } from '../support/api.ts';
 import { addEndpoints, groupName, makeGroup, setDefaults } from '../support/groups.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { errorOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const groupShape = z.strictObject({
   name: z.string(),
