@@ -3,7 +3,10 @@ import { parseNotice } from '../schedule/schedule.ts';
 import { singleWorker } from '../worker/worker.ts';
 import { fire, giveUpFire } from '../schedule/fire.ts';
 
-plugInWorkflows(() => import('../workflow/forPublish.ts'));
+plugInWorkflows(async () => {
+  const { publishRequests } = await import('../workflow/forPublish.ts');
+  return { publishRequests };
+});
 
 export const handler = singleWorker({
   parse: parseNotice,

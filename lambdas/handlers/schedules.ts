@@ -18,7 +18,10 @@ const setPaused = (isPaused: boolean) => async (call: AuthenticatedCall) => {
   return ok({});
 };
 
-plugInWorkflows(() => import('../workflow/forPublish.ts'));
+plugInWorkflows(async () => {
+  const { publishRequests } = await import('../workflow/forPublish.ts');
+  return { publishRequests };
+});
 
 export const handler = api<'schedules'>(schedulesRoutes, {
   'POST /v2/schedules/{schedule+}': async (call) => {

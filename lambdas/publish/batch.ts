@@ -120,7 +120,8 @@ async function readOrRefuse(
   } catch (error) {
     refused = orThrow(error);
   }
-  throw await (await workflowPublishing()).refusalOfRequest(account, messagesIn(request), refused);
+  const { refusalOfRequest } = await workflowPublishing();
+  throw (await refusalOfRequest?.(account, messagesIn(request), refused)) ?? refused;
 }
 
 const itemWithHeaders = z.object({

@@ -27,8 +27,8 @@ interface WorkflowPublishing {
     account: Account,
     requests: readonly PublishRequest[],
   ) => Promise<readonly WorkflowAnswer[]>;
-  /** The refusal of a request in which some messages are of workflows: it may fail the runs that it was to continue. */
-  readonly refusalOfRequest: (
+  /** Makes the refusal of a batch in which some messages are of workflows. Only the function that takes batches has it. */
+  readonly refusalOfRequest?: (
     account: Account,
     messages: readonly Pick<PublishRequest, 'config' | 'body'>[],
     error: HttpError,

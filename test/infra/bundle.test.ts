@@ -174,7 +174,7 @@ it('A bundled Scheduler client, which has a copy of the SDK of its own, creates 
   vi.stubEnv('SCHEDULER_ROLE_ARN', 'arn:aws:iam::000000000000:role/scheduler');
   onTestFinished(() => void vi.unstubAllEnvs());
 
-  const folder = bundle('scheduler', join(handlersDirectory, '../transport'));
+  const folder = bundle('scheduler', join(handlersDirectory, '../aws'));
   const url = pathToFileURL(join(folder, 'index.mjs')).href;
   const { scheduler } = (await import(url)) as typeof schedulerModule;
   const { client, create, delete: unschedule } = await scheduler();

@@ -55,21 +55,36 @@ export function idOf({ body }: PublishAnswer): string {
 }
 
 async function importLambdas() {
-  const [deliver, perform, publish, accounts, stores, usage, dynamodb, sqs, settings, work, messages, rules] =
-    await Promise.all([
-      import('../../lambdas/delivery/deliver.ts'),
-      import('../../lambdas/worker/perform.ts'),
-      import('../../lambdas/publish/publish.ts'),
-      import('../../lambdas/account/account.ts'),
-      import('../../lambdas/account/accounts.ts'),
-      import('../../lambdas/usage/counter.ts'),
-      import('../../lambdas/aws/dynamodb.ts'),
-      import('../../lambdas/aws/sqs.ts'),
-      import('../../lambdas/aws/settings.ts'),
-      import('../../lambdas/job/parseJob.ts'),
-      import('../../lambdas/message/history.ts'),
-      import('../../lambdas/destination/rulesOfDeployment.ts'),
-    ]);
+  const [
+    deliver,
+    perform,
+    publish,
+    accounts,
+    stores,
+    usage,
+    dynamodb,
+    sqs,
+    settings,
+    work,
+    messages,
+    rules,
+    workflows,
+  ] = await Promise.all([
+    import('../../lambdas/delivery/deliver.ts'),
+    import('../../lambdas/worker/perform.ts'),
+    import('../../lambdas/publish/publish.ts'),
+    import('../../lambdas/account/account.ts'),
+    import('../../lambdas/account/accounts.ts'),
+    import('../../lambdas/usage/counter.ts'),
+    import('../../lambdas/aws/dynamodb.ts'),
+    import('../../lambdas/aws/sqs.ts'),
+    import('../../lambdas/aws/settings.ts'),
+    import('../../lambdas/job/parseJob.ts'),
+    import('../../lambdas/message/history.ts'),
+    import('../../lambdas/destination/rulesOfDeployment.ts'),
+    import('../../lambdas/publish/workflows.ts'),
+  ]);
+  workflows.plugInWorkflows(() => import('../../lambdas/workflow/forPublish.ts'));
   return {
     deliver: deliver.deliver,
     perform: perform.perform,

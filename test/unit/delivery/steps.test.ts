@@ -8,6 +8,12 @@ let loadAccount: (id: string, consistent: boolean) => Promise<object | undefined
 useWorld(async (opened) => {
   world = opened;
   ({ loadAccount } = await import('../../../lambdas/account/accounts.ts'));
+  const [{ dynamodb }, { sqs }] = await Promise.all([
+    import('../../../lambdas/aws/dynamodb.ts'),
+    import('../../../lambdas/aws/sqs.ts'),
+  ]);
+  // As the functions have it. Other tests add steps after a first call.
+  for (const { config } of [dynamodb, sqs]) config.cacheMiddleware = true;
 });
 
 it('A process that has published and delivered puts no steps of an AWS client together again', async () => {
