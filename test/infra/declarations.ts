@@ -144,6 +144,10 @@ const importedLater = (root: Node, file: string): readonly string[] =>
     return (source && pathFrom(file, source)) ?? [];
   });
 
+/** Begins the name of a statement at a file's top, which declares nothing. */
+const statementName = 'statement';
+const isStatement = ({ name }: Declaration): boolean => name.startsWith(`${statementName} `);
+
 function declarationOf(file: string, name: string, node: Node): Declaration {
   const identifiers = new Set(identifiersIn(node));
   const later = importedLater(node, file);
@@ -157,6 +161,8 @@ function declarationOf(file: string, name: string, node: Node): Declaration {
     refersTo: () => [
       ...[...identifiers].flatMap((identifier) => (identifier === name ? [] : resolve(file, identifier))),
       ...later.flatMap(exportsOf),
+      // A file that is loaded runs its statements, such as those that plug one concept into another.
+      ...[...read(file).declarations.values()].filter((own) => isStatement(own) && own.name !== name),
     ],
   };
 }
@@ -199,7 +205,10 @@ function read(file: string): Module {
     else if (node.type === 'ExportNamedDeclaration') alias(node, 'exported', 'local');
     else if (node.type === 'VariableDeclaration')
       for (const one of nodesAt(node, 'declarations')) declare(nodeAt(one, 'id'), nodeAt(one, 'init') ?? one);
-    else declare(nodeAt(node, 'id'), node);
+    else if (node.type === 'ExpressionStatement') {
+      const name = `${statementName} ${String(declarations.size)}`;
+      declarations.set(name, declarationOf(file, name, node));
+    } else declare(nodeAt(node, 'id'), node);
   }
   const made = { declarations, aliases };
   modules.set(file, made);
