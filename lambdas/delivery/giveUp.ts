@@ -1,4 +1,3 @@
-import { isServed } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import type { Message } from '../message/message.ts';
 import { isFault } from '../job/fault.ts';
@@ -11,9 +10,9 @@ import { loadMessage, type MessageHistory, recordOf } from '../message/history.t
 import { kindOf } from '../message/kinds.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt } from './finishAttempt.ts';
-import { declineLanes, leaveEndedLanes, leaveLanesAgain, waitForAccount } from '../lane/lanesOfAttempt.ts';
-import { leaveAsCallback } from '../lane/queueSlot.ts';
-import { ownerOf } from '../account/owner.ts';
+import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
+import { leaveWithoutMessage } from './missingRow.ts';
+import { servedOwner } from './servedOwner.ts';
 
 /** The errors with which a message that is given up fails. */
 const errors: Readonly<Record<GiveUpReason, string>> = {
@@ -32,7 +31,7 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
 export async function giveUpAttempt(work: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
   const history = await loadMessage(work);
   if (history === undefined) {
-    await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);
+    await leaveWithoutMessage(work);
     return;
   }
   const number = await attemptToFail(history, work.attempt);
@@ -45,12 +44,8 @@ export async function giveUpAttempt(work: AttemptJob, why: GiveUpReason, error =
     return;
   }
   const { message } = history;
-  const account = await ownerOf(message);
+  const account = await servedOwner(history, work, true);
   if (account === undefined) return;
-  if (!isServed(account)) {
-    await waitForAccount(history, account, work, true);
-    return;
-  }
   const body = await bodyForCallbacks(history);
   const time = now();
   const response = { status: 0, error, headers: [], body: new Uint8Array() };

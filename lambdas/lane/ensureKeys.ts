@@ -5,12 +5,11 @@
  */
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import type { FlowControl } from '../options/flowControl.ts';
-import { keptLonger, limitsOfKey, withNewestLimits, type Lane } from './lane.ts';
+import { keptLonger, keyLane, limitsOfKey, withNewestLimits, type Lane } from './lane.ts';
 import type { Message } from '../message/message.ts';
 import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { keyLane } from './slots/acquire.ts';
 
 /**
  * A process relies so long on a key that it knows to be there. A key that was deleted meanwhile is made again by the first

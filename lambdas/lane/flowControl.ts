@@ -6,13 +6,12 @@ import { longestFlowControlKey } from '../shared/bounds.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { badField, notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { defaultPeriod, parseCount, parsePeriod } from '../options/flowControl.ts';
-import { isThere, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
+import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
-import { accountLane, keyLane } from './slots/acquire.ts';
 
 type Shown = Answer<typeof answers.flowControl>;
 

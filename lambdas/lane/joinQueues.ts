@@ -1,12 +1,12 @@
 /** Messages join the lines of their queues in the order in which they are accepted. */
 import { now } from '../shared/clock.ts';
 import { joinLine } from './rules/arrival.ts';
-import { asQueue } from './lane.ts';
+import { asQueue, queueLane } from './lane.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { queueEntry, queueLane } from './slots/acquire.ts';
+import { queueEntry } from './rules/entry.ts';
 
 /** A message that is delayed joins its queue's line when it is due. */
 export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>

@@ -20,6 +20,9 @@ export interface LaneKey {
   readonly name: string;
 }
 
+export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
+export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
+export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
 /** @param host as `circuitHostOf` has it */
 export const circuitLane = (accountId: string, host: string): LaneKey => ({
   accountId,

@@ -9,7 +9,7 @@ import { loadLane, removeLane } from './store/lanes.ts';
 import { sendJob } from '../job/send.ts';
 import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
-import { extendLine } from './line/keepLine.ts';
+import { extendLine } from './line/extendLine.ts';
 import { budgetMs } from './line/linePages.ts';
 import { lanes } from './slots/ourLanes.ts';
 import { waitUntil } from './line/waitUntil.ts';

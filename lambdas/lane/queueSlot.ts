@@ -1,9 +1,10 @@
 /** The slot of its queue that a message has, from its first attempt until it and its callbacks are over. */
+import { queueLane } from './lane.ts';
+import { queueEntry } from './rules/entry.ts';
 import { keepFor, leaveCallback, leaveWith } from './rules/leaving.ts';
 import type { Message, QueueSlot } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { queueEntry, queueLane } from './slots/acquire.ts';
 
 /** The slot of a message, or the place that it takes for one; undefined for a message without a queue. */
 export const queueSlotOf = (message: Message): QueueSlot | undefined =>

@@ -5,7 +5,7 @@ import { minuteMs, secondMs } from '../shared/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { deleted } from './rules/cancelling.ts';
-import { asQueue, inFlightIn, isThere, waitingIn, type Lane } from './lane.ts';
+import { asQueue, inFlightIn, isThere, queueLane, waitingIn, type Lane } from './lane.ts';
 import { namePattern, parseName } from '../options/names.ts';
 import { eachOf } from '../shared/lists.ts';
 import { shownSwitch } from '../message/records.ts';
@@ -14,7 +14,6 @@ import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
-import { queueLane } from './slots/acquire.ts';
 
 const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
   name: lane.name,

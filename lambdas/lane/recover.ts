@@ -7,7 +7,7 @@ import { allLanes } from './store/lanes.ts';
 import { listOf } from '../shared/lists.ts';
 import { now } from '../shared/clock.ts';
 import { onLine } from './line/linePages.ts';
-import { youngMs } from './slots/acquire.ts';
+import { youngMs } from './slots/dueAttempt.ts';
 
 /** The attempts that lanes know, by {@link nameOf}. */
 export interface LaneJobs {

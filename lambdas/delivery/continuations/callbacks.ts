@@ -10,7 +10,7 @@ import { sendJob } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import { queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbacksOf, dlqIdOf } from '../../message/consequenceIds.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 import type { MadeAttempt, RecordedAttempt } from '../../message/history.ts';
 
 /** A callback that an attempt gives rise to. */

@@ -1,4 +1,4 @@
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 
 /**
  * Puts a message whose last attempt failed into the dead letter queue, unless it is there. A run of a workflow has one as a

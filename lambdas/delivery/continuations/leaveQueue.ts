@@ -1,7 +1,7 @@
 import { isFinal } from '../../message/message.ts';
 import { keepSlotFor, leaveAsCallback, leaveSlot, queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 
 /**

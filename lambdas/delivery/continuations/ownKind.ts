@@ -1,5 +1,5 @@
 import { kindOf } from '../../message/kinds.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 
 /** Does what follows from an attempt by the kind of its message: a run goes on, or fails. */
 export const ownKind: Continuation = {

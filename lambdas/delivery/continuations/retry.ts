@@ -1,6 +1,6 @@
 import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 import { recordOf } from '../../message/history.ts';
 
 /** Sends the next attempt on its way. Sent twice, it is made once: its second worker finds its record. */

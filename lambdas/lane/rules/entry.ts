@@ -14,6 +14,9 @@ const prefix = 'msg_';
 export const formatEntry = ({ messageId, attempt, queue }: Entry): string =>
   `${messageId.slice(prefix.length)}/${attempt}${queue === 'short' ? 's' : 'l'}`;
 
+/** A slot of a queue belongs to a message: its entry is that of the first attempt. */
+export const queueEntry = (entry: Omit<Entry, 'attempt'>): string => formatEntry({ ...entry, attempt: 0 });
+
 /** @throws Error for what is no entry */
 export function parseEntry(text: string): Entry {
   const [, id = '', attempt, queue] = /^([0-9A-Z]{26})\/(\d+)([sl])$/.exec(text) ?? [];

@@ -4,40 +4,26 @@
  * it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each other.
  * And of each queue and each key, no more wait for the account than may be in flight: a lane that is full is in no other's way.
  */
-import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
+import { formatEntry, leaseMarginMs, queueEntry, type Entry } from '../rules/entry.ts';
 import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Grant } from '../rules/arrival.ts';
-import { circuitLane, isThere, withNewestLimits, type LaneKey, type Limits } from '../lane.ts';
+import {
+  accountLane,
+  circuitLane,
+  isThere,
+  keyLane,
+  queueLane,
+  withNewestLimits,
+  type LaneKey,
+} from '../lane.ts';
 import type { LaneKind, AdmittedTo } from '../../job/job.ts';
 import { leave, endAdmission, type DeclineReason } from '../rules/leaving.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
-import { dayMs, minuteMs } from '../../shared/clock.ts';
+import { dayMs } from '../../shared/clock.ts';
 import { startToleranceMs, uncountStart } from '../rules/rate.ts';
-import type { CircuitOf, CircuitPass, Circuits } from './circuits.ts';
+import type { CircuitPass, Circuits } from './circuits.ts';
+import { hasEnteredQueue, hasLaterSlots, youngMs, type DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './lanes.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
-
-/** The flow control of a message. */
-export interface FlowControlOf extends Limits {
-  readonly key: string;
-  /** When the message was made, Unix milliseconds. */
-  readonly madeAt: number;
-}
-
-/** An attempt that is due, with all that its lanes need to know of it. */
-export interface DueAttempt extends Entry {
-  readonly accountId: string;
-  /** Of its message; undefined for one that has none. */
-  readonly queueName: string | undefined;
-  readonly flowControl: FlowControlOf | undefined;
-  /** Undefined where no circuit holds it back. */
-  readonly circuit: CircuitOf | undefined;
-  /** The limits of its account, as this process knows them. */
-  readonly accountLimits: Limits & { readonly version: number };
-  readonly timeoutMs: number;
-  readonly admittedTo: AdmittedTo | undefined;
-  /** Its work has been handed out before: the attempt may be under way, or in a line. */
-  readonly isAgain: boolean;
-}
 
 export interface Acquired {
   /** To be called with what the attempt says about its host, before it is released. */
@@ -46,7 +32,7 @@ export interface Acquired {
   readonly release: () => Promise<void>;
 }
 
-export interface PassageParts {
+export interface LaneGateParts {
   readonly lanes: Lanes;
   readonly slots: Pick<ReturnType<typeof createProcessSlots>, 'take'>;
   readonly circuits: Circuits;
@@ -54,25 +40,11 @@ export interface PassageParts {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** An admission that is not in the table this long after its work was sent was never written: its process died. */
-export const youngMs = minuteMs;
-
 /** An attempt that waits for its account keeps its key's slot for a day at most; after that it has to get another. */
 const longestKeptMs = dayMs;
 
 /** Where an account takes longer than this to enter, the lease of the key is prolonged: half of its margin is left. */
 const longestEntryMs = leaseMarginMs / 2;
-
-/** It comes from the line of its key or its account, with a slot there. */
-const hasLaterSlots = ({ admittedTo }: DueAttempt): boolean =>
-  admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
-
-export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
-export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
-export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
-
-/** A slot of a queue belongs to a message: its entry is that of the first attempt. */
-export const queueEntry = (entry: Omit<Entry, 'attempt'>): string => formatEntry({ ...entry, attempt: 0 });
 
 const entryIn = (kind: LaneKind, entry: Entry): string =>
   kind === 'queue' ? queueEntry(entry) : formatEntry(entry);
@@ -82,15 +54,6 @@ const entryIn = (kind: LaneKind, entry: Entry): string =>
  * - `overdue`: it has waited there for too long, and is to fail.
  */
 export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue';
-
-/** Tells whether an attempt has entered its queue before: its message keeps its slot there until it is over. */
-export const hasEnteredQueue = ({
-  attempt,
-  admittedTo,
-}: {
-  readonly attempt: number;
-  readonly admittedTo?: AdmittedTo | undefined;
-}): boolean => attempt > 0 || (admittedTo !== undefined && admittedTo.lane !== 'queue');
 
 interface PassedSlot extends Slot {
   /** Gives it back without a start. */
@@ -102,7 +65,7 @@ interface CountedSlot extends PassedSlot {
   readonly countedAt: number;
 }
 
-export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassageParts) {
+export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateParts) {
   /** To be made as the lane is changed: many may write it, and the lease is to last from then. */
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
@@ -269,7 +232,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
      * @returns what the attempt may go on with; or why it may not, and then its work may be dropped, save where it came
      *   `early`: then it has to come again
      */
-    enter: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
+    acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
       const queue = await enterQueue(dueAttempt);
       if (queue !== 'in') return queue;
       const entered = await enterAll(dueAttempt);
