@@ -52,7 +52,7 @@ function fleetOf(service: Service, size: number, store: LaneStore, now: () => nu
   return Array.from({ length: size }, () =>
     service.createLanes({
       store,
-      work: { sendAdmitted: nobodyWaits, sendPump: nobodyWaits },
+      jobs: { sendGranted: nobodyWaits, sendPump: nobodyWaits },
       now,
       sleep: () => Promise.resolve(),
       random: randomFrom(1),

@@ -28,23 +28,23 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
  * @param error what is said of it
  * @throws when this has to be done again
  */
-export async function giveUpAttempt(work: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
-  const history = await loadMessage(work);
+export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
+  const history = await loadMessage(job);
   if (history === undefined) {
-    await leaveWithoutMessage(work);
+    await leaveWithoutMessage(job);
     return;
   }
-  const number = await attemptToFail(history, work.attempt);
+  const number = await attemptToFail(history, job.attempt);
   if (number === undefined) {
     await giveUpPurpose(history.message, why);
     return;
   }
   if (history.end !== undefined) {
-    await leaveEndedLanes(history.message, work, true);
+    await leaveEndedLanes(history.message, job, true);
     return;
   }
   const { message } = history;
-  const account = await servedOwner(history, work, true);
+  const account = await servedOwner(history, job, true);
   if (account === undefined) return;
   const body = await bodyForCallbacks(history);
   const time = now();
@@ -62,7 +62,7 @@ export async function giveUpAttempt(work: AttemptJob, why: GiveUpReason, error =
   });
   await giveUpPurpose(message, why);
   count('GivenUp');
-  await declineLanes(work, 'over');
+  await declineLanes(job, 'over');
 }
 
 /** Ends what the message was to bring about, which its kind knows. */
@@ -97,9 +97,9 @@ async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint
 }
 
 /** Does work that a message which is given up can go without. */
-async function unlessFault(message: Message, work: () => Promise<void>): Promise<void> {
+async function unlessFault(message: Message, act: () => Promise<void>): Promise<void> {
   try {
-    await work();
+    await act();
   } catch (error) {
     if (!isFault(error)) throw error;
     logFault(message, error);

@@ -12,14 +12,14 @@ import { queueEntry } from './rules/entry.ts';
 export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
   queueName !== undefined && notBefore <= now();
 
-/** Entries that join with one write; see `mostAtOnce` in `lanes.ts`. */
+/** Entries that join with one write; see `mostAtOnce` in `slots/lanes.ts`. */
 const joinedTogether = 100;
 /** Queues whose lines are joined at the same time. */
 const queuesAtOnce = 20;
 
 /**
- * Puts messages whose rows are stored into the lines of their queues. Where there is room, they are admitted by that. A queue
- * that is not there is made.
+ * Puts messages whose rows are stored into the lines of their queues; those for which there is capacity get a slot at once. A
+ * queue that is not there is made.
  *
  * @returns the messages that may not have joined, each with the reason
  */

@@ -180,8 +180,8 @@ export class Simulation {
     const { clock } = this;
     const lanes: Lanes = createLanes({
       store: this.#store(alive),
-      work: {
-        sendAdmitted: (key, admitted) =>
+      jobs: {
+        sendGranted: (key, admitted) =>
           this.#call(alive, () => {
             for (const { messageId, ticket } of admitted) {
               const admittedTo = { lane: key.kind, name: key.name, ticket, sentAt: clock.now };

@@ -35,8 +35,8 @@ it('admits an attempt whose pump came before the attempt stood in the line', asy
   const startProcess = (): Lanes =>
     createLanes({
       store,
-      work: {
-        sendAdmitted: (_key, all) => {
+      jobs: {
+        sendGranted: (_key, all) => {
           admitted.push(...all.map(formatEntry));
           return Promise.resolve();
         },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admit, withPageRead } from '../../../../lambdas/lane/rules/grant.ts';
+import { grantNext, withPageRead } from '../../../../lambdas/lane/rules/grant.ts';
 import {
   enter,
   joinLine,
@@ -213,9 +213,9 @@ describe('the line of a lane', () => {
   const lease = () => ({ slots: 1, until: 70_000 });
 
   it('admits nobody when nobody waits, or when there is no room', () => {
-    expect(admit(laneWith({ parallelism: 1 }), lease, 10)).toEqual({ kind: 'none' });
+    expect(grantNext(laneWith({ parallelism: 1 }), lease, 10)).toEqual({ kind: 'none' });
     const full = joinLine(holding(laneWith({ parallelism: 1 }), { until: 50_000 }), 'b');
-    expect(admit(full, lease, 10)).toEqual({ kind: 'none' });
+    expect(grantNext(full, lease, 10)).toEqual({ kind: 'none' });
   });
 
   it('asks for its oldest page first, and admits those of the page in their order', () => {
@@ -223,24 +223,24 @@ describe('the line of a lane', () => {
     const long = entries.reduce((lane, entry) => joinLine(lane, entry), laneWith({ parallelism: 2 }));
     const { line, pages } = spill(long.line);
     const lane = joinLine({ ...long, line }, 'last');
-    expect(admit(lane, lease, 10)).toEqual({ kind: 'page', number: 0 });
-    const first = admit(withPageRead(lane, pages[0]?.entries ?? []), lease, 10);
-    expect(first).toMatchObject({ kind: 'admitted', entry: 'e0' });
-    expect('lane' in first ? admit(first.lane, lease, 10) : first).toMatchObject({ entry: 'e1' });
+    expect(grantNext(lane, lease, 10)).toEqual({ kind: 'page', number: 0 });
+    const first = grantNext(withPageRead(lane, pages[0]?.entries ?? []), lease, 10);
+    expect(first).toMatchObject({ kind: 'granted', entry: 'e0' });
+    expect('lane' in first ? grantNext(first.lane, lease, 10) : first).toMatchObject({ entry: 'e1' });
   });
 
   it('gives those it admits a lease, and counts their start', () => {
     const waiting = joinLine(laneWith({ parallelism: 1, rate: 1, periodMs: 1_000 }), 'a');
-    const admitted = admit(waiting, lease, 10);
-    if (admitted.kind !== 'admitted') throw new Error('It was not admitted.');
+    const admitted = grantNext(waiting, lease, 10);
+    if (admitted.kind !== 'granted') throw new Error('It was not admitted.');
     expect(leaseIn(admitted.lane)).toEqual({ slots: 1, until: 70_000, startAt: 10 });
     expect(admitted.lane.starts).toEqual([{ at: 10, count: 1 }]);
   });
 
   it('passes over one that has left, and admits nobody in its place', () => {
     const waiting = joinLine(joinLine(laneWith({ parallelism: 1 }), 'a'), 'b');
-    const dropped = admit(waiting, lease, 10, (entry) => entry === 'a');
+    const dropped = grantNext(waiting, lease, 10, (entry) => entry === 'a');
     expect(dropped).toMatchObject({ kind: 'dropped', lane: { leases: new Map() } });
-    expect('lane' in dropped ? admit(dropped.lane, lease, 10) : dropped).toMatchObject({ entry: 'b' });
+    expect('lane' in dropped ? grantNext(dropped.lane, lease, 10) : dropped).toMatchObject({ entry: 'b' });
   });
 });

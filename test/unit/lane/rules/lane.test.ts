@@ -1,6 +1,6 @@
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { admit } from '../../../../lambdas/lane/rules/grant.ts';
+import { grantNext } from '../../../../lambdas/lane/rules/grant.ts';
 import { enter, keepWaiting, resume, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { cancelledUpTo, deleted } from '../../../../lambdas/lane/rules/cancelling.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type Limits,
 } from '../../../../lambdas/lane/lane.ts';
 import { keepFor, leave, leaveCallback } from '../../../../lambdas/lane/rules/leaving.ts';
-import { nextLook } from '../../../../lambdas/lane/rules/checks.ts';
+import { nextCheckAt } from '../../../../lambdas/lane/rules/checks.ts';
 import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
 import { freeStarts } from '../../../../lambdas/lane/rules/rate.ts';
 
@@ -108,7 +108,7 @@ describe('a rate', () => {
   it('tells when there is room again', () => {
     const { lane } = enter(laneWith({ rate: 1, periodMs: 5_000 }), arrival('a'), 100);
     const { lane: full } = enter(lane, arrival('b'), 200);
-    expect(nextLook(full, 200)).toBe(5_100);
+    expect(nextCheckAt(full, 200)).toBe(5_100);
     expect(freeStarts(full, 5_099)).toBe(0);
     expect(freeStarts(full, 5_100)).toBe(1);
   });
@@ -172,12 +172,12 @@ it('limits are those of the newest message, save what is pinned', () => {
 
 it('whoever is first in the line is admitted first, and nobody twice', () => {
   const lane = joinLine(joinLine(joinLine(laneWith({ parallelism: 2 }), 'a'), 'a'), 'b');
-  const first = admit(lane, () => ({ slots: 1 }), 0);
-  expect(first).toMatchObject({ kind: 'admitted', entry: 'a' });
-  const second = 'lane' in first ? admit(first.lane, () => ({ slots: 1 }), 0) : first;
+  const first = grantNext(lane, () => ({ slots: 1 }), 0);
+  expect(first).toMatchObject({ kind: 'granted', entry: 'a' });
+  const second = 'lane' in first ? grantNext(first.lane, () => ({ slots: 1 }), 0) : first;
   expect(second.kind).toBe('dropped');
-  const third = 'lane' in second ? admit(second.lane, () => ({ slots: 1 }), 0) : second;
-  expect(third).toMatchObject({ kind: 'admitted', entry: 'b' });
+  const third = 'lane' in second ? grantNext(second.lane, () => ({ slots: 1 }), 0) : second;
+  expect(third).toMatchObject({ kind: 'granted', entry: 'b' });
 });
 
 describe('a deleted queue', () => {
@@ -206,9 +206,9 @@ describe('a deleted queue', () => {
 
   it('has one pump at work, and another when that may have died', () => {
     const lane = deletedWith('a', 'b');
-    const first = nextLook(lane, 1_000_000);
+    const first = nextCheckAt(lane, 1_000_000);
     expect(first).toBe(1_000_100);
-    expect(nextLook({ ...lane, pumpAt: 1_000_100 }, 1_000_100)).toBe(1_070_100);
+    expect(nextCheckAt({ ...lane, pumpAt: 1_000_100 }, 1_000_100)).toBe(1_070_100);
   });
 
   it('goes on from where the furthest of several pumps came', () => {

@@ -6,7 +6,7 @@ import {
   freeSlots,
   inFlightIn,
   isThere,
-  keptLonger,
+  keptUntilAtLeast,
   leaseTo,
   limitsOfKey,
   newLane,
@@ -152,9 +152,9 @@ describe('the limits of a lane', () => {
 
 describe('a key that nobody uses', () => {
   it('is kept for delayed messages in steps of 30 days, so that few of them write it', () => {
-    const lane = keptLonger(laneWith(), 31 * dayMs);
+    const lane = keptUntilAtLeast(laneWith(), 31 * dayMs);
     expect(lane.keptUntil).toBe(60 * dayMs);
-    expect(keptLonger(lane, 60 * dayMs)).toBe(lane);
-    expect(keptLonger(lane, 60 * dayMs + 1).keptUntil).toBe(90 * dayMs);
+    expect(keptUntilAtLeast(lane, 60 * dayMs)).toBe(lane);
+    expect(keptUntilAtLeast(lane, 60 * dayMs + 1).keptUntil).toBe(90 * dayMs);
   });
 });

@@ -48,8 +48,8 @@ class Scene {
           return Promise.resolve();
         },
       },
-      work: {
-        sendAdmitted: (_key, admitted) => {
+      jobs: {
+        sendGranted: (_key, admitted) => {
           this.admitted.push(admitted.map(formatEntry));
           return Promise.resolve();
         },

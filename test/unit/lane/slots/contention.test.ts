@@ -6,7 +6,7 @@ import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
-import type { Admitted, Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import type { Granted, Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
 /** Many processes change one lane at once, each with its own memory of it, over the real table. */
@@ -29,7 +29,7 @@ const processes = 20;
 const changesEach = 10;
 
 /** A process that changes lanes. What it admits, it hands over. */
-function startProcess(onAdmitted: (admitted: readonly Admitted[]) => void = () => {}) {
+function startProcess(onAdmitted: (admitted: readonly Granted[]) => void = () => {}) {
   let saves = 0;
   const lanes: Lanes = lambdas.createLanes({
     store: {
@@ -41,8 +41,8 @@ function startProcess(onAdmitted: (admitted: readonly Admitted[]) => void = () =
       loadPage: lambdas.loadPage,
       savePages: lambdas.savePages,
     },
-    work: {
-      sendAdmitted: (_key, admitted) => {
+    jobs: {
+      sendGranted: (_key, admitted) => {
         onAdmitted(admitted);
         return Promise.resolve();
       },
@@ -132,9 +132,9 @@ describe(`${processes} processes that change one lane at once`, () => {
       };
       for (;;) {
         if (starts.includes(entry)) return;
-        const entrance = await lanes.change(key, (lane, time) => enter(lane, arrival, time));
-        if (entrance === 'in') break;
-        if (entrance !== 'early') return;
+        const grant = await lanes.change(key, (lane, time) => enter(lane, arrival, time));
+        if (grant === 'in') break;
+        if (grant !== 'early') return;
         await setTimeout(20);
       }
       starts.push(entry);
