@@ -24,9 +24,9 @@ export interface Circuit {
   readonly openUntil: number;
   /** Probes that have failed since then. */
   readonly failedProbes: number;
-  /** Attempts that wait have waited for too long, and several at once are let go, to fail. */
+  /** Whether attempts have waited for too long: then several at once are let go, to fail. */
   readonly isExpiring: boolean;
-  /** So many of those that waited may be in flight at once, once it is closed. */
+  /** Attempts that waited and may be in flight at once, once the circuit is closed. */
   readonly window: number;
 }
 
@@ -42,10 +42,10 @@ export const closedCircuit: Circuit = {
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 
-/** Attempts that wait for too long are taken out of the line so many at a time. */
+/** Attempts that have waited for too long and are let go at once. */
 const expiringAtOnce = 10;
 
-/** So many of those that wait may be in flight at once. */
+/** Counts the waiting attempts that may be in flight at once. */
 export function heldAtOnce(circuit: Circuit, now: number): number {
   if (!isOpen(circuit)) return circuit.window;
   if (now < circuit.openUntil) return 0;

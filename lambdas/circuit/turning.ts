@@ -1,11 +1,11 @@
-/** The turns of a circuit: it opens and closes. */
+/** Opens and closes circuits. */
 import { secondMs } from '../shared/clock.ts';
 import { closedCircuit, isOpen, type Circuit } from './circuit.ts';
 import type { CircuitRules } from './settings.ts';
 import type { Verdict } from './verdict.ts';
 
 /**
- * The least time from the first failure to the opening. What a process knows of a circuit is up to a second old; by then every
+ * The least time from the first failure to the opening. A process may know a circuit as it was a second ago; by then every
  * process whose attempts succeed has seen the failures, and has taken them back.
  */
 export const knownForMs = secondMs;
@@ -23,9 +23,9 @@ function openUntilOf(rules: CircuitRules, failedProbes: number, notBefore = 0, n
 }
 
 /**
- * Changes a circuit by what an attempt says.
+ * Changes a circuit by the verdict of an attempt.
  *
- * @param wasHeld it was made by leave of the circuit: as its probe, or as one of those that waited
+ * @param wasHeld whether the circuit let the attempt go: as its probe, or as one of those that waited
  */
 export function afterVerdict(
   circuit: Circuit,
@@ -52,7 +52,7 @@ export function afterVerdict(
     lastError: verdict.error?.slice(0, longestError).toWellFormed(),
   };
   if (isOpen(circuit)) {
-    // Those that were in flight when it was opened tell nothing new.
+    // Attempts that were in flight when the circuit was opened tell nothing new.
     if (!wasHeld) return circuit;
     const failedProbes = circuit.failedProbes + 1;
     const openUntil = openUntilOf(rules, failedProbes, verdict.notBefore, now);
@@ -72,7 +72,7 @@ function afterSuccess(circuit: Circuit, wasHeld: boolean): Circuit {
   return circuit.failures === 0 ? circuit : { ...circuit, failures: 0 };
 }
 
-/** Tells whether attempts that have waited since a moment, Unix milliseconds, have waited for too long. */
+/** Whether an attempt has waited for too long. @param dueAt when it was due, Unix milliseconds */
 export const isOverdue = (
   { openedAt }: Circuit,
   { longestWaitMs }: CircuitRules,

@@ -7,7 +7,7 @@ import { isOver, type Attempt } from '../message/message.ts';
 import { continueAgain } from './continuations/continuations.ts';
 
 /**
- * Does what is left of an attempt that is recorded already.
+ * Ends the job of an attempt that is recorded already: it may have to continue from the record.
  *
  * @throws TransientError where the worker that recorded it may not have continued: the job has to come again
  */

@@ -13,7 +13,7 @@ import { recordAttempt } from '../message/messages.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
 
-/** A message with all that its attempt needs. */
+/** A message with its account and its body, which its attempt needs. */
 export interface LoadedMessage {
   readonly history: MessageHistory;
   readonly account: Account;
@@ -33,7 +33,7 @@ export interface AttemptResult {
   readonly outcome: Outcome;
 }
 
-/** The metric that counts a record. A message that was cancelled was counted when it was. */
+/** The metric that counts a record. A message that was cancelled is counted at its cancellation. */
 const countedAs: Readonly<Record<Attempt['state'], MetricName<'count'> | undefined>> = {
   DELIVERED: 'Delivered',
   RETRY: 'Retried',
@@ -42,7 +42,7 @@ const countedAs: Readonly<Record<Attempt['state'], MetricName<'count'> | undefin
 };
 
 /**
- * Stores what needs the whole response, records the attempt, and continues from the record.
+ * Stores the messages that need the whole response, records the attempt, and continues from the record.
  *
  * @param storeMessage stores a message with the function that it gets, or goes without
  * @param release called once the attempt is recorded, beside all else that follows

@@ -22,10 +22,10 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
 };
 
 /**
- * Ends a message that kills its worker, or that the service itself fails with: it fails, visibly, in the dead letter queue. The
- * reason may be its body, a callback, or what follows from a recorded attempt; each is done without where it fails again.
+ * Ends a message that kills its worker, or that the service itself fails with: it fails, and goes to the dead letter queue. The
+ * reason may be its body, a callback, or a consequence of a recorded attempt; each is done without where it fails again.
  *
- * @param error what is said of it
+ * @param error the text that its log and its dead letter show
  * @throws when this has to be done again
  */
 export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
@@ -65,13 +65,13 @@ export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = 
   await declineLanes(job, 'over');
 }
 
-/** Ends what the message was to bring about, which its kind knows. */
+/** Ends the step or the run that the message was made for, which its kind knows. */
 async function giveUpPurpose(message: Message, why: GiveUpReason): Promise<void> {
   const own = await kindOf(message);
   await own?.kind.giveUp(message, own.part, why);
 }
 
-/** @returns undefined where nothing is left to fail: the attempt is recorded, and all that follows from it is done */
+/** @returns undefined where no attempt is left to fail: this one is recorded, and all that follows from it is done */
 async function attemptToFail(history: MessageHistory, number: number): Promise<number | undefined> {
   const recorded = recordOf(history, number);
   if (recorded === undefined) return number;
@@ -86,7 +86,7 @@ async function attemptToFail(history: MessageHistory, number: number): Promise<n
   return recordOf(history, number + 1) === undefined ? number + 1 : undefined;
 }
 
-/** @returns the message's body, empty where no callback asks for it or it cannot be had */
+/** @returns the message's body; an empty one where no callback asks for it, or the service fails with it */
 async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint8Array> {
   let loaded: Uint8Array = new Uint8Array();
   if (message.callback === undefined && message.failureCallback === undefined) return loaded;
@@ -96,7 +96,7 @@ async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint
   return loaded;
 }
 
-/** Does work that a message which is given up can go without. */
+/** Does something that a message which is given up can go without. */
 async function unlessFault(message: Message, act: () => Promise<void>): Promise<void> {
   try {
     await act();

@@ -24,7 +24,7 @@ const soonMs = [10, 30, 90];
 const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptJob): boolean =>
   now() - madeAt < rowTimeoutMs;
 
-/** Loads the message of a job; that of a young job a few times more where it is not there. */
+/** Loads the message of a job. Where it is not there, a young job tries a few times more. */
 export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | undefined> {
   const found = await loadMessage(job);
   if (found !== undefined || !isYoung(job)) return found;

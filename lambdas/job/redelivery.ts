@@ -24,7 +24,7 @@ const shape = z.looseObject({
   ended: z._default(z.array(z.string()), []),
 });
 
-/** The text of a message with its counts; all else in it is kept as it is. */
+/** The text of a message with its counts; all other fields stay as they are. */
 export type Redelivered = z.infer<typeof shape>;
 
 /** @throws Error for a text that is no JSON object */

@@ -1,5 +1,5 @@
 /**
- * A lane holds attempts back: it allows so many in flight at once, so many starts in a period, or none until it is resumed.
+ * A lane holds attempts back: it limits those in flight at once, and the starts in a period, and lets none go while it is paused.
  * Attempts that find no capacity wait in the lane's line, in the order in which they came.
  *
  * This file has the state of a lane, and its limits; `rules` has the things that can happen to it. Both are without I/O: each
@@ -124,7 +124,7 @@ export const waitingIn = ({ line, cancelled }: Lane): number => Math.max(0, leng
 /** Whether a lane was made, and not deleted. */
 export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
 
-/** The lane of a queue, which is made where it is not there, with a parallelism of 1. */
+/** Makes the lane of a queue that is not there, with a parallelism of 1; a queue that is there stays as it is. */
 export const asQueue = (lane: Lane, now: number): Lane =>
   isThere(lane)
     ? lane
@@ -246,7 +246,7 @@ export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits):
 /**
  * Sets limits as the newest message has them; pinned ones stay.
  *
- * @param madeAt when the message was made, Unix milliseconds; or another number that is higher for what is newer
+ * @param madeAt when the message was made, Unix milliseconds; or another number that grows with each change
  */
 export function withNewestLimits(lane: Lane, limits: Limits, madeAt: number): Lane {
   if (madeAt < lane.limitsMadeAt) return lane;

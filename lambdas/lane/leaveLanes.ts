@@ -17,7 +17,7 @@ import { lanes } from './slots/ourLanes.ts';
 /**
  * Ends the grant of a job that is not needed any more.
  *
- * Where the grant is not written yet, the job comes again. That of a cancelled message comes soon: its grant is about to be
+ * Where the grant is not written yet, the job comes again. The job of a cancelled message comes soon: its grant is about to be
  * written, and those behind it wait for its slot. An attempt that was made gets another grant only where it stood in the line
  * twice: for that one check suffices, at a time when the grant must have been written.
  *

@@ -26,7 +26,7 @@ export async function leaveAsCallback({
   await lanes.update(queueLane(accountId, queueName), (lane) => leaveCallback(lane, entry, messageId));
 }
 
-/** Has a message keep its slot until so many more callbacks are over. */
+/** Has a message keep its slot until these callbacks are over, too. */
 export const keepSlotFor = (
   message: Message,
   slot: QueueSlot,

@@ -7,13 +7,13 @@ import { shownHeaders } from '../shared/headers.ts';
 import { shownPeriod } from '../options/flowControl.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
 import { noRedaction, redacted, redactHeaders, type Redaction } from '../options/redaction.ts';
-import { statusOf, type Course } from './status.ts';
+import { statusOf, type StatusHistory } from './status.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Shows bytes as text where they are text, and otherwise as base64, under a name that says so. No field for no bytes.
+ * Shows bytes as text where they are text, and otherwise as base64, under a name that says so. Without bytes there is no field.
  *
  * @param as `base64` shows text as base64 too
  */
@@ -33,7 +33,7 @@ function shownBytes<Name extends string>(
   return shown;
 }
 
-/** Shows whether circuits count; nothing where that is left to others. */
+/** Shows a setting of circuits; undefined where an account, group or queue decides it. */
 export const shownSwitch = (isOn: boolean | undefined): 'on' | 'off' | undefined =>
   isOn === undefined ? undefined : isOn ? 'on' : 'off';
 
@@ -83,8 +83,8 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
   };
 }
 
-/** How a message stands. */
-export const statusRecord = (history: Course & { readonly message: Message }) => {
+/** The status of a message. */
+export const statusRecord = (history: StatusHistory & { readonly message: Message }) => {
   const { state, nextDeliveryAt, endedAt } = statusOf(history);
   return {
     state,

@@ -17,7 +17,7 @@ import { sendAgain } from '../job/receipt.ts';
 
 type Handler = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-/** A queue whose function gets several messages at a time, and what is done with their jobs. */
+/** A queue whose function gets several messages at a time, with the functions that do their jobs. */
 interface BatchQueue<T> {
   /** @throws Error for a text that is no message of this queue */
   readonly parse: (text: string) => T;
@@ -139,7 +139,7 @@ async function redeliver(
     await sendAgain(record.eventSourceARN, text, record.attributes.MessageGroupId, delaySeconds);
     return true;
   } catch (error) {
-    log.error('A message could not be sent anew, and is left to SQS', {
+    log.error('A message could not be sent again, and is left to SQS', {
       ...recordFields(record),
       ...errorFields(error),
     });

@@ -181,9 +181,9 @@ export class Simulation {
     const lanes: Lanes = createLanes({
       store: this.#store(alive),
       jobs: {
-        sendGranted: (key, admitted) =>
+        sendGranted: (key, granted) =>
           this.#call(alive, () => {
-            for (const { messageId, ticket } of admitted) {
+            for (const { messageId, ticket } of granted) {
               const admittedTo = { lane: key.kind, name: key.name, ticket, sentAt: clock.now };
               this.send({ kind: 'attempt', id: messageId, admittedTo }, this.#transitMs());
             }

@@ -5,8 +5,8 @@ import type { Continuation } from './continuation.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 
 /**
- * Lets the next message of a queue start: when a message was delivered or failed, and its callbacks were. A message notes its
- * callbacks in the lane before it is recorded, so its slot is not free between the two.
+ * Lets the next message of a queue start: when a message was delivered or failed, and its callbacks were. A message's callbacks are
+ * noted in the lane before its attempt is recorded, so its slot is not free between the two.
  */
 export const leaveQueue: Continuation = {
   store: (made) => {

@@ -59,7 +59,7 @@ export const longestStartWaitMs = 5_000;
 
 /**
  * Lets an attempt go on that has its lease: the lane granted it, or its job is handed out again because its worker died.
- * SQS may bring the job late; then its start is counted again, at the moment at which it is made. That may be later than now
+ * SQS may bring the job late; then its start is counted again, at the moment at which it is made. This may be later than now
  * ({@link longestStartWaitMs}): `startAt` of its lease says when.
  *
  * @param isBack whether it has waited for another lane: then its start is counted again in any case, see {@link keepWaiting}

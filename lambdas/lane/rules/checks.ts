@@ -5,7 +5,7 @@ import { type Lane, freeSlots, hasCapacity, mostLeases } from '../lane.ts';
 import { isEmpty } from './line.ts';
 import { freeStarts, nextFreeStart } from './rate.ts';
 
-/** The cancelling of a deleted queue's messages begins so long after its deletion. */
+/** The time from the deletion of a queue to the cancelling of its messages. */
 const deletionPauseMs = 100;
 
 /** No other pump is sent for this long after one that cancels them: its function ends after 60 s. */

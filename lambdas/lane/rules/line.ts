@@ -1,5 +1,5 @@
 /**
- * A waiting line that grows without making its lane's row grow: the row keeps the two ends, and pages of their own what is
+ * A waiting line that grows without making its lane's row grow: the row has the two ends, and pages of their own have the entries
  * between them.
  *
  * Entries join `back`. Once `back` has a page's worth, the next change of the lane writes it as a page. Entries leave from

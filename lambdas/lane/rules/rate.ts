@@ -1,4 +1,4 @@
-/** The rate of a lane: so many starts within any span of its period. */
+/** The rate of a lane: the starts that are allowed within any span of its period. */
 
 import { secondMs } from '../../shared/clock.ts';
 import { defaultPeriod } from '../../options/flowControl.ts';

@@ -78,8 +78,8 @@ export class LaneBusy extends TransientError {
 /** Each try is a read of what another wrote, and a write, with a pause before them: four seconds where the table answers in 5 ms. */
 const mostTries = 24;
 /**
- * Pauses double up to so many times of what a read and a write take: so about as many others have their turn meanwhile,
- * whether the table is fast or slow.
+ * Pauses double up to this many times the duration of a read and a write: about as many others have their turn meanwhile, whether
+ * the table is fast or slow.
  */
 const longestPauseInTurns = 32;
 const longestPauseMs = 1_000;

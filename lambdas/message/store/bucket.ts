@@ -1,7 +1,7 @@
 /**
  * The bucket of large bodies. The S3 client is larger than a handler, so this file is only imported when it is needed.
- * `lib/bundle.ts` makes a bundle of its own of it; so that the settings and the metrics are not in both, the bucket's name and
- * what counts its failures are passed in.
+ * `lib/bundle.ts` makes a bundle of its own of it; so that the settings and the metrics are not in both, the bucket's name and the
+ * middleware that counts its failures are passed in.
  */
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { countFailures } from '../../aws/failures.ts';

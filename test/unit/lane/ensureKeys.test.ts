@@ -117,7 +117,7 @@ describe('a flow-control key', () => {
     await expectShown('failures');
   });
 
-  it('of many items of a batch is looked for once', async () => {
+  it('of many items of a batch is read once', async () => {
     const item = (key: string) => ({
       destination: url,
       headers: {

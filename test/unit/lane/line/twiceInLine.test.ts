@@ -4,13 +4,13 @@ import { newLane, waitingIn, withLease, type Lane, type LaneKey } from '../../..
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { createLanes, type Granted } from '../../../../lambdas/lane/slots/lanes.ts';
 
-/** A message stands in its queue's line twice where a worker died after it had joined, and its work came again. */
+/** A message stands in its queue's line twice where a worker died after it had joined, and its job came again. */
 
 const key: LaneKey = { accountId: 'acct', kind: 'queue', name: 'orders' };
 const first = `${'0'.repeat(25)}1/0s`;
 const second = `${'0'.repeat(25)}2/0s`;
 
-it('is not admitted again by the write with which it leaves: its work would come before that, and be dropped', async () => {
+it('is not granted a slot again by the write with which it leaves: its job would come before that, and be dropped', async () => {
   const empty: Lane = { ...newLane(key, 0, { parallelism: 1 }), version: 1 };
   let stored = joinLine(joinLine(withLease(empty, first, { slots: 1, ticket: 'one' }), first), second);
   const sent: Granted[] = [];
@@ -25,8 +25,8 @@ it('is not admitted again by the write with which it leaves: its work would come
       savePages: () => Promise.resolve(),
     },
     jobs: {
-      sendGranted: (_key, admitted) => {
-        sent.push(...admitted);
+      sendGranted: (_key, granted) => {
+        sent.push(...granted);
         return Promise.resolve();
       },
       sendPump: () => Promise.resolve(),

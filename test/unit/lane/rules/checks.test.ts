@@ -17,13 +17,13 @@ const holding = (lane: Lane, ...ends: readonly (number | undefined)[]): Lane => 
   leases: new Map(ends.map((until, index) => [`e${index}`, { slots: 1, until }])),
 });
 
-describe('a pump looks at a lane', () => {
+describe('a pump checks a lane', () => {
   it('never by itself while nobody waits, or while it is paused', () => {
     expect(nextCheckAt(holding(laneWith({ parallelism: 1 }), 50_000), now)).toBeUndefined();
     expect(nextCheckAt({ ...waitingIn(laneWith()), isPaused: true }, now)).toBeUndefined();
   });
 
-  it('at once when there is room for those that wait', () => {
+  it('at once when there is capacity for those that wait', () => {
     expect(nextCheckAt(waitingIn(holding(laneWith({ parallelism: 2 }), 50_000)), now)).toBe(now);
   });
 
@@ -79,7 +79,7 @@ describe('the row of a deleted queue', () => {
     expect(nextCheckAt(gone, 400_000)).toBe(400_000);
   });
 
-  it('is looked at soon while messages are to be cancelled, also where the queue was made again', () => {
+  it('is checked soon while messages are to be cancelled, also where the queue was made again', () => {
     const lane: Lane = {
       ...laneWith({ parallelism: 1 }),
       kind: 'queue',

@@ -36,18 +36,18 @@ describe('an attempt that arrives', () => {
     expect(lengthOf(second.lane.line)).toBe(1);
   });
 
-  it('does not pass those that wait, though there is room', () => {
+  it('does not pass those that wait, though there is capacity', () => {
     const lane = joinLine(laneWith({ parallelism: 2 }), 'a');
     expect(enter(lane, arrival('b'), 0).result).toBe('waits');
     expect(enter(lane, arrival('b', { hasWaited: true }), 0).result).toBe('in');
   });
 
-  it('goes on with its own lease, and is told where other work has it', () => {
+  it('goes on with its own lease, and is told where another job has it', () => {
     const { lane } = enter(laneWith({ parallelism: 1 }), arrival('a', { ticket: 't' }), 0);
     expect(enter(lane, arrival('a', { ticket: 't' }), 0)).toEqual({ lane, result: 'in' });
     expect(enter(lane, arrival('a', { ticket: 'u', isYoung: true }), 0).result).toBe('early');
     expect(enter(lane, arrival('a', { ticket: 'u' }), 0).result).toBe('stale');
-    // In a queue, none is admitted whose lease lasts.
+    // In a queue, none is granted a slot whose lease lasts.
     const queue: Lane = { ...lane, kind: 'queue' };
     expect(enter(queue, arrival('a', { ticket: 'u', isYoung: true }), 0).result).toBe('stale');
     expect(enter(queue, arrival('a', { ticket: 'u', isYoung: true }), 999_000).result).toBe('early');
@@ -86,7 +86,7 @@ describe('a rate', () => {
     const late = enter(lane, arrival('a'), 3_000);
     expect(late.result).toBe('in');
     expect(late.lane.starts).toEqual([{ at: 3_000, count: 1 }]);
-    // Other work of the same attempt may have made the first one.
+    // Another job of the same attempt may have made the first one.
     expect(enter(lane, arrival('a', { mayHaveStarted: true }), 3_000).result).toBe('waits');
   });
 
@@ -98,14 +98,14 @@ describe('a rate', () => {
     expect(resumed.result).toBe('in');
     expect(resumed.lane.starts).toEqual([{ at: 3_000, count: 1 }]);
     expect(freeStarts(keepWaiting(lane, 'a', 90_000, undefined), 2_000)).toBe(0);
-    // It took long to see that the other lane has room.
+    // It took long to see that the other lane has capacity.
     expect(resume(lane, arrival('a'), 1_000, 3_000)).toMatchObject({
       result: 'in',
       lane: { starts: [{ at: 3_000, count: 1 }] },
     });
   });
 
-  it('tells when there is room again', () => {
+  it('tells when there is capacity again', () => {
     const { lane } = enter(laneWith({ rate: 1, periodMs: 5_000 }), arrival('a'), 100);
     const { lane: full } = enter(lane, arrival('b'), 200);
     expect(nextCheckAt(full, 200)).toBe(5_100);
@@ -170,7 +170,7 @@ it('limits are those of the newest message, save what is pinned', () => {
   });
 });
 
-it('whoever is first in the line is admitted first, and nobody twice', () => {
+it('the first in the line is granted its slot first, and nobody twice', () => {
   const lane = joinLine(joinLine(joinLine(laneWith({ parallelism: 2 }), 'a'), 'a'), 'b');
   const first = grantNext(lane, () => ({ slots: 1 }), 0);
   expect(first).toMatchObject({ kind: 'granted', entry: 'a' });
@@ -204,7 +204,7 @@ describe('a deleted queue', () => {
     expect(cancelledUpTo(other, line, line.nextPage)).toBe(other);
   });
 
-  it('has one pump at work, and another when that may have died', () => {
+  it('has one pump that cancels, and another when that may have died', () => {
     const lane = deletedWith('a', 'b');
     const first = nextCheckAt(lane, 1_000_000);
     expect(first).toBe(1_000_100);

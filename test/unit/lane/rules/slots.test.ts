@@ -28,7 +28,7 @@ describe('the slots of a process', () => {
   const wants = (slots: number, until = 100) => ({ process: 'process#p', slots, until });
   const held = leaseTo(three, wants(2), 0).lane;
 
-  it('grow as far as there is room, and last until its new lease ends', () => {
+  it('grow as far as there is capacity, and last until its new lease ends', () => {
     const { lane, result } = leaseTo(held, wants(5, 200), 50);
     expect(result).toBe(3);
     expect([...lane.leases]).toEqual([['process#p', { slots: 3, until: 200 }]]);

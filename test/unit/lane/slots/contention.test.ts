@@ -28,8 +28,8 @@ beforeAll(async () => {
 const processes = 20;
 const changesEach = 10;
 
-/** A process that changes lanes. What it admits, it hands over. */
-function startProcess(onAdmitted: (admitted: readonly Granted[]) => void = () => {}) {
+/** A process that changes lanes. It hands over the grants that it makes. */
+function startProcess(onAdmitted: (granted: readonly Granted[]) => void = () => {}) {
   let saves = 0;
   const lanes: Lanes = lambdas.createLanes({
     store: {
@@ -42,8 +42,8 @@ function startProcess(onAdmitted: (admitted: readonly Granted[]) => void = () =>
       savePages: lambdas.savePages,
     },
     jobs: {
-      sendGranted: (_key, admitted) => {
-        onAdmitted(admitted);
+      sendGranted: (_key, granted) => {
+        onAdmitted(granted);
         return Promise.resolve();
       },
       sendPump: () => Promise.resolve(),
@@ -98,7 +98,7 @@ describe(`${processes} processes that change one lane at once`, () => {
     }
   });
 
-  it('admit each attempt once, and no more at once than have room', async () => {
+  it('grant each attempt its slot once, and no more slots at once than there are', async () => {
     const key = keyOf();
     const parallelism = 3;
     const arrivalsEach = 4;
@@ -109,8 +109,8 @@ describe(`${processes} processes that change one lane at once`, () => {
     let most = 0;
     const handled: Promise<void>[] = [];
     const all = range(processes).map(() =>
-      startProcess((admitted) => {
-        for (const one of admitted) handled.push(arrive(formatEntry(one), one.ticket));
+      startProcess((granted) => {
+        for (const one of granted) handled.push(arrive(formatEntry(one), one.ticket));
       }),
     );
     const someProcess = (): Lanes => {
@@ -119,7 +119,7 @@ describe(`${processes} processes that change one lane at once`, () => {
       return process.lanes;
     };
 
-    /** An attempt arrives at some process, by itself or because it was admitted; and again while its admission is not written. */
+    /** An attempt arrives at some process, by itself or because it was granted a slot; and again while its grant is not written. */
     async function arrive(entry: string, ticket?: string): Promise<void> {
       const lanes = someProcess();
       const arrival = {
@@ -151,7 +151,7 @@ describe(`${processes} processes that change one lane at once`, () => {
         for (const one of range(arrivalsEach)) await arrive(entryOf(process * arrivalsEach + one));
       }),
     );
-    // Whoever is handled may admit others.
+    // An attempt that is handled may let others go.
     for (let done = 0; done < handled.length; done += 1) await handled[done];
     expect([...starts].sort()).toEqual(range(total).map(entryOf).sort());
     expect(most).toBeLessThanOrEqual(parallelism);
