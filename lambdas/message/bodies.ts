@@ -14,15 +14,13 @@ import { bodyLifetimesDays } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import type { BodyBucket } from './store/bucket.ts';
 import { deleteRow, getRow, putAll } from '../aws/dynamodb.ts';
+import { bytes } from '../table/attributes.ts';
 
 /** A body as a row has it: its bytes, or the place where they are. */
 export type StoredBody =
   | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
   | { readonly at: 'row'; readonly deflated: boolean }
   | { readonly at: 'bucket'; readonly key: string };
-
-/** Binary attributes. */
-export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 
 /** The shape of a {@link StoredBody}. */
 export const storedBody = z.union([

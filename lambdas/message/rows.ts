@@ -26,8 +26,7 @@ import { epochSeconds } from '../shared/clock.ts';
 import type { Redaction } from '../options/redaction.ts';
 import type { AttemptOutline } from './status.ts';
 import type { Row } from '../aws/dynamodb.ts';
-import { headerPairs } from '../table/pairs.ts';
-import { bytes } from './bodies.ts';
+import { bytes, headerPairs } from '../table/attributes.ts';
 
 /** A shape with each field of a type, the optional ones included: one that is forgotten does not compile. */
 export type Shape<T> = Readonly<Record<keyof T, z.ZodMiniType>>;

@@ -8,9 +8,9 @@ import type { Snapshot, JournalRecord, ListedEntry, RunFailure, RunStart } from 
 import type { RunSettings } from '../rules/runSettings.ts';
 import type { StepMark, StepSet } from '../rules/stepSet.ts';
 import type { StepIdentity } from '../rules/step.ts';
-import { bytes, storedBody } from '../../message/bodies.ts';
+import { storedBody } from '../../message/bodies.ts';
 import { callbackSettings, deliverySettings, type Shape } from '../../message/rows.ts';
-import { headerPairs } from '../../table/pairs.ts';
+import { bytes, headerPairs } from '../../table/attributes.ts';
 
 const identity = {
   stepId: z.number(),
