@@ -1,7 +1,6 @@
 /** The lanes of circuits: attempts that arrive at an open circuit wait in its line, and are let go as it closes. */
-import { closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
+import { afterVerdict, isOverdue, closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
-import { afterVerdict, isOverdue } from '../../circuit/turning.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import { enter, type Arrival, type Grant } from './arrival.ts';
 import { holdsBack, slotsInUse, withLease, type Lane, type Changed } from '../lane.ts';

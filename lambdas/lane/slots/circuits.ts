@@ -2,9 +2,8 @@
  * The circuits of hosts, as a process knows them. While a circuit is closed, an attempt costs no call but one read a second for
  * all attempts of the process at the host; a failure costs a write.
  */
-import { isOpen, type Circuit } from '../../circuit/circuit.ts';
+import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
-import { knownForMs } from '../../circuit/turning.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import type { Arrival, Grant } from '../rules/arrival.ts';
 import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuits.ts';
