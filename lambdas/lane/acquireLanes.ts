@@ -10,7 +10,7 @@ import { now, secondMs } from '../shared/clock.ts';
 import { resumeAccount } from './accountLanes.ts';
 import { extendMessage } from './line/extendLine.ts';
 import type { Acquired, Refusal } from './slots/acquire.ts';
-import { dueAttemptOf } from './slots/dueAttempt.ts';
+import { dueAttemptOf } from './slots/dueAttemptOf.ts';
 import { comeAgain, unlessEarly } from './slots/early.ts';
 import { LaneBusy } from './slots/lanes.ts';
 import { laneGate } from './slots/ourGate.ts';
