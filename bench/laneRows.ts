@@ -2,7 +2,7 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId } from '../lambdas/shared/ids.ts';
-import { endOfAdmission, formatEntry } from '../lambdas/lane/rules/entry.ts';
+import { endOfGrant, formatEntry } from '../lambdas/lane/rules/entry.ts';
 import { newLane, type Lane } from '../lambdas/lane/lane.ts';
 import type { LaneKind } from '../lambdas/job/job.ts';
 import { pageSize } from '../lambdas/lane/rules/line.ts';
@@ -44,7 +44,7 @@ export async function measureLaneRows(): Promise<readonly LaneRow[]> {
       leases: new Map(
         Array.from({ length: leases }, () => {
           const entry = entryOf();
-          const until = kind === 'queue' ? undefined : endOfAdmission(entry, now);
+          const until = kind === 'queue' ? undefined : endOfGrant(entry, now);
           return [formatEntry(entry), { slots: 1, until, ticket }];
         }),
       ),

@@ -52,7 +52,7 @@ function fleetOf(service: Service, size: number, store: LaneStore, now: () => nu
   return Array.from({ length: size }, () =>
     service.createLanes({
       store,
-      work: { sendAdmitted: nobodyWaits, sendPump: nobodyWaits },
+      jobs: { sendGranted: nobodyWaits, sendPump: nobodyWaits },
       now,
       sleep: () => Promise.resolve(),
       random: randomFrom(1),
@@ -155,7 +155,7 @@ async function simulateKey(
     await leaveUntil(moment);
     at(moment);
     const { messageId, timeoutMs } = service.newMessage(account, time);
-    const passage = await laneGate[Math.floor(random() * laneGate.length)]?.enter({
+    const acquired = await laneGate[Math.floor(random() * laneGate.length)]?.acquire({
       ...{ accountId: account.id, messageId, attempt: 0, queue: 'short', timeoutMs },
       flowControl: { key: 'crm', parallelism: account.limits.max_parallelism, madeAt: start },
       accountLimits: { parallelism: account.limits.max_global_parallelism, version: 1 },
@@ -164,8 +164,8 @@ async function simulateKey(
       admittedTo: undefined,
       isAgain: false,
     });
-    if (typeof passage !== 'object') throw new Error(`A lane with room answered ${passage}.`);
-    leaving.push({ at: moment + attemptMs, release: passage.release });
+    if (typeof acquired !== 'object') throw new Error(`A lane with room answered ${acquired}.`);
+    leaving.push({ at: moment + attemptMs, release: acquired.release });
   }
   await leaveUntil(Infinity);
 }

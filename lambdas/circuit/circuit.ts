@@ -9,6 +9,9 @@
  * 3. half-open, from then on: one attempt is made, the probe. A failure opens the circuit again, for twice as long.
  * 4. closed, with a line: those that waited are let go, few at first, and one more at once with each success.
  */
+import { secondMs } from '../shared/clock.ts';
+import type { CircuitRules } from './settings.ts';
+import type { Verdict } from './verdict.ts';
 
 export interface Circuit {
   /** Failures in a row. */
@@ -24,9 +27,9 @@ export interface Circuit {
   readonly openUntil: number;
   /** Probes that have failed since then. */
   readonly failedProbes: number;
-  /** Attempts that wait have waited for too long, and several at once are let go, to fail. */
+  /** Whether attempts have waited for too long: then several at once are let go, to fail. */
   readonly isExpiring: boolean;
-  /** So many of those that waited may be in flight at once, once it is closed. */
+  /** Attempts that waited and may be in flight at once, once the circuit is closed. */
   readonly window: number;
 }
 
@@ -42,12 +45,88 @@ export const closedCircuit: Circuit = {
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 
-/** Attempts that wait for too long are taken out of the line so many at a time. */
+/** Attempts that have waited for too long and are let go at once. */
 const expiringAtOnce = 10;
 
-/** So many of those that wait may be in flight at once. */
+/** Counts the waiting attempts that may be in flight at once. */
 export function heldAtOnce(circuit: Circuit, now: number): number {
   if (!isOpen(circuit)) return circuit.window;
   if (now < circuit.openUntil) return 0;
   return circuit.isExpiring ? expiringAtOnce : 1;
 }
+
+/**
+ * The least time from the first failure to the opening. A process may know a circuit as it was a second ago; by then every
+ * process whose attempts succeed has seen the failures, and has taken them back.
+ */
+export const knownForMs = secondMs;
+
+/** Characters of an error that a circuit keeps. */
+const longestError = 200;
+
+function openMsOf({ openMs, longestOpenMs }: CircuitRules, failedProbes: number): number {
+  // Doubled too often, the number would be infinite, which is not a moment.
+  return Math.min(longestOpenMs, openMs * 2 ** Math.min(failedProbes, 30));
+}
+
+function openUntilOf(rules: CircuitRules, failedProbes: number, notBefore = 0, now: number): number {
+  return Math.min(now + rules.longestOpenMs, Math.max(now + openMsOf(rules, failedProbes), notBefore));
+}
+
+/**
+ * Changes a circuit by the verdict of an attempt.
+ *
+ * @param wasHeld whether the circuit let the attempt go: as its probe, or as one of those that waited
+ */
+export function afterVerdict(
+  circuit: Circuit,
+  verdict: Verdict,
+  rules: CircuitRules,
+  wasHeld: boolean,
+  now: number,
+): Circuit {
+  switch (verdict.says) {
+    case 'nothing':
+      return circuit;
+    case 'up':
+      return afterSuccess(circuit, wasHeld);
+    case 'busy': {
+      if (!isOpen(circuit) || !wasHeld) return circuit;
+      const { failedProbes } = circuit;
+      return { ...circuit, openUntil: openUntilOf(rules, failedProbes, verdict.notBefore, now) };
+    }
+    case 'down':
+      break;
+  }
+  const last = {
+    lastStatus: verdict.status,
+    lastError: verdict.error?.slice(0, longestError).toWellFormed(),
+  };
+  if (isOpen(circuit)) {
+    // Attempts that were in flight when the circuit was opened tell nothing new.
+    if (!wasHeld) return circuit;
+    const failedProbes = circuit.failedProbes + 1;
+    const openUntil = openUntilOf(rules, failedProbes, verdict.notBefore, now);
+    return { ...circuit, ...last, failures: circuit.failures + 1, failedProbes, openUntil };
+  }
+  const failures = circuit.failures + 1;
+  const failedAt = circuit.failures === 0 ? now : circuit.failedAt;
+  const counted = { ...circuit, ...last, failures, failedAt };
+  if (failures < rules.failures || now - failedAt < knownForMs) return counted;
+  const openUntil = openUntilOf(rules, 0, verdict.notBefore, now);
+  return { ...counted, openedAt: now, openUntil, failedProbes: 0, isExpiring: false };
+}
+
+function afterSuccess(circuit: Circuit, wasHeld: boolean): Circuit {
+  if (isOpen(circuit)) return { ...closedCircuit, window: 2 };
+  if (wasHeld) return { ...circuit, failures: 0, window: circuit.window + 1 };
+  return circuit.failures === 0 ? circuit : { ...circuit, failures: 0 };
+}
+
+/** Whether an attempt has waited for too long. @param dueAt when it was due, Unix milliseconds */
+export const isOverdue = (
+  { openedAt }: Circuit,
+  { longestWaitMs }: CircuitRules,
+  dueAt: number,
+  now: number,
+): boolean => openedAt !== undefined && now - Math.max(openedAt, dueAt) >= longestWaitMs;

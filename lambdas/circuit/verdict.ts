@@ -6,7 +6,7 @@ import { retryAfterOf } from '../destination/retryAfter.ts';
 /** Characters of a DNS name, and of a port behind it. No request gets to a host whose name is longer. */
 export const longestHost = 253 + 6;
 
-/** The host that a URL's circuit is of: `host`, or `host:port`; undefined for one that is too long to be reached. */
+/** Names the host of a URL's circuit: `host` or `host:port`; undefined for one that is too long to be reached. */
 export function circuitHostOf(url: string): string | undefined {
   const { host } = targetOf(url);
   return host.length <= longestHost ? host : undefined;

@@ -2,7 +2,6 @@
  * The dead letters: a row for each message that failed for good. The row has what lists show and filter by, and of the last
  * answer's body the beginning. Whole bodies stay with the message, whose own row is kept longer than this one.
  */
-import type { Header } from '../shared/headers.ts';
 import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomUUID } from 'node:crypto';
@@ -10,9 +9,8 @@ import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { shardOf, timeOfId } from '../shared/ids.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../wire/states.ts';
-import { type Message } from '../message/message.ts';
+import type { KeptResponse, Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
-import { bytes } from '../message/bodies.ts';
 import { claiming } from '../table/claim.ts';
 import {
   conditionalWrite,
@@ -28,7 +26,7 @@ import {
 import { countedUntil, type PresentDeadLetter } from './sizeRows.ts';
 import type { Shape } from '../options/option.ts';
 import { messageAttributes, messageOf } from '../message/rows.ts';
-import { headerPairs } from '../table/pairs.ts';
+import { bytes, headerPairs } from '../table/attributes.ts';
 import { idBounds, isBehind, isId, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
 
 /** The run of a workflow that failed, as its dead letter knows it. */
@@ -56,7 +54,7 @@ export interface DeadLetter {
   readonly failedAt: number;
   readonly responseStatus: number;
   /** Names in lower case. */
-  readonly responseHeaders: readonly Header[];
+  readonly responseHeaders: KeptResponse['headers'];
   /** The beginning of the last answer's body; absent where it had none. */
   readonly responseBody?: Uint8Array | undefined;
   readonly error?: string | undefined;

@@ -14,7 +14,7 @@ import { loopMark } from './loopDetection.ts';
 
 const request = createDeliveryClient(deploymentRules);
 
-/** Tells a destination where its message came from. */
+/** Makes the headers that tell a destination where its message came from. */
 function originHeaders({ prefix, ...message }: Message): readonly Header[] {
   const origin = {
     'topic-name': message.topicName,

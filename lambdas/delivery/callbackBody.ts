@@ -1,16 +1,16 @@
 import { beginningOf } from '../shared/bytes.ts';
 import { joinedHeaders, shownHeaders } from '../shared/headers.ts';
-import type { CallbackFacts } from '../message/kinds.ts';
+import type { CallbackDetails } from '../message/kinds.ts';
 import { shortened } from './rules/shortenedText.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-/** The most bytes whose base64 has at most `length` characters. */
+/** Counts the bytes whose base64 has at most `length` characters. */
 const fitting = (length: number): number => Math.max(0, Math.floor(length / 4) * 3);
 
-/** All that a callback tells, with both bodies empty. */
-const emptyCallback = ({ message, response, retried, dlqId }: CallbackFacts) => ({
+/** Makes a callback's fields, with both bodies empty. */
+const emptyCallback = ({ message, response, retried, dlqId }: CallbackDetails) => ({
   status: response.status,
   error: response.error,
   header: shownHeaders(response.headers),
@@ -33,7 +33,7 @@ const emptyCallback = ({ message, response, retried, dlqId }: CallbackFacts) => 
 
 const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Writes as much of a body as has at most so many characters in base64. */
+/** Writes the beginning of a body in base64. @param length characters at most */
 function beginningIn(
   length: number,
   body: Uint8Array,
@@ -49,21 +49,21 @@ function beginningIn(
  * @param first the body that is cut last
  */
 export function callbackBody(
-  facts: CallbackFacts,
+  details: CallbackDetails,
   maxBytes: number,
   first: 'body' | 'sourceBody' = 'sourceBody',
 ): Uint8Array {
-  const whole = emptyCallback(facts);
-  const room = maxBytes - jsonBytes({ ...whole, bodyIsCut: true, sourceBodyIsCut: true });
-  const bodies = { body: facts.response.body, sourceBody: facts.body };
-  const kept = beginningIn(room, bodies[first]);
-  const other = beginningIn(room - kept.text.length, bodies[first === 'body' ? 'sourceBody' : 'body']);
+  const whole = emptyCallback(details);
+  const capacity = maxBytes - jsonBytes({ ...whole, bodyIsCut: true, sourceBodyIsCut: true });
+  const bodies = { body: details.response.body, sourceBody: details.body };
+  const kept = beginningIn(capacity, bodies[first]);
+  const other = beginningIn(capacity - kept.text.length, bodies[first === 'body' ? 'sourceBody' : 'body']);
   const [body, sourceBody] = first === 'body' ? [kept, other] : [other, kept];
   return Buffer.from(
     JSON.stringify({
       ...whole,
       body: body.text,
-      bodyIsCut: facts.response.isCut ?? body.isCut,
+      bodyIsCut: details.response.isCut ?? body.isCut,
       sourceBody: sourceBody.text,
       sourceBodyIsCut: sourceBody.isCut,
     }),
@@ -71,13 +71,13 @@ export function callbackBody(
 }
 
 /** Counts the bytes of a callback with the whole response, and without the message's body. */
-export const bytesWithResponse = (facts: CallbackFacts): number =>
-  jsonBytes({ ...emptyCallback(facts), bodyIsCut: true, sourceBodyIsCut: true }) +
-  4 * Math.ceil(facts.response.body.length / 3);
+export const bytesWithResponse = (details: CallbackDetails): number =>
+  jsonBytes({ ...emptyCallback(details), bodyIsCut: true, sourceBodyIsCut: true }) +
+  4 * Math.ceil(details.response.body.length / 3);
 
 /**
- * Bytes of a failed response that are told in any case: the message's own body, which is told whole, may leave no room for it
- * within the largest message.
+ * Bytes of a failed response that are told in any case: the message's own body, which is told whole, may leave none for it in the
+ * largest message.
  */
 const leastResponseBytes = 64 * 1_024;
 
@@ -87,15 +87,15 @@ const leastResponseBytes = 64 * 1_024;
  * shortened so that what was JSON still is, and a field tells so.
  */
 export function failedCallbackBody(
-  facts: CallbackFacts,
+  details: CallbackDetails,
   more: Readonly<Record<string, string | number>>,
   maxBytes: number,
 ): Uint8Array {
-  const { body, isCut } = facts.response;
-  const sourceBody = facts.body.length === 0 ? undefined : base64(facts.body);
-  const whole = { ...emptyCallback(facts), bodyIsCut: true, ...more, sourceBody };
-  const room = Math.max(fitting(maxBytes - jsonBytes(whole)), leastResponseBytes);
-  const told = shortened(body, room, isCut);
+  const { body, isCut } = details.response;
+  const sourceBody = details.body.length === 0 ? undefined : base64(details.body);
+  const whole = { ...emptyCallback(details), bodyIsCut: true, ...more, sourceBody };
+  const capacity = Math.max(fitting(maxBytes - jsonBytes(whole)), leastResponseBytes);
+  const told = shortened(body, capacity, isCut);
   const bodyIsCut = told === body ? undefined : true;
   return Buffer.from(JSON.stringify({ ...whole, body: base64(told), bodyIsCut }));
 }

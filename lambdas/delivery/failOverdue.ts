@@ -2,7 +2,7 @@ import { rulesOf } from '../circuit/settings.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 
-/** Fails a message for good that has waited for its host for too long. No request is made. */
+/** Fails a message that has waited for its host for too long. No request is made, and no retry follows. */
 export async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
   const time = now();
   const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;

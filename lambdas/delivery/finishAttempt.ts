@@ -10,11 +10,10 @@ import type { MetricName } from '../aws/metricTable.ts';
 import { traceHeader } from '../aws/trace.ts';
 import { isEnded, type MessageHistory } from '../message/history.ts';
 import { recordAttempt } from '../message/messages.ts';
-import type { Store } from './continuation.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { continueFrom, messagesToStore } from './continuations/continuations.ts';
 
-/** A message with all that its attempt needs. */
+/** A message with its account and its body, which its attempt needs. */
 export interface LoadedMessage {
   readonly history: MessageHistory;
   readonly account: Account;
@@ -34,7 +33,7 @@ export interface AttemptResult {
   readonly outcome: Outcome;
 }
 
-/** The metric that counts a record. A message that was cancelled was counted when it was. */
+/** The metric that counts a record. A message that was cancelled is counted at its cancellation. */
 const countedAs: Readonly<Record<Attempt['state'], MetricName<'count'> | undefined>> = {
   DELIVERED: 'Delivered',
   RETRY: 'Retried',
@@ -43,11 +42,11 @@ const countedAs: Readonly<Record<Attempt['state'], MetricName<'count'> | undefin
 };
 
 /**
- * Stores what needs the whole response, records the attempt, and continues from the record.
+ * Stores the messages that need the whole response, records the attempt, and continues from the record.
  *
- * @param storeMessage how a message is stored, or done without
+ * @param storeMessage stores a message with the function that it gets, or goes without
  * @param release called once the attempt is recorded, beside all else that follows
- * @throws when the attempt's work must be done again
+ * @throws when the attempt's job must be done again
  */
 export async function finishAttempt(
   { history, account, body }: LoadedMessage,
@@ -56,7 +55,7 @@ export async function finishAttempt(
     storeMessage = (store) => store(),
     release,
   }: {
-    readonly storeMessage?: (store: Store) => Promise<void>;
+    readonly storeMessage?: (store: () => Promise<void>) => Promise<void>;
     readonly release?: () => Promise<void>;
   } = {},
 ): Promise<void> {
@@ -77,7 +76,7 @@ export async function finishAttempt(
 
   const isFirst = await recordAttempt(message, attempt);
   logAttempt(message, attempt, isFirst);
-  // Another worker has recorded it and continues. Should that one die before it does, the redelivery of this work continues.
+  // Another worker has recorded it and continues. Should that one die before it does, the redelivery of this job continues.
   if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
   const callbacks = callbackIdsOf({ history, attempt }).length;
   const counted = countedAs[attempt.state];

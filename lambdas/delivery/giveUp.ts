@@ -1,4 +1,3 @@
-import { isServed } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import type { Message } from '../message/message.ts';
 import { isFault } from '../job/fault.ts';
@@ -11,9 +10,9 @@ import { loadMessage, type MessageHistory, recordOf } from '../message/history.t
 import { kindOf } from '../message/kinds.ts';
 import { continueAgain } from './continuations/continuations.ts';
 import { finishAttempt } from './finishAttempt.ts';
-import { declineLanes, leaveEndedLanes, leaveLanesAgain, waitForAccount } from '../lane/lanesOfAttempt.ts';
-import { leaveAsCallback } from '../lane/queueSlot.ts';
-import { ownerOf } from '../account/owner.ts';
+import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
+import { leaveWithoutMessage } from './missingRow.ts';
+import { servedOwner } from './servedOwner.ts';
 
 /** The errors with which a message that is given up fails. */
 const errors: Readonly<Record<GiveUpReason, string>> = {
@@ -23,34 +22,30 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
 };
 
 /**
- * Ends a message that kills its worker, or that the service itself fails with: it fails, visibly, in the dead letter queue. The
- * reason may be its body, a callback, or what follows from a recorded attempt; each is done without where it fails again.
+ * Ends a message that kills its worker, or that the service itself fails with: it fails, and goes to the dead letter queue. The
+ * reason may be its body, a callback, or a consequence of a recorded attempt; each is done without where it fails again.
  *
- * @param error what is said of it
+ * @param error the text that its log and its dead letter show
  * @throws when this has to be done again
  */
-export async function giveUpAttempt(work: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
-  const history = await loadMessage(work);
+export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
+  const history = await loadMessage(job);
   if (history === undefined) {
-    await Promise.all([declineLanes(work, 'over'), leaveAsCallback(work)]);
+    await leaveWithoutMessage(job);
     return;
   }
-  const number = await attemptToFail(history, work.attempt);
+  const number = await attemptToFail(history, job.attempt);
   if (number === undefined) {
     await giveUpPurpose(history.message, why);
     return;
   }
   if (history.end !== undefined) {
-    await leaveEndedLanes(history.message, work, true);
+    await leaveEndedLanes(history.message, job, true);
     return;
   }
   const { message } = history;
-  const account = await ownerOf(message);
+  const account = await servedOwner(history, job, true);
   if (account === undefined) return;
-  if (!isServed(account)) {
-    await waitForAccount(history, account, work, true);
-    return;
-  }
   const body = await bodyForCallbacks(history);
   const time = now();
   const response = { status: 0, error, headers: [], body: new Uint8Array() };
@@ -67,16 +62,16 @@ export async function giveUpAttempt(work: AttemptJob, why: GiveUpReason, error =
   });
   await giveUpPurpose(message, why);
   count('GivenUp');
-  await declineLanes(work, 'over');
+  await declineLanes(job, 'over');
 }
 
-/** Ends what the message was to bring about, which its kind knows. */
+/** Ends the step or the run that the message was made for, which its kind knows. */
 async function giveUpPurpose(message: Message, why: GiveUpReason): Promise<void> {
   const own = await kindOf(message);
   await own?.kind.giveUp(message, own.part, why);
 }
 
-/** @returns undefined where nothing is left to fail: the attempt is recorded, and all that follows from it is done */
+/** @returns undefined where no attempt is left to fail: this one is recorded, and all that follows from it is done */
 async function attemptToFail(history: MessageHistory, number: number): Promise<number | undefined> {
   const recorded = recordOf(history, number);
   if (recorded === undefined) return number;
@@ -91,7 +86,7 @@ async function attemptToFail(history: MessageHistory, number: number): Promise<n
   return recordOf(history, number + 1) === undefined ? number + 1 : undefined;
 }
 
-/** @returns the message's body, empty where no callback asks for it or it cannot be had */
+/** @returns the message's body; an empty one where no callback asks for it, or the service fails with it */
 async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint8Array> {
   let loaded: Uint8Array = new Uint8Array();
   if (message.callback === undefined && message.failureCallback === undefined) return loaded;
@@ -101,10 +96,10 @@ async function bodyForCallbacks({ message, body }: MessageHistory): Promise<Uint
   return loaded;
 }
 
-/** Does work that a message which is given up can go without. */
-async function unlessFault(message: Message, work: () => Promise<void>): Promise<void> {
+/** Does something that a message which is given up can go without. */
+async function unlessFault(message: Message, act: () => Promise<void>): Promise<void> {
   try {
-    await work();
+    await act();
   } catch (error) {
     if (!isFault(error)) throw error;
     logFault(message, error);

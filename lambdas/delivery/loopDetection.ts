@@ -29,8 +29,8 @@ let triedAt = -Infinity;
 const httpsPort = 443;
 
 /**
- * Notes a host by which an API was called, unless it is known. It holds up its request for a second at most, and never fails
- * it. A delivery of this deployment is a call like any other.
+ * Notes a host by which an API was called, unless it is known. The request is held up for a second at most, and never fails by
+ * this. A delivery of this deployment is a call like any other.
  *
  * @param host as AWS names it: the generated host or a custom domain, because no other leads to an API
  */

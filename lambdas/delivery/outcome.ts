@@ -3,9 +3,10 @@ import { valuesOf, headerName } from '../shared/headers.ts';
 import type { AttemptState, DeliverySettings } from '../message/message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 
+/** The outcome of an attempt that was made. */
 export interface Outcome {
   readonly state: Exclude<AttemptState, 'CANCELED'>;
-  /** Unix milliseconds; with RETRY only. */
+  /** Unix milliseconds of the next attempt; with RETRY only. */
   readonly nextDeliveryAt?: number;
 }
 
@@ -16,7 +17,7 @@ const isNonRetryable = (response: DestinationResponse, prefix: string): boolean 
 
 /**
  * Decides the outcome of an attempt. Only 2XX is success. A 489 with the header `…-NonRetryable-Error` fails the message at once.
- * All else is retried until the retries are used up.
+ * Other answers are retried until the retries are used up.
  *
  * @param attempt 0 for the first delivery
  * @param now Unix milliseconds

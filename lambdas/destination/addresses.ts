@@ -37,7 +37,7 @@ const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
 /** All global unicast addresses of IANA (RFC 4291). Addresses outside are special, or not in use yet. */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Ranges of it without web servers, from IANA's registry of special-purpose IPv6 addresses. */
+/** Ranges of global unicast without web servers, from IANA's registry of special-purpose IPv6 addresses. */
 const specialUnicast = [
   // Protocols of the IETF: Teredo, benchmarks, ORCHID. The few reachable ones are anycast services.
   '2001::/23',
@@ -61,7 +61,7 @@ function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 }
 
 /**
- * Tells whether a delivery may connect to an address: a public unicast one, or one that the deployment allows. An IPv4-mapped
+ * Whether a delivery may connect to an address: a public unicast one, or one that the deployment allows. An IPv4-mapped
  * IPv6 address counts as the IPv4 address in it.
  */
 export function isReachable(address: string, allowed: AllowedDestinations): boolean {
@@ -72,11 +72,11 @@ export function isReachable(address: string, allowed: AllowedDestinations): bool
   );
 }
 
-/** Tells whether an address is this machine's: loopback, or the unspecified address, which systems treat as loopback. */
+/** Whether an address is this machine's: loopback, or the unspecified address, which systems treat as loopback. */
 const isThisMachine = (address: string): boolean =>
   ['loopback', 'unspecified'].includes(parse(address).range());
 
-/** Tells whether a name always means this machine (RFC 6761): `localhost`, and all names below it. */
+/** Whether a name always means this machine (RFC 6761): `localhost`, and all names below it. */
 export const isLocalName = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost');
 
 /**
@@ -122,7 +122,7 @@ export function isOwnHost(host: string, port: number, own: OwnHosts): boolean {
 }
 
 /**
- * Tells whether API Gateway or Lambda can have given a host to an API: a name of several labels without a port, and not this machine's.
+ * Whether API Gateway or Lambda can have given a host to an API: a name of several labels without a port, and not this machine's.
  *
  * @param name a {@link plainName}
  */

@@ -18,7 +18,7 @@ const hostsOf = (row: Row): readonly string[] => hostsRow.parse(row).hosts;
 /** The latest hosts of one API are kept. It has one or two, and old ones from before it was deleted and made again. */
 const mostHosts = 20;
 
-/** A request waits so long at most for its API's host to be noted, which takes milliseconds. */
+/** A request waits this long at most for its API's host to be noted, which takes milliseconds. */
 const memoryTimeoutMs = secondMs;
 
 /**
@@ -39,8 +39,8 @@ export const { get: apiHosts } = remembered({
 });
 
 /**
- * Notes a host of an API of this region. Noting it twice changes nothing; of two hosts that are noted at the same time, one may
- * not be, until its next call.
+ * Notes a host of an API of this region. Noting it twice changes nothing. Where two hosts are noted at the same time, one may be
+ * lost until its next call.
  *
  * @throws when it cannot be noted within a second
  */

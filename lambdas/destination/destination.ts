@@ -21,7 +21,7 @@ const groupName = /^[A-Za-z0-9._-]+$/;
 const allowed =
   'a URL that starts with http:// or https://, or the name of a URL group (letters, digits, ".", "_", "-")';
 
-/** For a destination, or another URL, to which nothing can be delivered. */
+/** The refusal of a destination, or another URL, to which nothing can be delivered. */
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
 /**
@@ -50,7 +50,7 @@ function decodeOnce(raw: string): string {
 }
 
 /**
- * Parses a URL that can be delivered to, and leaves it as it was written. Only what cannot stand in an HTTP request is changed:
+ * Parses a URL that can be delivered to, and leaves it as it was written, save for parts that cannot stand in an HTTP request:
  * spaces and non-ASCII are encoded, a fragment is cut. Scheme and host are normalized by the URL standard.
  *
  * @param field the field's name in the error's text
@@ -79,7 +79,7 @@ export function parseUrl(field: string, text: string): string {
   return `${parsed.protocol}//${credentials}${parsed.host}${encodeTarget(target)}`;
 }
 
-/** Encodes only what may not stand in an HTTP request target. */
+/** Encodes the characters that may not stand in an HTTP request target. */
 const encodeTarget = (target: string): string =>
   target.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 
@@ -112,7 +112,7 @@ export function targetOf(url: string): Target {
   };
 }
 
-/** Tells whether a URL is one that {@link parseUrl} returns. What earlier releases have stored may be none. */
+/** Whether a URL is one that {@link parseUrl} returns. URLs that earlier releases have stored may be none. */
 export function isDeliverable(url: string): boolean {
   try {
     parseUrl('', url);

@@ -9,8 +9,8 @@ export interface DestinationResponse {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** The body is a beginning: the rest was not read. */
+  /** Whether the body is only a beginning: the rest was not read. */
   readonly isCut?: true | undefined;
-  /** The service refused the destination, and made no request. */
+  /** Whether the service refused the destination, and made no request. */
   readonly isRefusal?: boolean | undefined;
 }

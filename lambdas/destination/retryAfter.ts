@@ -21,12 +21,12 @@ const units: ReadonlyMap<string, number> = new Map([
   ['d', dayMs],
 ]);
 
-/** From here on a number is a Unix time in seconds, as GitHub sends it (2001 and later), because as a delay it is 31 years. */
+/** The least number that is a Unix time in seconds, as GitHub sends it (2001 and later): as a delay it would be 31 years. */
 const leastUnixSeconds = 1e9;
-/** From here on it is a Unix time in milliseconds, of 2001 and later. */
+/** The least number that is a Unix time in milliseconds, of 2001 and later. */
 const leastUnixMs = 1e12;
 
-/** Longer values have none of the forms that are read here. */
+/** Characters of the longest value that is read: none of the forms is longer. */
 const longestValue = 100;
 
 /** @returns Unix milliseconds; undefined for a text of another form */
@@ -56,9 +56,9 @@ function addDuration(now: number, text: string): number | undefined {
 }
 
 /**
- * The moment that the headers of a failed answer ask for: `Retry-After`, `X-RateLimit-Reset`, `X-RateLimit-Reset-Requests` and
- * `X-RateLimit-Reset-Tokens`, each as a number of seconds, an HTTP date, a duration such as `6m5s`, or a Unix time. Of
- * several the latest counts.
+ * Finds the moment that the headers of a failed answer ask for: `Retry-After`, `X-RateLimit-Reset`, `X-RateLimit-Reset-Requests` and
+ * `X-RateLimit-Reset-Tokens`, each as a number of seconds, an HTTP date, a duration such as `6m5s`, or a Unix time. The latest
+ * counts.
  *
  * @param now Unix milliseconds
  * @returns whole Unix milliseconds; undefined where no header can be read

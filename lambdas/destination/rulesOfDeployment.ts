@@ -15,7 +15,7 @@ export const deploymentRules = async (): Promise<DestinationRules> => ({
 /**
  * The rules that hold for one request: the host that it was sent to is an API's own, too.
  *
- * @param requestHost as the request names it
+ * @param requestHost the host, as the request names it
  */
 export async function destinationRules(requestHost: string): Promise<DestinationRules> {
   const { own } = await deploymentRules();

@@ -1,10 +1,10 @@
 /**
- * Outages and faults. Work that meets an outage (of AWS, of the network, or one that an operator has to mend) is done again for
+ * Outages and faults. A job that meets an outage (of AWS, of the network, or one that an operator has to mend) is done again for
  * as long as the outage lasts. Every other error is a fault of the service itself, and would be raised again each time.
  */
 import { TransientError } from '../error/transientError.ts';
 
-/** Statuses of AWS that pass by themselves or that an operator mends. So do all from 500 on. */
+/** Statuses of AWS that are outages, and pass by themselves or are mended by an operator. So are all from 500 on. */
 const outageStatuses = new Set([401, 402, 403, 408, 409, 429]);
 
 /**
@@ -48,7 +48,7 @@ function isOutageAnswer(status: number): boolean {
   return status < 400 || status >= 500 || outageStatuses.has(status);
 }
 
-/** Tells whether an error is the service's own fault, and not an outage. Of several errors, one fault is enough. */
+/** Whether an error is the service's own fault, and not an outage. An error of several is a fault if one of them is. */
 export function isFault(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   if (error instanceof TransientError) return false;

@@ -1,9 +1,10 @@
 import { shortTimeoutMs } from '../aws/resources.ts';
 import { targetOf } from '../destination/destination.ts';
-
 import type { Message, QueueSlot } from '../message/message.ts';
 
 /**
+ * The kinds of lanes:
+ *
  * - `queue`: a queue of the account. Its slots belong to messages, from the first attempt until the message and its
  *   callbacks are over, and everything goes through its line.
  * - `key`: a flow-control key. Its slots belong to single attempts.
@@ -28,36 +29,36 @@ export interface AttemptJob {
   readonly attempt: number;
   /** The short delivery queue, or the one for answers that may take long. */
   readonly queue: DeliveryQueue;
-  /** Of the destination, `host` or `host:port`; undefined where whoever sends it does not know. */
+  /** The destination's `host` or `host:port`; undefined where the sender does not know it. */
   readonly host?: string | undefined;
   readonly admittedTo?: AdmittedTo | undefined;
   /**
-   * Unix milliseconds at which it was made, where its message is older than that: the message's row is written right after the
-   * work was sent, and may not be there yet.
+   * Unix milliseconds at which the job was made, where its message is older: the message's row is written right after the job was
+   * sent, and may not be there yet.
    */
   readonly madeAt?: number | undefined;
-  /** The times that it came and found no message. */
+  /** The times that the job came and found no message. */
   readonly looks?: number | undefined;
   /**
-   * It only looks whether the attempt is recorded, and continues from the record: sent where work was dropped that SQS had handed
-   * out before, for the other worker may have died after it recorded the attempt.
+   * Whether the job only continues from the record of the attempt, if there is one: sent where a job was dropped that SQS had
+   * handed out before, for the other worker may have died after it recorded the attempt.
    */
   readonly isFollowUp?: boolean | undefined;
-  /** Of a callback: the slot that is kept for it. It is here, too, because the callback's row may not have been stored. */
+  /** The slot that is kept for a callback. The job has it, too, because the callback's row may not have been stored. */
   readonly slotOf?: QueueSlot | undefined;
 }
 
-/** The admission to a lane that the work of an attempt was sent for. */
+/** The grant of a lane's slot that the job of an attempt was sent for. */
 export interface AdmittedTo {
   readonly lane: LaneKind;
   readonly name: string;
-  /** Tells this admission from another of the same attempt. */
+  /** Tells this grant from another to the same attempt. */
   readonly ticket: string;
   /** Unix milliseconds. */
   readonly sentAt: number;
 }
 
-/** A look at a lane, to admit those of its waiting line for whom there is room. */
+/** The pump of a lane, which grants slots to those in the line for whom there is capacity. */
 export interface PumpJob {
   readonly kind: 'pump';
   readonly accountId: string;
@@ -65,11 +66,11 @@ export interface PumpJob {
   readonly name: string;
   /** Unix milliseconds. */
   readonly dueAt: number;
-  /** The page from which on the line's messages are to be kept from expiring, 0 for all; undefined where they need not. */
+  /** The page from which on the lifetimes of the line's messages are extended, 0 for all; undefined where they are not. */
   readonly keepsFrom?: number | undefined;
 }
 
-/** A look at a run whose end is about to be written, to do what follows from it should the process die that writes it. */
+/** The check of a run whose end is about to be written: should the process die that writes it, the check does what follows. */
 export interface RunEndJob {
   readonly kind: 'runEnd';
   readonly accountId: string;
@@ -81,22 +82,22 @@ export interface RunEndJob {
 }
 
 /**
- * A look at a run whose start is about to be written: should the process die that writes it, the look finds the run, and lists
- * and delivers it.
+ * The check of a run whose start is about to be written: should the process die that writes it, the check lists and delivers the
+ * run.
  */
 export interface RunStartJob {
   readonly kind: 'runStart';
   readonly accountId: string;
   readonly runId: string;
-  /** The message that delivers what the start begins with. It tells the start from others of the same id. */
+  /** The message that delivers the first entries of the run. It tells the start from others of the same id. */
   readonly messageId: string;
   /** The dead letter of the failed run that this one goes on from, if any. */
   readonly dlqId?: string | undefined;
 }
 
 /**
- * A look at a wait of a run: at its deadline, to end it without its event; and soon after it was woken, for whoever woke it may
- * have died before the result was sent.
+ * The check of a wait of a run: at its deadline, to end it without its event; and soon after it was woken, for the process that
+ * woke it may have died before the result was sent.
  */
 export interface WaitTimeoutJob {
   readonly kind: 'waitTimeout';
@@ -108,14 +109,14 @@ export interface WaitTimeoutJob {
   readonly dueAt: number;
 }
 
-/** Work for the delivery workers, as SQS and Scheduler carry it. */
+/** A job for the delivery workers, as SQS and Scheduler carry it. */
 export type Job = AttemptJob | PumpJob | RunStartJob | RunEndJob | WaitTimeoutJob;
 
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];
 
 /** The text that `parseJob` reads. */
-export const formatJob = (work: Job): string => JSON.stringify(work);
+export const formatJob = (job: Job): string => JSON.stringify(job);
 
 /** @param attempt 0 for the first delivery */
 export const attemptJob = (

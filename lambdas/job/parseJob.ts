@@ -1,4 +1,4 @@
-/** The parser of work stands apart from the rest: a function that only sends work does not load it. */
+/** The parser of jobs stands apart from the rest: a function that only sends jobs does not load it. */
 import * as z from 'zod/mini';
 import { laneKinds, deliveryQueues, type Job } from './job.ts';
 
@@ -8,7 +8,7 @@ const jobShape = z.union([
   z.object({
     kind: z.literal('pump'),
     accountId: name,
-    // Once there was but one line for each account.
+    // Pumps of older releases name no lane: there was one line for each account.
     lane: z._default(z.enum(laneKinds), 'account'),
     name: z._default(z.string(), ''),
     dueAt: z._default(z.number(), 0),
@@ -36,7 +36,7 @@ const jobShape = z.union([
     dueAt: z.number(),
   }),
   z.object({
-    // An attempt had no kind once, and Scheduler keeps what is due for up to a year: such texts are still on their way.
+    // Attempts of older releases name no kind, and Scheduler keeps jobs for up to a year: such texts are still on their way.
     kind: z._default(z.literal('attempt'), 'attempt'),
     accountId: name,
     messageId: name,
@@ -53,5 +53,5 @@ const jobShape = z.union([
   }),
 ]);
 
-/** @throws Error for a text that is no work */
+/** @throws Error for a text that is no job */
 export const parseJob = (text: string): Job => jobShape.parse(JSON.parse(text));

@@ -1,10 +1,10 @@
-/** Messages that a worker could not finish: sent anew to their queue, or to where an operator sees them. */
+/** Messages that a worker could not finish: sent again to their queue, or to where an operator sees them. */
 import { SendMessageCommand } from '@aws-sdk/client-sqs';
 import { settings } from '../aws/settings.ts';
 import { traceAttribute } from '../aws/trace.ts';
 import { sqs } from '../aws/sqs.ts';
 
-/** @throws Error unless the queue is one of ours that has a function behind it */
+/** @throws Error for a queue that is not this service's, or has no function behind it */
 function urlOfSource(queueArn: string): string {
   const { shortQueueUrl, longQueueUrl, deadQueueUrl, fireQueueUrl, accountChangesQueues, region } = settings;
   const urls = [shortQueueUrl, longQueueUrl, deadQueueUrl, fireQueueUrl, accountChangesQueues[region]];
@@ -15,7 +15,7 @@ function urlOfSource(queueArn: string): string {
 }
 
 /**
- * Sends a message anew to the queue that it came from.
+ * Sends a message again to the queue that it came from.
  *
  * @param group the message's group, where it has one
  */

@@ -1,5 +1,5 @@
 /**
- * Work on its way to the delivery workers: by SQS's message timers where it is due soon, by EventBridge Scheduler where it is
+ * Sends jobs to the delivery workers: by SQS's message timers where they are due soon, by EventBridge Scheduler where they are
  * due later than a timer reaches.
  */
 import { createHash } from 'node:crypto';
@@ -22,12 +22,12 @@ import { sendLater, unschedule } from '../aws/scheduler.ts';
 import { sqs } from '../aws/sqs.ts';
 
 export interface DueJob {
-  readonly work: Job;
+  readonly job: Job;
   /** Unix milliseconds. */
   readonly dueAt: number;
 }
 
-/** The way that work takes. */
+/** The way that a job takes. */
 interface Route {
   readonly queue: DeliveryQueue;
   /**
@@ -42,8 +42,8 @@ interface Route {
 const attemptName = (messageId: string, attempt: number): string => `${messageId}-${attempt}`;
 
 /**
- * Names of lanes may be longer than those of schedules, and have other characters. A pump that keeps messages from expiring is
- * another than one that comes at the same moment without that.
+ * Names a pump's schedule. Names of lanes may be longer than those of schedules, and have other characters. A pump that extends
+ * the line has another name than one that comes at the same moment and does not.
  */
 function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpJob): string {
   const hashed = hashedName('pump', `${accountId}#${lane}#${name}`);
@@ -56,31 +56,31 @@ const hashedName = (kind: string, name: string): string =>
 const waitName = ({ accountId, runId, seq, dueAt }: WaitTimeoutJob): string =>
   `${hashedName('wait', `${accountId}#${seq}#${runId}`)}-${dueAt}`;
 
-function routeOf(work: Job): Route {
-  const { accountId } = work;
-  switch (work.kind) {
+function routeOf(job: Job): Route {
+  const { accountId } = job;
+  switch (job.kind) {
     case 'attempt':
       return {
-        queue: work.queue,
-        group: `${accountId}:${work.host ?? work.admittedTo?.name ?? ''}`,
-        scheduleName: attemptName(work.messageId, work.attempt),
+        queue: job.queue,
+        group: `${accountId}:${job.host ?? job.admittedTo?.name ?? ''}`,
+        scheduleName: attemptName(job.messageId, job.attempt),
       };
     case 'pump':
-      return { queue: 'short', group: `${accountId}:${work.name}`, scheduleName: pumpName(work) };
+      return { queue: 'short', group: `${accountId}:${job.name}`, scheduleName: pumpName(job) };
     case 'runStart':
       return {
         queue: 'short',
-        group: `${accountId}:${work.runId}`,
-        scheduleName: hashedName('start', `${accountId}#${work.messageId}#${work.runId}`),
+        group: `${accountId}:${job.runId}`,
+        scheduleName: hashedName('start', `${accountId}#${job.messageId}#${job.runId}`),
       };
     case 'runEnd':
       return {
         queue: 'short',
-        group: `${accountId}:${work.runId}`,
-        scheduleName: hashedName('end', `${accountId}#${work.createdAt}#${work.runId}`),
+        group: `${accountId}:${job.runId}`,
+        scheduleName: hashedName('end', `${accountId}#${job.createdAt}#${job.runId}`),
       };
     case 'waitTimeout':
-      return { queue: 'short', group: `${accountId}:${work.runId}`, scheduleName: waitName(work) };
+      return { queue: 'short', group: `${accountId}:${job.runId}`, scheduleName: waitName(job) };
   }
 }
 
@@ -92,7 +92,7 @@ const arnOf = (queue: DeliveryQueue): string =>
 /** The longest that SQS delays a message: `DelaySeconds` is at most 900. */
 const longestTimerSeconds = 900;
 
-/** Tells whether one moment is further from another than a message timer reaches. Unix milliseconds. */
+/** Whether one moment is further from another than a message timer reaches. Unix milliseconds. */
 export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
   dueAt - sentAt > longestTimerSeconds * secondMs;
 
@@ -100,39 +100,39 @@ export const isFarFrom = (sentAt: number, dueAt: number): boolean =>
 const timerUntil = (dueAt: number): number =>
   Math.min(Math.ceil(Math.max(0, dueAt - now()) / secondMs), longestTimerSeconds);
 
-/** The message that carries work. The name of a group has up to 128 letters, digits and punctuation marks. */
-const messageOf = ({ work, dueAt }: DueJob) => ({
-  MessageBody: formatJob(work),
+/** The message that carries a job. The name of a group has up to 128 letters, digits and punctuation marks. */
+const messageOf = ({ job, dueAt }: DueJob) => ({
+  MessageBody: formatJob(job),
   MessageSystemAttributes: traceAttribute(),
   DelaySeconds: timerUntil(dueAt),
-  MessageGroupId: routeOf(work)
+  MessageGroupId: routeOf(job)
     .group.replace(/[^\x21-\x7e]/g, '_')
     .slice(0, 128),
 });
 
-/** The name under which Scheduler keeps work that is due; undefined where a message timer reaches, or has to do. */
-const scheduleNameOf = ({ work, dueAt }: DueJob): string | undefined =>
-  isFarFrom(now(), dueAt) ? routeOf(work).scheduleName : undefined;
+/** The name under which Scheduler keeps a job that is due; undefined where a message timer reaches. */
+const scheduleNameOf = ({ job, dueAt }: DueJob): string | undefined =>
+  isFarFrom(now(), dueAt) ? routeOf(job).scheduleName : undefined;
 
 /** Scheduler carries no trace header beside the text. */
-function textForScheduler(work: Job): string {
+function textForScheduler(job: Job): string {
   const trace = traceHeader();
-  return trace === undefined ? formatJob(work) : JSON.stringify({ ...work, trace });
+  return trace === undefined ? formatJob(job) : JSON.stringify({ ...job, trace });
 }
 
-const schedule = (name: string, { work, dueAt }: DueJob): Promise<void> =>
-  sendLater({ name, dueAt, queueArn: arnOf(routeOf(work).queue), input: textForScheduler(work) });
+const schedule = (name: string, { job, dueAt }: DueJob): Promise<void> =>
+  sendLater({ name, dueAt, queueArn: arnOf(routeOf(job).queue), input: textForScheduler(job) });
 
 /**
- * Sends work so that it arrives when it is due. What Scheduler sends comes up to two minutes early; the worker sends it on.
+ * Sends a job so that it arrives when it is due. Scheduler sends up to two minutes early; the worker sends such a job on.
  *
  * @param dueAt Unix milliseconds
  */
-export async function sendJob(work: Job, dueAt: number): Promise<void> {
-  const due = { work, dueAt };
+export async function sendJob(job: Job, dueAt: number): Promise<void> {
+  const due = { job, dueAt };
   const name = scheduleNameOf(due);
   if (name !== undefined) await schedule(name, due);
-  else await sqs.send(new SendMessageCommand({ QueueUrl: urlOf(routeOf(work).queue), ...messageOf(due) }));
+  else await sqs.send(new SendMessageCommand({ QueueUrl: urlOf(routeOf(job).queue), ...messageOf(due) }));
 }
 
 /** Takes back an attempt that Scheduler keeps, if it has not been sent yet. */
@@ -140,12 +140,12 @@ export const withdrawFar = (messageId: string, attempt: number): Promise<void> =
   unschedule(attemptName(messageId, attempt));
 
 /** Takes back the end of a wait that Scheduler keeps, if it has not been sent yet. */
-export const withdrawFarWait = (work: WaitTimeoutJob): Promise<void> => unschedule(waitName(work));
+export const withdrawFarWait = (job: WaitTimeoutJob): Promise<void> => unschedule(waitName(job));
 
 /** SQS takes 10 messages at once. */
 const messagesPerSend = 10;
 const sendsAtOnce = 20;
-/** So often SQS is asked to take a message, with 1.4 s of pauses between: a throttled queue takes most by then. */
+/** SQS is asked this often to take a message, with 1.4 s of pauses between: a throttled queue takes most by then. */
 const mostRounds = 4;
 const firstPauseMs = 200;
 
@@ -154,16 +154,16 @@ interface Sending<T> extends DueJob {
 }
 
 /**
- * Sends the work of many items, 10 to a call.
+ * Sends the jobs of many items, 10 to a call.
  *
- * @returns the items whose work could not be sent, each with the reason
+ * @returns the items whose job could not be sent, each with the reason
  */
 export async function sendEach<T>(
   items: readonly T[],
-  dueWorkOf: (item: T) => DueJob,
+  dueJobOf: (item: T) => DueJob,
 ): Promise<ReadonlyMap<T, unknown>> {
   const failures = new Map<T, unknown>();
-  let left: readonly Sending<T>[] = items.map((item) => ({ item, ...dueWorkOf(item) }));
+  let left: readonly Sending<T>[] = items.map((item) => ({ item, ...dueJobOf(item) }));
   for (let round = 0; round < mostRounds && left.length > 0; round += 1) {
     if (round > 0) await setTimeout(firstPauseMs * 2 ** (round - 1));
     failures.clear();
@@ -172,7 +172,7 @@ export async function sendEach<T>(
     const near = left.filter((one) => !isFar(one));
     const batches = deliveryQueues.flatMap((queue) =>
       chunksOf(
-        near.filter(({ work }) => routeOf(work).queue === queue),
+        near.filter(({ job }) => routeOf(job).queue === queue),
         messagesPerSend,
       ),
     );
@@ -185,18 +185,17 @@ export async function sendEach<T>(
 }
 
 /**
- * Sends the work of many items, as {@link sendEach} does.
+ * Sends the jobs of many items, as {@link sendEach} does.
  *
  * @throws TransientError where any of it could not be sent; the rest was
  */
-export async function sendAll<T>(items: readonly T[], dueWorkOf: (item: T) => DueJob): Promise<void> {
-  const failures = await sendEach(items, dueWorkOf);
+export async function sendAll<T>(items: readonly T[], dueJobOf: (item: T) => DueJob): Promise<void> {
+  const failures = await sendEach(items, dueJobOf);
   const [cause] = failures.values();
-  if (failures.size > 0)
-    throw new TransientError(`${failures.size} pieces of work could not be sent.`, { cause });
+  if (failures.size > 0) throw new TransientError(`${failures.size} jobs could not be sent.`, { cause });
 }
 
-/** @param batch messages of one queue, or one piece of work for Scheduler */
+/** @param batch jobs of one queue, or one job for Scheduler */
 async function sendBatch<T>(batch: readonly Sending<T>[]): Promise<readonly [T, unknown][]> {
   const [first] = batch;
   if (first === undefined) return [];
@@ -208,7 +207,7 @@ async function sendBatch<T>(batch: readonly Sending<T>[]): Promise<readonly [T, 
     }
     const { Failed = [] } = await sqs.send(
       new SendMessageBatchCommand({
-        QueueUrl: urlOf(routeOf(first.work).queue),
+        QueueUrl: urlOf(routeOf(first.job).queue),
         Entries: batch.map((due, index) => ({ Id: String(index), ...messageOf(due) })),
       }),
     );

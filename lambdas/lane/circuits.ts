@@ -14,9 +14,9 @@ import { listLanes } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 
-type Shown = Answer<typeof answers.circuit>;
+type CircuitAnswer = Answer<typeof answers.circuit>;
 
-function circuitRecord(lane: Lane, time: number): Shown {
+function circuitRecord(lane: Lane, time: number): CircuitAnswer {
   const circuit = circuitIn(lane);
   const { openedAt, openUntil, failures, failedProbes, lastStatus, lastError } = circuit;
   const state = !isOpen(circuit) ? 'closing' : time < openUntil ? 'open' : 'half-open';
@@ -39,11 +39,14 @@ async function* circuitsBehind(accountId: string, behind?: string): AsyncGenerat
 }
 
 /**
- * Lists the circuits of an account that hold something back, by host.
+ * Lists the circuits of an account that hold attempts back, by host.
  *
  * @throws HttpError 400 for a text that is no cursor of this list
  */
-export function listCircuits(account: Account, cursor: string | undefined): Promise<ShownPage<Shown>> {
+export function listCircuits(
+  account: Account,
+  cursor: string | undefined,
+): Promise<ShownPage<CircuitAnswer>> {
   const time = now();
   return showByName(
     `${account.id}/circuits`,
@@ -58,7 +61,7 @@ const noSuchCircuit = (host: string): HttpError =>
   notFound('circuit_not_found', `No circuit of the host ${quote(host)} is open.`);
 
 /**
- * Closes a circuit by hand: what waits in it is let go, few at first.
+ * Closes a circuit by hand: attempts that wait in it are let go, few at first.
  *
  * @throws HttpError 404 or 503; nothing is changed then
  */

@@ -1,32 +1,31 @@
 /**
  * A flow-control key is there from the first message that names it: it can be shown, paused and pinned before that message is
  * due. So the lane of a key is made before the message is stored. A process that dies between the two leaves a key that no
- * message has, which is forgotten like every key that nobody uses.
+ * message has, which is forgotten like every unused key.
  */
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import type { FlowControl } from '../value/flowControl.ts';
-import { keptLonger, limitsOfKey, withNewestLimits, type Lane } from './lane.ts';
+import { keptUntilAtLeast, keyLane, limitsOfKey, withNewestLimits, type Lane } from './lane.ts';
 import type { Message } from '../message/message.ts';
 import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { keyLane } from './slots/acquire.ts';
 
 /**
- * A process relies so long on a key that it knows to be there. A key that was deleted meanwhile is made again by the first
+ * A process relies on a key for this long after it found the key. One that was deleted meanwhile is made again by the first
  * message after that, or by the next attempt.
  */
 const knownMs = 10 * minuteMs;
 
-/** A key is there for so long after its message is due: the attempt uses the lane, and keeps it for longer. */
+/** A key lasts for this long after its message is due: the attempt then uses the lane, which extends it. */
 const leastLifetimeMs = dayMs;
 
 /** A key as this process knows it; Unix milliseconds. */
 interface Known {
-  /** The row stays at least until then; 0 for one that is not known to be there. */
+  /** The row stays at least until then; 0 where it is not known to be there. */
   lastsUntil: number;
   relyUntil: number;
-  /** Looks at one key come one after another, so that many messages of a batch look once. */
+  /** Checks of one key come one after another, so that many messages of a batch read it once. */
   turn: Promise<void>;
 }
 
@@ -35,11 +34,11 @@ const allKnown = new Map<string, Known>();
 const isKnown = ({ lastsUntil, relyUntil }: Known, until: number): boolean =>
   lastsUntil >= until && now() < relyUntil;
 
-/** A message as far as it names keys. */
+/** The part of a message that names keys. */
 type Naming = Pick<Message, 'accountId' | 'createdAt' | 'notBefore'> &
   Partial<Pick<Message, 'flowControl' | 'callback' | 'failureCallback'>>;
 
-/** Makes the lane of a key that is not there, and has one that would be forgotten too soon last for longer. */
+/** Makes the lane of a key that is not there, and extends one that would be forgotten too soon. */
 async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowControl, until: number) {
   const lane = keyLane(naming.accountId, key);
   let lastsUntil = await laneLastsUntil(lane);
@@ -48,11 +47,11 @@ async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowCo
     await lanes.update(lane, (found): Lane => {
       const made =
         found.version === 0 ? withNewestLimits(found, limitsOfKey(limits), naming.createdAt) : found;
-      const kept = until > now() + unusedLifetimeMs - secondMs ? keptLonger(made, until) : made;
-      // A write alone has it last for longer.
+      const kept = until > now() + unusedLifetimeMs - secondMs ? keptUntilAtLeast(made, until) : made;
+      // A write alone extends it.
       return kept === found && isShort ? { ...found } : kept;
     });
-    // Written just now: by this process, or by another, whose write the first look did not see yet.
+    // Written just now: by this process, or by another, whose write the first read did not see yet.
     lastsUntil = Math.max(until, now() + unusedLifetimeMs - dayMs);
   }
   known.lastsUntil = lastsUntil;
@@ -68,19 +67,19 @@ async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void
     () => true,
   );
   if (isKnown(known, until)) return;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     if (!isKnown(known, until)) await makeSure(known, naming, flowControl, until);
   };
-  // Whoever looked before has its own failure.
-  known.turn = known.turn.then(look, look);
+  // A failure of the check before is told to its own caller.
+  known.turn = known.turn.then(check, check);
   await known.turn;
 }
 
 /**
  * Makes the flow-control keys that a message and its callbacks name, where they are not there. A key that this process knows
- * costs nothing; another costs a read, and the first of all a write.
+ * costs nothing; another costs a read, and a new one a write.
  *
- * @throws LaneBusy, and whatever AWS fails with; the message is not to be stored then
+ * @throws LaneBusy, and errors of AWS; the message is not to be stored then
  */
 export async function ensureKeys(message: Naming): Promise<void> {
   const { flowControl, callback, failureCallback } = message;

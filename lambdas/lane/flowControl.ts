@@ -6,20 +6,19 @@ import { longestFlowControlKey } from '../shared/bounds.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { badField, notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { defaultPeriod, parseCount, parsePeriod } from '../value/flowControl.ts';
-import { isThere, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
+import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type LaneKey } from './lane.ts';
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
 import { listLanes, loadLane } from './store/lanes.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
-import { accountLane, keyLane } from './slots/acquire.ts';
 
-type Shown = Answer<typeof answers.flowControl>;
+type KeyAnswer = Answer<typeof answers.flowControl>;
 
 const toSeconds = (ms: number): number => Math.floor(ms / secondMs);
 
 /** The published clients read whole numbers everywhere: 0 stands for no limit, and for no start. */
-function flowControlRecord(lane: Lane, time: number): Shown {
+function flowControlRecord(lane: Lane, time: number): KeyAnswer {
   // Starts that are counted ahead are not made yet.
   const starts = recentStarts(lane, time).filter(({ at }) => at <= time);
   const [oldest] = starts;
@@ -44,14 +43,14 @@ const noSuchKey = (key: string): HttpError =>
 /**
  * Lists the keys of an account by name.
  *
- * @param search a part of the names of those that are wanted; undefined for all
+ * @param search a part of the names to list; undefined for all
  * @throws HttpError 400 for a text that is no cursor of this list
  */
 export function listFlowControl(
   account: Account,
   search: string | undefined,
   cursor: string | undefined,
-): Promise<ShownPage<Shown>> {
+): Promise<ShownPage<KeyAnswer>> {
   const time = now();
   const isWanted = (key: string): boolean => search === undefined || key.includes(search);
   return showByName(
@@ -63,7 +62,7 @@ export function listFlowControl(
   );
 }
 
-/** @throws HttpError 400 for a key that no message can have: a row's own key has no room for it */
+/** @throws HttpError 400 for a key that no message can have: it does not fit into a row's own key */
 function laneOf(account: Account, key: string): LaneKey {
   if (key.length > longestFlowControlKey) {
     throw badField(`The key is ${quote(key)}; allowed are 1 to ${longestFlowControlKey} characters.`);
@@ -72,7 +71,7 @@ function laneOf(account: Account, key: string): LaneKey {
 }
 
 /** @throws HttpError 404 */
-export async function getFlowControl(account: Account, key: string): Promise<Shown> {
+export async function getFlowControl(account: Account, key: string): Promise<KeyAnswer> {
   const lane = await loadLane(laneOf(account, key));
   if (lane === undefined) throw noSuchKey(key);
   return flowControlRecord(lane, now());
@@ -90,7 +89,7 @@ export async function getGlobalParallelism(
 }
 
 /**
- * Changes the lane of a key that is there, and admits whoever has room by that.
+ * Changes the lane of a key that is there, and lets those go on for whom there is capacity then.
  *
  * @throws HttpError 404 or 503; nothing is changed then
  */

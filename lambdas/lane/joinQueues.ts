@@ -1,25 +1,25 @@
 /** Messages join the lines of their queues in the order in which they are accepted. */
 import { now } from '../shared/clock.ts';
 import { joinLine } from './rules/arrival.ts';
-import { asQueue } from './lane.ts';
+import { asQueue, queueLane } from './lane.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { queueEntry, queueLane } from './slots/acquire.ts';
+import { queueEntry } from './rules/entry.ts';
 
 /** A message that is delayed joins its queue's line when it is due. */
 export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
   queueName !== undefined && notBefore <= now();
 
-/** Entries that join with one write; see `mostAtOnce` in `lanes.ts`. */
+/** Entries that join with one write; see `mostAtOnce` in `slots/lanes.ts`. */
 const joinedTogether = 100;
 /** Queues whose lines are joined at the same time. */
 const queuesAtOnce = 20;
 
 /**
- * Puts messages whose rows are stored into the lines of their queues. Where there is room, they are admitted by that. A queue
- * that is not there is made.
+ * Puts messages whose rows are stored into the lines of their queues; those for which there is capacity get a slot at once. A
+ * queue that is not there is made.
  *
  * @returns the messages that may not have joined, each with the reason
  */

@@ -1,10 +1,10 @@
 /**
- * A lane holds attempts back: to so many in flight at once, to so many starts in a period, or until it is resumed. What
- * finds no room waits in the lane's line, in the order in which it came.
+ * A lane holds attempts back: it limits those in flight at once, and the starts in a period, and lets none go while it is paused.
+ * Attempts that find no capacity wait in the lane's line, in the order in which they came.
  *
- * Here is the state of a lane, and its limits; beside it stands what can happen to it (`rules`), all without I/O: every function takes a lane and returns another.
- * `slots/lanes.ts` reads lanes, applies such functions, and writes the outcome on condition that nobody else wrote
- * meanwhile.
+ * This file has the state of a lane, and its limits; `rules` has the things that can happen to it. Both are without I/O: each
+ * function takes a lane and returns another. `slots/lanes.ts` reads lanes, applies such functions, and writes the result on
+ * condition that nobody else wrote meanwhile.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';
 import { clockMarginMs, dayMs, secondMs } from '../shared/clock.ts';
@@ -20,6 +20,9 @@ export interface LaneKey {
   readonly name: string;
 }
 
+export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
+export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
+export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
 /** @param host as `circuitHostOf` has it */
 export const circuitLane = (accountId: string, host: string): LaneKey => ({
   accountId,
@@ -33,11 +36,11 @@ export const processPrefix = 'process#';
 /** A right to some of a lane's slots. */
 export interface Lease {
   readonly slots: number;
-  /** Unix milliseconds; undefined for one that ends with its message only. */
+  /** Unix milliseconds; undefined for a lease that ends with its message only. */
   readonly until?: number | undefined;
   /** When its start was counted, Unix milliseconds; undefined where it was not, or there is no rate. */
   readonly startAt?: number | undefined;
-  /** Tells the work that was sent for this lease from work that was sent for another. */
+  /** Tells the job that was sent for this lease from jobs that were sent for others. */
   readonly ticket?: string | undefined;
   /** The callbacks of a queue's message that are not over: the message keeps its slot for them. */
   readonly callbacks?: readonly string[] | undefined;
@@ -66,29 +69,29 @@ export interface Lane extends LaneKey, Limits {
   readonly isPinnedParallelism: boolean;
   readonly isPinnedRate: boolean;
   readonly isPaused: boolean;
-  /** Of a queue: whether its messages wait while their host is down; undefined where their account says so. */
+  /** Whether a queue's messages wait while their host is down; undefined where their account decides it. */
   readonly isCircuitOn?: boolean | undefined;
   /** By entry (`entry.ts`), or by process. */
   readonly leases: ReadonlyMap<string, Lease>;
-  /** Of the last period, and those that are counted ahead; the oldest first. */
+  /** The starts of the last period, and those that are counted ahead; the oldest first. */
   readonly starts: readonly Starts[];
   readonly line: Line;
-  /** Of those in the line's pages, how many were cancelled: they leave when it is their turn. */
+  /** Entries of the line's pages that were cancelled: they leave when it is their turn. */
   readonly cancelled: number;
-  /** Unix milliseconds at which a pump comes by itself; in the past where none is on its way. */
+  /** Unix milliseconds at which a pump comes; in the past where none is on its way. */
   readonly pumpAt: number;
-  /** Unix milliseconds at which somebody sees to it that the messages in the line do not expire, in the past where nobody does. */
+  /** Unix milliseconds at which a pump extends the lifetimes of the messages in the line; in the past where none is on its way. */
   readonly keepAt: number;
-  /** A flow-control key that nobody uses is not forgotten before, Unix milliseconds; 0 where no message is delayed for so long. */
+  /** Unix milliseconds before which an unused flow-control key is not forgotten; 0 where no message is delayed for so long. */
   readonly keptUntil: number;
-  /** A queue that was deleted: it is there while its messages are being cancelled, and for some minutes (`looks.ts`). */
+  /** Whether the queue was deleted: its row stays while its messages are being cancelled, and for some minutes (`checks.ts`). */
   readonly isDeleted: boolean;
-  /** Those of a queue whose messages are not all cancelled yet. */
+  /** The lines of a deleted queue whose messages are not all cancelled yet. */
   readonly deletedLines: readonly DeletedLine[];
-  /** Of a circuit's lane only. */
+  /** Only the lane of a circuit has one. */
   readonly circuit?: Circuit | undefined;
   readonly createdAt: number;
-  /** When somebody last changed its settings. */
+  /** When its settings were changed last, Unix milliseconds. */
   readonly updatedAt: number;
   /** Raised by each write; 0 for a lane that is not in the table. */
   readonly version: number;
@@ -115,13 +118,13 @@ export const newLane = (key: LaneKey, now: number, limits: Limits = {}): Lane =>
   version: 0,
 });
 
-/** Attempts that wait in a lane. */
+/** Counts the attempts that wait in a lane. */
 export const waitingIn = ({ line, cancelled }: Lane): number => Math.max(0, lengthOf(line) - cancelled);
 
-/** Tells whether somebody made a lane, and did not delete it. */
+/** Whether a lane was made, and not deleted. */
 export const isThere = ({ version, isDeleted }: Lane): boolean => version > 0 && !isDeleted;
 
-/** The lane of a queue, which is made where it is not there, with a parallelism of 1. */
+/** Makes the lane of a queue that is not there, with a parallelism of 1; a queue that is there stays as it is. */
 export const asQueue = (lane: Lane, now: number): Lane =>
   isThere(lane)
     ? lane
@@ -140,7 +143,7 @@ export const slotsInUse = ({ leases }: Lane, now: number): number =>
     0,
   );
 
-/** Attempts, or messages of a queue, that have a slot. A message that is over and waits for its callbacks does not count. */
+/** Counts attempts, or messages of a queue, that have a slot. A message that is over and waits for its callbacks does not count. */
 export const inFlightIn = ({ leases }: Lane): number =>
   [...leases.values()].filter(({ isOver }) => isOver !== true).length;
 
@@ -152,17 +155,17 @@ export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | u
 export const freeSlots = (lane: Lane, now: number): number =>
   Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
 
-/** Tells whether a circuit's lane holds attempts back: it is open, or those that waited have not all been let go. */
+/** Whether a circuit's lane holds attempts back: it is open, or those that waited have not all been let go. */
 export const holdsBack = ({ circuit, line }: Lane): boolean =>
   (circuit !== undefined && isOpen(circuit)) || !isEmpty(line);
 
-/** A row has 400 KB: so many leases of some 90 bytes leave room for all else. */
+/** A row has 400 KB: with so many leases, of some 90 bytes each, all else still fits in. */
 export const mostLeases = 2_000;
 
-export const hasRoom = (lane: Lane, now: number): boolean =>
+export const hasCapacity = (lane: Lane, now: number): boolean =>
   !lane.isPaused && lane.leases.size < mostLeases && freeSlots(lane, now) > 0 && freeStarts(lane, now) > 0;
 
-/** A lane without the leases that have ended and the starts that no longer count. */
+/** Removes the leases that have ended and the starts that no longer count. */
 export function pruned(lane: Lane, now: number): Lane {
   const leases = [...lane.leases].filter(([, { until }]) => until === undefined || until > now);
   const starts = recentStarts(lane, now);
@@ -177,7 +180,7 @@ export function pruned(lane: Lane, now: number): Lane {
   return { ...lane, leases: new Map(leases), starts, cancelled };
 }
 
-/** Tells whether a lease stands for its attempt whatever another process is about to write: none is given while one lasts. */
+/** Whether a lease stands for its attempt whatever another process is about to write: no other is given while it lasts. */
 export const isLasting = ({ until }: Lease, now: number): boolean =>
   until === undefined || until > now + clockMarginMs;
 
@@ -188,7 +191,8 @@ export function withLease(lane: Lane, holder: string, lease: Lease | undefined):
   return { ...lane, leases };
 }
 
-export interface Outcome<T> {
+/** A lane after a change, and the result of the change. */
+export interface Changed<T> {
   readonly lane: Lane;
   readonly result: T;
 }
@@ -196,13 +200,13 @@ export interface Outcome<T> {
 /**
  * Sets the number of slots that a process has.
  *
- * @returns the slots that it has: fewer than it wants where there is no room, or where others wait
+ * @returns the slots that it has: fewer than it wants where there is no capacity, or where others wait
  */
 export function leaseTo(
   lane: Lane,
   { process, slots, until }: { readonly process: string; readonly slots: number; readonly until: number },
   now: number,
-): Outcome<number> {
+): Changed<number> {
   const has = lane.leases.get(process)?.slots ?? 0;
   const free = lane.isPaused || !isEmpty(lane.line) ? 0 : freeSlots(lane, now);
   const granted = Math.min(slots, has + free);
@@ -221,32 +225,34 @@ export const limitsOfKey = ({ parallelism, rate, period }: Omit<FlowControl, 'ke
   periodMs: period && period * secondMs,
 });
 
-/** A key is kept for messages of the far future in steps of this length, so that not each of them writes its lane. */
-const keptInStepsMs = 30 * dayMs;
+/** The lifetime of a key is extended for messages of the far future in steps of this length, so that not each of them writes its lane. */
+const extensionStepMs = 30 * dayMs;
 
-/** Keeps a key that nobody uses at least until a moment, Unix milliseconds. */
-export const keptLonger = (lane: Lane, until: number): Lane =>
-  lane.keptUntil >= until ? lane : { ...lane, keptUntil: Math.ceil(until / keptInStepsMs) * keptInStepsMs };
+/** Keeps an unused key from being forgotten before a moment, Unix milliseconds. */
+export const keptUntilAtLeast = (lane: Lane, until: number): Lane =>
+  lane.keptUntil >= until
+    ? lane
+    : { ...lane, keptUntil: Math.ceil(until / extensionStepMs) * extensionStepMs };
 
 const isSame = (one: Limits, other: Limits): boolean =>
   one.parallelism === other.parallelism && one.rate === other.rate && one.periodMs === other.periodMs;
 
-/** Sets limits, whatever is pinned and whoever set them before. */
+/** Sets limits, pinned or not. */
 export function withLimits(lane: Lane, { parallelism, rate, periodMs }: Limits): Lane {
   const limits = { parallelism, rate, periodMs };
   return isSame(lane, limits) ? lane : { ...lane, ...limits };
 }
 
 /**
- * Sets limits, as the newest message has them; what is pinned stays.
+ * Sets limits as the newest message has them; pinned ones stay.
  *
- * @param madeAt when the message was made, Unix milliseconds; or another number that is higher for what is newer
+ * @param madeAt when the message was made, Unix milliseconds; or another number that grows with each change
  */
 export function withNewestLimits(lane: Lane, limits: Limits, madeAt: number): Lane {
   if (madeAt < lane.limitsMadeAt) return lane;
   const { parallelism } = lane.isPinnedParallelism ? lane : limits;
   const { rate, periodMs } = lane.isPinnedRate ? lane : limits;
   const after = withLimits(lane, { parallelism, rate, periodMs });
-  // Also where they are as they were: a message that was made before this one, and comes later, does not change them.
+  // Noted also where the limits are the same: a message that was made before this one, and comes later, does not change them.
   return after === lane && madeAt === lane.limitsMadeAt ? lane : { ...after, limitsMadeAt: madeAt };
 }

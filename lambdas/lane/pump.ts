@@ -1,6 +1,7 @@
 /**
- * The pump of a lane: it admits those for whom there is room. It comes when a rate has room again, when the lease of a process
- * or an attempt ends that may have died, and every few days to a line that is long, so that no message expires in it.
+ * The pump of a lane: it grants slots to those in the line for whom there is capacity. It comes when a rate allows a start
+ * again, when the lease of a process or an attempt ends that may have died, and every few days to a line that is long, so that
+ * no message expires in it.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { removableAt } from './rules/checks.ts';
@@ -9,37 +10,37 @@ import { loadLane, removeLane } from './store/lanes.ts';
 import { sendJob } from '../job/send.ts';
 import { cancelDeletedLines } from './line/cancelDeletedLines.ts';
 import { checkHolders } from './line/checkHolders.ts';
-import { extendLine } from './line/keepLine.ts';
+import { extendLine } from './line/extendLine.ts';
 import { budgetMs } from './line/linePages.ts';
 import { lanes } from './slots/ourLanes.ts';
 import { waitUntil } from './line/waitUntil.ts';
 
-/** Looks at a lane. @throws when that has to be done again */
-export async function pump(work: PumpJob): Promise<void> {
-  if (work.dueAt - now() > secondMs) {
+/** @throws when the pump has to come again */
+export async function pump(job: PumpJob): Promise<void> {
+  if (job.dueAt - now() > secondMs) {
     // Scheduler sends two minutes early.
-    await sendJob(work, work.dueAt - secondMs);
+    await sendJob(job, job.dueAt - secondMs);
     return;
   }
-  // A moment too early nobody would be admitted, nor another pump be on its way.
-  await waitUntil(work.dueAt);
-  const key = { accountId: work.accountId, kind: work.lane, name: work.name };
-  // A change of nothing: whoever has room is admitted.
+  // A moment too early nobody would get a slot, and no other pump would be on its way.
+  await waitUntil(job.dueAt);
+  const key = { accountId: job.accountId, kind: job.lane, name: job.name };
+  // A change of nothing grants slots to those for whom there is capacity.
   const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
   const until = now() + budgetMs;
-  // Also where somebody has made the queue anew meanwhile.
+  // Also where the queue was made again meanwhile.
   if (lane.deletedLines.length > 0 && !(await cancelDeletedLines(lane, until))) {
-    await sendJob({ ...work, dueAt: now() }, now());
+    await sendJob({ ...job, dueAt: now() }, now());
     return;
   }
   if (lane.isDeleted) {
-    // Should somebody make the queue anew at this moment, it stays. Where one was deleted again, another pump is on its way.
+    // A queue that is made again at this moment stays. For one that was deleted again, another pump is on its way.
     const left = await loadLane(key);
     const isEmptied = left?.isDeleted === true && left.deletedLines.length === 0;
     if (isEmptied && now() >= removableAt(left)) await removeLane(left);
   }
-  if (work.keepsFrom === undefined) return;
-  if (work.keepsFrom === 0 && lane.kind === 'queue') await checkHolders(lane);
-  const keepsFrom = await extendLine(lane, work.keepsFrom, until);
-  if (keepsFrom !== undefined) await sendJob({ ...work, dueAt: now(), keepsFrom }, now());
+  if (job.keepsFrom === undefined) return;
+  if (job.keepsFrom === 0 && lane.kind === 'queue') await checkHolders(lane);
+  const keepsFrom = await extendLine(lane, job.keepsFrom, until);
+  if (keepsFrom !== undefined) await sendJob({ ...job, dueAt: now(), keepsFrom }, now());
 }

@@ -5,7 +5,7 @@ import { minuteMs, secondMs } from '../shared/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import { deleted } from './rules/cancelling.ts';
-import { asQueue, inFlightIn, isThere, waitingIn, type Lane } from './lane.ts';
+import { asQueue, inFlightIn, isThere, queueLane, waitingIn, type Lane } from './lane.ts';
 import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
 import { queueSettings } from '../wire/requests.ts';
@@ -14,7 +14,6 @@ import { laneNames, listLanes, loadLane } from './store/lanes.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
-import { queueLane } from './slots/acquire.ts';
 
 const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
   name: lane.name,
@@ -47,7 +46,7 @@ async function* queuesBehind(accountId: string, behind?: string): AsyncGenerator
   for await (const queue of listLanes(accountId, 'queue', behind)) if (isThere(queue)) yield queue;
 }
 
-/** @throws HttpError 400 for a text that is no cursor */
+/** Lists the queues of an account by name. @throws HttpError 400 for a text that is no cursor of this list */
 export const listQueues = (
   account: Account,
   cursor: string | undefined,
@@ -104,7 +103,7 @@ export const resumeQueue = (account: Account, name: string): Promise<void> =>
   changeQueue(account, name, (queue, updatedAt) => ({ ...queue, isPaused: false, updatedAt }));
 
 /**
- * Creates a queue, or changes one; what is not given stays as it is.
+ * Creates a queue, or changes one; settings that are not given stay as they are.
  *
  * @param body JSON
  * @throws HttpError 400, 412 or 503; nothing is changed then
@@ -146,18 +145,18 @@ async function namesOf(account: Account): Promise<ReadonlySet<string>> {
 
 /**
  * Remembers for a minute the queues that this process has seen, so that a known one costs no call for each message. A queue that
- * was deleted meanwhile is made anew by the next message that joins its line; within that minute `max_queues` is not asked.
+ * was deleted meanwhile is made again by the next message that joins its line; within that minute `max_queues` is not asked.
  */
 const seen = cached(minuteMs, (key: string) => {
   const [accountId = '', name = ''] = key.split('/');
   return loadQueue(accountId, name);
 });
 
-/** Of a batch's requests to a queue that is not there, the first looks for it. */
+/** The requests of a batch to one queue share one read, also where the queue is not there. */
 const circuitSettings = cached(secondMs, async (key: string) => ({ isOn: (await seen(key))?.isCircuitOn }));
 
 /**
- * Whether the messages of a queue wait while their host is down; undefined where their account says so. A change counts for
+ * Whether the messages of a queue wait while their host is down; undefined where their account decides it. A change counts for
  * messages that are accepted a minute later at the latest.
  */
 export async function circuitOfQueue(
@@ -190,10 +189,10 @@ export async function ensureQueues(
 
   const there = await namesOf(account);
   for (const name of there) missing.delete(name);
-  const room = Math.max(0, limitsOf(account).max_queues - there.size);
-  const created = [...missing].slice(0, room);
+  const left = Math.max(0, limitsOf(account).max_queues - there.size);
+  const created = [...missing].slice(0, left);
   await eachOf(created, atOnce, (name) => changeOrRefuse(queueLane(account.id, name), asQueue));
-  for (const name of [...missing].slice(room)) {
+  for (const name of [...missing].slice(left)) {
     refusals.set(name, tooManyQueues(account, there.size + created.length));
   }
   return refusals;

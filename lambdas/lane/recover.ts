@@ -1,4 +1,4 @@
-/** The knowledge that lanes have of attempts: which of them wait in a line, and which were admitted and hold a lease. */
+/** The attempts that lanes know: those that wait in a line, and those that were granted a slot and hold a lease. */
 import { parseEntry, type Entry } from './rules/entry.ts';
 import { processPrefix, type Lane } from './lane.ts';
 import type { AdmittedTo, LaneKind, PumpJob } from '../job/job.ts';
@@ -7,14 +7,14 @@ import { allLanes } from './store/lanes.ts';
 import { listOf } from '../shared/lists.ts';
 import { now } from '../shared/clock.ts';
 import { onLine } from './line/linePages.ts';
-import { youngMs } from './slots/acquire.ts';
+import { youngMs } from './slots/dueAttempt.ts';
 
 /** The attempts that lanes know, by {@link nameOf}. */
 export interface LaneJobs {
-  /** They wait in a line, and have no work: a pump admits them. */
+  /** They wait in a line, and have no job: a pump grants them their slots. */
   readonly waiting: ReadonlySet<string>;
-  /** They were admitted: their work has to name that, or it is taken for a second one of the same attempt. */
-  readonly admitted: ReadonlyMap<string, AdmittedTo>;
+  /** They were granted a slot: their job has to name the grant, or it is taken for a second one of the same attempt. */
+  readonly granted: ReadonlyMap<string, AdmittedTo>;
 }
 
 export const nameOf = (
@@ -22,12 +22,12 @@ export const nameOf = (
   { messageId, attempt }: Pick<Entry, 'messageId' | 'attempt'>,
 ): string => `${accountId}#${messageId}#${String(attempt)}`;
 
-/** The lanes in the order in which an attempt passes them: the last that it was admitted to counts. */
+/** The lanes in the order in which an attempt acquires them: its last grant counts. */
 const order: readonly LaneKind[] = ['queue', 'circuit', 'key', 'account'];
 
 export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
   const waiting = new Set<string>();
-  const admitted = new Map<string, AdmittedTo>();
+  const granted = new Map<string, AdmittedTo>();
   for (const lane of lanes.toSorted((one, other) => order.indexOf(one.kind) - order.indexOf(other.kind))) {
     const { accountId, kind, name, line, deletedLines, leases } = lane;
     const lines = [
@@ -44,19 +44,19 @@ export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
     for (const [holder, { ticket, until }] of leases) {
       if (ticket === undefined || holder.startsWith(processPrefix)) continue;
       if (until !== undefined && until <= now()) continue;
-      // Old enough that its admission counts as written.
+      // Old enough that its grant counts as written.
       const sentAt = now() - 2 * youngMs;
-      admitted.set(nameOf(accountId, parseEntry(holder)), { lane: kind, name, ticket, sentAt });
+      granted.set(nameOf(accountId, parseEntry(holder)), { lane: kind, name, ticket, sentAt });
     }
   }
-  return { waiting, admitted };
+  return { waiting, granted };
 }
 
-/** A look at once, and those that the lane counts on. */
+/** The pumps of a lane: one at once, and those that it counts on. */
 export function pumpsOf({ accountId, kind, name, pumpAt, keepAt }: Lane): readonly DueJob[] {
   const pump = (dueAt: number, keepsFrom?: number): DueJob => {
-    const work: PumpJob = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
-    return { work, dueAt };
+    const job: PumpJob = { kind: 'pump', accountId, lane: kind, name, dueAt, keepsFrom };
+    return { job, dueAt };
   };
   return [
     pump(now(), 0),

@@ -1,12 +1,12 @@
 /** A message that is cancelled gives up its place, or its slot, in the lanes that it is in. */
 import { clockMarginMs, now } from '../shared/clock.ts';
-import { formatEntry, leaseMarginMs } from './rules/entry.ts';
+import { keyLane, queueLane } from './lane.ts';
+import { formatEntry, leaseMarginMs, queueEntry } from './rules/entry.ts';
 import { withdraw, withdrawWaiting } from './rules/cancelling.ts';
 import type { Message } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import type { LastAttempt } from '../message/rows.ts';
 import { lanes } from './slots/ourLanes.ts';
-import { keyLane, queueEntry, queueLane } from './slots/acquire.ts';
 import { leaveAsCallback } from './queueSlot.ts';
 
 /**

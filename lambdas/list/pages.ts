@@ -9,19 +9,19 @@ import { isScanRefusal } from './scans.ts';
 /**
  * Merges sources that have the same order into one. Each source is read ahead by one row; the first rows are read at once.
  *
- * @param isFirst the order: whether one row comes before another
+ * @param isFirst tells whether one row comes before another
  */
 export async function* merged<T>(
   sources: readonly AsyncIterator<T>[],
   isFirst: (one: T, other: T) => boolean,
 ): AsyncGenerator<T> {
-  const heads = await Promise.all(sources.map(async (source) => ({ source, next: await source.next() })));
+  const all = await Promise.all(sources.map(async (source) => ({ source, next: await source.next() })));
   for (;;) {
-    let first: (typeof heads)[number] | undefined;
-    for (const head of heads) {
-      if (head.next.done === true) continue;
-      if (first === undefined || first.next.done === true || isFirst(head.next.value, first.next.value)) {
-        first = head;
+    let first: (typeof all)[number] | undefined;
+    for (const one of all) {
+      if (one.next.done === true) continue;
+      if (first === undefined || first.next.done === true || isFirst(one.next.value, first.next.value)) {
+        first = one;
       }
     }
     if (first === undefined || first.next.done === true) return;
@@ -58,7 +58,7 @@ export function idRows(
   return given.slice(from).map((id) => ({ id, time: 0 }));
 }
 
-/** Loads something for each row, so many at once, in the order of the rows. */
+/** Loads something for each row, `atOnce` rows at a time, in the order of the rows. */
 export async function* loadedRows<T, L>(
   rows: Iterable<T>,
   atOnce: number,
@@ -82,7 +82,7 @@ export interface Page<E> {
   readonly next: Place | undefined;
 }
 
-/** Gives entries that are ordered by name their places. */
+/** Adds the places to entries that are ordered by name. */
 async function* byName<E>(
   entries: AsyncIterable<E>,
   nameOf: (entry: E) => string,
@@ -90,12 +90,12 @@ async function* byName<E>(
   for await (const entry of entries) yield { entry, place: { time: 0, id: nameOf(entry) } };
 }
 
-/** A list is searched for so long where few entries match: its first page is answered within a second or so. */
+/** A list in which few entries match is searched for this long: its first page is answered within a second or so. */
 export const listBudgetMs = secondMs;
-/** Rows that a page looks at whatever the time: what finds its entries among them is not cut short on a busy machine. */
-export const leastLooked = 300;
+/** Rows that a page reads whatever the time: a page whose entries are among them is not cut short on a busy machine. */
+export const leastRead = 300;
 
-/** A count goes on for so long, and so does a page of runs, each of which is read with its journal. */
+/** The time for a count, and for a page of runs, each of which is read with its journal. */
 export const countBudgetMs = 5 * secondMs;
 
 /**
@@ -113,11 +113,11 @@ export async function pageOf<T extends Ordered, E>(
   const until = now() + limits.budgetMs;
   const entries: Placed<E>[] = [];
   let last: Place | undefined;
-  let looked = 0;
+  let read = 0;
   for await (const row of rows) {
-    const isOver = now() > until && looked >= leastLooked;
+    const isOver = now() > until && read >= leastRead;
     if (last !== undefined && (entries.length >= limits.count || isOver)) return { entries, next: last };
-    looked += 1;
+    read += 1;
     const { time, id } = row;
     const own = entriesOf(row);
     const { behind } = range;
@@ -135,7 +135,7 @@ export async function pageOf<T extends Ordered, E>(
 
 /** Records that are made at once. */
 const recordsAtOnce = 10;
-/** Records are made for so long for one answer: the gateway gives up after 29 s. */
+/** The time in which the records of one answer are made: the gateway gives up after 29 s. */
 const recordsBudgetMs = 20 * secondMs;
 /** Bytes of an answer besides its records: the names of its fields, and a cursor. */
 const frameBytes = 1_000;
@@ -206,7 +206,7 @@ export async function showByName<E, R>(
   return show(scope, byName(entriesBehind(behind?.id), nameOf), undefined, recordOf);
 }
 
-/** A bulk operation goes on for so long, and then answers where it stopped: the gateway gives up after 29 s. */
+/** The time after which a bulk operation answers where it stopped: the gateway gives up after 29 s. */
 const bulkBudgetMs = 20 * secondMs;
 
 /**
@@ -215,7 +215,7 @@ const bulkBudgetMs = 20 * secondMs;
  *
  * @param scope the list's owner and what it lists, so that a cursor is good for this list only
  * @param entryOf gives undefined for a row that is not wanted
- * @param work does one step, with at most `atOnce` entries
+ * @param step does one step, with at most `atOnce` entries
  * @returns the cursor to go on with; undefined when all are done
  */
 export async function onEach<T extends Ordered, E>(
@@ -223,7 +223,7 @@ export async function onEach<T extends Ordered, E>(
   rows: AsyncIterable<T> | Iterable<T>,
   limits: { readonly count: number; readonly atOnce: number },
   entryOf: (row: T) => E | undefined,
-  work: (entries: readonly E[]) => Promise<void>,
+  step: (entries: readonly E[]) => Promise<void>,
 ): Promise<string | undefined> {
   const until = now() + bulkBudgetMs;
   let some: E[] = [];
@@ -233,7 +233,7 @@ export async function onEach<T extends Ordered, E>(
   try {
     for await (const row of rows) {
       if (some.length === Math.min(limits.atOnce, left) || now() > until) {
-        if (some.length > 0) await work(some);
+        if (some.length > 0) await step(some);
         isBegun ||= some.length > 0;
         left -= some.length;
         some = [];
@@ -244,12 +244,12 @@ export async function onEach<T extends Ordered, E>(
       last = { time: row.time, id: row.id };
     }
   } catch (error) {
-    // What is done stays done: where others read too much by then, the answer says where it stopped.
+    // Steps that are done stay done: where others read too much by then, the answer says where it stopped.
     if (!isScanRefusal(error) || !(isBegun || some.length > 0)) throw error;
-    if (some.length > 0) await work(some);
+    if (some.length > 0) await step(some);
     return sealed(scope, last);
   }
-  if (some.length > 0) await work(some);
+  if (some.length > 0) await step(some);
   return undefined;
 }
 
@@ -258,7 +258,7 @@ export async function onEach<T extends Ordered, E>(
  *
  * @param scope the list's owner and what it lists, so that a cursor is good for this list only
  * @param entryOf gives undefined for a row that is not wanted
- * @param note is told of each entry that is counted
+ * @param note gets each entry that is counted
  * @returns their number, and the cursor to go on with; no cursor when all are counted
  */
 export async function countEach<T extends Ordered, E>(

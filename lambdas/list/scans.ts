@@ -1,6 +1,6 @@
 /**
- * The limit of long reads. A list or a bulk operation whose filter matches little looks at many rows, for seconds: so many of
- * one account at one time would take every execution of a function. What looks at few rows costs nothing here.
+ * The limit of long reads. A list or a bulk operation whose filter matches little reads many rows, for seconds: without a limit,
+ * those of one account could take every execution of a function. A request that reads few rows costs nothing here.
  */
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
@@ -9,9 +9,9 @@ import { count } from '../aws/metrics.ts';
 import { freeScanSlot, takeScanSlot, type ScanSlot } from './store/scans.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 
-/** The long reads that an account may have at one time, whichever processes make them. */
+/** The long reads that an account may have at one time, in all processes together. */
 export const scansAtOnce = 5;
-/** Rows that a request looks at without a slot: twenty pages. */
+/** Rows that a request reads without a slot: twenty pages. */
 export const rowsWithoutSlot = 2_000;
 /** A function that answers requests ends after 28 s: a slot that is leased for longer is that of a dead process. */
 const leaseMs = 30 * secondMs;
@@ -40,7 +40,7 @@ async function takeSlot(accountId: string): Promise<ScanSlot> {
 }
 
 /**
- * Passes on the rows that a request looks at. Once they are many, it takes a slot, which it frees when the request stops.
+ * Passes on the rows that a request reads. Once they are many, it takes a slot, which it frees when the request stops.
  *
  * @param weight the rows that one of these stands for, where each is read with others
  * @throws HttpError 429 when the account has as many long reads as it may
@@ -50,12 +50,12 @@ export async function* limitedScan<T>(
   rows: AsyncIterable<T> | Iterable<T>,
   weight = 1,
 ): AsyncGenerator<T> {
-  let looked = 0;
+  let read = 0;
   let slot: ScanSlot | undefined;
   try {
     for await (const row of rows) {
-      looked += weight;
-      if (looked > rowsWithoutSlot) slot ??= await takeSlot(accountId);
+      read += weight;
+      if (read > rowsWithoutSlot) slot ??= await takeSlot(accountId);
       yield row;
     }
   } finally {

@@ -3,11 +3,10 @@ import type { AccountChange } from './accountChange.ts';
 import { TransientError } from '../error/transientError.ts';
 import { eachOf } from '../shared/lists.ts';
 import { loadAccount } from '../account/accounts.ts';
-import { removeLanes } from '../lane/removeLanes.ts';
 import { deleteSchedule, listSchedules } from '../schedule/rows.ts';
 import { deleteUrlGroup, listUrlGroups } from '../urlGroup/rows.ts';
 import { tellRegion } from './store/accountChanges.ts';
-import { resumeAccount } from '../lane/resumeAccount.ts';
+import { removeLanes, resumeAccount } from '../lane/accountLanes.ts';
 import { stopFiring } from '../schedule/firing.ts';
 
 /** Seconds that a row takes from one region to another; where it takes longer, the notice is sent anew. */

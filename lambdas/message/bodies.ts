@@ -10,20 +10,17 @@ import { HttpError } from '../error/httpError.ts';
 import { prepareClient } from '../aws/functionClient.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { limitTable } from '../value/limits.ts';
-
 import { bodyLifetimesDays } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import type { BodyBucket } from './store/bucket.ts';
 import { deleteRow, getRow, putAll } from '../aws/dynamodb.ts';
+import { bytes } from '../table/attributes.ts';
 
 /** A body as a row has it: its bytes, or the place where they are. */
 export type StoredBody =
   | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
   | { readonly at: 'row'; readonly deflated: boolean }
   | { readonly at: 'bucket'; readonly key: string };
-
-/** Binary attributes. */
-export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 
 /** The shape of a {@link StoredBody}. */
 export const storedBody = z.union([
@@ -34,7 +31,7 @@ export const storedBody = z.union([
 
 /** Bytes of the largest body, as stored, that is part of its message's row: more would cost a second write unit. */
 const largestHere = 1_024;
-/** Bytes of the largest, as stored, that has a row of its own: from here on S3 is cheaper. */
+/** Bytes of the largest body, as stored, that has a row of its own: from here on S3 is cheaper. */
 export const largestRow = 9 * 1_024;
 /** Bytes up to which a body fits into its row's first kilobyte without compression. */
 const worthDeflating = 512;
@@ -80,8 +77,8 @@ const rowKey = (messageId: string): { readonly shard: string; readonly id: strin
  * Stores a body in the place for its size. One whose message is never stored expires by itself.
  *
  * @param now Unix milliseconds
- * @param expiresAt Unix milliseconds after which it is not needed; Infinity when it is kept until it is deleted
- * @param mostHere bytes of the largest body, as stored, that the row it belongs to has itself
+ * @param expiresAt Unix milliseconds after which it is not needed; Infinity for a body that stays until it is deleted
+ * @param mostHere bytes of the largest body, as stored, that becomes part of the row it belongs to
  */
 export async function storeBody(
   { accountId, messageId, expiresAt }: { accountId: string; messageId: string; expiresAt: number },
@@ -105,7 +102,7 @@ export async function storeBody(
 const unpack = (packedBytes: Uint8Array, deflated: boolean): Uint8Array =>
   deflated ? inflateRawSync(packedBytes) : packedBytes;
 
-/** Bytes that a body may have once it is loaded, judged by where it is: only the bucket has very large ones. */
+/** The bytes that a body has at most once it is loaded, judged by its place: only the bucket has very large ones. */
 export const mostBytesOf = ({ at }: StoredBody): number =>
   at === 'bucket' ? limitTable.max_message_size.most : largestTried;
 
@@ -125,10 +122,10 @@ export async function loadBody(messageId: string, stored: StoredBody): Promise<U
 }
 
 /**
- * Keeps a body for longer than it was stored for.
+ * Extends the lifetime of a body.
  *
  * @param now Unix milliseconds
- * @returns where it is from now on
+ * @returns its place from now on
  */
 export async function extendBody(
   message: { accountId: string; messageId: string; expiresAt: number },

@@ -1,6 +1,6 @@
 /**
- * The ids of what follows from an attempt. They are derived from the attempt, so that each is made once, however often the
- * attempt is repeated, and is found from the message.
+ * The ids of the messages and dead letters that follow from an attempt. They are derived from the attempt, so that each is made
+ * once, however often the attempt is repeated, and is found from the message.
  */
 import { derivedId } from '../shared/ids.ts';
 import { isFinal, type Attempt } from './message.ts';
@@ -15,7 +15,7 @@ export const dlqIdOf = (history: MessageHistory, attempt: number): string =>
     history.message.messageId,
   );
 
-/** An attempt, and its message's history: as it was before the attempt, or is since. */
+/** An attempt, and its message's history before or after it. */
 interface Followed {
   readonly history: MessageHistory;
   readonly attempt: Attempt;
@@ -28,15 +28,15 @@ export type Callbacks = readonly {
 }[];
 
 /**
- * Each attempt is told to the callback, the last one that failed to the failure callback too. Of a call that a workflow's step
- * makes, only the last one is told.
+ * Finds the callbacks of an attempt. Each attempt is told to the callback, and a last one that failed to the failure callback too.
+ * For a call that a workflow's step makes, only the last attempt is told.
  */
 export function callbacksOf({ history, attempt }: Followed): Callbacks {
   const { message } = history;
   if (attempt.state === 'CANCELED') return [];
   // The endpoint that made a call waits for the end of it.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
-  // Of two workers that make the same attempt, the second must not overwrite the callback that the first has recorded.
+  // Where two workers make the same attempt, the second must not overwrite the callback that the first has recorded.
   const outcome = attempt.callbacksByOutcome === true ? `/${attempt.state} ${attempt.response.status}` : '';
   const idFor = (kind: string): string =>
     derivedId(
@@ -53,6 +53,5 @@ export function callbacksOf({ history, attempt }: Followed): Callbacks {
   ];
 }
 
-/** The ids of the callbacks that an attempt gives rise to. */
 export const callbackIdsOf = (followed: Followed): readonly string[] =>
   callbacksOf(followed).map(({ messageId }) => messageId);

@@ -1,4 +1,4 @@
-/** Reads one message, with what was recorded of it. */
+/** Reads one message and its records. */
 import type { Attempt, Message } from './message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Account } from '../account/account.ts';
@@ -19,15 +19,15 @@ import {
   type MessageKey,
 } from './rows.ts';
 
-/** A message with all that was recorded of it. */
+/** A message with all of its records. */
 export interface MessageHistory {
   readonly message: Message;
   readonly body: StoredBody;
   /** By number. */
   readonly attempts: readonly Attempt[];
-  /** No further attempt is made. */
+  /** The end that came from outside: no further attempt is made. */
   readonly end: End | undefined;
-  /** When it ended so, in Unix milliseconds; undefined for a message without an end. */
+  /** When the end came, Unix milliseconds; undefined for a message without one. */
   readonly endedAt: number | undefined;
 }
 
@@ -79,12 +79,12 @@ export async function loadMessage(key: MessageKey): Promise<MessageHistory | und
   };
 }
 
-/** Tells whether a message has been ended since its history was read; cheaper than reading it again. */
+/** Whether a message has been ended since its history was read; cheaper than reading it again. */
 export async function isEnded(key: MessageKey): Promise<boolean> {
   return (await getRow(settings.messagesTable, keyOf(key, endId(key.messageId)), true)) !== undefined;
 }
 
-/** Finds where a message's body is; undefined when there is no such message. Costs less than its history, which may be long. */
+/** Finds the place of a message's body; undefined when there is no such message. Costs less than its history, which may be long. */
 export async function loadStoredBody(key: MessageKey): Promise<StoredBody | undefined> {
   const row = await getRow(settings.messagesTable, keyOf(key), true);
   return row && storedBody.parse(row['body']);
@@ -94,13 +94,13 @@ export async function loadStoredBody(key: MessageKey): Promise<StoredBody | unde
 export const recordOf = ({ attempts }: MessageHistory, number: number): Attempt | undefined =>
   attempts.find((attempt) => attempt.number === number);
 
-/** Unix milliseconds at which an attempt is due. Ids that are derived from it are the same for each repetition. */
+/** Finds when an attempt is due, Unix milliseconds. Ids that are derived from this time are the same for each repetition. */
 export const dueTimeOf = (history: MessageHistory, number: number): number =>
   recordOf(history, number - 1)?.nextDeliveryAt ?? history.message.notBefore;
 
-/** An attempt in the table, with what is needed to continue from it: a redelivery reads all of it again. */
+/** An attempt in the table, with all that its consequences are made of: a redelivery reads it again. */
 export interface RecordedAttempt {
-  /** The message's history as it was read before the attempt, or, after a redelivery, since. */
+  /** The message's history, read before the attempt, or after a redelivery. */
   readonly history: MessageHistory;
   readonly account: Account;
   readonly attempt: Attempt;

@@ -10,7 +10,7 @@ import type { Message, WorkflowPart } from './message.ts';
 
 /** A message that is ready to be sent. */
 export interface OpenedDelivery {
-  /** With all headers that its kind gives it. */
+  /** The message with all headers that its kind gives it. */
   readonly message: Message;
   readonly body: Uint8Array;
   /**
@@ -19,12 +19,12 @@ export interface OpenedDelivery {
    * @param maxBytes the account's largest message
    */
   readonly errorOf: (response: DestinationResponse, maxBytes: number) => string | undefined;
-  /** Gives back the memory that the body takes. To be called when it has been sent; again without harm. */
+  /** Gives back the memory that the body takes. To be called when it has been sent; a second call changes nothing. */
   readonly release: () => void;
 }
 
-/** The facts that a callback tells. */
-export interface CallbackFacts {
+/** The details that a callback tells. */
+export interface CallbackDetails {
   readonly message: Message;
   /** The message's body. */
   readonly body: Uint8Array;
@@ -38,8 +38,8 @@ export interface CallbackFacts {
 /** A callback as its kind makes it. */
 export interface KindOfCallback {
   readonly workflow: WorkflowPart;
-  /** @param maxBytes the callback's size; what does not fit is cut */
-  readonly bodyOf: (facts: CallbackFacts, maxBytes: number) => Uint8Array;
+  /** @param maxBytes the callback's size; a body that does not fit is cut */
+  readonly bodyOf: (details: CallbackDetails, maxBytes: number) => Uint8Array;
 }
 
 /** The kind of a run's messages. All functions can be called again for the same message. */
@@ -55,16 +55,16 @@ export interface MessageKind {
     part: WorkflowPart,
     body: Uint8Array,
   ) => Promise<OpenedDelivery | 'later' | undefined>;
-  /** Does what follows when a message is dropped. */
+  /** Ends the step or the run of a message that is dropped. */
   readonly drop: (message: Message, part: WorkflowPart, account: Account) => Promise<void>;
-  /** Stores what needs the whole response of an attempt that is about to be recorded. */
+  /** Stores the messages that need the whole response of an attempt that is about to be recorded. */
   readonly store: (made: MadeAttempt, part: WorkflowPart) => Promise<void>;
-  /** Does what follows from the record of an attempt. */
+  /** Continues from the record of an attempt. */
   readonly release: (recorded: RecordedAttempt, part: WorkflowPart) => Promise<void>;
   readonly callback: (part: WorkflowPart) => KindOfCallback;
-  /** Ends what a message was to bring about, after the message was given up. */
+  /** Ends the step or the run of a message that was given up. */
   readonly giveUp: (message: Message, part: WorkflowPart, why: 'deaths' | 'faults') => Promise<void>;
-  /** Keeps what a message is made of from expiring before a moment, Unix milliseconds. */
+  /** Extends the lifetime of the rows that a message is made of. @param expiresAt Unix milliseconds */
   readonly extend: (message: Message, part: WorkflowPart, expiresAt: number) => Promise<void>;
 }
 
@@ -79,13 +79,15 @@ export function plugInRuns(load: () => Promise<MessageKind>): void {
   loadRuns = load;
 }
 
-/** A message's kind, with the part that the message has in its run. */
+/** A message's kind, with the message's part in its run. */
 export interface OwnKind {
   readonly kind: MessageKind;
   readonly part: WorkflowPart;
 }
 
 /**
+ * Finds the kind of a message.
+ *
  * @returns undefined for a message that is delivered as its row has it
  * @throws Error in a process into which no worker plugged the kind
  */

@@ -1,4 +1,4 @@
-/** Lists messages as they are configured, without their bodies. */
+/** Lists messages with their settings, without their bodies. */
 import { timeOfId } from '../shared/ids.ts';
 import type { Message } from './message.ts';
 import type { AttemptOutline } from './status.ts';
@@ -23,21 +23,21 @@ import {
 export interface LoggedMessage extends Ordered {
   readonly message: Message;
   readonly end: End | undefined;
-  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many: cheaper than all of it. */
+  /** Reads the texts of an attribute that is one, or a list of them, where the row is one of many: cheaper than the whole row. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
-/** A message in a list, with what tells how it stands. */
+/** A message in a list, with the records that tell its status. */
 export interface ListedMessage extends LoggedMessage {
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
-  /** When it came to its end, in Unix milliseconds; undefined for a message without one. */
+  /** When its end came from outside, Unix milliseconds; undefined for a message without one. */
   readonly endedAt: number | undefined;
 }
 
 /**
- * Reads the own rows of many messages of an account, as they were a moment ago: for lists that show what messages are
- * configured with. A row of 4 KB costs half a read.
+ * Reads the own rows of many messages of an account, as they were a moment ago: for lists that show the settings of messages. A row
+ * of 4 KB costs half a read.
  *
  * @param messageIds each once
  * @returns by id; one whose row has expired is not among them
@@ -67,8 +67,8 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
   return new Set(rows.map(messageIdOf));
 }
 
-/** The attributes of the rows behind a message that tell how it stands. */
-const standing = [
+/** The attributes of the rows behind a message that tell its status. */
+const statusAttributes = [
   'held',
   'end',
   'endedAt',
@@ -80,8 +80,8 @@ const standing = [
 ];
 
 /**
- * Lists the messages of one shard. The rows behind a message tell how it stands: newest first, they come before it, and else
- * after it.
+ * Lists the messages of one shard. The rows behind a message tell its status: newest first, they come before it, and else after
+ * it.
  */
 export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
@@ -91,7 +91,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
   const items = queryItems({
     TableName: settings.messagesTable,
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
-    ...projectionOf([...listedAttributes(), ...standing]),
+    ...projectionOf([...listedAttributes(), ...statusAttributes]),
     ExpressionAttributeValues: {
       ':shard': { S: shard },
       ':first': { S: bounds.first },
@@ -106,7 +106,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
     const listed = new ListedItem(item);
     const [id = ''] = listed.textsOf('id');
     const messageId = id.replace(/~.*$/, '');
-    // A message's own row may be gone while rows behind it are left: they say nothing of the next message.
+    // A message's own row may be gone while rows behind it are left: they are not those of the next message.
     if (recorded.id !== messageId) {
       if (isEarliestFirst && isWhole()) yield recorded;
       recorded = new Recorded(messageId);
@@ -117,7 +117,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
   if (isEarliestFirst && isWhole()) yield recorded;
 }
 
-/** A message's own row, and the rows behind it that tell how it stands, collected until all have come. */
+/** A message's own row, and the rows behind it that tell its status, collected until all have come. */
 class Recorded implements ListedMessage {
   readonly id: string;
   readonly time: number;
@@ -161,5 +161,5 @@ class Recorded implements ListedMessage {
   }
 }
 
-/** The attributes of an attempt's row that tell how its message stands. */
+/** The attributes of an attempt's row that tell its message's status. */
 const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];

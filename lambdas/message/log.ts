@@ -1,11 +1,10 @@
-/** Reads the log: what was recorded of messages, the latest record first. */
+/** Reads the log: the records of messages. */
 import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { timeOfId } from '../shared/ids.ts';
 import type { LogSubject } from './logSubject.ts';
 import { attemptStates, type Attempt, type AttemptState } from './message.ts';
-
 import { settings } from '../aws/settings.ts';
 import { dynamodb, queryItems, type Key, type Row } from '../aws/dynamodb.ts';
 import { ListedItem } from '../table/listedItem.ts';
@@ -30,21 +29,21 @@ import {
   subjectOf,
 } from './rows.ts';
 
-/** A record of the log, as far as it tells of an end. */
+/** The part of a log record that tells of an end. */
 export interface LoggedEnd {
   /** Unix milliseconds. */
   readonly recordedAt: number;
-  /** Of an attempt; `HELD` for one that waits for its host; undefined for the record of a cancellation. */
+  /** The state of an attempt; `HELD` for one that waits for its host; undefined for the record of a cancellation. */
   readonly state: AttemptState | 'HELD' | undefined;
 }
 
-/** A row of the log: an attempt, one that waits for its host, or a withdrawal. */
+/** A row of the log: an attempt, one that waits for its host, or a cancellation. */
 export interface LogRow extends Ordered {
   readonly subject: LogSubject;
   readonly attempt: Attempt | undefined;
   /** The number of an attempt that waits for its host. */
   readonly held: number | undefined;
-  /** The texts of an attribute that is one, or a list of them, where the row was read as one of many. */
+  /** Reads the texts of an attribute that is one, or a list of them, where the row is one of many. */
   readonly textsOf?: (name: string) => readonly string[];
 }
 
@@ -95,7 +94,7 @@ async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
   for await (const item of items) yield new ListedLogRow(new ListedItem(item));
 }
 
-/** Lists what was recorded of one shard's messages, in the order of the range. */
+/** Lists the records of one shard's messages, in the order of the range. */
 export async function* listLog(shard: string, range: Range): AsyncGenerator<LogRow> {
   const { first, last } = momentsOf(range);
   // DynamoDB refuses a range that ends before it begins: a cursor may lie before the first moment that is asked for.
@@ -118,7 +117,7 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
   }
 }
 
-/** Lists what was recorded of one message, and the message itself as the oldest, in the order of the range. */
+/** Lists the records of one message, with the message itself as the oldest, in the order of the range. */
 export async function* listHistory(
   accountId: string,
   messageId: string,
@@ -134,7 +133,7 @@ export async function* listHistory(
   }
 }
 
-/** Records that are read at once to be counted. A read also ends at 1 MB, as long answers of destinations make it. */
+/** Records that are read at once to be counted. Where destinations' answers are long, a read ends at 1 MB, before this. */
 const endsPerRead = 1_000;
 
 const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
@@ -147,8 +146,8 @@ export interface LoggedEnds {
 }
 
 /**
- * Reads what was recorded in one shard behind a moment, as far as it tells of ends: one read, and more only where that has
- * nothing but records of one moment. Eventually consistent, as an index is.
+ * Reads the records of one shard behind a moment, to count ends: one read, and more only where that has records of one moment only.
+ * Eventually consistent, as an index is.
  *
  * @param behind Unix milliseconds, itself excluded
  */

@@ -1,4 +1,4 @@
-/** The entries of the log, made of a message and of what was recorded of it. */
+/** The entries of the log, made of a message and its records. */
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { LogState } from '../wire/states.ts';
@@ -33,7 +33,7 @@ export const createdEntry = (message: Message, time: number): LogEntry =>
 export const heldEntry = (subject: LogSubject, attempt: number, at: number): LogEntry =>
   entry(subject, 'HELD', at, { retried: attempt });
 
-/** A withdrawn message's entries, newest first. */
+/** A cancelled message's entries, newest first. */
 export const cancelledEntries = (subject: LogSubject, at: number): readonly LogEntry[] => [
   entry(subject, 'CANCELED', at),
   entry(subject, 'CANCEL_REQUESTED', at),
@@ -69,7 +69,7 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
 
 type Event = Answer<typeof answers.event>;
 
-/** The headers of a callback; those that its message redacts are redacted here too. */
+/** Shows the headers of a callback. Headers that its message redacts are redacted here too. */
 function callbackHeaders(
   callback: CallbackSettings | undefined,
   { redaction = noRedaction }: Message,
@@ -84,7 +84,7 @@ function callbackHeaders(
 /**
  * Makes an entry as older clients read it.
  *
- * @param message the entry's, where its row is still kept
+ * @param message the entry's message, where its row is still there
  */
 export const eventOf = (logged: LogEntry, message: Message | undefined): Event => ({
   ...logged,
@@ -94,5 +94,5 @@ export const eventOf = (logged: LogEntry, message: Message | undefined): Event =
   failureCallbackHeaders: message && callbackHeaders(message.failureCallback, message),
 });
 
-/** The fields of a message that filters look at. */
+/** The fields of a message that filters read. */
 export const filterable = (message: Message): Filterable => logSubjectOf(message);

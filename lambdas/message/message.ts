@@ -3,7 +3,7 @@ import type { Header } from '../shared/headers.ts';
 import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
 
-/** Settings of a delivery: of a message's own, or of a callback's that it asks for. */
+/** Settings of the delivery of a message, or of a callback that it asks for. */
 export interface DeliverySettings extends DeliveryOptions {
   readonly url: string;
   /** Headers for the destination, `content-type` included; names in lower case. */
@@ -41,7 +41,7 @@ export interface QueueSlot {
 export const workflowRoles = ['list', 'call', 'callResult', 'failureRequest'] as const;
 export type WorkflowRole = (typeof workflowRoles)[number];
 
-/** The part that a message has in a run. */
+/** The part of a message in a run. */
 export interface WorkflowPart {
   readonly role: WorkflowRole;
   readonly runId: string;
@@ -49,7 +49,7 @@ export interface WorkflowPart {
   readonly createdAt: number;
   /** The place of the run's start in the journal of its id. */
   readonly startSeq: number;
-  /** Of a failure request: the dead letter of its run. */
+  /** The dead letter of the run; only a failure request has one. */
   readonly dlqId?: string | undefined;
 }
 
@@ -66,9 +66,9 @@ export interface Message extends DeliverySettings, Origin {
   readonly callerIp: string;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
-  /** Of a callback: the slot of the message that it tells of, where that one came through a queue. */
+  /** The slot of the message that a callback tells of, where that message came through a queue. */
   readonly slotOf?: QueueSlot | undefined;
-  /** Of a message of a workflow's run: what it is in it. */
+  /** The part of the message in its workflow's run, if it belongs to one. */
   readonly workflow?: WorkflowPart | undefined;
   /** Unix milliseconds after which its row is not needed any more. */
   readonly expiresAt: number;
@@ -102,23 +102,24 @@ export interface Attempt {
   readonly recordedAt: number;
   /** Unix milliseconds of the next attempt; with RETRY only. */
   readonly nextDeliveryAt?: number | undefined;
-  /** Whether the ids of its callbacks are derived from what it came to, too. Those of older releases are not. */
+  /** Whether the ids of its callbacks are derived from its outcome, too. Those of older releases are not. */
   readonly callbacksByOutcome?: true | undefined;
   readonly response: KeptResponse;
 }
 
-/** Tells whether no other attempt follows. */
+/** Whether no other attempt follows. */
 export const isFinal = ({ state }: Pick<Attempt, 'state'>): boolean => state !== 'RETRY';
 
 /** The part of a message's history that decides whether it is over. */
-interface Course {
+interface AttemptsAndEnd {
   readonly attempts: readonly { readonly state: AttemptState }[];
   /** The end that came from outside; undefined for a message without one. */
   readonly end: unknown;
 }
 
 /** Whether no further attempt of a message is made: it was ended, or an attempt was recorded after which none follows. */
-export const isOver = ({ attempts, end }: Course): boolean => end !== undefined || attempts.some(isFinal);
+export const isOver = ({ attempts, end }: AttemptsAndEnd): boolean =>
+  end !== undefined || attempts.some(isFinal);
 
 /** Records of finished messages are kept this long for the log. */
 export const logRetentionMs = 7 * dayMs;
@@ -129,8 +130,8 @@ export const latestEndOf = (message: Pick<Message, 'notBefore' | 'maxRetries' | 
 
 /**
  * Computes when a message's row may expire: once every retry has been made, its log entries and its dead letter are gone,
- * and a day more. It is set at acceptance, because to prolong a row costs a write; only a message that waits in a waiting
- * line for long is prolonged.
+ * and a day more. It is set at acceptance, because to extend a row's lifetime costs a write; only a message that waits in a
+ * waiting line for long is extended.
  *
  * @returns Unix milliseconds
  */

@@ -27,9 +27,9 @@ export const putMessages = (
   );
 
 /**
- * Keeps a message's row for longer than it was written for: no other change is made to it.
+ * Extends the lifetime of a message's row: no other change is made to it.
  *
- * @param body where its body is from now on
+ * @param body the place of its body from now on
  */
 export async function extendMessageRow(message: Message, body: StoredBody): Promise<void> {
   await dynamodb.send(
@@ -45,14 +45,14 @@ export async function extendMessageRow(message: Message, body: StoredBody): Prom
 }
 
 /**
- * Records a finished attempt. Of two workers that made the same attempt, one records it.
+ * Records a finished attempt. Where two workers made the same attempt, one records it.
  *
  * @returns whether this call did
  */
 export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
   const { number, response, ...rest } = attempt;
-  // The log shows what a destination answered to a failed attempt; of a successful one, the status says enough. But what a
-  // failure function returned is shown nowhere else.
+  // The log shows a destination's answer to a failed attempt; for a successful one, the status says enough. But the answer of a
+  // failure function is shown nowhere else.
   const kept =
     attempt.state === 'DELIVERED' && message.workflow?.role !== 'failureRequest'
       ? { status: response.status, headers: [], body: new Uint8Array() }
@@ -80,10 +80,10 @@ export async function noteHeld(message: Message, attempt: number, now: number): 
 }
 
 /**
- * Ends a message: a worker that finds this row makes no attempt. The log shows the end of one that was withdrawn; one that
- * was not accepted is shown nowhere.
+ * Ends a message: a worker that finds this row makes no attempt. The log shows the end of a message that was cancelled; one that was
+ * not accepted is shown nowhere.
  *
- * @returns whether it had not ended so before
+ * @returns whether it had no such end before
  */
 export async function endMessage(message: Message, end: End, now: number): Promise<boolean> {
   return putNew(settings.messagesTable, 'id', {

@@ -6,7 +6,7 @@ import { shownHeaders } from '../shared/headers.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
 import { noRedaction, redacted, redactHeaders } from './redaction.ts';
 import type { Redaction } from '../options/redaction.ts';
-import { statusOf, type Course } from './status.ts';
+import { statusOf, type StatusHistory } from './status.ts';
 import type { Every } from '../options/option.ts';
 import { showOptions } from '../options/options.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
@@ -14,7 +14,7 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Shows bytes as text where they are text, and otherwise as base64, under a name that says so. No field for no bytes.
+ * Shows bytes as text where they are text, and otherwise as base64, under a name that says so. Without bytes there is no field.
  *
  * @param as `base64` shows text as base64 too
  */
@@ -61,8 +61,8 @@ export function messageRecord(message: Message): Answer<typeof answers.messageWi
   };
 }
 
-/** How a message stands. */
-export const statusRecord = (history: Course & { readonly message: Message }) => {
+/** The status of a message. */
+export const statusRecord = (history: StatusHistory & { readonly message: Message }) => {
   const { state, nextDeliveryAt, endedAt } = statusOf(history);
   return {
     state,

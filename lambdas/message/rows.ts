@@ -3,7 +3,7 @@
  *
  * In one partition follow each other, by their sort keys: a message's own row, a row for each attempt that was made, and a
  * row for its end where it ended otherwise. The message's row is written once; later only its time to live and the place of
- * its body may change, when a message that waits is kept for longer.
+ * its body may change, when the lifetime of a message that waits is extended.
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
@@ -25,8 +25,7 @@ import type { Shape } from '../options/option.ts';
 import { stored } from '../options/options.ts';
 import type { AttemptOutline } from './status.ts';
 import type { Row } from '../aws/dynamodb.ts';
-import { headerPairs } from '../table/pairs.ts';
-import { bytes } from './bodies.ts';
+import { bytes, headerPairs } from '../table/attributes.ts';
 
 export const deliverySettings = {
   url: z.string(),
@@ -139,7 +138,7 @@ const withoutEmptyLabels = (of: Labelled): object => ({
 });
 const callbackAttributes = (of: Labelled | undefined): object | undefined => of && withoutEmptyLabels(of);
 
-/** A message's own attributes, in whichever table. */
+/** Makes a message's own attributes, for any table. */
 export const messageAttributes = (of: Message): object => ({
   ...withoutEmptyLabels(of),
   callback: callbackAttributes(of.callback),
@@ -149,7 +148,7 @@ export const messageAttributes = (of: Message): object => ({
 /** Fields that a row's key tells: rows are billed by the kilobyte, so nothing is stored twice. */
 const impliedByKey = { messageId: undefined, accountId: undefined };
 
-/** The key and the attributes of a message's own row, all but where its body is. */
+/** Makes the key and the attributes of a message's own row, all but the place of its body. */
 export const ownAttributes = (of: Message): object => ({
   ...messageAttributes(of),
   ...impliedByKey,
@@ -157,7 +156,7 @@ export const ownAttributes = (of: Message): object => ({
   expiresAt: epochSeconds(of.expiresAt),
 });
 
-/** The attributes of a row behind a message's own: enough for the log, which then needs no other row. */
+/** Makes the attributes of a row behind a message's own: enough for the log, which then needs no other row. */
 export const followingAttributes = (subject: LogSubject, of: Message, id: string): object => ({
   ...withoutEmptyLabels(subject),
   ...impliedByKey,
@@ -167,10 +166,10 @@ export const followingAttributes = (subject: LogSubject, of: Message, id: string
 
 const key = z.object({ shard: z.string(), id: z.string() });
 
-/** The id of the message that a row is of, or stands behind. */
+/** Reads the id of a row's message: of its own row, or of one behind it. */
 export const messageIdOf = (row: Row): string => key.parse(row).id.replace(/~.*$/, '');
 
-/** The key of the message that a row is of, or stands behind. */
+/** Reads the key of a row's message: of its own row, or of one behind it. */
 export const ownKeyOf = (row: Row): MessageKey => ({
   messageId: messageIdOf(row),
   accountId: key.parse(row).shard.replace(/#\d+$/, ''),
@@ -186,7 +185,7 @@ export function messageOf(attributes: Row): Message {
   return { ...rest, expiresAt: expiresAt * 1000 };
 }
 
-/** The message of its own row. */
+/** Reads a message from its own row. */
 export const ownMessageOf = (row: Row): Message => messageOf(withImplied(row));
 
 export const subjectOf = (row: Row): LogSubject => subjectRow.parse(withImplied(row));
@@ -204,7 +203,7 @@ export function outlineOf(row: Row): AttemptOutline {
   return { number: attempt, ...rest };
 }
 
-/** The note that an attempt waits for its host. */
+/** Whether a row notes that an attempt waits for its host. */
 export const isHeld = (row: Row): boolean => 'held' in row;
 
 const heldRow = z.object({ held: z.number() });
@@ -216,7 +215,7 @@ export const isEnd = (row: Row): boolean => 'end' in row;
 
 export const endOf = (row: Row): End => endRow.parse(row).end;
 
-/** When a message ended so, in Unix milliseconds. */
+/** Reads when a message was ended, Unix milliseconds. */
 export const endedAtOf = (row: Row): number => endRow.parse(row).endedAt;
 
 /**
@@ -230,7 +229,7 @@ export const projectionOf = (attributes: readonly string[]) => ({
   ),
 });
 
-/** All attributes of a message's own row, save where its body is: it may hold a kilobyte, which lists do not show. */
+/** All attributes of a message's own row, save its body's, which may have a kilobyte that lists do not show. */
 export const listedAttributes = (): readonly string[] => [
   ...Object.keys(key.shape),
   ...Object.keys(messageFields).filter((name) => !(name in impliedByKey)),

@@ -1,4 +1,4 @@
-/** Reads what was recorded of many messages. */
+/** Reads the records of many messages. */
 import type { Attempt } from './message.ts';
 import { eachOf } from '../shared/lists.ts';
 import { settings } from '../aws/settings.ts';
@@ -16,14 +16,14 @@ import {
   type End,
 } from './rows.ts';
 
-/** A message's attempts and its end, as they were recorded. */
-export interface RecordedCourse {
+/** A message's recorded attempts and its end. */
+export interface RecordedHistory {
   /** By number. */
   readonly attempts: readonly Attempt[];
   readonly end: End | undefined;
 }
 
-/** Messages that were retried have more rows than can be named beforehand: so many of them are read at once. */
+/** Messages that are read at once, one by one, because they were retried: their rows cannot be named beforehand. */
 const retriedAtOnce = 20;
 
 /**
@@ -31,12 +31,12 @@ const retriedAtOnce = 20;
  * that of the end are read for all of them at once, and only the messages that were retried are read one by one.
  *
  * @param messageIds each once
- * @returns by id; a message of which nothing is recorded is not among them
+ * @returns by id; a message without records is not among them
  */
 export async function loadRunHistories(
   accountId: string,
   messageIds: readonly string[],
-): Promise<ReadonlyMap<string, RecordedCourse>> {
+): Promise<ReadonlyMap<string, RecordedHistory>> {
   const keys = messageIds.flatMap((messageId) =>
     [attemptId(messageId, 0), endId(messageId)].map((id) => keyOf({ accountId, messageId }, id)),
   );
@@ -46,19 +46,19 @@ export async function loadRunHistories(
     const messageId = messageIdOf(row);
     byMessage.set(messageId, [...(byMessage.get(messageId) ?? []), row]);
   }
-  const courses = new Map<string, RecordedCourse>();
-  for (const [messageId, found] of byMessage) courses.set(messageId, courseOf(found));
-  const retried = [...courses].filter(([, { attempts }]) => attempts[0]?.state === 'RETRY');
+  const histories = new Map<string, RecordedHistory>();
+  for (const [messageId, found] of byMessage) histories.set(messageId, recordedHistoryOf(found));
+  const retried = [...histories].filter(([, { attempts }]) => attempts[0]?.state === 'RETRY');
   await eachOf(retried, retriedAtOnce, async ([messageId]) => {
     const all = await loadMessageRows({ accountId, messageId });
     if (all !== undefined) {
-      courses.set(messageId, { attempts: all.following.filter(isAttempt).map(attemptOf), end: endIn(all) });
+      histories.set(messageId, { attempts: all.following.filter(isAttempt).map(attemptOf), end: endIn(all) });
     }
   });
-  return courses;
+  return histories;
 }
 
-function courseOf(rows: readonly Row[]): RecordedCourse {
+function recordedHistoryOf(rows: readonly Row[]): RecordedHistory {
   const end = rows.find(isEnd);
   return { attempts: rows.filter(isAttempt).map(attemptOf), end: end && endOf(end) };
 }

@@ -1,14 +1,14 @@
-/** How a message stands, as its history tells. */
+/** The status of a message, as its history tells it. */
 import { isFinal, type Attempt, type KeptResponse, type Message } from './message.ts';
 import type { MessageState } from '../wire/states.ts';
 
-/** The part of an attempt that tells how its message stands. */
+/** The part of an attempt that tells its message's status. */
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {
   readonly response: Pick<KeptResponse, 'status'>;
 };
 
-/** The part of a message's history that tells how it stands. */
-export interface Course {
+/** The part of a message's history that tells its status. */
+export interface StatusHistory {
   readonly message: Pick<Message, 'notBefore'>;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
@@ -24,8 +24,8 @@ export interface Status {
   readonly endedAt: number | undefined;
 }
 
-/** Tells how an accepted message stands. An attempt that was in flight when it was cancelled may have delivered it. */
-export function statusOf({ message, attempts, endedAt: cancelledAt }: Course): Status {
+/** Finds the status of an accepted message. An attempt that was in flight at its cancellation may have delivered it. */
+export function statusOf({ message, attempts, endedAt: cancelledAt }: StatusHistory): Status {
   const last = attempts.at(-1);
   const final = attempts.find(isFinal);
   if (final !== undefined && final.state !== 'CANCELED') {

@@ -6,7 +6,7 @@ import { isId } from '../table/shards.ts';
 import { loadMessage, type MessageHistory } from './history.ts';
 import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type MessageKey } from './rows.ts';
 
-/** The attributes that a scan reads of each row: enough to pass over what is over. */
+/** The attributes that a scan reads of each row: enough to pass over messages that are over. */
 const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
 
 /** A message as the scan sees it. */
@@ -25,15 +25,15 @@ export async function* unfinishedMessages(recordedSince = Infinity): AsyncGenera
   let sighted: Sighted | undefined;
   const rows = scanRows({ TableName: settings.messagesTable, ...projectionOf(scanned) });
   for await (const row of rows) {
-    // Bodies that are rows of their own.
+    // Other rows are bodies.
     if (!isId('msg', messageIdOf(row)) || String(row['shard']).startsWith('body#')) continue;
     if (sighted === undefined || sighted.key.messageId !== messageIdOf(row)) {
-      yield* lookAt(sighted, recordedSince);
+      yield* loadIfNeeded(sighted, recordedSince);
       sighted = { key: ownKeyOf(row), isOver: false, recordedAt: -Infinity };
     }
     note(sighted, row);
   }
-  yield* lookAt(sighted, recordedSince);
+  yield* loadIfNeeded(sighted, recordedSince);
 }
 
 function note(sighted: Sighted, row: Row): void {
@@ -44,7 +44,7 @@ function note(sighted: Sighted, row: Row): void {
   sighted.isOver ||= isFinal(attempt);
 }
 
-async function* lookAt(sighted: Sighted | undefined, since: number): AsyncGenerator<MessageHistory> {
+async function* loadIfNeeded(sighted: Sighted | undefined, since: number): AsyncGenerator<MessageHistory> {
   if (sighted === undefined || (sighted.isOver && sighted.recordedAt < since)) return;
   const history = await loadMessage(sighted.key);
   if (history === undefined) return;

@@ -108,7 +108,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   const [unsent, unjoined] = await Promise.all([
     sendEach(
       written.filter((message) => !joining.has(message)),
-      (message) => ({ work: attemptJob(message, 0), dueAt: message.notBefore }),
+      (message) => ({ job: attemptJob(message, 0), dueAt: message.notBefore }),
     ),
     joinQueues([...joining]),
   ]);

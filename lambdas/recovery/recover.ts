@@ -53,7 +53,7 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   for await (const history of unfinishedMessages(since)) {
     const { work, isInLine } = workOf(history, since, laneWork);
     counted.waiting += isInLine ? 1 : 0;
-    const followUps = work.filter((due) => due.work.kind === 'attempt' && due.work.isFollowUp === true);
+    const followUps = work.filter((due) => due.job.kind === 'attempt' && due.job.isFollowUp === true);
     counted.followUps += followUps.length;
     counted.attempts += work.length - followUps.length;
     batch.push(...work);
@@ -74,22 +74,22 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
 function workOf(
   history: MessageHistory,
   since: number,
-  { waiting, admitted }: LaneJobs,
+  { waiting, granted }: LaneJobs,
 ): { readonly work: readonly DueJob[]; readonly isInLine: boolean } {
   const { message, attempts } = history;
   const last = attempts.at(-1);
   const followUp: readonly DueJob[] =
     last !== undefined && last.recordedAt >= since
-      ? [{ work: { ...attemptJob(message, last.number), isFollowUp: true }, dueAt: now() }]
+      ? [{ job: { ...attemptJob(message, last.number), isFollowUp: true }, dueAt: now() }]
       : [];
   if (isOver(history)) return { work: followUp, isInLine: false };
   const attempt = last === undefined ? 0 : last.number + 1;
   const name = nameOf(message.accountId, { messageId: message.messageId, attempt });
   if (waiting.has(name)) return { work: followUp, isInLine: true };
-  const admittedTo = admitted.get(name);
+  const admittedTo = granted.get(name);
   // The look sends the next attempt itself, but it does not know of an admission.
   if (followUp.length > 0 && admittedTo === undefined) return { work: followUp, isInLine: false };
-  const next = { work: { ...attemptJob(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
+  const next = { job: { ...attemptJob(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
   return { work: [...followUp, next], isInLine: false };
 }
 

@@ -18,7 +18,7 @@ import {
   unlessRefused,
   type Row,
 } from '../aws/dynamodb.ts';
-import { configPairs, headerPairs } from '../table/pairs.ts';
+import { configPairs, headerPairs } from '../table/attributes.ts';
 
 const scheduleRow = z.object({
   owner: z.string(),

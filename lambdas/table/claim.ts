@@ -1,14 +1,14 @@
 import { toItem } from '../aws/dynamodb.ts';
 
 /**
- * A claim on a row: of several processes that come to do the same work, one may do it, and where that one dies, another
- * takes over. A claim is an attribute of the row that holds a time in Unix milliseconds.
+ * A claim on a row: where several processes come to do the same thing, one may do it, and where that one dies, another takes over.
+ * A claim is an attribute of the row that holds a time in Unix milliseconds.
  */
 export interface Claim {
   readonly attribute: string;
   /** A claim of this time or before does not hold any more: its process has died, or its time is over. */
   readonly endedBy: number;
-  /** Condition that must hold as well, with its values: `:endedBy` is taken. */
+  /** A condition that must hold as well, with its values: `:endedBy` is taken. */
   readonly onlyIf?: string;
   readonly values?: Readonly<Record<string, unknown>>;
 }

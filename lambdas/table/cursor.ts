@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { badRequest } from '../error/httpError.ts';
 
-/** The order of a list: by time, and at one time by id. */
+/** The orders of a list: by time, and at one time by id. */
 export const orders = ['latestFirst', 'earliestFirst'] as const;
 export type Order = (typeof orders)[number];
 

@@ -2,8 +2,8 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Key, Row } from '../aws/dynamodb.ts';
 
 /**
- * An item of a long list. Most are looked at for one or two attributes, and passed over: reading all the others would take far
- * longer than DynamoDB does.
+ * An item of a long list. Most are passed over after one or two attributes: reading all attributes would take
+ * far longer than DynamoDB does.
  */
 export class ListedItem {
   readonly #item: Key;
@@ -33,7 +33,7 @@ export class ListedItem {
     return unmarshall(some);
   }
 
-  /** The texts of an attribute that is one, or a list of them. */
+  /** Reads the texts of an attribute that is one, or a list of them. */
   textsOf(name: string): readonly string[] {
     const value = this.#item[name];
     return (value?.L ?? [value]).flatMap((one) => one?.S ?? []);

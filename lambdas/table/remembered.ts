@@ -3,15 +3,15 @@ import { now, secondMs } from '../shared/clock.ts';
 import { TransientError } from '../error/transientError.ts';
 import { log } from '../aws/log.ts';
 
-/** Something that a process reads once, and again from time to time. */
+/** A value that a process reads once, and again from time to time. */
 export interface Remembered<T> {
   /**
-   * As it was read at most `lifetimeMs` ago; or, while it cannot be read, as it was read last.
+   * Gets the value as it was read at most `lifetimeMs` ago; or, while it cannot be read, as it was read last.
    *
    * @throws when it was never read and cannot be, and nothing stands for it
    */
   readonly get: () => Promise<T>;
-  /** Reads it again, for when it seems to be out of date; not more often than every ten seconds. */
+  /** Reads the value again where it seems to be out of date; not more often than every ten seconds. */
   readonly renewed: () => Promise<T>;
 }
 
@@ -20,20 +20,20 @@ interface Source<T> {
   readonly name: string;
   readonly lifetimeMs: number;
   readonly read: () => Promise<T>;
-  /** Stands for it until it is read for the first time; without it, whoever asks waits for that as long as it takes. */
+  /** Stands for the value until it is read for the first time; without it, callers wait for that as long as it takes. */
   readonly untilRead?: T;
 }
 
 /** The least time between two tries to read something. */
 const paceMs = 10 * secondMs;
-/** The longest that a request waits for what is known already. Whatever is read so answers in milliseconds. */
+/** The longest that a request waits for a value that is known already. Such a read takes milliseconds. */
 const memoryTimeoutMs = 2 * secondMs;
 
 export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>): Remembered<T> {
   let known: { readonly value: T; readonly readAt: number } | undefined =
     untilRead === undefined ? undefined : { value: untilRead, readAt: -Infinity };
   let triedAt = -Infinity;
-  /** One reading is shared by all who ask meanwhile. */
+  /** Callers share one read. */
   let reading: Promise<void> | undefined;
   let renewal: Promise<void> | undefined;
 
@@ -50,7 +50,7 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
     return reading;
   }
 
-  /** Reads again what is known, and waits for that but a moment: a reading that takes longer goes on by itself. */
+  /** Reads a known value again, and waits for that but a moment: a read that takes longer goes on by itself. */
   async function renew(): Promise<void> {
     const warn = (error: unknown): void => {
       log.warn('Something could not be read again; what is known of it holds', {

@@ -3,7 +3,7 @@ import type { Order, Place } from './cursor.ts';
 import { idPattern } from '../shared/idPattern.ts';
 import type { IdKind } from '../shared/ids.ts';
 
-/** An account, as far as it tells the partitions of its rows. */
+/** The part of an account that tells the partitions of its rows. */
 export interface Sharded {
   readonly id: string;
   /** The number of partitions. */
@@ -21,7 +21,7 @@ const idPatterns: Readonly<Record<IdKind, RegExp>> = {
   wfr: new RegExp(`^wfr_${idPattern}$`),
 };
 
-/** Tells whether a text is an id of a kind. No other text is looked up: it may be the key of another row, or no key at all. */
+/** Whether a text is an id of a kind. No other text is read as a key: it may be that of another row, or none at all. */
 export const isId = (kind: IdKind, text: string): boolean => idPatterns[kind].test(text);
 
 /** The part of a list to read: between two moments, and from behind a place. */
@@ -42,7 +42,7 @@ export interface Ordered {
   readonly id: string;
 }
 
-/** Compares rows the way lists show them: newest first, and at one time the larger id first. */
+/** Compares rows as lists show them: newest first, and at one time the larger id first. */
 export const isNewer = (one: Ordered, other: Ordered): boolean =>
   one.time !== other.time ? one.time > other.time : one.id > other.id;
 
@@ -57,14 +57,14 @@ export const precedes = (order: Order | undefined): ((one: Ordered, other: Order
 export const byOrder = (order: Order | undefined): ((one: Ordered, other: Ordered) => number) =>
   order === 'earliestFirst' ? (one, other) => byAge(other, one) : byAge;
 
-/** Tells whether a row comes behind a range's place, or is the row in the middle of whose entries the place is. */
+/** Whether a row comes behind a range's place, or is the row among whose entries the place is. */
 export function isBehind(row: Ordered, { behind, order }: Pick<Range, 'behind' | 'order'>): boolean {
   if (behind === undefined) return true;
   if (row.time === behind.time && row.id === behind.id) return behind.shown !== undefined;
   return precedes(order)(behind, row);
 }
 
-/** The moments, in Unix milliseconds, between which the rows of a range are; the last may be before the first. */
+/** Finds the moments between which the rows of a range are, Unix milliseconds; the last may be before the first. */
 export function momentsOf({ fromDate = 0, toDate = Infinity, behind, order }: Range) {
   const isEarliestFirst = order === 'earliestFirst';
   return {
@@ -83,7 +83,7 @@ export function idBounds(kind: IdKind, range: Range): { readonly first: string; 
   return { first: `${kind}_${encodeTime(bounded(first))}`, last: `${kind}_${encodeTime(bounded(last))}~` };
 }
 
-/** Rows that a shard is asked for first: few enough that eight shards do not read much more than a page. */
+/** Rows that a shard is asked for first: few, so that eight shards do not read much more than a page. */
 export const rowsPerRead = 40;
 
 /**

@@ -5,7 +5,7 @@ import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, toItem, ifVersionIs, unlessRefused, type Row } from '../aws/dynamodb.ts';
 import { listNamed, loadNamed, namedBehind, saveNamed } from './store/namedRows.ts';
-import { configPairs } from '../table/pairs.ts';
+import { configPairs } from '../table/attributes.ts';
 
 const groupRow = z.object({
   accountId: z.string(),

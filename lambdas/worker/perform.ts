@@ -10,23 +10,23 @@ import { pump } from '../lane/pump.ts';
 plugInRuns(async () => (await import('../workflow/forWorkers.ts')).messageKind);
 
 /**
- * Does a piece of work of any kind.
+ * Does a job of any kind.
  *
  * @param isAgain whether it has been handed out before
  * @throws when it has to be done again
  */
-export function perform(work: Job, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
-  switch (work.kind) {
+export function perform(job: Job, { isAgain }: { readonly isAgain: boolean }): Promise<void> {
+  switch (job.kind) {
     case 'attempt':
-      return deliver(work, isAgain);
+      return deliver(job, isAgain);
     case 'pump':
-      return pump(work);
+      return pump(job);
     case 'runStart':
-      return lookAtStartOf(work);
+      return checkStartOf(job);
     case 'runEnd':
-      return followUpRunEnd(work);
+      return followUpRunEnd(job);
     case 'waitTimeout':
-      return lookAtWaitOf(work);
+      return checkWaitOf(job);
   }
 }
 
@@ -35,73 +35,73 @@ async function ownerOfRun({ accountId }: RunEndJob): Promise<Account | undefined
   return account === undefined || isDeleted(account) ? undefined : account;
 }
 
-async function lookAtStartOf(work: RunStartJob): Promise<void> {
+async function checkStartOf(job: RunStartJob): Promise<void> {
   const { checkStart } = await import('../workflow/forWorkers.ts');
-  await checkStart(work);
+  await checkStart(job);
 }
 
-async function giveUpStartOf(work: RunStartJob, why: GiveUpReason): Promise<void> {
+async function giveUpStartOf(job: RunStartJob, why: GiveUpReason): Promise<void> {
   const { giveUpStart } = await import('../workflow/forWorkers.ts');
-  await giveUpStart(work, why);
+  await giveUpStart(job, why);
 }
 
-async function followUpRunEnd(work: RunEndJob): Promise<void> {
-  const account = await ownerOfRun(work);
+async function followUpRunEnd(job: RunEndJob): Promise<void> {
+  const account = await ownerOfRun(job);
   if (account === undefined) return;
   const { followUpEnd } = await import('../workflow/forWorkers.ts');
-  await followUpEnd(account, work);
+  await followUpEnd(account, job);
 }
 
-async function giveUpRunEndOf(work: RunEndJob, why: GiveUpReason): Promise<void> {
-  const account = await ownerOfRun(work);
+async function giveUpRunEndOf(job: RunEndJob, why: GiveUpReason): Promise<void> {
+  const account = await ownerOfRun(job);
   if (account === undefined) return;
   const { giveUpRunEnd } = await import('../workflow/forWorkers.ts');
-  await giveUpRunEnd(account, work, why);
+  await giveUpRunEnd(account, job, why);
 }
 
-async function lookAtWaitOf(work: WaitTimeoutJob): Promise<void> {
+async function checkWaitOf(job: WaitTimeoutJob): Promise<void> {
   const { checkWait } = await import('../workflow/forWorkers.ts');
-  await checkWait(work);
+  await checkWait(job);
 }
 
-async function giveUpWaitOf(work: WaitTimeoutJob, why: GiveUpReason): Promise<void> {
+async function giveUpWaitOf(job: WaitTimeoutJob, why: GiveUpReason): Promise<void> {
   const { giveUpWait } = await import('../workflow/forWorkers.ts');
-  await giveUpWait(work, why);
+  await giveUpWait(job, why);
 }
 
 /**
- * Ends work that kills its worker, or that the service itself fails with again and again.
+ * Ends a job that kills its worker, or that the service itself fails with again and again.
  *
  * @throws when that has to be done again
  */
-export function giveUp(work: Job, why: GiveUpReason): Promise<void> {
-  switch (work.kind) {
+export function giveUp(job: Job, why: GiveUpReason): Promise<void> {
+  switch (job.kind) {
     case 'attempt':
-      return giveUpAttempt(work, why);
+      return giveUpAttempt(job, why);
     case 'pump':
-      // A pump is never given up: what is in the line would wait for ever.
-      return pump(work);
+      // A pump is never given up: the attempts in the line would wait for ever.
+      return pump(job);
     case 'runStart':
-      return giveUpStartOf(work, why);
+      return giveUpStartOf(job, why);
     case 'runEnd':
-      return giveUpRunEndOf(work, why);
+      return giveUpRunEndOf(job, why);
     case 'waitTimeout':
-      return giveUpWaitOf(work, why);
+      return giveUpWaitOf(job, why);
   }
 }
 
-/** Names a piece of work, so that its starts are counted by themselves. */
-export function nameOf(work: Job): string {
-  switch (work.kind) {
+/** Names a job, so that its starts are counted by themselves. */
+export function nameOf(job: Job): string {
+  switch (job.kind) {
     case 'attempt':
-      return `${work.messageId}~${work.attempt}`;
+      return `${job.messageId}~${job.attempt}`;
     case 'pump':
-      return `pump~${work.accountId}~${work.lane}~${work.name}`;
+      return `pump~${job.accountId}~${job.lane}~${job.name}`;
     case 'runStart':
-      return `runStart~${work.accountId}~${work.messageId}~${work.runId}`;
+      return `runStart~${job.accountId}~${job.messageId}~${job.runId}`;
     case 'runEnd':
-      return `runEnd~${work.accountId}~${work.runId}~${work.createdAt}`;
+      return `runEnd~${job.accountId}~${job.runId}~${job.createdAt}`;
     case 'waitTimeout':
-      return `wait~${work.accountId}~${work.seq}~${work.runId}`;
+      return `wait~${job.accountId}~${job.seq}~${job.runId}`;
   }
 }

@@ -17,16 +17,16 @@ import { sendAgain } from '../job/receipt.ts';
 
 type Handler = (event: SQSEvent) => Promise<SQSBatchResponse>;
 
-/** The work of one queue. */
-interface BatchWork<T> {
+/** A queue whose function gets several messages at a time, with the functions that do their jobs. */
+interface BatchQueue<T> {
   /** @throws Error for a text that is no message of this queue */
   readonly parse: (text: string) => T;
   /**
-   * @throws when the message must be sent anew
+   * @throws when the message must be sent again
    */
   readonly perform: (item: T, sending: Sending) => Promise<void>;
   /**
-   * Ends work that the service fails with again and again. Without it, such work is sent anew for ever.
+   * Ends a job that the service fails with again and again. Without it, such a job is sent again for ever.
    *
    * @throws when that has to be done again
    */
@@ -41,15 +41,15 @@ interface Sending {
   readonly isAgain: boolean;
 }
 
-/** The work of a queue whose function gets one message at a time. */
-interface SingleWork<T> extends Required<BatchWork<T>> {
-  /** A name that no other work has. */
+/** A queue whose function gets one message at a time. */
+interface SingleQueue<T> extends Required<BatchQueue<T>> {
+  /** Names a job as no other is named. */
   readonly nameOf: (item: T) => string;
   /** Whether its starts are noted from the first delivery on, and not only from the second. */
   readonly isSuspect: boolean;
 }
 
-/** One message's work, ready to run. */
+/** One message's job, ready to run. */
 interface Task {
   /** Undefined where starts are not noted. */
   readonly start: Start | undefined;
@@ -60,7 +60,7 @@ type TaskOf = (record: SQSRecord, message: Redelivered, sending: Sending) => Tas
 
 const receivesOf = ({ attributes }: SQSRecord): number => Number(attributes.ApproximateReceiveCount);
 
-/** From this return on a message is sent anew every quarter of an hour: somebody should see why. */
+/** From this return on a message comes every quarter of an hour: an operator should see why. */
 const returnsUntilError = 8;
 
 const errorFields = (error: unknown): { readonly error: Error | string } => ({
@@ -74,12 +74,12 @@ const recordFields = (record: SQSRecord) => ({
 });
 
 /**
- * Makes a handler in which each message of a batch takes its own time. A message that fails, and only that, is sent anew, with
+ * Makes a handler in which each message of a batch takes its own time. A message that fails, and only that, is sent again, with
  * a delay that grows. Where it cannot be sent, SQS shows it again when its visibility timeout ends.
  */
-const handlerOf = (jobOf: TaskOf): Handler =>
+const handlerOf = (taskOf: TaskOf): Handler =>
   withMetrics(async ({ Records }: SQSEvent) => {
-    const settled = await Promise.all(Records.map((record) => handle(record, jobOf)));
+    const settled = await Promise.all(Records.map((record) => handle(record, taskOf)));
     return {
       batchItemFailures: Records.filter((_, index) => settled[index] === false).map(({ messageId }) => ({
         itemIdentifier: messageId,
@@ -88,12 +88,12 @@ const handlerOf = (jobOf: TaskOf): Handler =>
   });
 
 /** @returns false when the message is left to SQS */
-async function handle(record: SQSRecord, jobOf: TaskOf): Promise<boolean> {
+async function handle(record: SQSRecord, taskOf: TaskOf): Promise<boolean> {
   let message: Redelivered;
   let task: Task;
   try {
     message = parseRedelivered(record.body);
-    task = jobOf(record, message, {
+    task = taskOf(record, message, {
       sentAt: message.sentAt ?? sentAtOf(record),
       isAgain: message.returns > 0 || receivesOf(record) > 1,
     });
@@ -125,7 +125,7 @@ async function run(record: SQSRecord, message: Redelivered, task: Task): Promise
 
 const sentAtOf = ({ attributes }: SQSRecord): number => Number(attributes.SentTimestamp);
 
-/** @returns false when the message could not be sent anew */
+/** @returns false when the message could not be sent again */
 async function redeliver(
   record: SQSRecord,
   message: Redelivered,
@@ -139,7 +139,7 @@ async function redeliver(
     await sendAgain(record.eventSourceARN, text, record.attributes.MessageGroupId, delaySeconds);
     return true;
   } catch (error) {
-    log.error('A message could not be sent anew, and is left to SQS', {
+    log.error('A message could not be sent again, and is left to SQS', {
       ...recordFields(record),
       ...errorFields(error),
     });
@@ -153,14 +153,14 @@ async function redeliver(
 }
 
 /** Makes the handler of a queue whose function gets several messages at a time. */
-export const batchWorker = <T>(work: BatchWork<T>): Handler =>
+export const batchWorker = <T>(queue: BatchQueue<T>): Handler =>
   handlerOf(({ body }, { faults }, sending) => {
-    const item = work.parse(body);
-    return { start: undefined, run: () => performOrGiveUp(work, item, faults, sending) };
+    const item = queue.parse(body);
+    return { start: undefined, run: () => performOrGiveUp(queue, item, faults, sending) };
   });
 
 const performOrGiveUp = <T>(
-  { perform, giveUp }: BatchWork<T>,
+  { perform, giveUp }: BatchQueue<T>,
   item: T,
   faults: number,
   sending: Sending,
@@ -169,20 +169,21 @@ const performOrGiveUp = <T>(
 
 /**
  * Makes the handler of a queue whose function gets one message at a time: when its worker dies, nothing else dies with it.
- * Work that killed several workers is given up. Receives do not tell it, because Lambda also receives what it then throttles.
+ * A job that killed several workers is given up. Receives do not tell it, because Lambda also receives messages that it then
+ * throttles.
  */
-export const singleWorker = <T>(work: SingleWork<T>): Handler =>
+export const singleWorker = <T>(queue: SingleQueue<T>): Handler =>
   handlerOf((record, { ended, faults }, { sentAt, isAgain }) => {
-    const item = work.parse(record.body);
+    const item = queue.parse(record.body);
     const receives = receivesOf(record);
-    // Suspect work has been handed out before, by another queue.
-    const sending = { sentAt, isAgain: isAgain || work.isSuspect };
-    const run = () => performOrGiveUp(work, item, faults, sending);
-    if (!work.isSuspect && receives <= 1) return { start: undefined, run };
-    const start = startOf(work.nameOf(item), `${record.messageId}/${receives}`, ended);
+    // A suspect job has been handed out before, by another queue.
+    const sending = { sentAt, isAgain: isAgain || queue.isSuspect };
+    const run = () => performOrGiveUp(queue, item, faults, sending);
+    if (!queue.isSuspect && receives <= 1) return { start: undefined, run };
+    const start = startOf(queue.nameOf(item), `${record.messageId}/${receives}`, ended);
     const runNoted = async (): Promise<void> => {
       const isDeadly = await start.note();
-      await (isDeadly ? work.giveUp(item, 'deaths', sending) : run());
+      await (isDeadly ? queue.giveUp(item, 'deaths', sending) : run());
       await start.remove();
     };
     return { start, run: runNoted };

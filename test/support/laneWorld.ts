@@ -1,9 +1,17 @@
-import { newLane, processPrefix, type Lane, type LaneKey, type Limits } from '../../lambdas/lane/lane.ts';
+import {
+  newLane,
+  processPrefix,
+  queueLane,
+  type Lane,
+  type LaneKey,
+  type Limits,
+} from '../../lambdas/lane/lane.ts';
 import { leave } from '../../lambdas/lane/rules/leaving.ts';
 import type { Page } from '../../lambdas/lane/rules/line.ts';
 import { createLanes, LaneBusy, type Lanes, type LaneStore } from '../../lambdas/lane/slots/lanes.ts';
 import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
-import { createLaneGate, queueEntry, queueLane } from '../../lambdas/lane/slots/acquire.ts';
+import { createLaneGate } from '../../lambdas/lane/slots/acquire.ts';
+import { queueEntry } from '../../lambdas/lane/rules/entry.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
 import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';
 import { Tally } from './faults.ts';
@@ -172,10 +180,10 @@ export class Simulation {
     const { clock } = this;
     const lanes: Lanes = createLanes({
       store: this.#store(alive),
-      work: {
-        sendAdmitted: (key, admitted) =>
+      jobs: {
+        sendGranted: (key, granted) =>
           this.#call(alive, () => {
-            for (const { messageId, ticket } of admitted) {
+            for (const { messageId, ticket } of granted) {
               const admittedTo = { lane: key.kind, name: key.name, ticket, sentAt: clock.now };
               this.send({ kind: 'attempt', id: messageId, admittedTo }, this.#transitMs());
             }
@@ -293,13 +301,13 @@ export class Simulation {
       await over();
       return true;
     }
-    const passage = await laneGate.enter(dueAttempt);
-    if (passage === 'early') {
+    const acquired = await laneGate.acquire(dueAttempt);
+    if (acquired === 'early') {
       // Each return waits longer than the one before.
       this.send(work, Math.max(1_000, this.clock.now - (work.admittedTo?.sentAt ?? 0)));
       return false;
     }
-    if (typeof passage === 'string') return true;
+    if (typeof acquired === 'string') return true;
     const tell = (what: Observed['what']): void => {
       const at = this.clock.now;
       const { id } = message;
@@ -322,7 +330,7 @@ export class Simulation {
     await this.#call(alive, () => {
       message.done = true;
     });
-    await Promise.all([passage.release(), over()]);
+    await Promise.all([acquired.release(), over()]);
     return true;
   }
 

@@ -1,5 +1,5 @@
 import { newLane, type Lane, type LaneKey } from '../../lambdas/lane/lane.ts';
-import { createLanes, type Admitted, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
+import { createLanes, type Granted, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
 
 const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${kind} ${name}`;
@@ -9,7 +9,7 @@ export class LanesInMemory {
   /** Unix milliseconds. */
   time = 1_700_000_000_000;
   /** The work that was sent for admissions: for whom, and its admission. */
-  readonly sent: { readonly admitted: Admitted; readonly admittedTo: AdmittedTo }[] = [];
+  readonly sent: { readonly admitted: Granted; readonly admittedTo: AdmittedTo }[] = [];
   /** The kinds of the lanes that were written, in order. */
   readonly written: LaneKey['kind'][] = [];
   /** Happens before a lane is read, as often as it is. */
@@ -34,8 +34,8 @@ export class LanesInMemory {
         loadPage: () => Promise.reject(new Error('These lines are short.')),
         savePages: () => Promise.reject(new Error('These lines are short.')),
       },
-      work: {
-        sendAdmitted: ({ kind: lane, name }, all) => {
+      jobs: {
+        sendGranted: ({ kind: lane, name }, all) => {
           for (const admitted of all) {
             const { ticket } = admitted;
             this.sent.push({ admitted, admittedTo: { lane, name, ticket, sentAt: this.time } });

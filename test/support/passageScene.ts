@@ -1,15 +1,16 @@
 import { formatEntry, leaseMarginMs } from '../../lambdas/lane/rules/entry.ts';
-import { circuitLane, withLease, type LaneKey } from '../../lambdas/lane/lane.ts';
-import { rulesOf } from '../../lambdas/circuit/settings.ts';
-import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
 import {
+  circuitLane,
+  withLease,
+  type LaneKey,
   accountLane,
-  createLaneGate,
   keyLane,
   queueLane,
-  type DueAttempt,
-  type Acquired,
-} from '../../lambdas/lane/slots/acquire.ts';
+} from '../../lambdas/lane/lane.ts';
+import { rulesOf } from '../../lambdas/circuit/settings.ts';
+import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
+import { createLaneGate, type Acquired } from '../../lambdas/lane/slots/acquire.ts';
+import type { DueAttempt } from '../../lambdas/lane/slots/dueAttempt.ts';
 import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
 import { LanesInMemory } from './lanesInMemory.ts';
@@ -69,7 +70,7 @@ export class PassageScene extends LanesInMemory {
 
   /** Lets an attempt go on. */
   async pass(attempt: DueAttempt): Promise<Acquired> {
-    const entered = await this.laneGate.enter(attempt);
+    const entered = await this.laneGate.acquire(attempt);
     if (typeof entered === 'string') throw new Error(`It is refused: ${entered}.`);
     return entered;
   }
@@ -86,7 +87,7 @@ export class PassageScene extends LanesInMemory {
   /** Has an attempt wait in the line of its key, and be admitted. */
   async admittedToKey(attempt: DueAttempt): Promise<DueAttempt & { readonly admittedTo: AdmittedTo }> {
     await this.lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
-    await this.laneGate.enter(attempt);
+    await this.laneGate.acquire(attempt);
     await this.lanes.update(key, (lane) => ({ ...lane, isPaused: false }));
     return { ...attempt, admittedTo: this.admissionOf(attempt) };
   }

@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { secondMs } from '../../shared/clock.ts';
 
 /**
- * A connection to one of several addresses may take so long before the next address is tried. Node's own quarter of a second is
+ * A connection to one of several addresses may take this long before the next address is tried. Node's own quarter of a second is
  * shorter than a round trip around the world.
  */
 const addressTimeoutMs = 2 * secondMs;
@@ -42,7 +42,7 @@ export function createFreshAgents(): Agents {
  * have open. Between two batches a busy host is quiet for ten seconds at most.
  */
 export function createAgents({ most = 128, lifetimeMs = 10 * secondMs }: AgentsOptions = {}): Agents {
-  /** Idle connections with the timers that end them, those first that are idle for longest. Closed ones count until then. */
+  /** Idle connections with the timers that end them, those first that are idle for longest. A closed one counts until its timer ends. */
   const idle = new Map<Duplex, NodeJS.Timeout>();
 
   const forget = (connection: Duplex): void => {
@@ -61,7 +61,7 @@ export function createAgents({ most = 128, lifetimeMs = 10 * secondMs }: AgentsO
   };
 
   const counted = <A extends http.Agent>(agent: A): A => {
-    // It returns a boolean, although its type says that it returns nothing.
+    // The method returns a boolean, although its type says that it returns nothing.
     const keepSocketAlive: (connection: Duplex) => unknown = agent.keepSocketAlive.bind(agent);
     const reuseSocket = agent.reuseSocket.bind(agent);
     agent.keepSocketAlive = (connection) => {

@@ -26,7 +26,7 @@ export interface DeliveryRequest {
   /** Names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  /** For everything: resolving, connecting, sending, and reading the answer. */
+  /** The time for all of it: resolving, connecting, sending, and reading the answer. */
   readonly timeoutMs: number;
   /** Bytes of the answer's body that are read; the rest is cut off. */
   readonly maxResponseBytes: number;
@@ -35,10 +35,10 @@ export interface DeliveryRequest {
 /** Makes one request. Where there is no answer, the response has status 0 and an error's text; it never rejects. */
 export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
 
-/** For resolving the name, connecting and the TLS handshake: a server that takes longer will not connect. */
+/** The time for resolving the name, connecting and the TLS handshake: a server that takes longer will not connect. */
 const connectTimeoutMs = 10 * secondMs;
 
-/** Addresses of each family that are tried: a name may have thousands, and none of them need answer. */
+/** Addresses of each family that are tried: a name may have thousands, of which perhaps not one answers. */
 const mostAddresses = 4;
 
 /**
@@ -60,8 +60,8 @@ const longestError = 1_000;
 class ClosedKeptConnection extends Error {}
 
 /**
- * @param rules fixed, or read for each request
- * @param resolver another one in tests
+ * @param rules fixed ones, or a function that reads them for each request
+ * @param resolver the resolver of names; tests pass another
  */
 export function createDeliveryClient(
   rules: DestinationRules | (() => Promise<DestinationRules>),
@@ -83,8 +83,8 @@ export function createDeliveryClient(
       try {
         return await exchangeBy(keeping);
       } catch (error) {
-        // A server may close a kept connection at the moment of its next use, before it has seen the request. That says
-        // nothing about the destination, so the request is made once more, on a new connection.
+        // A server may close a kept connection at the moment of its next use, before it has seen the request. This
+        // says nothing about the destination, so the request is made once more, on a new connection.
         if (!(error instanceof ClosedKeptConnection)) throw error;
         return await exchangeBy(fresh);
       }
@@ -206,10 +206,10 @@ const lookupFor =
   };
 
 type Succeed = (response: DestinationResponse, isComplete: boolean) => void;
-/** Takes what makes the error: connections close behind every exchange, and the stack of an error costs CPU. */
+/** Takes a function that makes the error: connections close behind every exchange, and the stack of an error costs CPU. */
 type Fail = (errorOf: () => Error) => void;
 
-/** Hears all that may become of a request. */
+/** Listens to all events that may end a request. */
 function watch(outgoing: ClientRequest, maxResponseBytes: number, succeed: Succeed, fail: Fail): void {
   let isAnswering = false;
   let informational = 0;
@@ -272,7 +272,7 @@ const closed = (isAnswering: boolean): Error =>
       : 'The destination closed the connection without an answer.',
   );
 
-/** Calls back when the connection is there: at once where it was kept, after the handshake with TLS. */
+/** Calls `connected` when the connection is there: at once where it was kept, after the handshake with TLS. */
 function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected: () => void): void {
   outgoing.once('socket', (socket) => {
     if (outgoing.reusedSocket) connected();
@@ -283,7 +283,7 @@ function whenConnected(outgoing: ClientRequest, { protocol }: Target, connected:
 /**
  * Reads an answer, up to the bounds of bytes and pieces.
  *
- * @param succeed `isComplete` is false when the rest was cut off
+ * @param succeed gets false as `isComplete` when the rest was cut off
  */
 function readResponse(incoming: IncomingMessage, maxBytes: number, succeed: Succeed, fail: Fail): void {
   // Pieces are copied into one buffer, because they may be slices of much larger buffers.

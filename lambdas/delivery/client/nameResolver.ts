@@ -23,7 +23,7 @@ export interface Address {
  */
 export type Resolver = (hostname: string) => Promise<readonly Address[]>;
 
-/** How long each family is waited for when the other has answered, in milliseconds. */
+/** The time that each family has left when the other has answered, in milliseconds. */
 export type RestMs = Readonly<Record<Address['family'], number>>;
 
 export interface ResolverOptions {
@@ -135,7 +135,7 @@ function failureOf(name: string, failures: readonly unknown[]): Error {
   return new Error(`The name ${name} could not be resolved: the DNS says ${telling}.`);
 }
 
-/** The file of hosts is checked for changes at most so often. */
+/** The file of hosts is checked for changes once in this time at most. */
 const hostsLifetimeMs = secondMs;
 
 /** A larger file is a list of names to block, and would take long to read. */
@@ -145,11 +145,11 @@ const largestHostsFile = 1_048_576;
 function hostsOf(file: string): () => ReadonlyMap<string, readonly Address[]> {
   let hosts: ReadonlyMap<string, readonly Address[]> = new Map();
   let version = '';
-  let lookedAt = -Infinity;
+  let checkedAt = -Infinity;
   return () => {
     const time = performance.now();
-    if (time - lookedAt < hostsLifetimeMs) return hosts;
-    lookedAt = time;
+    if (time - checkedAt < hostsLifetimeMs) return hosts;
+    checkedAt = time;
     const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
     const found = `${size} ${mtimeMs}`;
     if (found === version) return hosts;

@@ -11,7 +11,7 @@ import { sendJob } from '../../job/send.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import { queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbacksOf, dlqIdOf } from '../../message/consequenceIds.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 import type { MadeAttempt, RecordedAttempt } from '../../message/history.ts';
 
 /** A callback that an attempt gives rise to. */
@@ -48,19 +48,19 @@ async function storeCallback({ settings, messageId, dlqId }: Callback, made: Mad
     workflow: own?.workflow,
     expiresAt: expiryOf({ ...settings, notBefore }, limits.max_dlq_retention_time_milis),
   };
-  const facts = { message, body: made.body, response: made.response, retried: number, dlqId };
-  const body = (own?.bodyOf ?? callbackBody)(facts, limits.max_message_size);
+  const details = { message, body: made.body, response: made.response, retried: number, dlqId };
+  const body = (own?.bodyOf ?? callbackBody)(details, limits.max_message_size);
   await ensureKeys(callbackMessage);
   await putMessage(callbackMessage, await storeBody(callbackMessage, body, recordedAt));
 }
 
-/** A callback's body holds its message's body and headers: where those are redacted, it is. */
+/** A callback's body holds its message's body and headers: where those are redacted, the callback's body is. */
 function redactionOf(settings: CallbackSettings, { redaction }: Message): Redaction | undefined {
   if (redaction === undefined) return settings.redaction;
   return { ...(settings.redaction ?? noRedaction), body: true };
 }
 
-/** Tells callback URLs the outcome: each callback is a message of its own. */
+/** Tells callback URLs the outcome. Each callback is a message of its own. */
 export const callbacks: Continuation = {
   store: (made) => ownCallbacksOf(made).map((callback) => () => storeCallback(callback, made)),
   release: async (recorded) => {

@@ -1,8 +1,8 @@
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 
 /**
- * Puts a message whose last attempt failed into the dead letter queue, unless it is there. A run of a workflow has one as a
- * whole. Few messages come to this, and its code is loaded when the first does.
+ * Puts a message whose last attempt failed into the dead letter queue, unless it is there. A workflow's run has one dead letter as
+ * a whole. Few messages fail for good, and the code is loaded for the first.
  */
 export const deadLetter: Continuation = {
   release: async (recorded) => {

@@ -1,12 +1,12 @@
 import { isFinal } from '../../message/message.ts';
 import { keepSlotFor, leaveAsCallback, leaveSlot, queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 
 /**
- * Lets the next message of a queue start: when a message was delivered or failed, and its callbacks were. A message notes its
- * callbacks in the lane before it is recorded, so its slot is not free between the two.
+ * Lets the next message of a queue start: when a message was delivered or failed, and its callbacks were. A message's callbacks are
+ * noted in the lane before its attempt is recorded, so its slot is not free between the two.
  */
 export const leaveQueue: Continuation = {
   store: (made) => {

@@ -1,7 +1,7 @@
 import { kindOf } from '../../message/kinds.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 
-/** Does what follows from an attempt by the kind of its message: a run goes on, or fails. */
+/** Lets the kind of a message continue from an attempt: a run goes on, or fails. */
 export const ownKind: Continuation = {
   store: (made) => {
     const { message } = made.history;

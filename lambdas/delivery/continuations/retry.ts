@@ -1,9 +1,9 @@
 import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
-import type { Continuation } from '../continuation.ts';
+import type { Continuation } from './continuation.ts';
 import { recordOf } from '../../message/history.ts';
 
-/** Sends the next attempt on its way. Sent twice, it is made once: its second worker finds its record. */
+/** Sends the job of the next attempt. Sent twice, the attempt is made once: the second worker finds its record. */
 export const retry: Continuation = {
   release: async ({ history, attempt }) => {
     const next = attempt.number + 1;

@@ -5,12 +5,12 @@ import { retryAfterOf } from '../../destination/retryAfter.ts';
 
 const clamp = (delayMs: number): number => Math.min(Math.max(delayMs, 0), longestRetryDelayMs);
 
-/** The default: `min(86400, e^(2.5 n))` seconds before retry n, n = 1 being the first. */
+/** Computes the default delay, in milliseconds: `min(86400, e^(2.5 n))` seconds before retry n, n = 1 being the first. */
 export const defaultBackoffMs = (retry: number): number =>
   Math.round(Math.min(longestRetryDelayMs, Math.exp(2.5 * retry) * secondMs));
 
 /**
- * Milliseconds to wait before a retry. Few messages have an expression, and its parser is loaded when the first comes.
+ * Computes the milliseconds to wait before a retry. Few messages have an expression, and its parser is loaded for the first.
  *
  * @param retried how many retries were made before this one: 0 for the first
  * @param expression the message's retry-delay expression, checked when it was accepted
@@ -23,8 +23,8 @@ export async function backoffMs(retried: number, expression: string | undefined)
 }
 
 /**
- * Milliseconds to wait before a retry: until the moment that the answer asks for (`retryAfterOf`), at most a day, and by the
- * message's own settings where it asks for none.
+ * Computes the milliseconds to wait before a retry: until the moment that the answer asks for (`retryAfterOf`), at most a day, and
+ * by the message's own settings where it asks for none.
  *
  * @param now Unix milliseconds
  */

@@ -1,24 +1,24 @@
-/** Shortens a text that somebody parses: JSON stays JSON, characters stay whole, and what is cut says so. */
+/** Shortens a text that will be parsed: JSON stays JSON, characters stay whole, and a mark tells what was cut. */
 import { beginningOf } from '../../shared/bytes.ts';
 
-/** Levels of arrays and objects, beyond which JSON is shortened as plain text: `JSON.stringify` calls itself for each. */
+/** Levels of arrays and objects beyond which JSON is shortened as plain text: `JSON.stringify` calls itself for each. */
 const deepest = 100;
 
-/** Bytes below which a text within JSON is not cut: it would not even have the mark. */
+/** Bytes below which a text within JSON is not cut: the mark would not fit. */
 const shortestCut = 128;
 
 /** Makes the mark at the end of a text that was cut. */
 const markOf = (bytes: number, isBeginning: boolean): string =>
   ` … (cut: the whole has ${isBeginning ? 'more than ' : ''}${bytes} bytes)`;
 
-/** The mark of a text within JSON of which only the beginning was there. */
+/** The mark of a text within JSON whose end was missing. */
 const endMissing = ' … (cut: the end is missing)';
 
-/** Cuts a text to so many bytes of UTF-8, with the mark. */
+/** Cuts a text to `mostBytes` bytes of UTF-8, with the mark. */
 function cutTo(bytes: Buffer, mostBytes: number, isBeginning: boolean): string {
   const mark = markOf(bytes.length, isBeginning);
-  const room = Math.max(0, mostBytes - Buffer.byteLength(mark));
-  return `${Buffer.from(beginningOf(bytes, room)).toString('utf8')}${mark}`;
+  const left = Math.max(0, mostBytes - Buffer.byteLength(mark));
+  return `${Buffer.from(beginningOf(bytes, left)).toString('utf8')}${mark}`;
 }
 
 /** The arrays and objects around a place in JSON, the innermost first. */
@@ -28,12 +28,12 @@ interface Outline {
   /** The brackets that are open where the text ends. */
   readonly around: Around;
   readonly endsInString: boolean;
-  /** The end of what is complete: before the last comma, or behind the last bracket that opens; and what is open there. */
+  /** The end of the complete part: before the last comma, or behind the last bracket that opens; and the brackets open there. */
   readonly complete: { readonly end: number; readonly around: Around };
   readonly depth: number;
 }
 
-/** Reads the strings, arrays and objects of a text as JSON has them. Whether it is JSON is not looked at. */
+/** Reads the strings, arrays and objects of a text as JSON has them, without checking that the text is JSON. */
 function outlineOf(text: string): Outline {
   let around: Around;
   let depth = 0;
@@ -89,11 +89,11 @@ function parsed(text: string): { readonly value: unknown } | undefined {
 /** A name, or a number or a word such as `true`, of which the end may be missing. */
 const partOfField = /^,?\s*(?:"|[-+.\w]{0,30}$)/;
 
-/** Reads the beginning of JSON whose end is missing: the text that it ends in is closed, or the field that it ends in left out. */
+/** Reads the beginning of JSON whose end is missing: it closes the string at the end, or leaves the field at the end out. */
 function parsedBeginning(text: string, outline: Outline): { readonly value: unknown } | undefined {
   const { around, endsInString, complete } = outline;
   if (around === undefined) return undefined;
-  // Of an escape such as `\u00e9` there may be a part.
+  // The end may be a part of an escape such as `\u00e9`.
   const last = endsInString
     ? `${text.replace(/(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, '$1')}${endMissing}"`
     : text;
@@ -102,7 +102,7 @@ function parsedBeginning(text: string, outline: Outline): { readonly value: unkn
   return parsed(`${text.slice(0, complete.end)}${closersOf(complete.around)}`);
 }
 
-/** Writes JSON whose long texts are cut, each to the same length, so that all of it has at most so many bytes. */
+/** Writes JSON whose long texts are cut, each to the same length, so that all of it has at most `mostBytes` bytes. */
 function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
   for (let most = mostBytes; most >= shortestCut; most = Math.floor((most * 3) / 4)) {
     const json = JSON.stringify(value, (_name, one: unknown) => {
@@ -116,9 +116,9 @@ function withShortTexts(value: unknown, mostBytes: number): Buffer | undefined {
 }
 
 /**
- * Shortens a body. Of a JSON object or array long texts are cut and all else is left, so that it can still be parsed; also where
- * the body is itself only the beginning of one, whose end was not read or not kept. Other bodies are cut to their beginning. What
- * is cut ends with how long the whole was.
+ * Shortens a body. In a JSON object or array only long texts are cut, so that it can still be parsed; also where the body is itself
+ * only the beginning of one, whose end was not read or not kept. Other bodies are cut to their beginning. A text that is cut ends
+ * with the length of the whole.
  *
  * @param mostBytes at least 256
  * @param isBeginning whether the body is known to be the beginning of a longer one

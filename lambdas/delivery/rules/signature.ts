@@ -4,7 +4,7 @@ import jws from 'jws';
 import type { SigningKeys } from '../../account/credentials.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 
-/** A receiver may accept a delivery for so long after it was signed. */
+/** A receiver may accept a delivery for this long after it was signed. */
 const validSeconds = 300;
 
 export interface Signed {
@@ -18,7 +18,7 @@ export interface Signed {
   readonly signedAt: number;
 }
 
-/** The signature headers of a delivery: the JWT, and those of the Standard Webhooks specification. */
+/** Makes the signature headers of a delivery: the JWT, and those of the Standard Webhooks specification. */
 export function signatureHeaders(keys: SigningKeys, signed: Signed): readonly Header[] {
   const seconds = Math.floor(signed.signedAt / 1000);
   const jwt = jws.sign({

@@ -1,4 +1,4 @@
-/** Messages that waited in a queue which was deleted: they are cancelled, each visibly. */
+/** Messages that waited in a queue which was deleted: each is cancelled, and its log says so. */
 import { now } from '../../shared/clock.ts';
 import { cancelledUpTo } from '../rules/cancelling.ts';
 import type { Lane } from '../lane.ts';
@@ -13,7 +13,7 @@ import { lanes } from '../slots/ourLanes.ts';
  * Cancels the messages of deleted lines.
  *
  * @param until Unix milliseconds after which it begins with no more of them
- * @returns false where the time did not suffice: what is left to do is noted in the lane
+ * @returns false where the time did not suffice: the lane notes the lines that are left
  */
 export async function cancelDeletedLines(lane: Lane, until: number): Promise<boolean> {
   for (const line of lane.deletedLines) {

@@ -1,6 +1,6 @@
 /**
- * A slot of a queue has no end: it goes with its message. Should that fail in a way that nobody thought of, such as a worker of an
- * older release, the queue would stand still; so the slots of a queue in which others wait are looked at every few days.
+ * A slot of a queue ends with its message only. Should that fail in a way that nobody thought of, such as a worker of an older
+ * release, the queue would stand still; so the slots of a queue in which others wait are checked every few days.
  */
 import type { Lane } from '../lane.ts';
 import { endedHolder } from '../rules/leaving.ts';
@@ -13,7 +13,7 @@ import { lanes } from '../slots/ourLanes.ts';
 
 const holdersAtOnce = 20;
 
-/** Ends the slots of messages that are over, with all callbacks that they keep it for. */
+/** Ends the slots of messages that are over, their callbacks included. */
 export async function checkHolders(lane: Lane): Promise<void> {
   await eachOf([...lane.leases], holdersAtOnce, async ([holder, { until, callbacks = [], ticket }]) => {
     if (until !== undefined) return;

@@ -4,7 +4,7 @@ import { chunksOf, eachOf } from '../../shared/lists.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { loadPage } from '../store/lanes.ts';
 
-/** A pump goes on for so long with all its lines; its function ends after 60 s. */
+/** A pump works for this long on all its lines; its function ends after 60 s. */
 export const budgetMs = 30 * secondMs;
 const pagesAtOnce = 10;
 const entriesAtOnce = 20;
@@ -12,7 +12,7 @@ const entriesAtOnce = 20;
 /**
  * Does something with the entries of a line, and with those of its pages.
  *
- * @param numbers of the pages, from the first up to, but without, the second
+ * @param pages the numbers of the first page and of the one behind the last
  * @param until Unix milliseconds after which it begins no more pages
  * @param onPage does something with a page besides
  * @returns the page to go on from where the time did not suffice

@@ -1,41 +1,43 @@
 /** Attempts that arrive at a lane: each takes a slot, or joins the line. */
-import { type Lane, type Lease, type Outcome, hasRoom, slotsOf, withLease, isLasting } from '../lane.ts';
+import { type Lane, type Lease, type Changed, hasCapacity, slotsOf, withLease, isLasting } from '../lane.ts';
 import { isEmpty, join, rejoin } from './line.ts';
 import { countStart, nextFreeStart, startToleranceMs, uncountStart } from './rate.ts';
 
 /**
+ * The answer of a lane to an attempt that arrives.
+ *
  * - `in`: it may go on.
- * - `waits`: it is in the line, and its work may be dropped.
- * - `early`: it was sent for an admission that is not written yet.
- * - `stale`: other work stands for the same attempt.
+ * - `waits`: it is in the line, and its job may be dropped.
+ * - `early`: its job was sent for a grant that is not written yet.
+ * - `stale`: another job stands for the same attempt.
  */
 export type Grant = 'in' | 'waits' | 'early' | 'stale';
 
 export interface Arrival {
   readonly entry: string;
-  /** Of the work that arrives, where it was sent for an admission. */
+  /** The ticket of the grant that its job was sent for, if any. */
   readonly ticket?: string | undefined;
-  /** It was sent for an admission, to this lane or another, so lately that not all of that may be written yet. */
+  /** Whether its job was sent for a grant, of this lane or another, so lately that the grant may not be written yet. */
   readonly isYoung: boolean;
   /** The end of its lease, Unix milliseconds; undefined where the lease ends with the message. */
   readonly until: number | undefined;
-  /** It has waited in another lane's line, and need not wait behind others where there is room. */
+  /** Whether it has waited in another lane's line: where there is capacity, it does not wait behind others again. */
   readonly hasWaited: boolean;
-  /** Other work of the same attempt may have started it. */
+  /** Whether another job of the same attempt may have started it. */
   readonly mayHaveStarted: boolean;
 }
 
 /** Gives an attempt that arrives a slot, or puts it into the line. */
-export function enter(lane: Lane, arrival: Arrival, now: number): Outcome<Grant> {
+export function enter(lane: Lane, arrival: Arrival, now: number): Changed<Grant> {
   const { entry, ticket, until } = arrival;
   const lease = lane.leases.get(entry);
   if (lease?.ticket === ticket && lease !== undefined) return claim(lane, arrival, lease, now);
-  // A message has one slot of its queue for as long as it is under way. An attempt may give back one of a key or an account,
-  // and be admitted anew, while this is read.
+  // A message has one slot of its queue for as long as it is under way. An attempt may give back a slot of a key or an account,
+  // and be granted another, while this is read.
   if (lane.kind === 'queue' && lease !== undefined && isLasting(lease, now)) return { lane, result: 'stale' };
   if (arrival.isYoung && (ticket !== undefined || lease !== undefined)) return { lane, result: 'early' };
   if (lease !== undefined) return { lane, result: 'stale' };
-  if (!hasRoom(lane, now) || !(isEmpty(lane.line) || arrival.hasWaited)) {
+  if (!hasCapacity(lane, now) || !(isEmpty(lane.line) || arrival.hasWaited)) {
     return { lane: joinLine(lane, entry), result: 'waits' };
   }
   const taken =
@@ -49,20 +51,20 @@ export const startOf = ({ rate }: Lane, now: number): Pick<Lease, 'startAt'> =>
   rate === undefined ? {} : { startAt: now };
 
 /**
- * Work that comes too late for the start that was counted takes the next that is free, and waits for it where that is no
- * longer than this. Else, with a backlog that lasts longer than a period, what has come would always give way to what was
- * admitted since.
+ * A job that comes too late for the start that was counted takes the next that is free, and waits for it no longer than this.
+ * If it did not wait, then with a backlog that lasts longer than a period, jobs that have come would always give way to those
+ * that were granted later.
  */
 export const longestStartWaitMs = 5_000;
 
 /**
- * Lets an attempt go on that has its lease: the lane admitted it, or its work is handed out again because its worker died.
- * SQS may bring the work late; then its start is counted anew, at the moment at which it is made. That may be later than now
+ * Lets an attempt go on that has its lease: the lane granted it, or its job is handed out again because its worker died.
+ * SQS may bring the job late; then its start is counted again, at the moment at which it is made. This may be later than now
  * ({@link longestStartWaitMs}): `startAt` of its lease says when.
  *
- * @param isBack it has waited for another lane, and its start is counted anew in any case: see {@link keepWaiting}
+ * @param isBack whether it has waited for another lane: then its start is counted again in any case, see {@link keepWaiting}
  */
-function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack = false): Outcome<Grant> {
+function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack = false): Changed<Grant> {
   const { entry, until, mayHaveStarted } = arrival;
   const isLongEnough = lease.until === undefined || (until !== undefined && lease.until >= until);
   const { startAt } = lease;
@@ -87,29 +89,29 @@ function claim(found: Lane, arrival: Arrival, lease: Lease, now: number, isBack 
   };
 }
 
-/** Puts an attempt at the end of the line, whether or not there is room. */
+/** Puts an attempt at the end of the line, whether or not there is capacity. */
 export const joinLine = (lane: Lane, entry: string): Lane => ({ ...lane, line: join(lane.line, entry) });
 
 /**
  * Has an attempt keep its slot while it waits for another lane. Its start is counted when it goes on.
  *
  * @param until the end of its lease meanwhile, Unix milliseconds
- * @param countedAt when its start was counted before; undefined where that stays, because other work may have made it
+ * @param countedAt when its start was counted before; undefined where that stays, because another job may have made it
  */
 export function keepWaiting(lane: Lane, holder: string, until: number, countedAt: number | undefined): Lane {
   const lease = lane.leases.get(holder);
-  // The other lane had room at once, and it has gone on before this came.
+  // The other lane had capacity at once, and the attempt has gone on before this came.
   const hasGoneOn = countedAt !== undefined && lease?.startAt !== undefined && lease.startAt !== countedAt;
   if (hasGoneOn) return lane;
   if (lease === undefined) return uncountStart(lane, countedAt);
   const kept = withLease(lane, holder, { ...lease, until, startAt: undefined });
-  // A lease that has no start any more was noted before: what is counted now belongs to others.
+  // A lease that has no start any more was noted before: the starts that are counted now belong to others.
   return countedAt === undefined ? kept : uncountStart(kept, lease.startAt);
 }
 
 /**
  * Lets an attempt go on that has waited for another lane. It starts now, with the slot that it kept; where its lease has ended
- * meanwhile, it arrives anew.
+ * meanwhile, it arrives again.
  *
  * @param countedAt as in {@link keepWaiting}
  */
@@ -118,7 +120,7 @@ export function resume(
   arrival: Arrival,
   countedAt: number | undefined,
   now: number,
-): Outcome<Grant> {
+): Changed<Grant> {
   const lease = lane.leases.get(arrival.entry);
   if (lease !== undefined) return claim(lane, arrival, lease, now, true);
   return enter(uncountStart(lane, countedAt), { ...arrival, isYoung: false, hasWaited: true }, now);

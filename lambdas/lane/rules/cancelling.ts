@@ -1,4 +1,4 @@
-/** Messages that are cancelled, and queues that are deleted with all who wait in them. */
+/** Messages that are cancelled, and queues that are deleted with all messages that wait in them. */
 import { type DeletedLine, type Lane, withLease } from '../lane.ts';
 import { isEmpty } from './line.ts';
 
@@ -12,7 +12,11 @@ export function withdraw(lane: Lane, entry: string, until: number | undefined): 
   return until === undefined ? withLease(lane, entry, undefined) : endLease(lane, entry, until);
 }
 
-/** Sets the end of a slot whose message was cancelled: an attempt of it may be in flight until then. Unix milliseconds. */
+/**
+ * Sets the end of a slot whose message was cancelled.
+ *
+ * @param until Unix milliseconds by which an attempt that may be in flight has ended
+ */
 export function endLease(lane: Lane, holder: string, until: number): Lane {
   const lease = lane.leases.get(holder);
   if (lease === undefined || (lease.until !== undefined && lease.until <= until)) return lane;
@@ -30,12 +34,12 @@ export function withdrawWaiting(lane: Lane, entry: string): Lane {
   return firstPage < nextPage ? { ...lane, cancelled: lane.cancelled + 1 } : lane;
 }
 
-/** Deletes a queue: it holds nothing back from now on, and all who wait in it are to be cancelled. */
+/** Deletes a queue: it holds nothing back from now on, and all messages that wait in it are to be cancelled. */
 export function deleted(lane: Lane): Lane {
   const { front, firstPage, nextPage, back } = lane.line;
   return {
     ...lane,
-    // Numbers of pages are not used again: somebody may still be writing those of the deleted line.
+    // Numbers of pages are not used again: another process may still be writing those of the deleted line.
     line: { front: [], firstPage: nextPage + 1, nextPage: nextPage + 1, back: [] },
     deletedLines: isEmpty(lane.line)
       ? lane.deletedLines

@@ -1,10 +1,9 @@
-/** The lanes of circuits: attempts that come to an open one wait in its line, and are let go as it closes. */
-import { closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
+/** The lanes of circuits: attempts that arrive at an open circuit wait in its line, and are let go as it closes. */
+import { afterVerdict, isOverdue, closedCircuit, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
-import { afterVerdict, isOverdue } from '../../circuit/turning.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import { enter, type Arrival, type Grant } from './arrival.ts';
-import { holdsBack, slotsInUse, withLease, type Lane, type Outcome } from '../lane.ts';
+import { holdsBack, slotsInUse, withLease, type Lane, type Changed } from '../lane.ts';
 import { leave } from './leaving.ts';
 import { rejoin } from './line.ts';
 
@@ -18,11 +17,11 @@ export interface CircuitArrival extends Arrival {
 }
 
 /**
- * Lets an attempt go on, or puts it into the line. Of an open circuit, no more than one goes on at a time.
+ * Lets an attempt go on, or puts it into the line. An open circuit lets one go on at a time.
  *
- * @returns `overdue` for one that has waited for too long: it is to fail
+ * @returns `overdue` for an attempt that has waited for too long: it is to fail
  */
-export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Outcome<Grant | 'overdue'> {
+export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
   const { entry, ticket, rules, dueAt } = arrival;
   const circuit = circuitIn(found);
   if (isOverdue(circuit, rules, dueAt, now)) {
@@ -42,7 +41,7 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
       ? { lane: { ...lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
       : entered;
   }
-  // It was admitted before the circuit was opened again, or beside others that were to expire.
+  // It was granted its slot before the circuit was opened again, or beside others that were to expire.
   const without = withLease(lane, entry, undefined);
   return {
     lane: { ...without, line: rejoin(without.line, entry), circuit: { ...circuit, isExpiring } },
@@ -50,13 +49,13 @@ export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number):
   };
 }
 
-/** A change of a circuit that somebody should hear of. */
+/** A change of a circuit that is logged and counted. */
 export type Turn = 'opened' | 'closed' | undefined;
 
 /**
- * Has an attempt leave a circuit, which changes by what it says.
+ * Has an attempt leave a circuit, which changes by the attempt's verdict.
  *
- * @param entry of the attempt, which may have a slot
+ * @param entry the attempt's, which may have a slot
  */
 export function leaveCircuit(
   lane: Lane,
@@ -64,7 +63,7 @@ export function leaveCircuit(
   verdict: Verdict,
   rules: CircuitRules,
   now: number,
-): Outcome<Turn> {
+): Changed<Turn> {
   const before = circuitIn(lane);
   const wasHeld = lane.leases.has(entry);
   const circuit = afterVerdict(before, verdict, rules, wasHeld, now);

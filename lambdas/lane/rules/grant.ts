@@ -1,30 +1,30 @@
-/** Admission of those who wait in a lane. */
+/** Grants of slots to attempts that wait in a lane. */
 import { startOf } from './arrival.ts';
-import { type Lane, type Lease, hasRoom, withLease } from '../lane.ts';
+import { type Lane, type Lease, hasCapacity, withLease } from '../lane.ts';
 import { next, withPage } from './line.ts';
 import { countStart } from './rate.ts';
 
-export type Admission =
+export type GrantStep =
   | { readonly kind: 'none' }
   /** A page of the line has to be read first. */
   | { readonly kind: 'page'; readonly number: number }
-  /** There was nothing to admit in the place of this entry: its attempt has its slot already, or has left. */
+  /** The first entry needs no slot: its attempt has one already, or has left. */
   | { readonly kind: 'dropped'; readonly lane: Lane }
-  | { readonly kind: 'admitted'; readonly lane: Lane; readonly entry: string };
+  | { readonly kind: 'granted'; readonly lane: Lane; readonly entry: string };
 
 /**
- * Admits the first of the line, if there is room.
+ * Grants a slot to the first of the line, if there is capacity.
  *
- * @param leaseOf the lease that an entry gets
- * @param hasLeft tells of an entry that is over, though it stands in the line once more
+ * @param leaseOf makes the lease of an entry
+ * @param hasLeft tells whether an entry is over, though it stands in the line once more
  */
-export function admit(
+export function grantNext(
   lane: Lane,
   leaseOf: (entry: string) => Lease,
   now: number,
   hasLeft: (entry: string) => boolean = () => false,
-): Admission {
-  if (!hasRoom(lane, now)) return { kind: 'none' };
+): GrantStep {
+  if (!hasCapacity(lane, now)) return { kind: 'none' };
   const first = next(lane.line);
   if (first === undefined) return { kind: 'none' };
   if (typeof first === 'number') return { kind: 'page', number: first };
@@ -32,7 +32,7 @@ export function admit(
   const moved = { ...lane, line: rest };
   if (lane.leases.has(entry) || hasLeft(entry)) return { kind: 'dropped', lane: moved };
   const lease = { ...leaseOf(entry), ...startOf(lane, now) };
-  return { kind: 'admitted', lane: countStart(withLease(moved, entry, lease), now), entry };
+  return { kind: 'granted', lane: countStart(withLease(moved, entry, lease), now), entry };
 }
 
 export const withPageRead = (lane: Lane, entries: readonly string[]): Lane => ({

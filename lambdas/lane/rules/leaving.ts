@@ -1,10 +1,10 @@
 /** Holders that leave a lane, when their attempt, or their message in a queue, is over. */
-import { isLasting, type Lane, type Outcome, withLease } from '../lane.ts';
+import { isLasting, type Lane, type Changed, withLease } from '../lane.ts';
 import { uncountStart } from './rate.ts';
 
 /**
- * Callbacks that a lane notes, of some 35 bytes each: with {@link mostLeases} a row still has room. Only where dozens of
- * messages have dozens of callbacks each that are not over, there are more.
+ * Callbacks that a lane notes, of some 35 bytes each: they fit into a row beside {@link mostLeases}. Only dozens of messages with
+ * dozens of callbacks each that are not over have more.
  */
 const mostCallbacks = 3_000;
 
@@ -14,11 +14,11 @@ const callbacksIn = ({ leases }: Lane): number =>
 /**
  * A queue's message keeps its slot until these callbacks are over, too, unless the lane has too many already: a row that is
  * too large could not be written any more. Call it before they are sent: each calls {@link leaveCallback} when it is over, and
- * again whenever its work is handed out again.
+ * again whenever its job is handed out again.
  */
 export function keepFor(lane: Lane, holder: string, callbacks: readonly string[]): Lane {
   const lease = lane.leases.get(holder);
-  // Where its last attempt is recorded, nothing more will be: these callbacks are of one that another worker made, too.
+  // Once its last attempt is recorded, none is: these callbacks are those of an attempt that another worker made, too.
   if (lease === undefined || lease.isOver === true) return lane;
   const all = [...new Set([...(lease.callbacks ?? []), ...callbacks])];
   if (all.length === (lease.callbacks ?? []).length) return lane;
@@ -37,8 +37,8 @@ export function leave(lane: Lane, holder: string): Lane {
 /**
  * Frees the slot of a queue's message that is over, once its callbacks are.
  *
- * @param owed the callbacks of its attempts as they are recorded. Others that it is kept for were noted by a worker whose attempt
- * came to another end, and was recorded second: they are never sent.
+ * @param owed the callbacks of its attempts as they are recorded. Others in the lease were noted by a worker whose attempt came to
+ * another end, and was not the one that is recorded: they are never sent.
  */
 export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>): Lane {
   const lease = lane.leases.get(holder);
@@ -49,7 +49,7 @@ export function leaveWith(lane: Lane, holder: string, owed: ReadonlySet<string>)
   return withLease(lane, holder, callbacks.length === 0 ? undefined : { ...lease, callbacks, isOver: true });
 }
 
-/** Why work that was sent for an admission is declined: nobody needs it any more. */
+/** The reason why a job that was sent for a grant is not needed any more. */
 export type DeclineReason =
   /** Its attempt is recorded, and the slot belongs to a message that goes on. */
   | 'goesOn'
@@ -58,19 +58,19 @@ export type DeclineReason =
   | 'cancelled';
 
 /**
- * Ends the lease of an admission whose work is not needed any more, unless its message goes on.
+ * Ends the lease of a grant whose job is not needed any more, unless its message goes on.
  *
- * @returns `early` where the admission is not written yet
+ * @returns `early` where the grant is not written yet
  */
-export function endAdmission(
+export function endGrant(
   lane: Lane,
   holder: string,
   ticket: string,
   reason: DeclineReason,
   now: number,
-): Outcome<'left' | 'early'> {
+): Changed<'left' | 'early'> {
   const lease = lane.leases.get(holder);
-  // Where the lease is another's, this admission was never written.
+  // Where the lease is another's, this grant was never written.
   if (lease?.ticket !== ticket) return { lane, result: lease && isLasting(lease, now) ? 'left' : 'early' };
   switch (reason) {
     case 'goesOn':
@@ -80,7 +80,7 @@ export function endAdmission(
     case 'cancelled': {
       const cancelled = Math.max(0, lane.cancelled - 1);
       const left = withLease(lane, holder, undefined);
-      // It was never started.
+      // The attempt was never started.
       return { lane: { ...uncountStart(left, lease.startAt), cancelled }, result: 'left' };
     }
   }

@@ -1,20 +1,20 @@
 /**
- * A waiting line that grows without making its lane's row grow: the row keeps the two ends, and pages of their own what is
+ * A waiting line that grows without making its lane's row grow: the row has the two ends, and pages of their own have the entries
  * between them.
  *
  * Entries join `back`. Once `back` has a page's worth, the next change of the lane writes it as a page. Entries leave from
  * `front`, which takes the oldest page when it is empty. A page is written before the row says that it is there, and its
- * number stands for its content: whoever writes page 7 of a line writes the same entries, so writing it twice, or late,
- * changes nothing.
+ * number stands for its content: each process that writes page 7 of a line writes the same entries, so writing it twice, or
+ * late, changes nothing.
  */
 export interface Line {
-  /** Those that are next, the first of them first. */
+  /** The entries that are next, the first of them first. */
   readonly front: readonly string[];
-  /** The number of the oldest page. There is none where this is `nextPage`. */
+  /** The number of the oldest page; `nextPage` where there is none. */
   readonly firstPage: number;
   /** The number of the page that `back` becomes. */
   readonly nextPage: number;
-  /** Those that joined last. */
+  /** The entries that joined last. */
   readonly back: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface Page {
 /**
  * Takes the full pages out of a line's back.
  *
- * @param line as it stands in the table: only what everybody can see has a number that stands for it
+ * @param line as it stands in the table: only entries that every process can read have a number that stands for them
  * @returns the line without them, and the pages, which have to be written before the line is
  */
 export function spill(line: Line): { readonly line: Line; readonly pages: readonly Page[] } {
@@ -53,25 +53,26 @@ export function spill(line: Line): { readonly line: Line; readonly pages: readon
 /** Puts an entry at the end of a line. */
 export const join = (line: Line, entry: string): Line => ({ ...line, back: [...line.back, entry] });
 
-/** Puts an entry at the beginning of a line: it was admitted, and has to wait again through no fault of its own. */
+/** Puts an entry at the beginning of a line: it was granted a slot, and has to wait again through no fault of its own. */
 export const rejoin = (line: Line, entry: string): Line => ({ ...line, front: [entry, ...line.front] });
 
 /**
- * The first of a line, and the line without it.
+ * Takes the first entry of a line.
  *
- * @returns a page's number where that page has to be read first (see {@link withPage}); undefined where nobody waits
+ * @returns the entry and the line without it; a page's number where that page has to be read first (see {@link withPage});
+ *   undefined for an empty line
  */
 export function next(line: Line): { readonly entry: string; readonly rest: Line } | number | undefined {
   const [entry, ...front] = line.front;
   if (entry !== undefined) return { entry, rest: { ...line, front } };
   if (line.firstPage < line.nextPage) return line.firstPage;
   if (line.back.length === 0) return undefined;
-  // The numbers that `back` would have had are left out: somebody who saw it may write its pages yet.
+  // The numbers that `back` would have had are left out: a process that saw it may write its pages yet.
   const nextPage = line.nextPage + Math.floor(line.back.length / pageSize) + 1;
   return next({ front: line.back, firstPage: nextPage, nextPage, back: [] });
 }
 
-/** A line whose oldest page has been read. */
+/** Puts the oldest page, which has been read, at the front of a line. */
 export const withPage = (line: Line, entries: readonly string[]): Line => ({
   ...line,
   front: entries,

@@ -1,14 +1,14 @@
-/** The changes that the owner of a flow-control key makes to its lane, whatever its messages say. */
+/** The changes that the owner of a flow-control key makes to its lane; messages do not change pinned limits. */
 import { withLimits, type Lane, type Limits } from '../lane.ts';
 
-/** The limits that stay as they are set, whichever values newer messages have: a parallelism, a rate with its period, or both. */
+/** Limits to pin: a parallelism, a rate with its period, or both. */
 export type Pins = Pick<Limits, 'parallelism'> &
   (
     | { readonly rate: number; readonly periodMs: number }
     | { readonly rate?: undefined; readonly periodMs?: undefined }
   );
 
-/** Sets limits and pins them; what is not given stays as it is, pinned or not. */
+/** Sets limits and pins them; limits that are not given stay as they are, pinned or not. */
 export function pinned(lane: Lane, { parallelism, rate, periodMs }: Pins): Lane {
   const after = withLimits(lane, {
     parallelism: parallelism ?? lane.parallelism,

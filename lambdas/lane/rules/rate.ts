@@ -1,4 +1,4 @@
-/** The rate of a lane: so many starts within any span of its period. */
+/** The rate of a lane: the starts that are allowed within any span of its period. */
 
 import { secondMs } from '../../shared/clock.ts';
 import { defaultPeriod } from '../../value/flowControl.ts';
@@ -13,7 +13,7 @@ export interface Starts {
 interface Rated {
   readonly rate?: number | undefined;
   readonly periodMs?: number | undefined;
-  /** Of the last period, and those that are counted ahead; the oldest first. */
+  /** The starts of the last period, and those that are counted ahead; the oldest first. */
   readonly starts: readonly Starts[];
 }
 
@@ -30,13 +30,11 @@ export const recentStarts = (lane: Rated, now: number): readonly Starts[] =>
 export const startsInPeriod = (lane: Rated, now: number): number =>
   recentStarts(lane, now).reduce((sum, { count }) => sum + count, 0);
 
-/** Starts that the rate has left; Infinity without a rate. */
+/** Counts the starts that the rate allows now; Infinity without a rate. */
 export const freeStarts = (lane: Rated, now: number): number =>
   lane.rate === undefined ? Infinity : Math.max(0, lane.rate - startsInPeriod(lane, now));
 
-/**
- * When the rate allows one start more, those that are counted ahead included. Unix milliseconds; `now` where it has room.
- */
+/** Finds when the rate allows one more start, beside those that are counted ahead: Unix milliseconds, `now` at the earliest. */
 export function nextFreeStart(lane: Rated, now: number): number {
   const { rate = Infinity } = lane;
   let at = now;
@@ -49,7 +47,7 @@ export function nextFreeStart(lane: Rated, now: number): number {
   return at;
 }
 
-/** A start may be so many milliseconds later than it was counted, for it has to come through SQS: a tenth of the shortest period. */
+/** A start may be this much later than it was counted, for its job comes through SQS: a tenth of the shortest period. */
 export const startToleranceMs = 100;
 
 /**
@@ -82,12 +80,12 @@ export function countStart<T extends Rated>(lane: T, at: number): T {
 /**
  * Takes back a start that was counted and not made: else a start that is late would use up two of the period's.
  *
- * @param at when it was counted; undefined for one that was not
+ * @param at when the start was counted, Unix milliseconds; undefined for one that was not
  */
 export function uncountStart<T extends Rated>(lane: T, at: number | undefined): T {
   const [first] = lane.starts;
   if (at === undefined || first === undefined || at < first.at) return lane;
-  // Where it has become one with others, it counts at the next moment that is left.
+  // A start that has become one with others is counted at the next moment that is left.
   const counted = lane.starts.find((one) => one.at >= at);
   const starts = lane.starts.flatMap((one): Starts[] => {
     if (one !== counted) return [one];

@@ -1,52 +1,38 @@
 /**
- * The lanes that an attempt passes before it starts: its queue, the circuit of its host, its flow-control key, and its account,
- * in this order. It takes a slot of each, and waits in the line of the first that has no room; meanwhile it keeps the slots that
- * it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each other.
- * And of each queue and each key, no more wait for the account than may be in flight: a lane that is full is in no other's way.
+ * The lanes that an attempt acquires before it starts: its queue, the circuit of its host, its flow-control key, and its account,
+ * in this order. It takes a slot of each, and waits in the line of the first that has no capacity; meanwhile it keeps the slots
+ * that it has, save that of a circuit, which another may use. The order is the same for all, so no two attempts wait for each
+ * other. And no more attempts of one queue or key wait for the account than may be in flight: a full lane is in no other's way.
  */
 import { formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import { enter, joinLine, keepWaiting, longestStartWaitMs, resume, type Grant } from '../rules/arrival.ts';
-import { circuitLane, isThere, withNewestLimits, type LaneKey, type Limits } from '../lane.ts';
+import {
+  accountLane,
+  circuitLane,
+  isThere,
+  keyLane,
+  queueLane,
+  withNewestLimits,
+  type LaneKey,
+} from '../lane.ts';
 import type { LaneKind, AdmittedTo } from '../../job/job.ts';
-import { leave, endAdmission, type DeclineReason } from '../rules/leaving.ts';
+import { leave, endGrant, type DeclineReason } from '../rules/leaving.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
-import { dayMs, minuteMs } from '../../shared/clock.ts';
+import { dayMs } from '../../shared/clock.ts';
 import { startToleranceMs, uncountStart } from '../rules/rate.ts';
-import type { CircuitOf, CircuitPass, Circuits } from './circuits.ts';
+import type { CircuitPass, Circuits } from './circuits.ts';
+import { hasEnteredQueue, hasLaterSlots, youngMs, type DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './lanes.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
 
-/** The flow control of a message. */
-export interface FlowControlOf extends Limits {
-  readonly key: string;
-  /** When the message was made, Unix milliseconds. */
-  readonly madeAt: number;
-}
-
-/** An attempt that is due, with all that its lanes need to know of it. */
-export interface DueAttempt extends Entry {
-  readonly accountId: string;
-  /** Of its message; undefined for one that has none. */
-  readonly queueName: string | undefined;
-  readonly flowControl: FlowControlOf | undefined;
-  /** Undefined where no circuit holds it back. */
-  readonly circuit: CircuitOf | undefined;
-  /** The limits of its account, as this process knows them. */
-  readonly accountLimits: Limits & { readonly version: number };
-  readonly timeoutMs: number;
-  readonly admittedTo: AdmittedTo | undefined;
-  /** Its work has been handed out before: the attempt may be under way, or in a line. */
-  readonly isAgain: boolean;
-}
-
 export interface Acquired {
-  /** To be called with what the attempt says about its host, before it is released. */
+  /** To be called with the attempt's verdict about its host, before the slots are released. */
   readonly report: (verdict: Verdict) => void;
-  /** To be called when the request is over, and again without harm; the queue's slot stays with the message. */
+  /** To be called when the request is over; a second call changes nothing. The queue's slot stays with the message. */
   readonly release: () => Promise<void>;
 }
 
-export interface PassageParts {
+export interface LaneGateParts {
   readonly lanes: Lanes;
   readonly slots: Pick<ReturnType<typeof createProcessSlots>, 'take'>;
   readonly circuits: Circuits;
@@ -54,53 +40,32 @@ export interface PassageParts {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** An admission that is not in the table this long after its work was sent was never written: its process died. */
-export const youngMs = minuteMs;
-
-/** An attempt that waits for its account keeps its key's slot for a day at most; after that it has to get another. */
+/** An attempt that waits for its account keeps its key's slot for this long; after that it has to get another. */
 const longestKeptMs = dayMs;
 
-/** Where an account takes longer than this to enter, the lease of the key is prolonged: half of its margin is left. */
+/** Where it takes longer than this to enter the account, the lease of the key is extended: half of its margin is left. */
 const longestEntryMs = leaseMarginMs / 2;
 
-/** It comes from the line of its key or its account, with a slot there. */
-const hasLaterSlots = ({ admittedTo }: DueAttempt): boolean =>
-  admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
-
-export const queueLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'queue', name });
-export const keyLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'key', name });
-export const accountLane = (accountId: string): LaneKey => ({ accountId, kind: 'account', name: '' });
-
-/** A slot of a queue belongs to a message: its entry is that of the first attempt. */
-export const queueEntry = (entry: Omit<Entry, 'attempt'>): string => formatEntry({ ...entry, attempt: 0 });
-
 /**
+ * The reason why an attempt may not go on: that of a lane, or of its circuit.
+ *
  * - `held`: it waits in the line of its host's circuit.
  * - `overdue`: it has waited there for too long, and is to fail.
  */
 export type Refusal = Exclude<Grant, 'in'> | 'held' | 'overdue';
 
-/** Tells whether an attempt has entered its queue before: its message keeps its slot there until it is over. */
-export const hasEnteredQueue = ({
-  attempt,
-  admittedTo,
-}: {
-  readonly attempt: number;
-  readonly admittedTo?: AdmittedTo | undefined;
-}): boolean => attempt > 0 || (admittedTo !== undefined && admittedTo.lane !== 'queue');
-
-interface PassedSlot extends Slot {
-  /** Gives it back without a start. */
+interface AcquiredSlot extends Slot {
+  /** Gives the slot back without a start. */
   readonly giveBack?: () => Promise<void>;
 }
 
-interface CountedSlot extends PassedSlot {
+interface CountedSlot extends AcquiredSlot {
   /** When its start was counted, Unix milliseconds. */
   readonly countedAt: number;
 }
 
-export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassageParts) {
-  /** To be made as the lane is changed: many may write it, and the lease is to last from then. */
+export function createLaneGate({ lanes, slots, circuits, now, sleep }: LaneGateParts) {
+  /** Makes an arrival, at the time of the change: others may write the lane first, and the lease is to last from then. */
   const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
     const { admittedTo, timeoutMs } = dueAttempt;
     return {
@@ -128,7 +93,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     release: () => lanes.update(key, (lane) => leave(lane, entry)),
   });
 
-  /** @param back of an attempt that has its slot of this key and has waited for its account since: when its start was counted */
+  /** @param back for an attempt that has its slot of this key and has waited for its account since: when its start was counted */
   async function enterKey(
     dueAttempt: DueAttempt,
     back?: { readonly countedAt: number | undefined },
@@ -139,17 +104,17 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     const lane = keyLane(accountId, key);
     const entry = formatEntry(dueAttempt);
     let countedAt = 0;
-    const entrance = await lanes.change(lane, (found, time) => {
+    const grant = await lanes.change(lane, (found, time) => {
       const after = withNewestLimits(found, limits, madeAt);
       const arrival = arrivalOf(dueAttempt, 'key');
-      const outcome =
+      const changed =
         back === undefined ? enter(after, arrival, time) : resume(after, arrival, back.countedAt, time);
-      // What was admitted is counted since then, not since it came.
-      countedAt = outcome.lane.leases.get(entry)?.startAt ?? time;
-      return outcome;
+      // The start of an attempt that was granted its slot is counted at that time, not when its job came.
+      countedAt = changed.lane.leases.get(entry)?.startAt ?? time;
+      return changed;
     });
-    if (entrance !== 'in') return entrance;
-    // Clocks of processes differ: it waits no longer than what any of them counts ahead.
+    if (grant !== 'in') return grant;
+    // Clocks of processes differ: no process counts further ahead than this.
     const aheadMs = Math.min(longestStartWaitMs, countedAt - now());
     if (aheadMs > 0) await sleep(aheadMs);
     // Where the work comes again, what was handed out before may have made the start that was counted.
@@ -162,7 +127,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
   async function enterAccount(dueAttempt: DueAttempt): Promise<Slot | Refusal> {
     const { accountId, accountLimits, admittedTo } = dueAttempt;
     const lane = accountLane(accountId);
-    // A slot of the process has no name on it: work that comes again has to find out whether others stand for its attempt.
+    // A slot of the process does not name its attempt: a job that comes again has to find out whether another stands for it.
     if (admittedTo?.lane !== 'account' && !dueAttempt.isAgain) {
       const slot = await slots.take(
         lane,
@@ -171,22 +136,22 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
       );
       if (slot !== undefined) return slot;
     }
-    const entrance = await lanes.change(lane, (found, time) =>
+    const grant = await lanes.change(lane, (found, time) =>
       enter(
         withNewestLimits(found, accountLimits, accountLimits.version),
         arrivalOf(dueAttempt, 'account'),
         time,
       ),
     );
-    return entrance === 'in' ? leaving(lane, formatEntry(dueAttempt)) : entrance;
+    return grant === 'in' ? leaving(lane, formatEntry(dueAttempt)) : grant;
   }
 
-  /** Goes back to the key with a slot of the account, which it gives back where the key has no room any more. */
+  /** Goes back to the key with a slot of the account, which it gives back where the key has no capacity any more. */
   async function returnToKey(
     dueAttempt: DueAttempt,
     account: Slot,
     countedAt?: number,
-  ): Promise<readonly PassedSlot[] | Refusal> {
+  ): Promise<readonly AcquiredSlot[] | Refusal> {
     const key = await enterKey(dueAttempt, { countedAt });
     if (typeof key !== 'string') return [key, account];
     await account.release();
@@ -194,7 +159,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
   }
 
   /** Takes both slots, of the key and of the account. */
-  async function enterBoth(dueAttempt: DueAttempt): Promise<readonly PassedSlot[] | Refusal> {
+  async function enterBoth(dueAttempt: DueAttempt): Promise<readonly AcquiredSlot[] | Refusal> {
     const { flowControl, accountId, admittedTo } = dueAttempt;
     if (admittedTo?.lane === 'account') {
       const account = await enterAccount(dueAttempt);
@@ -203,7 +168,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     const key = await enterKey(dueAttempt);
     if (typeof key === 'string') return key;
     const keyEnteredAt = now();
-    // Where the work comes again, what was handed out before may have made the start that was counted.
+    // Where the job comes again, its first delivery may have made the start that was counted.
     const countedAt = dueAttempt.isAgain ? undefined : key.countedAt;
     const account = await enterAccount(dueAttempt);
     if (typeof account !== 'string') {
@@ -221,25 +186,27 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     return account;
   }
 
-  /** Passes the circuit of its host; `waits` in its line is `held`. */
+  /** Enters the circuit of its host, if one holds it back; `waits` in that line is `held`. */
   async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal | undefined> {
     const { accountId, circuit, admittedTo } = dueAttempt;
     if (circuit === undefined) return undefined;
-    const entrance = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
+    const grant = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
       ...arrivalOf(dueAttempt, 'circuit'),
       // It has a slot of its key, or of its account, which others wait for.
       hasWaited: hasLaterSlots(dueAttempt),
     }));
-    return entrance === 'waits' ? 'held' : entrance;
+    return grant === 'waits' ? 'held' : grant;
   }
 
   /**
-   * Takes the slots of the circuit, the key and the account. What comes from the line of its key or its account has a slot there
+   * Takes the slots of the circuit, the key and the account. An attempt from the line of its key or its account has a slot there
    * already: it takes that first, and gives it back where its circuit was opened meanwhile.
    */
   async function enterAll(
     dueAttempt: DueAttempt,
-  ): Promise<{ readonly circuit: CircuitPass | undefined; readonly slots: readonly PassedSlot[] } | Refusal> {
+  ): Promise<
+    { readonly circuit: CircuitPass | undefined; readonly slots: readonly AcquiredSlot[] } | Refusal
+  > {
     if (hasLaterSlots(dueAttempt)) {
       const entered = await enterBoth(dueAttempt);
       if (typeof entered === 'string') return entered;
@@ -261,10 +228,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     /**
      * Takes a slot of each lane.
      *
-     * @returns what the attempt may go on with; or why it may not, and then its work may be dropped, save where it came
-     *   `early`: then it has to come again
+     * @returns the slots that the attempt goes on with; or why it may not go on, and then its job may be dropped, save where it
+     *   came `early`: then it has to come again
      */
-    enter: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
+    acquire: async (dueAttempt: DueAttempt): Promise<Acquired | Refusal> => {
       const queue = await enterQueue(dueAttempt);
       if (queue !== 'in') return queue;
       const entered = await enterAll(dueAttempt);
@@ -284,30 +251,30 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     },
 
     /**
-     * Ends an admission whose work is not needed any more.
+     * Ends a grant whose job is not needed any more.
      *
      * @param reason `goesOn` leaves a message the slot of its queue, and ends all others
-     * @returns false where the admission is not written yet: the work has to come again
+     * @returns false where the grant is not written yet: the job has to come again
      */
     decline: async (
-      admitted: Entry & { readonly accountId: string; readonly admittedTo: AdmittedTo },
+      granted: Entry & { readonly accountId: string; readonly admittedTo: AdmittedTo },
       reason: DeclineReason,
     ): Promise<boolean> => {
-      const { accountId, admittedTo } = admitted;
+      const { accountId, admittedTo } = granted;
       const { lane: kind, name, ticket, sentAt } = admittedTo;
       const reasonHere = kind !== 'queue' && reason === 'goesOn' ? 'over' : reason;
       const outcome = await lanes.change({ accountId, kind, name }, (lane, time) =>
-        endAdmission(lane, formatEntry(admitted), ticket, reasonHere, time),
+        endGrant(lane, formatEntry(granted), ticket, reasonHere, time),
       );
       return outcome === 'left' || now() - sentAt > youngMs;
     },
 
-    /** Frees what a worker left that died after it had recorded the attempt. */
+    /** Frees the slots of an attempt whose worker died after it had recorded the attempt. */
     leaveAgain: async (
       attempt: Entry & {
         readonly accountId: string;
         readonly key: string | undefined;
-        /** Of the circuit that it passed, if any. */
+        /** The host of the circuit that it entered, if any. */
         readonly host: string | undefined;
       },
     ): Promise<void> => {
@@ -321,10 +288,10 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep }: PassagePa
     },
 
     /**
-     * Has an attempt wait for its account, which is not served: its lane is paused until somebody resumes it. Before that it
-     * takes its place in its queue, where it has one.
+     * Has an attempt wait for its account, which is not served: the account's lane is paused until it is resumed. Before that the
+     * attempt takes its place in its queue, if it has one.
      *
-     * @returns why it may not go on
+     * @returns the reason why it may not go on
      */
     waitForAccount: async (dueAttempt: DueAttempt): Promise<Refusal> => {
       const queue = await enterQueue(dueAttempt);

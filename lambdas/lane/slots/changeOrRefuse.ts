@@ -7,7 +7,7 @@ import { lanes } from './ourLanes.ts';
  * Changes a lane for a request to the API.
  *
  * @param to may throw an HttpError, and then nothing is changed
- * @throws HttpError that one; or 503 when others changed the lane again and again
+ * @throws HttpError the one of `to`; or 503 when others changed the lane again and again
  */
 export async function changeOrRefuse(key: LaneKey, to: (lane: Lane, now: number) => Lane): Promise<void> {
   try {

@@ -2,9 +2,8 @@
  * The circuits of hosts, as a process knows them. While a circuit is closed, an attempt costs no call but one read a second for
  * all attempts of the process at the host; a failure costs a write.
  */
-import { isOpen, type Circuit } from '../../circuit/circuit.ts';
+import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
-import { knownForMs } from '../../circuit/turning.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import type { Arrival, Grant } from '../rules/arrival.ts';
 import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuits.ts';
@@ -16,9 +15,9 @@ export interface CircuitsParts {
   readonly lanes: Lanes;
   readonly load: LaneStore['load'];
   readonly now: () => number;
-  /** Tells of a circuit that was opened or closed. */
+  /** Logs and counts a circuit that was opened or closed. */
   readonly tell: (key: LaneKey, turn: Exclude<Turn, undefined>, circuit: Circuit) => void;
-  /** Tells of a failure that could not be counted, because others counted theirs at the same time. */
+  /** Logs a failure that could not be counted, because others counted theirs at the same time. */
   readonly report: (key: LaneKey, error: LaneBusy) => void;
 }
 
@@ -32,7 +31,7 @@ export interface CircuitOf {
 
 /** An attempt that the circuit of its host lets go on. */
 export interface CircuitPass {
-  /** Leaves the circuit, which changes by what the attempt says. To be called again without harm. */
+  /** Leaves the circuit, which changes by the attempt's verdict. A second call changes nothing. */
   readonly leave: (verdict: Verdict) => Promise<void>;
 }
 
@@ -63,7 +62,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
   }
 
   /** Reads a circuit, unless it was read or written a moment ago. */
-  async function look(key: LaneKey): Promise<Known> {
+  async function readCircuit(key: LaneKey): Promise<Known> {
     const known = knownOf(key);
     if (now() - known.at < knownForMs) return known;
     known.reading ??= load(key)
@@ -77,13 +76,13 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     return known;
   }
 
-  /** Makes a change, and knows the circuit as it is then. */
+  /** Makes a change, and notes the circuit as it is then. */
   async function change<T>(key: LaneKey, make: Parameters<typeof lanes.change<T>>[1]): Promise<T> {
     let after: Lane | undefined;
     const result = await lanes.change(key, (lane, time) => {
-      const outcome = make(lane, time);
-      after = outcome.lane;
-      return outcome;
+      const changed = make(lane, time);
+      after = changed.lane;
+      return changed;
     });
     note(knownOf(key), after);
     return result;
@@ -99,15 +98,15 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
   ): Promise<void> {
     if (!holds) {
       if (verdict.says === 'nothing' || verdict.says === 'busy') return;
-      const { circuit } = await look(key);
+      const { circuit } = await readCircuit(key);
       const tellsNothing = verdict.says === 'up' ? circuit.failures === 0 : isOpen(circuit);
       if (tellsNothing) return;
     }
     let circuit: Circuit | undefined;
     const turn = await change(key, (lane, time) => {
-      const outcome = leaveCircuit(lane, entry, verdict, rules, time);
-      circuit = outcome.lane.circuit;
-      return outcome;
+      const changed = leaveCircuit(lane, entry, verdict, rules, time);
+      circuit = changed.lane.circuit;
+      return changed;
     });
     if (turn !== undefined && circuit !== undefined) tell(key, turn, circuit);
   }
@@ -116,33 +115,33 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     /**
      * Lets an attempt go on, or has it wait.
      *
-     * @param admitted whether its work was sent because the circuit let it go
-     * @param arrival is made as the lane is changed
+     * @param isGranted whether its job was sent because the circuit let it go
+     * @param arrival makes the arrival as the lane is changed
      */
     enter: async (
       accountId: string,
       { host, rules, dueAt }: CircuitOf,
-      admitted: boolean,
+      isGranted: boolean,
       arrival: () => Arrival,
     ): Promise<CircuitPass | Exclude<Grant, 'in'> | 'overdue'> => {
       const key = circuitLane(accountId, host);
       const { entry } = arrival();
       let holds = false;
-      if (admitted || (await look(key)).holdsBack) {
+      if (isGranted || (await readCircuit(key)).holdsBack) {
         let leased = false;
-        const entrance = await change(key, (lane, time) => {
-          const outcome = enterCircuit(lane, { ...arrival(), rules, dueAt }, time);
-          leased = outcome.lane.leases.has(entry);
-          return outcome;
+        const grant = await change(key, (lane, time) => {
+          const changed = enterCircuit(lane, { ...arrival(), rules, dueAt }, time);
+          leased = changed.lane.leases.has(entry);
+          return changed;
         });
-        if (entrance !== 'in') return entrance;
+        if (grant !== 'in') return grant;
         holds = leased;
       }
       let left: Promise<void> | undefined;
       return {
         leave: async (verdict) => {
           left ??= leaveWith(key, entry, rules, verdict, holds).catch((error: unknown) => {
-            // A slot ends by itself as well, but later. What is not counted is a failure of many.
+            // A slot ends by itself as well, but later. The failure that is not counted is one of many.
             if (holds || !(error instanceof LaneBusy)) throw error;
             report(key, error);
           });

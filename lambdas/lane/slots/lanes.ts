@@ -1,15 +1,15 @@
 /**
  * Changes of lanes. All that a process does to one lane at a time becomes one write, on condition that nobody else wrote
- * since the lane was read; where somebody did, the changes are made to what that one wrote.
+ * since the lane was read; where another process did, the changes are made to the lane as that one wrote it.
  *
- * Whoever is admitted gets its work sent before the lane is written. So a process that dies between the two leaves work for
- * an admission that never was, which is harmless ({@link Entrance} `early`), and never an admission without work.
+ * The job of a granted attempt is sent before the lane is written. So a process that dies between the two leaves a job for a
+ * grant that was never written, which is harmless ({@link Grant} `early`), and never a grant without a job.
  */
 import { randomBytes } from 'node:crypto';
-import { endOfAdmission, formatEntry, parseEntry, type Entry } from '../rules/entry.ts';
-import { admit, withPageRead } from '../rules/grant.ts';
-import { newLane, pruned, waitingIn, type Lane, type LaneKey, type Lease, type Outcome } from '../lane.ts';
-import { nextLook } from '../rules/checks.ts';
+import { endOfGrant, formatEntry, parseEntry, type Entry } from '../rules/entry.ts';
+import { grantNext, withPageRead } from '../rules/grant.ts';
+import { newLane, pruned, waitingIn, type Lane, type LaneKey, type Lease, type Changed } from '../lane.ts';
+import { nextCheckAt } from '../rules/checks.ts';
 import { isEmpty, spill, type Page } from '../rules/line.ts';
 import { dayMs } from '../../shared/clock.ts';
 import { TransientError } from '../../error/transientError.ts';
@@ -31,25 +31,25 @@ export interface LaneStore {
   readonly savePages: (key: LaneKey, pages: readonly Page[]) => Promise<void>;
 }
 
-/** An admission that has been decided on: the work that goes with it. */
-export interface Admitted extends Entry {
+/** A grant that has been decided on, as its job carries it. */
+export interface Granted extends Entry {
   readonly ticket: string;
 }
 
-export interface LaneJobs {
-  /** Sends the work of attempts that are admitted to a lane. */
-  readonly sendAdmitted: (key: LaneKey, admitted: readonly Admitted[]) => Promise<void>;
+export interface JobSender {
+  /** Sends the jobs of attempts to which a lane grants a slot. */
+  readonly sendGranted: (key: LaneKey, granted: readonly Granted[]) => Promise<void>;
   /**
-   * Has a lane looked at; `dueAt` in Unix milliseconds.
+   * Sends a pump to a lane; `dueAt` in Unix milliseconds.
    *
-   * @param keeps whether the messages in its line are to be kept from expiring, too
+   * @param extendsLine whether it extends the lifetimes of the messages in the line, too
    */
-  readonly sendPump: (key: LaneKey, dueAt: number, keeps: boolean) => Promise<void>;
+  readonly sendPump: (key: LaneKey, dueAt: number, extendsLine: boolean) => Promise<void>;
 }
 
 export interface LaneParts {
   readonly store: LaneStore;
-  readonly work: LaneJobs;
+  readonly jobs: JobSender;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
   /** From 0 to 1. */
@@ -57,26 +57,26 @@ export interface LaneParts {
 }
 
 /** One thing that happens to a lane. */
-export type Change<T> = (lane: Lane, now: number) => Outcome<T>;
+export type LaneChange<T> = (lane: Lane, now: number) => Changed<T>;
 
 export interface Lanes {
   /**
-   * Makes a change, and admits whoever has room afterwards.
+   * Makes a change, and grants slots to those in the line for whom there is capacity afterwards.
    *
-   * @param key of a lane that is made if it is not there
+   * @param key the lane's; a lane that is not there is made
    * @throws LaneBusy when others were faster again and again; nothing is changed then
    */
-  readonly change: <T>(key: LaneKey, change: Change<T>) => Promise<T>;
+  readonly change: <T>(key: LaneKey, change: LaneChange<T>) => Promise<T>;
   /** Makes a change that has no result. */
   readonly update: (key: LaneKey, to: (lane: Lane) => Lane) => Promise<void>;
 }
 
-/** So many others wrote a lane in the meantime that this process gives up for now. */
+/** Others wrote a lane so often that this process gives up for now. */
 export class LaneBusy extends TransientError {
   override readonly name = 'LaneBusy';
 }
 
-/** Each is a read of what another wrote, and a write, with a pause before them: of a table that answers in 5 ms, four seconds. */
+/** Each try is a read of what another wrote, and a write, with a pause before them: four seconds where the table answers in 5 ms. */
 const mostTries = 24;
 const longestPauseInTurns = 32;
 /** No try begins after this time: a request to the API ends after 28 s, and has more to do than this. */
@@ -88,18 +88,18 @@ const freshMs = 50;
 /** A pump that comes this much later than it had to is early enough. */
 const pumpSlackMs = 20;
 
-/** Tells whether a pump that is on its way comes in time for a look. */
-const isPumpDue = (pumpAt: number, look: number, now: number): boolean =>
-  pumpAt > now && pumpAt <= look + pumpSlackMs;
+/** Tells whether a pump that is on its way comes in time for a check. */
+const isPumpDue = (pumpAt: number, checkAt: number, now: number): boolean =>
+  pumpAt > now && pumpAt <= checkAt + pumpSlackMs;
 
-/** The messages of all who wait in a line for longer than this are looked at, and again after this time. */
+/** The messages that wait in a line for longer than this are checked, and again after this time. */
 export const extendEveryMs = 3 * dayMs;
 
-/** So many changes become one write. Each may add 100 entries to the line, of 34 bytes, and a row has 400 KB. */
+/** Changes that become one write. Each may add 100 entries to the line, of 34 bytes, and a row has 400 KB. */
 const mostAtOnce = 50;
 
-/** So many are admitted by one write. A pump admits more of them. */
-const mostAdmitted = 100;
+/** Slots that one write grants. A pump grants more of them. */
+const mostGranted = 100;
 
 /** A change that a caller waits for. */
 interface PendingChange {
@@ -119,7 +119,7 @@ interface Known {
 
 const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${kind} ${name}`;
 
-export function createLanes({ store, work, now, sleep, random }: LaneParts): Lanes {
+export function createLanes({ store, jobs, now, sleep, random }: LaneParts): Lanes {
   const all = new Map<string, Known>();
 
   const knownOf = (key: LaneKey): Known =>
@@ -133,27 +133,27 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
   type Pages = (number: number) => Promise<readonly string[]>;
 
   /**
-   * Admits all that there is room for, and reads the pages of the line that this takes.
+   * Grants slots to all in the line for whom there is capacity, and reads the pages of the line that this takes.
    *
    * @param before the lane as it stands in the table: a message that has a slot of its queue there has left for good where it
-   *   has none any more. Its work would come before this is written, take the old lease for its own, and be dropped
+   *   has none any more. Its job would come before this is written, take the old lease for its own, and be dropped
    */
-  async function admitAll(lane: Lane, before: Lane, time: number, ticket: string, pages: Pages) {
-    const admitted: Admitted[] = [];
+  async function grantAll(lane: Lane, before: Lane, time: number, ticket: string, pages: Pages) {
+    const granted: Granted[] = [];
     const leaseOf = (entry: string): Lease => {
-      const until = lane.kind === 'queue' ? undefined : endOfAdmission(parseEntry(entry), time);
+      const until = lane.kind === 'queue' ? undefined : endOfGrant(parseEntry(entry), time);
       return { slots: 1, until, ticket };
     };
     const hasLeft = (entry: string): boolean => lane.kind === 'queue' && before.leases.has(entry);
     let after = lane;
     for (;;) {
-      const step = admit(after, leaseOf, time, hasLeft);
-      if (step.kind === 'none' || admitted.length >= mostAdmitted) return { lane: after, admitted };
+      const step = grantNext(after, leaseOf, time, hasLeft);
+      if (step.kind === 'none' || granted.length >= mostGranted) return { lane: after, granted };
       if (step.kind === 'page') {
         after = withPageRead(after, await pages(step.number));
       } else {
         after = step.lane;
-        if (step.kind === 'admitted') admitted.push({ ...parseEntry(step.entry), ticket });
+        if (step.kind === 'granted') granted.push({ ...parseEntry(step.entry), ticket });
       }
     }
   }
@@ -175,31 +175,31 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
       lane = changed.lane;
       tells.push(changed.tell);
     }
-    const after = await admitAll(lane, before, time, ticket, async (number) => {
+    const after = await grantAll(lane, before, time, ticket, async (number) => {
       const own = pages.find((page) => page.number === number);
       return own?.entries ?? store.loadPage(key, number);
     });
-    // Leases that have ended and old starts are not worth a write: whoever reads the lane leaves them out again.
+    // Leases that have ended and old starts are not worth a write: each reader of the lane leaves them out again.
     const isUnchanged = after.lane === start && pages.length === 0;
     return { ...after, lane: isUnchanged ? before : after.lane, tells, pages };
   }
 
-  /** Makes the pumps that a lane needs, and notes them in it. */
+  /** Sends the pumps that a lane needs, and notes them in it. */
   function pumpsOf(key: LaneKey) {
     const sent = { pumpAt: 0, keepAt: 0 };
     return async (lane: Lane, time: number): Promise<Lane> => {
       let after = lane;
-      const look = nextLook(lane, time);
-      if (look !== undefined && !isPumpDue(lane.pumpAt, look, time)) {
-        if (!isPumpDue(sent.pumpAt, look, time)) {
-          await work.sendPump(key, look, false);
-          sent.pumpAt = look;
+      const checkAt = nextCheckAt(lane, time);
+      if (checkAt !== undefined && !isPumpDue(lane.pumpAt, checkAt, time)) {
+        if (!isPumpDue(sent.pumpAt, checkAt, time)) {
+          await jobs.sendPump(key, checkAt, false);
+          sent.pumpAt = checkAt;
         }
         after = { ...after, pumpAt: sent.pumpAt };
       }
       if (!isEmpty(lane.line) && lane.keepAt <= time) {
         if (sent.keepAt === 0) {
-          await work.sendPump(key, time + extendEveryMs, true);
+          await jobs.sendPump(key, time + extendEveryMs, true);
           sent.keepAt = time + extendEveryMs;
         }
         after = { ...after, keepAt: sent.keepAt };
@@ -211,8 +211,8 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
   /** Makes changes to a lane, until one write takes them all. */
   async function commit(key: LaneKey, known: Known, changes: readonly PendingChange[]): Promise<void> {
     const ticket = randomBytes(6).toString('base64url');
-    // What was sent or written for a try whose write was refused is good for the next: it stands for the same. Sent anew, it
-    // would be more work the slower the table is.
+    // The jobs and pages of a try whose write was refused are good for the next: they stand for the same. Sent again, they
+    // would be more the slower the table is.
     const sent = new Set<string>();
     const savedPages = new Set<number>();
     const withPumps = pumpsOf(key);
@@ -222,20 +222,20 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
     for (let tries = 0; tries < mostTries && now() < until; tries += 1) {
       const time = now();
       const before = base ?? newLane(key, time);
-      const { lane, admitted, tells, pages } = await applied(key, before, changes, time, ticket);
+      const { lane, granted, tells, pages } = await applied(key, before, changes, time, ticket);
       const after = await withPumps(lane, time);
       if (after === before) {
         if (!isRemembered) {
           for (const tell of tells) tell();
           return;
         }
-        // What is remembered may be old, and no write tells.
+        // The remembered lane may be old, and no write tells.
         isRemembered = false;
         base = await store.load(key);
         continue;
       }
-      const unsent = admitted.filter((one) => !sent.has(formatEntry(one)));
-      if (unsent.length > 0) await work.sendAdmitted(key, unsent);
+      const unsent = granted.filter((one) => !sent.has(formatEntry(one)));
+      if (unsent.length > 0) await jobs.sendGranted(key, unsent);
       for (const one of unsent) sent.add(formatEntry(one));
       const unsaved = pages.filter(({ number }) => !savedPages.has(number));
       if (unsaved.length > 0) await store.savePages(key, unsaved);
@@ -246,7 +246,7 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
         known.lane = { ...after, version: after.version + 1 };
         known.knownAt = now();
         countLargest('LongestLine', waitingIn(after));
-        // A pump that was due before the lane was written may have come before, and found nobody to admit.
+        // A pump that was due before the lane was written may have come before, and found nobody in the line.
         await withPumps(after, known.knownAt);
         for (const tell of tells) tell();
         return;
@@ -258,8 +258,8 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
   }
 
   /**
-   * The lane to try again with. The first time that is what the other has written; later there are many others, and what one
-   * of them wrote before a pause is old after it.
+   * Finds the lane to try again with. The first time that is the lane as the other process wrote it; later there are many
+   * others, and the lane that one of them wrote before a pause is old after it.
    */
   async function afterConflict(
     key: LaneKey,
@@ -289,7 +289,7 @@ export function createLanes({ store, work, now, sleep, random }: LaneParts): Lan
     }
   }
 
-  const change = <T>(key: LaneKey, make: Change<T>): Promise<T> =>
+  const change = <T>(key: LaneKey, make: LaneChange<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {
       const known = knownOf(key);
       known.pending.push({

@@ -1,4 +1,4 @@
-/** The passages of this process: how its attempts enter their lanes. */
+/** The gate by which the attempts of this process acquire their lanes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { now } from '../../shared/clock.ts';
@@ -22,7 +22,7 @@ const slots = createProcessSlots({
   },
 });
 
-// Few accounts have circuits, and their code is loaded for the first message that passes one.
+// Few accounts have circuits, and their code is loaded for the first message that enters one.
 const circuits: Circuits = {
   enter: async (...attempt) => (await import('./ourCircuits.ts')).circuits.enter(...attempt),
 };

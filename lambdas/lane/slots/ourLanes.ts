@@ -4,16 +4,16 @@ import { now, secondMs } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
 import { loadLane, loadPage, saveLane, savePages } from '../store/lanes.ts';
 import { sendAll, sendJob } from '../../job/send.ts';
-import { createLanes, type Admitted } from './lanes.ts';
+import { createLanes, type Granted } from './lanes.ts';
 
-/** @throws TransientError when the work of some could not be sent: then none of them is admitted */
-async function sendAdmitted(
+/** @throws TransientError when the jobs of some could not be sent: then no slot is granted */
+async function sendGranted(
   { accountId, kind: lane, name }: LaneKey,
-  admitted: readonly Admitted[],
+  granted: readonly Granted[],
 ): Promise<void> {
   const time = now();
-  await sendAll(admitted, ({ messageId, attempt, queue, ticket }) => ({
-    work: {
+  await sendAll(granted, ({ messageId, attempt, queue, ticket }) => ({
+    job: {
       kind: 'attempt',
       accountId,
       messageId,
@@ -26,15 +26,19 @@ async function sendAdmitted(
 }
 
 /** Message timers count whole seconds. A pump comes up to a second early, and its worker waits for the rest. */
-const sendPump = ({ accountId, kind: lane, name }: LaneKey, dueAt: number, keeps: boolean): Promise<void> =>
+const sendPump = (
+  { accountId, kind: lane, name }: LaneKey,
+  dueAt: number,
+  extendsLine: boolean,
+): Promise<void> =>
   sendJob(
-    { kind: 'pump', accountId, lane, name, dueAt, ...(keeps && { keepsFrom: 0 }) },
+    { kind: 'pump', accountId, lane, name, dueAt, ...(extendsLine && { keepsFrom: 0 }) },
     dueAt - (secondMs - 1),
   );
 
 export const lanes = createLanes({
   store: { load: loadLane, save: saveLane, loadPage, savePages },
-  work: { sendAdmitted, sendPump },
+  jobs: { sendGranted, sendPump },
   now,
   sleep: (ms) => setTimeout(ms),
   random: Math.random,

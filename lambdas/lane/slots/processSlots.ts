@@ -12,16 +12,16 @@ import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import type { Lanes } from './lanes.ts';
 
 const leaseMs = 70 * secondMs;
-/** A lease is written anew so often while something is in flight. */
+/** A lease is written again after this time while something is in flight. */
 export const renewalMs = 20 * secondMs;
-/** It is tight when more than this part of the limit is leased: no more than this part can be leased and not used. */
+/** A lane is tight when more than this part of its limit is leased: no more than this part can be leased and not used. */
 const plentyPart = 1 / 4;
 /** Slots that become free within this time are given back with one write. */
 const togetherMs = 10;
 
 /** A slot in use. */
 export interface Slot {
-  /** To be called when the attempt is over; resolves when the slot is free for others. */
+  /** To be called when the attempt is over. Resolves when the slot is free for others. */
   readonly release: () => Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface ProcessSlotsParts {
   readonly process: string;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Tells of a lease that could not be written: it holds as it was, and ends by itself. */
+  /** Logs a lease that could not be written: it holds as it was, and ends by itself. */
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
@@ -39,7 +39,7 @@ class ProcessSlots {
   readonly #key: LaneKey;
   readonly #parts: ProcessSlotsParts;
   #limit: (lane: Lane) => Lane = (lane) => lane;
-  /** The lane's, when its lease was last written. */
+  /** The lane's parallelism when the lease was last written. */
   #parallelism = Infinity;
   #inUse = 0;
   #slots = 0;
@@ -60,15 +60,15 @@ class ProcessSlots {
 
   /**
    * @param limit sets the limits of the lane, as they are now
-   * @param most slots in use that they allow
-   * @returns undefined when there is no room
+   * @param most the slots in use that they allow
+   * @returns undefined when there is no capacity
    */
   async take(limit: (lane: Lane) => Lane, most: number): Promise<Slot | undefined> {
     this.#limit = limit;
     // A renewal comes within 20 s, and may have to be tried again.
     const isLasting = this.#parts.now() < this.#until - 2 * renewalMs;
-    const hasRoom = this.#inUse < Math.min(this.#slots, this.#parallelism, most);
-    if (isLasting && hasRoom) return this.#use();
+    const isFree = this.#inUse < Math.min(this.#slots, this.#parallelism, most);
+    if (isLasting && isFree) return this.#use();
     const given = new Promise<Slot | undefined>((resolve) => this.#asking.push(resolve));
     this.#leasing ??= this.#lease();
     await this.#leasing;
@@ -80,7 +80,7 @@ class ProcessSlots {
     try {
       while (this.#asking.length > 0) await this.#inTurn(() => this.#answerAsking());
     } finally {
-      // Whoever asks from now on waits for another lease; those that asked until now fail with this one where it fails.
+      // Attempts that ask from now on wait for another lease; those that asked until now fail with this one where it fails.
       this.#leasing = undefined;
       this.#asking = [];
     }
@@ -140,7 +140,7 @@ class ProcessSlots {
     await this.#parts.sleep(togetherMs);
     await this.#reported(async () => {
       if (this.#slots <= this.#inUse) return;
-      // What is given back is not used any more while it is.
+      // The slots that are given back are not used any more while the lease is written.
       this.#slots = this.#inUse;
       await this.#write(this.#inUse);
     });
@@ -152,8 +152,8 @@ class ProcessSlots {
     });
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(work);
+  #inTurn(write: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(write);
     this.#turn = done.catch(() => undefined);
     return done;
   }

@@ -1,6 +1,6 @@
 /**
  * The table of lanes: a row for each lane, and the pages of its waiting line. A lane is written on condition that its version
- * is the one it was read with. What has its default value is left out of the row, because writes are billed by the kilobyte.
+ * is the one it was read with. Default values are left out of the row, because writes are billed by the kilobyte.
  */
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
@@ -94,8 +94,8 @@ const laneRow = z.object({
 
 function laneOf({ accountId, kind, name }: LaneKey, row: Row): Lane {
   const parsed = laneRow.parse(row);
-  const { leases, [processLeases]: ofProcesses, front, firstPage, nextPage, back, ...rest } = parsed;
-  const all = [...leases, ...ofProcesses].map(({ by, ...lease }): [string, Lease] => [by, lease]);
+  const { leases, [processLeases]: processRows, front, firstPage, nextPage, back, ...rest } = parsed;
+  const all = [...leases, ...processRows].map(({ by, ...lease }): [string, Lease] => [by, lease]);
   return {
     accountId,
     kind,
@@ -139,15 +139,15 @@ function rowOf(lane: Lane, mark: string): object {
 }
 
 /**
- * Account lanes have no name, and need to be in no list. A deleted queue is in none, nor does it count, while its messages are
- * being cancelled; nor is a circuit that is closed.
+ * Whether lists show a lane. Account lanes have no name, and are in no list; neither is a deleted queue, which does not count
+ * while its messages are being cancelled, nor a circuit that is closed.
  */
 const isListed = (lane: Lane): boolean =>
   lane.name !== '' && !lane.isDeleted && (lane.kind !== 'circuit' || holdsBack(lane));
 
-/** A flow-control key that nobody has used for so long is forgotten, unless somebody paused or pinned it. */
+/** A flow-control key that was not used for this long is forgotten, unless it is paused or pinned. */
 export const unusedLifetimeMs = 30 * dayMs;
-/** A circuit is forgotten so long after its last failure, unless somebody waits in it. */
+/** A circuit is forgotten this long after its last failure, unless attempts wait in it. */
 const circuitLifetimeMs = 2 * dayMs;
 
 function expiryOf(lane: Lane): number | undefined {
@@ -160,9 +160,9 @@ function expiryOf(lane: Lane): number | undefined {
 const expiryRow = z.object({ expiresAt: z.optional(z.number()) });
 
 /**
- * Reads how long the row of a lane stays at least, where nobody writes it: as it was a moment ago, which costs half a read.
+ * Reads how long the row of a lane stays at least if it is not written again: as it was a moment ago, which costs half a read.
  *
- * @returns Unix milliseconds; Infinity where it stays, undefined where it is not there
+ * @returns Unix milliseconds; Infinity for a row that does not expire, undefined where there is none
  */
 export async function laneLastsUntil(key: LaneKey): Promise<number | undefined> {
   const row = await getRow(settings.lanesTable, keyOf(key), false);
@@ -188,7 +188,7 @@ const ifVersionIs = ({ version }: Lane) =>
 /**
  * Writes a lane that was read, or that is new (version 0).
  *
- * @returns undefined when it was written; else what stands in the table, because somebody else wrote it meanwhile
+ * @returns undefined when it was written; else the lane in the table, because another process wrote it meanwhile
  */
 export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
   // The SDK sends again what was not answered: a row with this mark is this very write.
@@ -232,7 +232,7 @@ const pageLifetimeMs = 60 * dayMs;
 export async function loadPage(key: LaneKey, page: number): Promise<readonly string[]> {
   const row = await getRow(settings.lanesTable, { lane: laneId(key), part: pagePart(page) }, true);
   if (row !== undefined) return pageRow.parse(row).entries;
-  // A page is written before the lane says that it is there. Should one be lost all the same, the others have to go on.
+  // A page is written before the lane says that it is there. Should a page be lost all the same, the other entries go on.
   log.error('A page of a waiting line is not there', { ...key, page });
   return [];
 }
@@ -280,7 +280,7 @@ const laneKeyRow = z.object({ lane: z.string() });
 
 function laneKeyOf(row: Row): LaneKey {
   const { lane } = laneKeyRow.parse(row);
-  // Of the three, only the name may have a `#`.
+  // Only the name may have a `#`.
   const [, accountId = '', text, name = ''] = /^([^#]*)#([^#]*)#(.*)$/s.exec(lane) ?? [];
   const kind = laneKinds.find((known) => known === text);
   if (kind === undefined) throw new Error(`${lane} is no lane.`);
@@ -293,7 +293,7 @@ const lanesTogether = 100;
 /**
  * Lists an account's lanes of a kind, by name, from behind a name on, or all. A lane appears a moment after it was made.
  *
- * @param isWanted tells by a lane's name whether to read it
+ * @param isWanted tells by its name whether to read a lane
  */
 export async function* listLanes(
   accountId: string,

@@ -56,7 +56,7 @@ export async function takeScanSlot(
   lease: { readonly now: number; readonly until: number },
 ): Promise<ScanSlot | undefined> {
   let number = first;
-  // Each try but the first knows which were free a moment ago; others may be as fast again and again.
+  // Each try but the first knows which slots were free a moment ago; others may be faster again and again.
   for (let tries = 0; tries < most; tries += 1) {
     const slot = { accountId, number, until: lease.until };
     const row = await take(slot, lease.now);

@@ -1,5 +1,5 @@
 /**
- * Starts of work that have not ended, in the usage table: work that kills its workers is known by them. A start is a mark in a
+ * Starts of jobs that have not ended, in the usage table: a job that kills its workers is known by them. A start is a mark in a
  * set, so a call that is made twice counts once.
  */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
@@ -9,26 +9,26 @@ import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, toItem } from '../../aws/dynamodb.ts';
 
-/** Longer than SQS keeps the message that carries the work, which is 14 days. */
+/** Longer than SQS keeps the message that carries the job, which is 14 days. */
 const keptMs = 15 * dayMs;
 
-const keyOf = (work: string) => toItem({ owner: `begun#${work}`, id: 'begun' });
+const keyOf = (job: string) => toItem({ owner: `begun#${job}`, id: 'begun' });
 
 const row = z.object({ marks: z.set(z.string()) });
 
 /**
- * Notes a start of work.
+ * Notes a start of a job.
  *
- * @param work the name of the work, different from that of other work
+ * @param job the name of the job, which no other job has
  * @param mark different for each start
  * @param now Unix milliseconds
  * @returns how many starts are noted, this one included
  */
-export async function noteStart(work: string, mark: string, now: number): Promise<number> {
+export async function noteStart(job: string, mark: string, now: number): Promise<number> {
   const { Attributes = {} } = await dynamodb.send(
     new UpdateItemCommand({
       TableName: settings.usageTable,
-      Key: keyOf(work),
+      Key: keyOf(job),
       UpdateExpression: 'ADD marks :mark SET expiresAt = :expiresAt',
       ExpressionAttributeValues: {
         ':mark': { SS: [mark] },
@@ -41,15 +41,15 @@ export async function noteStart(work: string, mark: string, now: number): Promis
 }
 
 /**
- * Removes starts that have ended. Those that are not noted are ignored.
+ * Removes starts that have ended. Marks that are not noted are ignored.
  *
  * @param now Unix milliseconds
  */
-export async function removeStarts(work: string, marks: readonly string[], now: number): Promise<void> {
+export async function removeStarts(job: string, marks: readonly string[], now: number): Promise<void> {
   await dynamodb.send(
     new UpdateItemCommand({
       TableName: settings.usageTable,
-      Key: keyOf(work),
+      Key: keyOf(job),
       UpdateExpression: 'DELETE marks :marks SET expiresAt = :expiresAt',
       ExpressionAttributeValues: {
         ':marks': { SS: [...marks] },

@@ -1,6 +1,6 @@
 /** The answer of a third party, as the endpoint is told of it. */
 import { bytesWithResponse, callbackBody } from '../../delivery/callbackBody.ts';
-import type { CallbackFacts } from '../../message/kinds.ts';
+import type { CallbackDetails } from '../../message/kinds.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { jsonTextBytes } from '../../shared/jsonSize.ts';
 
@@ -13,7 +13,7 @@ const told = (response: DestinationResponse): DestinationResponse =>
     : { status: 0, error: response.error, headers: [], body: Buffer.from(response.error) };
 
 /** The facts as they are told, with the retries that the client has to see. */
-function toldFacts(facts: CallbackFacts): CallbackFacts {
+function toldFacts(facts: CallbackDetails): CallbackDetails {
   const { message, retried } = facts;
   const response = told(facts.response);
   const maxRetries = isSuccess(response) ? message.maxRetries : retried;
@@ -27,7 +27,7 @@ function toldFacts(facts: CallbackFacts): CallbackFacts {
  * @param facts whose answer is not {@link tooLarge}
  * @param maxBytes the call's own body, which the client does not read, is cut where all would be larger
  */
-export const callResultBody = (facts: CallbackFacts, maxBytes: number): Uint8Array =>
+export const callResultBody = (facts: CallbackDetails, maxBytes: number): Uint8Array =>
   callbackBody(toldFacts(facts), maxBytes, 'body');
 
 /** Bytes of the rest of that step: names, numbers, and quotes. Its name and the answer's headers are counted beside them. */
@@ -50,7 +50,7 @@ function stepBytes({ headers, body }: DestinationResponse): number {
  * @param maxBytes the largest message
  * @returns the call's error; undefined where the answer fits
  */
-export function tooLarge(facts: CallbackFacts, maxBytes: number): string | undefined {
+export function tooLarge(facts: CallbackDetails, maxBytes: number): string | undefined {
   const { body, isCut } = facts.response;
   const bytes = Math.max(bytesWithResponse(facts), stepBytes(facts.response));
   if (isCut === undefined && bytes <= maxBytes) return undefined;

@@ -1,6 +1,6 @@
 /** The failure of a run: the request that tells its endpoint, and the state of the failure function. */
 import { failedCallbackBody } from '../../delivery/callbackBody.ts';
-import type { CallbackFacts } from '../../message/kinds.ts';
+import type { CallbackDetails } from '../../message/kinds.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
 import type { AttemptState } from '../../message/message.ts';
 import { branded } from '../rules/brands.ts';
@@ -26,7 +26,7 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
  *
  * @param facts of the failed delivery; its `body` is the source
  */
-export const failureBody = (run: Run, facts: CallbackFacts, maxBytes: number): Uint8Array =>
+export const failureBody = (run: Run, facts: CallbackDetails, maxBytes: number): Uint8Array =>
   failedCallbackBody(
     facts,
     { url: run.url, workflowRunId: run.runId, workflowCreatedAt: run.createdAt },

@@ -5,7 +5,7 @@ import { isFinal, type Attempt, type KeptResponse } from '../../message/message.
 import type { RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt } from './rules/errors.ts';
 import type { Course } from './rules/runRecord.ts';
-import { loadRunHistories, type RecordedCourse } from '../../message/runHistories.ts';
+import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
 import type { RunView } from './runView.ts';
 
 /** Messages whose attempts are in memory at once: each may have kept 100 KB of an answer. */
@@ -25,7 +25,7 @@ function failureOf(look: RunView, response: KeptResponse, time: number): FailedA
 }
 
 /** The course that attempts and an end make. */
-export function courseOf(look: RunView, { attempts, end }: RecordedCourse): Course {
+export function courseOf(look: RunView, { attempts, end }: RecordedHistory): Course {
   const last = attempts.at(-1);
   const ended = attempts.find(isFinal)?.state;
   const withdrawn = end === undefined ? undefined : 'CANCELED';
@@ -42,7 +42,11 @@ export function courseOf(look: RunView, { attempts, end }: RecordedCourse): Cour
  * Puts the failure with which a run ended into the attempts of its message. The record of the run's end says best why: the
  * attempt itself may have been a success, by an endpoint that is none.
  */
-function withFailure(course: RecordedCourse, { attempt, response }: RunFailure, at: number): RecordedCourse {
+function withFailure(
+  course: RecordedHistory,
+  { attempt, response }: RunFailure,
+  at: number,
+): RecordedHistory {
   const before = course.attempts.filter(({ number }) => number < attempt);
   const found = course.attempts.find(({ number }) => number === attempt);
   const last: Attempt = {

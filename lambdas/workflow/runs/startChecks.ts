@@ -16,5 +16,5 @@ export const lookAfterMs = 45 * secondMs;
  */
 export async function sendStartLooks(starts: readonly Omit<RunStartJob, 'kind'>[]): Promise<void> {
   const dueAt = now() + lookAfterMs;
-  await sendAll(starts, (start) => ({ work: { kind: 'runStart', ...start }, dueAt }));
+  await sendAll(starts, (start) => ({ job: { kind: 'runStart', ...start }, dueAt }));
 }

@@ -7,11 +7,11 @@ import type { Invoker } from '../rules/invoking.ts';
 import type { Snapshot, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
 import type { StepMark, StepSet } from '../rules/stepSet.ts';
 import type { StepIdentity } from '../rules/step.ts';
-import { bytes, storedBody } from '../../message/bodies.ts';
+import { storedBody } from '../../message/bodies.ts';
 import type { Shape } from '../../options/option.ts';
 import { stored, storedOfRun } from '../../options/options.ts';
 import { callbackSettings } from '../../message/rows.ts';
-import { headerPairs } from '../../table/pairs.ts';
+import { bytes, headerPairs } from '../../table/attributes.ts';
 
 const identity = {
   stepId: z.number(),

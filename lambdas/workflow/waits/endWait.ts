@@ -109,7 +109,7 @@ const lookAfterMs = 30 * secondMs;
  */
 export async function sendLooks(places: readonly RecordKey[]): Promise<void> {
   const dueAt = now() + lookAfterMs;
-  await sendAll(places, (place) => ({ work: workOf(place, place.seq, dueAt), dueAt }));
+  await sendAll(places, (place) => ({ job: workOf(place, place.seq, dueAt), dueAt }));
 }
 
 /** Takes back the end of a wait that is over. Scheduler has room for a million: those that ended early must not fill it. */

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { closedCircuit, heldAtOnce, type Circuit } from '../../../lambdas/circuit/circuit.ts';
+import {
+  afterVerdict,
+  isOverdue,
+  closedCircuit,
+  heldAtOnce,
+  type Circuit,
+} from '../../../lambdas/circuit/circuit.ts';
 import { rulesOf } from '../../../lambdas/circuit/settings.ts';
-import { afterVerdict, isOverdue } from '../../../lambdas/circuit/turning.ts';
 import { circuitHostOf, verdictOf, type Verdict } from '../../../lambdas/circuit/verdict.ts';
 
 const rules = rulesOf({ enabled: true });

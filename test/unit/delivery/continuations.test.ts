@@ -203,7 +203,7 @@ async function failedOf(owner: Account, body = '') {
 }
 
 describe('a message that was not accepted', () => {
-  it('is not delivered, though its work was sent and only the answer to that was lost', async () => {
+  it('is not delivered, though its job was sent and only the answer to that was lost', async () => {
     const inbox = world.receiver.inbox();
     const accepted = await world.send(inbox.url, { delay: '1s' });
     const history = await world.loadMessage({ accountId: world.account.id, messageId: accepted });
@@ -270,7 +270,7 @@ describe('a dead letter', () => {
     ]);
   });
 
-  it('that is left twice by redelivered work takes no place from another', async () => {
+  it('that is left twice by redelivered jobs takes no place from another', async () => {
     const owner = account('left-twice', 2);
     const [one, two] = [await failedOf(owner), await failedOf(owner)];
     for (const failed of [one, one, two, two]) await services.deadLetterAttempt(failed);

@@ -6,7 +6,7 @@ import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { idsOf, openWorld, type World } from '../../support/world.ts';
 
-/** Kills a worker at each of its AWS calls; then its work is redelivered, as SQS does it. */
+/** Kills a worker at each of its AWS calls; then its job is redelivered, as SQS does it. */
 
 let world: World;
 let loadLane: SceneLambdas['loadLane'];
@@ -83,7 +83,7 @@ describe('two workers with the same attempt', () => {
     const { work } = await world.receiveAttempt();
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => world.deliver(work, false)));
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
-    // A worker whose record came second gives its work back; redelivered, the work changes nothing.
+    // A worker whose record came second gives its job back; redelivered, the job changes nothing.
     await world.deliver(work, true);
     await world.work();
     expect(idsOf(failures.deliveries).size).toBe(1);

@@ -16,7 +16,7 @@ let services: Awaited<ReturnType<typeof importServices>>;
 async function importServices() {
   const [{ endMessage }, { resumeAccount }] = await Promise.all([
     import('../../../lambdas/message/messages.ts'),
-    import('../../../lambdas/lane/resumeAccount.ts'),
+    import('../../../lambdas/lane/accountLanes.ts'),
   ]);
   return { endMessage, resumeAccount };
 }

@@ -342,7 +342,7 @@ describe('a host that an API is called by', () => {
     expect((await noted()).flatMap(({ hosts }) => hosts)).toEqual([generated]);
   });
 
-  it('is one of twenty at most: the oldest make room, and a process notes one a minute', async () => {
+  it('is one of twenty at most: the oldest are forgotten, and a process notes one a minute', async () => {
     const api = await startProcess(other, 'keys');
     for (let number = 0; number < 25; number += 1) {
       await api.call(`n${number}.example.com`);

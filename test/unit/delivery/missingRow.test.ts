@@ -5,7 +5,7 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import type { World } from '../../support/world.ts';
 
-/** Work whose message is not there: its row is written beside it, and may come later, or never. */
+/** A job whose message is not there: its row is written beside it, and may come later, or never. */
 
 let world: World;
 useWorld((opened) => {
@@ -24,8 +24,8 @@ const attemptOf = (messageId: string): AttemptJob => ({
   queue: 'short',
 });
 
-/** Does the work, lets so much time pass, and returns what was sent anew meanwhile. */
-async function look(work: Job, aheadMs: number): Promise<Job | undefined> {
+/** Does the job, lets so much time pass, and returns the job that was sent again meanwhile. */
+async function doJob(work: Job, aheadMs: number): Promise<Job | undefined> {
   await world.perform(work, { isAgain: false });
   setClockAhead(aheadMs);
   const [again] = await world.drain();
@@ -36,7 +36,7 @@ it('comes again although the clock has jumped past the time that a row may take'
   setClockAhead(0);
   const made = attemptOf(newId('msg', Date.now()));
   setClockAhead(60_000);
-  const again = await look(made, 62_000);
+  const again = await doJob(made, 62_000);
   expect(again).toMatchObject({ messageId: made.messageId, looks: 1 });
 });
 
@@ -46,7 +46,7 @@ it('is dropped in the end, when nobody writes the row any more', async () => {
   let looks = 0;
   for (let aheadMs = 60_000; work !== undefined && looks < 100; aheadMs += 2_000) {
     setClockAhead(aheadMs);
-    work = await look(work, aheadMs + 2_000);
+    work = await doJob(work, aheadMs + 2_000);
     looks += 1;
   }
   expect(looks).toBe(15);

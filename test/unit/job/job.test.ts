@@ -4,7 +4,7 @@ import { attemptJob, formatJob, type Job } from '../../../lambdas/job/job.ts';
 
 const attempt = { accountId: 'acct', messageId: 'msg_1', attempt: 2, queue: 'long' } as const;
 
-describe('work', () => {
+describe('a job', () => {
   it.each<Job>([
     { kind: 'attempt', ...attempt },
     { kind: 'attempt', ...attempt, host: 'example.com:8080' },
@@ -20,7 +20,7 @@ describe('work', () => {
     expect(parseJob(formatJob(work))).toEqual(work);
   });
 
-  // Scheduler keeps an attempt for up to a year: it may be older than the release that gave work its kinds.
+  // Scheduler keeps an attempt for up to a year: it may be older than the release that gave jobs their kinds.
   it('without a kind is an attempt, as releases before the kinds sent it', () => {
     expect(parseJob(JSON.stringify(attempt))).toEqual({ kind: 'attempt', ...attempt });
   });
@@ -30,7 +30,7 @@ describe('work', () => {
     expect(pump).toEqual({ kind: 'pump', accountId: 'acct', lane: 'account', name: '', dueAt: 0 });
   });
 
-  it('that was sent anew is read without what the queue notes about it', () => {
+  it('that was sent again is read without what the queue notes about it', () => {
     const text = JSON.stringify({ ...attempt, returns: 3, faults: 1, sentAt: 1_000 });
     expect(parseJob(text)).toEqual({ kind: 'attempt', ...attempt });
   });
@@ -49,7 +49,7 @@ describe('work', () => {
   });
 });
 
-describe('the work of an attempt', () => {
+describe('the job of an attempt', () => {
   it.each([
     [30_000, 'short'],
     [30_001, 'long'],

@@ -62,7 +62,7 @@ describe('a callback that is noted again when it is over, because two workers ma
     await lanes.update(queueOf('noted'), (lane) => keepFor(lane, shortEntry(messageId), [told.messageId]));
     await world.deliver(work, true);
     for (const again of await attempts()) {
-      // Where its attempt is recorded it comes back, in case whoever recorded it has failed to continue.
+      // Where its attempt is recorded it comes back, in case the worker that recorded it has failed to continue.
       await world.deliver(again, false).catch(() => world.deliver(again, true));
     }
     await world.work();
@@ -72,7 +72,7 @@ describe('a callback that is noted again when it is over, because two workers ma
 });
 
 describe('a callback that was cancelled by a process that died at once', () => {
-  it('leaves when its work comes', async () => {
+  it('leaves when its job comes', async () => {
     const inbox = world.receiver.inbox();
     const callback = world.receiver.inbox();
     const messageId = await world.enqueue('withdrawn', inbox.url, { callback: callback.url, timeout: '20s' });
@@ -110,7 +110,7 @@ describe('a callback that cannot be stored, of a message that is given up for th
 
     const [told] = await attempts();
     if (told === undefined) throw new Error('The callback was not sent.');
-    // A row that is not there after half a minute, and after so many looks, does not come.
+    // A row that is not there after half a minute, and after so many reads, does not come.
     const later = Date.now() + 60_000;
     vi.spyOn(Date, 'now').mockImplementation(() => later);
     await world.deliver({ ...told, looks: 14 }, false);

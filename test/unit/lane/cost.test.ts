@@ -57,7 +57,7 @@ describe('a message', () => {
     expect(laneUnits()).toBe(0);
   });
 
-  it('that finds room in its queue costs two writes more', async () => {
+  it('that finds capacity in its queue costs two writes more', async () => {
     await send({}, 'roomy');
     await world.work();
     writes.reset();
@@ -68,7 +68,7 @@ describe('a message', () => {
     expect(unitsIn(world.settings.messagesTable)).toBe(2);
   });
 
-  it('that finds room with its key costs two writes more', async () => {
+  it('that finds capacity with its key costs two writes more', async () => {
     const config = { 'flow-control-key': 'roomy', 'flow-control-value': 'parallelism=2,rate=100' };
     await send(config);
     await world.work();
@@ -110,7 +110,7 @@ describe('a message', () => {
     for (let number = 0; number < count; number += 1) await send({}, 'busy');
     await world.work();
     expect(unitsIn(world.settings.messagesTable)).toBe(2 * count);
-    // It joins, and it leaves, which admits the next; eight share a page of the line.
+    // It joins, and it leaves, which grants the next its slot; eight share a page of the line.
     expect(laneUnits()).toBeLessThanOrEqual(2 * count + 1 + count / pageSize);
   });
 
@@ -139,7 +139,7 @@ describe('a message', () => {
   });
 });
 
-describe('an admission', () => {
+describe('a grant', () => {
   const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
   const entryOf = (number: number): string =>
     formatEntry({
@@ -213,7 +213,7 @@ describe('a lane in which nothing happens', () => {
     }
     await scene.fleet.advance(600_000);
     expect(new Set(inbox.deliveries.map(({ headers }) => headers['svc-message-id']))).toEqual(new Set(ids));
-    // The look at those that wait for days comes once more, and finds nobody.
+    // The pump for those that wait for days comes once more, and finds nobody.
     await scene.fleet.advance(5 * 86_400_000);
     const counted = new Fate();
     scene.fleet.setFate(counted);

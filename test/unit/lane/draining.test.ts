@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { useWorld } from '../../support/useWorld.ts';
 import { requestOf, type World } from '../../support/world.ts';
 
-/** A waiting line drains by itself: whoever leaves admits the next, and nobody has to look. */
+/** A waiting line drains by itself: each that leaves lets the next go, and no pump has to come. */
 
 let world: World;
-/** The bodies of all work that was sent to a delivery queue. */
+/** The bodies of all jobs that were sent to a delivery queue. */
 const sent: string[] = [];
 
 /** The bodies in a call of SQS. */
@@ -54,7 +54,7 @@ describe('a line of 30', () => {
     expect(worksSent().filter(({ kind }) => kind === 'pump')).toEqual([]);
   });
 
-  it('under a key drains before the pump that looks for workers that died', async () => {
+  it('under a key drains before the pump that checks for workers that died', async () => {
     const inbox = world.receiver.inbox();
     const config = { 'flow-control-key': 'draining', 'flow-control-value': 'parallelism=1' };
     await pause(true);

@@ -16,7 +16,7 @@ let scene: RunScene;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
-  const [flowControl, batch, schedules, run, deadLetters, retry, stores, deliver] = await Promise.all([
+  const [flowControl, batch, schedules, run, deadLetters, retry, stores, lane] = await Promise.all([
     import('../../../lambdas/lane/flowControl.ts'),
     import('../../../lambdas/publish/batch.ts'),
     import('../../../lambdas/schedule/schedules.ts'),
@@ -24,7 +24,7 @@ async function importLambdas() {
     import('../../../lambdas/deadLetter/deadLetters.ts'),
     import('../../../lambdas/publish/retryDeadLetters.ts'),
     import('../../../lambdas/lane/store/lanes.ts'),
-    import('../../../lambdas/lane/slots/acquire.ts'),
+    import('../../../lambdas/lane/lane.ts'),
   ]);
   return {
     ...flowControl,
@@ -35,7 +35,7 @@ async function importLambdas() {
     ...retry,
     loadLane: stores.loadLane,
     laneLastsUntil: stores.laneLastsUntil,
-    keyLane: deliver.keyLane,
+    keyLane: lane.keyLane,
   };
 }
 
@@ -117,7 +117,7 @@ describe('a flow-control key', () => {
     await expectShown('failures');
   });
 
-  it('of many items of a batch is looked for once', async () => {
+  it('of many items of a batch is read once', async () => {
     const item = (key: string) => ({
       destination: url,
       headers: {

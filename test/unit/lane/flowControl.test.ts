@@ -45,7 +45,7 @@ const numbered = (what: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${what}-${String(index).padStart(3, '0')}`);
 
 describe('a list of flow-control keys', () => {
-  it('reads 100 of them with a call, and only those that are looked for', async () => {
+  it('reads 100 of them with a call, and only those that are searched for', async () => {
     const account = accountOf('lists');
     await makeKeys('lists', [...numbered('many', 250), ...numbered('few', 3)]);
     const namesOf = async (search?: string): Promise<readonly string[]> => {

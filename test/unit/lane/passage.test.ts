@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatEntry, leaseMarginMs } from '../../../lambdas/lane/rules/entry.ts';
 import { withLease } from '../../../lambdas/lane/lane.ts';
-import type { DueAttempt } from '../../../lambdas/lane/slots/acquire.ts';
+import type { DueAttempt } from '../../../lambdas/lane/slots/dueAttempt.ts';
 import {
   account,
   attemptOf,
@@ -67,7 +67,7 @@ describe('an attempt that goes on', () => {
     const scene = new PassageScene();
     await scene.occupy(queue, 1, 1);
     const queueName = queue.name;
-    expect(await scene.laneGate.enter(attemptOf(1, { queueName }))).toBe('waits');
+    expect(await scene.laneGate.acquire(attemptOf(1, { queueName }))).toBe('waits');
     const admittedTo = { lane: 'account', name: '', ticket: 't', sentAt: 0 } as const;
     await scene.pass(attemptOf(2, { queueName, attempt: 1 }));
     await scene.pass(attemptOf(3, { queueName, admittedTo, accountLimits: { version: 1 } }));
@@ -97,7 +97,7 @@ describe('an attempt that goes on', () => {
       const attempt = attemptOf(1, { queueName: queue.name, flowControl, admittedTo });
       await scene.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
       scene.time += minuteMs;
-      expect(await scene.laneGate.enter(attempt)).toBe('early');
+      expect(await scene.laneGate.acquire(attempt)).toBe('early');
       expect(await scene.laneGate.decline({ ...attempt, admittedTo }, 'over')).toBe(false);
       scene.time += 1;
       expect(await scene.laneGate.decline({ ...attempt, admittedTo }, 'over')).toBe(true);
@@ -109,9 +109,9 @@ describe('an attempt that goes on', () => {
     const scene = new PassageScene();
     const single = { ...flowControl, parallelism: 1 };
     await scene.pass(attemptOf(1, { flowControl: single, accountLimits: { version: 1 } }));
-    expect(await scene.laneGate.enter(attemptOf(2, { flowControl: single }))).toBe('waits');
+    expect(await scene.laneGate.acquire(attemptOf(2, { flowControl: single }))).toBe('waits');
     scene.time += timeoutMs + leaseMarginMs;
-    expect(await scene.laneGate.enter(attemptOf(3, { flowControl: single }))).toBe('waits');
+    expect(await scene.laneGate.acquire(attemptOf(3, { flowControl: single }))).toBe('waits');
     expect(scene.sent.map(({ admitted }) => admitted.messageId)).toEqual([attemptOf(2).messageId]);
   });
 
@@ -120,7 +120,7 @@ describe('an attempt that goes on', () => {
     const attempt = attemptOf(1, { flowControl, isAgain: true });
     const lease = { slots: 1, until: scene.time + minuteMs, ticket: 'other' };
     await scene.lanes.update(account, (lane) => withLease(lane, formatEntry(attempt), lease));
-    expect(await scene.laneGate.enter(attempt)).toBe('stale');
+    expect(await scene.laneGate.acquire(attempt)).toBe('stale');
     expect(scene.leaseOf(key, attempt)?.until).toBe(endOfRequest(scene));
   });
 });
@@ -182,7 +182,7 @@ describe('an attempt that comes late for the start that was counted', () => {
     scene.time += 3_000;
     const at = scene.time + usedAt;
     await scene.lanes.update(key, (lane) => ({ ...lane, starts: [{ at, count: 1 }] }));
-    return { scene, entered: await scene.laneGate.enter(attempt) };
+    return { scene, entered: await scene.laneGate.acquire(attempt) };
   }
 
   it('waits for the next one that is free', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { formatEntry } from '../../../lambdas/lane/rules/entry.ts';
 import { closeCircuit } from '../../../lambdas/lane/rules/circuits.ts';
 import { withLease } from '../../../lambdas/lane/lane.ts';
-import type { DueAttempt } from '../../../lambdas/lane/slots/acquire.ts';
+import type { DueAttempt } from '../../../lambdas/lane/slots/dueAttempt.ts';
 import {
   account,
   attemptOf,
@@ -27,7 +27,7 @@ describe('an attempt whose account has no room', () => {
     await scene.occupy(account, 2, 2);
     const accountLimits = { parallelism: 2, version: 1 };
     const attempt = attemptOf(1, { flowControl: rated, accountLimits, ...more });
-    expect(await scene.laneGate.enter(attempt)).toBe('waits');
+    expect(await scene.laneGate.acquire(attempt)).toBe('waits');
     return { scene, attempt };
   }
 
@@ -65,7 +65,7 @@ describe('an attempt whose account has no room', () => {
     const scene = new PassageScene();
     await scene.occupy(account, 1, 1);
     const attempt = await scene.admittedToKey(attemptOf(1, { flowControl: rated }));
-    expect(await scene.laneGate.enter(attempt)).toBe('waits');
+    expect(await scene.laneGate.acquire(attempt)).toBe('waits');
     await scene.leave(account);
     await scene.pass({ ...attempt, admittedTo: scene.admissionOf(attempt) });
   });
@@ -78,7 +78,7 @@ describe('an attempt whose account has no room', () => {
     await scene.lanes.update(key, (lane) => ({ ...lane, isPinnedParallelism: true }));
     await scene.leave(account);
     const admittedTo = scene.admissionOf(attempt);
-    expect(await scene.laneGate.enter({ ...attempt, admittedTo })).toBe('waits');
+    expect(await scene.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
     expect(scene.lane(account).leases.size).toBe(0);
     expect(scene.lane(key).line.back).toEqual([formatEntry(attempt)]);
   });
@@ -89,7 +89,7 @@ describe('an attempt whose host is down', () => {
     const scene = new PassageScene();
     await scene.openCircuit();
     scene.time += 2_000;
-    expect(await scene.laneGate.enter(attemptOf(1, { flowControl, circuit: guarded(scene) }))).toBe('held');
+    expect(await scene.laneGate.acquire(attemptOf(1, { flowControl, circuit: guarded(scene) }))).toBe('held');
     expect([key, account].map((lane) => scene.lane(lane).version)).toEqual([0, 0]);
   });
 
@@ -103,7 +103,7 @@ describe('an attempt whose host is down', () => {
       const attempt = await scene.admittedToKey(attemptOf(1, { flowControl: rated }));
       await scene.openCircuit();
       const held = { ...attempt, isAgain, circuit: guarded(scene) };
-      expect(await scene.laneGate.enter(held)).toBe('held');
+      expect(await scene.laneGate.acquire(held)).toBe('held');
       expect([key, account].map((lane) => scene.lane(lane).leases.size)).toEqual([0, 0]);
       expect(scene.lane(key).starts.reduce((sum, { count }) => sum + count, 0)).toBe(counted);
     },
@@ -113,11 +113,11 @@ describe('an attempt whose host is down', () => {
     const scene = new PassageScene();
     await scene.occupy(account, 1, 1);
     const attempt = attemptOf(1, { flowControl: { ...rated, parallelism: undefined } });
-    expect(await scene.laneGate.enter(attempt)).toBe('waits');
+    expect(await scene.laneGate.acquire(attempt)).toBe('waits');
     await scene.leave(account);
     await scene.openCircuit();
     const held = { ...attempt, admittedTo: scene.admissionOf(attempt), circuit: guarded(scene) };
-    expect(await scene.laneGate.enter(held)).toBe('held');
+    expect(await scene.laneGate.acquire(held)).toBe('held');
     expect(scene.lane(account).leases.size).toBe(0);
     expect(scene.lane(key).starts).toEqual([]);
   });
@@ -126,7 +126,7 @@ describe('an attempt whose host is down', () => {
     const scene = new PassageScene();
     await scene.openCircuit();
     const attempt = attemptOf(1, { circuit: guarded(scene) });
-    expect(await scene.laneGate.enter(attempt)).toBe('held');
+    expect(await scene.laneGate.acquire(attempt)).toBe('held');
     scene.time += minuteMs;
     await scene.lanes.update(circuit, (lane) => lane);
     const admittedTo = scene.admissionOf(attempt);
@@ -143,13 +143,13 @@ describe('an attempt whose host is down', () => {
       flowControl: { ...flowControl, parallelism: 1 },
       circuit: guarded(scene),
     });
-    expect(await scene.laneGate.enter(attempt)).toBe('held');
+    expect(await scene.laneGate.acquire(attempt)).toBe('held');
     scene.time += minuteMs;
     await scene.lanes.update(circuit, (lane) => lane);
     const admittedTo = scene.admissionOf(attempt);
     expect(admittedTo).toMatchObject({ lane: 'circuit', name: host });
     await scene.occupy(key, 1, 1);
-    expect(await scene.laneGate.enter({ ...attempt, admittedTo })).toBe('waits');
+    expect(await scene.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
     expect(scene.lane(circuit).leases.size).toBe(0);
     expect(scene.lane(circuit).circuit?.failedProbes).toBe(0);
   });

@@ -18,7 +18,7 @@ useWorld(async () => {
 
 it('the pumps of a lane that come at one moment have each their own schedule, in as many characters as one may have', async () => {
   const create = vi.spyOn(await transport.scheduler(), 'create');
-  // A rate of one in three days: its line is looked at when the period ends, and kept from expiring every three days.
+  // A rate of one in three days: a pump comes when the period ends, and extends its line every three days.
   const dueAt = Date.now() + 3 * 86_400_000;
   const key = '\u{1f600}'.repeat(128);
   const look: PumpJob = { kind: 'pump', accountId: 'acct', lane: 'key', name: key, dueAt };

@@ -93,14 +93,14 @@ const callsOf = async (act: () => Promise<unknown>): Promise<Readonly<Record<str
 const aPublish = { PutItemCommand: 1, SendMessageCommand: 1 };
 
 describe('an enqueue', () => {
-  it('reads and writes its lane instead of sending its work, and looks its queue up each minute', async () => {
+  it('reads and writes its lane instead of sending its job, and reads its queue each minute', async () => {
     await enqueue('known');
     await enqueue('known');
     expect(await callsOf(() => enqueue(undefined))).toEqual(aPublish);
     pass(1_000);
     expect(await callsOf(() => enqueue('known'))).toEqual({ GetItemCommand: 1, PutItemCommand: 2 });
     pass(61_000);
-    // One read looks the queue up, the other is its lane's; the query reads what the account has used meanwhile.
+    // One read is for the queue, the other for its lane; the query reads what the account has used meanwhile.
     expect(await callsOf(() => enqueue('known'))).toEqual({
       GetItemCommand: 2,
       PutItemCommand: 2,
@@ -110,7 +110,7 @@ describe('an enqueue', () => {
     expect(await callsOf(() => enqueue('known'))).toEqual({ PutItemCommand: 2 });
   });
 
-  it('sends the work of a message that finds room, with the write of its lane', async () => {
+  it('sends the job of a message that finds capacity, with the write of its lane', async () => {
     const account = await accountWith('roomy');
     await lambdas.putQueue(account, Buffer.from('{"queueName":"roomy","parallelism":10}'));
     await enqueue('roomy', account);
@@ -134,10 +134,10 @@ describe('an enqueue', () => {
   it('reads, counts and writes a queue that is missing, once', async () => {
     stopClock();
     expect(await callsOf(() => enqueue('unknown'))).toEqual({
-      // One read looks for its setting of circuits, one looks it up, the other is its lane's.
+      // One read is for its setting of circuits, one for the queue, the other for its lane.
       GetItemCommand: 3,
       QueryCommand: 1,
-      // The queue, the message, and its admission.
+      // The queue, the message, and its grant.
       PutItemCommand: 3,
       SendMessageBatchCommand: 1,
     });
@@ -194,7 +194,7 @@ describe('a queue that is deleted', () => {
     return idOf(await enqueue(name, account));
   }
 
-  it('makes room for another at once', async () => {
+  it('leaves its place to another at once', async () => {
     const account = await accountWith('replaces', { max_queues: 1 });
     await enqueue('first', account);
     await lambdas.deleteQueue(account, 'first');
@@ -202,7 +202,7 @@ describe('a queue that is deleted', () => {
     expect(await namesOf(account)).toEqual(['second']);
   });
 
-  it('has its waiting messages cancelled, also where it is made anew before that', async () => {
+  it('has its waiting messages cancelled, also where it is made again before that', async () => {
     const account = await accountWith('anew');
     await lambdas.putQueue(account, Buffer.from('{"queueName":"again","paused":true}'));
     const lost = [await one('again', account), await one('again', account)];
@@ -228,12 +228,12 @@ describe('a list of queues', () => {
 });
 
 describe('a batch', () => {
-  it('looks each queue up once, and counts once', async () => {
+  it('reads each queue once, and counts once', async () => {
     const account = await accountWith('batched');
     const names = Array.from({ length: 100 }, (_, index) => `queue-${index % 5}`);
     stopClock();
     expect(await callsOf(() => enqueueEach(names, account))).toEqual({
-      // Five queues are looked for, looked up, counted, made, and joined: the first of each is admitted.
+      // Five queues are read twice, counted, made, and joined: the first of each gets its slot.
       GetItemCommand: 5 + 5 + 5,
       QueryCommand: 1,
       PutItemCommand: 5 + 5,

@@ -8,7 +8,7 @@ import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import { requestOf, type World } from '../../support/world.ts';
 
-/** Work that SQS hands out twice, or that comes back after its worker died, does not end what others rely on. */
+/** A job that SQS hands out twice, or that comes back after its worker died, does not end what others rely on. */
 
 let world: World;
 let lambdas: SceneLambdas;
@@ -28,7 +28,7 @@ async function holdersOf(name: string): Promise<readonly string[]> {
   return [...(lane?.leases.keys() ?? [])].map((entry) => `msg_${entry.slice(0, 26)}`);
 }
 
-describe('the work of an admission to a queue that comes again after its attempt was recorded', () => {
+describe('the job of a grant of a queue that comes again after its attempt was recorded', () => {
   it('leaves the message its slot until its retries are over', async () => {
     const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const first = await world.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '600000' });
@@ -77,8 +77,8 @@ describe('a message that stands in its queue’s line twice, because its worker 
   });
 });
 
-describe('work that SQS hands out to two workers at once', () => {
-  it('is looked at later where one of them waited: the other may have died after it recorded the attempt', async () => {
+describe('a job that SQS hands out to two workers at once', () => {
+  it('is checked later where one of them waited: the other may have died after it recorded the attempt', async () => {
     const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const config = { 'flow-control-key': 'both', 'flow-control-value': 'parallelism=1' };
     await world.publishRequest(
@@ -92,7 +92,7 @@ describe('work that SQS hands out to two workers at once', () => {
     await lanes.update(key, (lane) => withLease({ ...lane, parallelism: 1 }, 'other', { slots: 1 }));
     world.reset();
     await world.deliver(work, true);
-    // It looks again in a quarter of an hour.
+    // A check comes in a quarter of an hour.
     expect(world.operations()['SendMessageCommand']).toBe(1);
     const followUp = { ...work, isFollowUp: true };
     // Until the attempt is recorded there is nothing to do: it waits in the line.
@@ -110,7 +110,7 @@ describe('work that SQS hands out to two workers at once', () => {
 });
 
 describe('a slot of a queue whose message is over, though nobody ended it', () => {
-  it('is ended when the line behind it is looked at, and the next goes', async () => {
+  it('is ended when the line behind it is checked, and the next goes', async () => {
     const inbox = world.receiver.inbox();
     const first = await world.enqueue('stuck', inbox.url);
     const { work } = await world.receiveAttempt();

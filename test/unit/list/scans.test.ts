@@ -47,12 +47,12 @@ async function readAll(count: number): Promise<number> {
 const refused = { status: 429, code: 'scan_limit_reached' };
 
 describe('a request', () => {
-  it('that looks at few rows makes no call', async () => {
+  it('that reads few rows makes no call', async () => {
     expect(await readAll(lambdas.rowsWithoutSlot)).toBe(lambdas.rowsWithoutSlot);
     expect(world.calls()).toBe(0);
   });
 
-  it('that looks at many takes a slot and frees it: two writes', async () => {
+  it('that reads many takes a slot and frees it: two writes', async () => {
     await readAll(lambdas.rowsWithoutSlot + 5_000);
     expect(world.operations()).toEqual({ UpdateItemCommand: 2 });
   });

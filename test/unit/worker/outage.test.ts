@@ -108,7 +108,7 @@ describe('a message', () => {
     expect(await deadLettersOf(messageId)).toEqual([]);
   });
 
-  it('does not fail because Lambda has no room for it, however often it was received', async () => {
+  it('does not fail because Lambda has no capacity for it, however often it was received', async () => {
     fleet.throttle(true);
     const inbox = world.receiver.inbox();
     const messageId = await world.send(inbox.url, { timeout: '20s' });
@@ -151,12 +151,12 @@ describe('a message that kills its worker', () => {
     const messageId = await world.send(inbox.url, { timeout: '20s', retries: '0' });
     // The message is received again and again, until it is to be worked on alone.
     await fleet.advance(maxReceives * 70_000 + 1_000);
-    // The start can be noted, but then neither can the attempt be recorded nor the work be sent anew.
+    // The start can be noted, but then neither can the attempt be recorded nor the job be sent again.
     fleet.takeAway('PutItemCommand', 'sqs');
     fleet.throttle(false);
     await fleet.advance(2 * hourMs);
     fleet.bringBack();
-    // Now the work can be sent anew, and has to say itself that its starts have ended.
+    // Now the job can be sent again, and has to say itself that its starts have ended.
     fleet.takeAway('PutItemCommand');
     await fleet.advance(2 * hourMs);
     expect(fleet.invocationsOf('dead')).toBeGreaterThan(2 * mostDeaths);
@@ -198,7 +198,7 @@ describe('a worker that does a message alone', () => {
     'and dies at any of its AWS calls while it puts the message off loses nothing',
     async (fate) => {
       const { inbox, messageId, work } = await alone();
-      // The start cannot be noted; the second call sends the message anew.
+      // The start cannot be noted; the second call sends the message again.
       fleet.takeAway('dynamodb');
       fleet.setFate(fate);
       world.standIns.sqs.send('dead', formatJob(work));

@@ -84,7 +84,7 @@ describe('connections that are kept', () => {
     }
   });
 
-  it('of both protocols are counted together, and what is idle for longest makes room', async () => {
+  it('of both protocols are counted together, and the one that is idle for longest is closed', async () => {
     const agents = createAgents({ most: 2 });
     const [one, two, three] = [await destination(), await destination(), await destination()];
     for (const { port } of [one, two, one]) await send(agents, port, 'same.example');

@@ -150,7 +150,7 @@ describe('a name', () => {
     await expect(resolve('lost.example')).rejects.toThrow(error);
   });
 
-  it('is asked for once by all that ask for it at the same time, and anew afterwards', async () => {
+  it('is asked for once by all that ask for it at the same time, and again afterwards', async () => {
     const { server, asked } = await dns((_name, family) => (family === 'A' ? ['10.0.0.1'] : []));
     const resolve = createResolver({ servers: [server], hostsFile: '/nowhere' });
     await Promise.all(Array.from({ length: 20 }, () => resolve('shared.example')));

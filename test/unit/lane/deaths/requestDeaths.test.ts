@@ -36,7 +36,7 @@ function diesAtEachCall(
 }
 const title = 'loses nothing when its process dies at any of its AWS calls';
 
-/** Enqueues a message into a queue that has room, again where that failed. */
+/** Enqueues a message into a queue that has capacity, again where that failed. */
 async function enqueueAgain(on: Scene, fate: Fate): Promise<void> {
   const inbox = world.receiver.inbox();
   const ids: string[] = [];
@@ -50,7 +50,7 @@ async function enqueueAgain(on: Scene, fate: Fate): Promise<void> {
   expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(['DELIVERED']);
 }
 
-describe('an enqueue into a queue that has room', () => {
+describe('an enqueue into a queue that has capacity', () => {
   diesAtEachCall(title, enqueueAgain);
 
   diesAtEachCall('is taken back when any of its AWS calls fails', enqueueAgain, { survived: true });

@@ -23,7 +23,7 @@ const idOf = (number: number): string =>
   `msg_${Array.from({ length: 26 }, (_, index) => letters[index < 20 ? 0 : Math.floor(number / 32 ** (25 - index)) % 32]).join('')}`;
 
 /**
- * The most messages that were in flight at once. One message may be in flight twice: after a death its work comes back
+ * The most messages that were in flight at once. One message may be in flight twice: after a death its job comes back
  * while it waits in a line, too.
  */
 function mostAtOnce(observed: readonly Observed[], lane: string): number {
@@ -49,7 +49,7 @@ function mostStarts(observed: readonly Observed[], lane: string, spanMs: number)
   return most;
 }
 
-/** Most work comes at once. In some runs SQS, or the start of a function, takes longer than a start may be late, or a period. */
+/** Most jobs come at once. In some runs SQS, or the start of a function, takes longer than a start may be late, or a period. */
 const quickly = [quicklyMs, quicklyMs] as const;
 const behindPeriods = [1_500, 4_500] as const;
 
@@ -128,7 +128,7 @@ describe('a simulated crowd of workers', () => {
       expect(mostAtOnce(observed, 'account'), about).toBeLessThanOrEqual(plan.accountParallelism);
       for (const [key, { parallelism = Infinity, rate = Infinity, periodMs = 1_000 }] of plan.keys) {
         expect(mostAtOnce(observed, `key ${key}`), `${about}, key ${key}`).toBeLessThanOrEqual(parallelism);
-        // A start is counted before its work goes through the queue: starts may come this much closer together.
+        // A start is counted before its job goes through the queue: starts may come this much closer together.
         const span = periodMs - Math.min(100, periodMs / 10) - 30;
         expect(mostStarts(observed, `key ${key}`, span), `${about}, key ${key}`).toBeLessThanOrEqual(rate);
       }
@@ -163,7 +163,7 @@ describe('a simulated crowd of workers', () => {
     expect(gaveUp).toBe(0);
   });
 
-  it('keeps to a rate, and lets it be used, where all work comes some periods late', async () => {
+  it('keeps to a rate, and lets it be used, where all jobs come some periods late', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       const simulation = new Simulation({
         seed,
@@ -183,7 +183,7 @@ describe('a simulated crowd of workers', () => {
       const { observed, messages } = simulation;
       expect([...messages.values()].filter(({ done }) => !done)).toEqual([]);
       expect(mostStarts(observed, 'key a', 1_000 - 130)).toBeLessThanOrEqual(3);
-      // The rate alone takes 20 s. What was counted at the admission counts once more when the work comes.
+      // The rate alone takes 20 s. A start that was counted with the grant counts once more when the job comes.
       const lastAt = Math.max(...observed.map(({ at }) => at));
       expect(lastAt - startedAt).toBeLessThan(60_000);
     }

@@ -156,7 +156,7 @@ describe('a line that is too long for one invocation', () => {
       slowReads();
       await world.perform(next, { isAgain: false });
       passedMs += world.callsOf('QueryCommand') * secondMs;
-      // The look of three days from now is with Scheduler.
+      // The pump of three days from now is with Scheduler.
       const [pump, ...others]: readonly PumpJob[] = await pumpsFor(key);
       expect(others).toEqual([]);
       next = pump;
@@ -237,7 +237,7 @@ describe('a pump', () => {
     expect(await pumpsFor(key)).toEqual([pump]);
   });
 
-  it('admits nobody too early, and nobody never, where a timer ends before the clock says so', async () => {
+  it('lets nobody go too early, and nobody never, where a timer ends before the clock says so', async () => {
     const key: LaneKey = { accountId: world.account.id, kind: 'key', name: 'rated' };
     // This clock goes half as fast as that of the timers.
     const start = realNow();

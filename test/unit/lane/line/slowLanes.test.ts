@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { newLane, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { createCircuits } from '../../../../lambdas/lane/slots/circuits.ts';
 import type { Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
-import { createLaneGate, type DueAttempt } from '../../../../lambdas/lane/slots/acquire.ts';
+import { createLaneGate } from '../../../../lambdas/lane/slots/acquire.ts';
+import type { DueAttempt } from '../../../../lambdas/lane/slots/dueAttempt.ts';
 
 /** Lanes that are written by so many that a change takes seconds. */
 
@@ -50,8 +51,8 @@ it.each([{ slow: 'key' }, { slow: 'account' }] as const)(
       report: () => {},
     });
     const sleep = (): Promise<void> => Promise.resolve();
-    const { enter } = createLaneGate({ lanes, slots, circuits, now: () => time, sleep });
-    expect(await enter(traveller)).toHaveProperty('release');
+    const { acquire } = createLaneGate({ lanes, slots, circuits, now: () => time, sleep });
+    expect(await acquire(traveller)).toHaveProperty('release');
     for (const kind of ['key', 'account']) {
       const [lease] = all.get(kind)?.leases.values() ?? [];
       expect(lease?.until, kind).toBeGreaterThan(time + timeoutMs);

@@ -2,18 +2,18 @@ import { expect, it } from 'vitest';
 import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { newLane, waitingIn, withLease, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
-import { createLanes, type Admitted } from '../../../../lambdas/lane/slots/lanes.ts';
+import { createLanes, type Granted } from '../../../../lambdas/lane/slots/lanes.ts';
 
-/** A message stands in its queue's line twice where a worker died after it had joined, and its work came again. */
+/** A message stands in its queue's line twice where a worker died after it had joined, and its job came again. */
 
 const key: LaneKey = { accountId: 'acct', kind: 'queue', name: 'orders' };
 const first = `${'0'.repeat(25)}1/0s`;
 const second = `${'0'.repeat(25)}2/0s`;
 
-it('is not admitted again by the write with which it leaves: its work would come before that, and be dropped', async () => {
+it('is not granted a slot again by the write with which it leaves: its job would come before that, and be dropped', async () => {
   const empty: Lane = { ...newLane(key, 0, { parallelism: 1 }), version: 1 };
   let stored = joinLine(joinLine(withLease(empty, first, { slots: 1, ticket: 'one' }), first), second);
-  const sent: Admitted[] = [];
+  const sent: Granted[] = [];
   const lanes = createLanes({
     store: {
       load: () => Promise.resolve(stored),
@@ -24,9 +24,9 @@ it('is not admitted again by the write with which it leaves: its work would come
       loadPage: () => Promise.resolve([]),
       savePages: () => Promise.resolve(),
     },
-    work: {
-      sendAdmitted: (_key, admitted) => {
-        sent.push(...admitted);
+    jobs: {
+      sendGranted: (_key, granted) => {
+        sent.push(...granted);
         return Promise.resolve();
       },
       sendPump: () => Promise.resolve(),

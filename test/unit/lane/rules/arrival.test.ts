@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admit, withPageRead } from '../../../../lambdas/lane/rules/grant.ts';
+import { grantNext, withPageRead } from '../../../../lambdas/lane/rules/grant.ts';
 import {
   enter,
   joinLine,
@@ -40,11 +40,11 @@ describe('an attempt that arrives', () => {
     expect(leaseIn(rated.lane)).toMatchObject({ slots: 1, until: 50_000, startAt: 10 });
   });
 
-  it('is an ordinary one where another lane admitted it just now', () => {
+  it('is an ordinary one where another lane granted it a slot just now', () => {
     expect(enter(laneWith({ parallelism: 1 }), arrivalOf('a', { isYoung: true }), 10).result).toBe('in');
   });
 
-  it('of a queue is admitted like any other when no work stands for its message', () => {
+  it('of a queue gets a slot like any other when no job stands for its message', () => {
     const queue: Lane = { ...laneWith({ parallelism: 1 }), kind: 'queue' };
     expect(enter(queue, arrivalOf('a', { until: undefined }), 10).result).toBe('in');
     expect(enter(queue, arrivalOf('a', { isYoung: true, ticket: 't' }), 10).result).toBe('early');
@@ -58,7 +58,7 @@ describe('an attempt that arrives', () => {
     expect(enter(message, arrivalOf('a', { isYoung: true, ticket: 'u' }), 10).result).toBe('stale');
   });
 
-  it('of a queue may be admitted anew as soon as the clocks of all processes agree that its lease ends', () => {
+  it('of a queue may be granted a slot again as soon as the clocks of all processes agree that its lease ends', () => {
     const queue: Lane = { ...holding(laneWith({ parallelism: 1 }), { until: 20_000 }), kind: 'queue' };
     const young = arrivalOf('a', { isYoung: true, ticket: 't' });
     expect(enter(queue, young, 14_999).result).toBe('stale');
@@ -66,7 +66,7 @@ describe('an attempt that arrives', () => {
   });
 });
 
-describe('work that comes for a lease which its attempt has', () => {
+describe('a job that comes for a lease which its attempt has', () => {
   const lane = laneWith({ parallelism: 2 });
 
   it('makes the lease last as long as its attempt may', () => {
@@ -89,7 +89,7 @@ describe('work that comes for a lease which its attempt has', () => {
   });
 });
 
-describe('work that comes later than its start was counted', () => {
+describe('a job that comes later than its start was counted', () => {
   const limits = { parallelism: 5, rate: 1, periodMs: 4_000 };
   const started = (lease: Partial<Lease> = {}): Lane =>
     holding(laneWith(limits), { until: 50_000, startAt: 1_000, ...lease });
@@ -99,7 +99,7 @@ describe('work that comes later than its start was counted', () => {
     starts: [...lane.starts, { at, count: 1 }],
   });
 
-  it('starts as it was counted within a tenth of a second, the time that the work takes to come', () => {
+  it('starts as it was counted within a tenth of a second, the time that the job takes to come', () => {
     const lane = started();
     expect(enter(lane, arrivalOf('a'), 1_100).lane).toBe(lane);
     expect(enter(lane, arrivalOf('a'), 1_101).lane.starts).toEqual([{ at: 1_101, count: 1 }]);
@@ -139,7 +139,7 @@ describe('work that comes later than its start was counted', () => {
     expect(lane.starts).toEqual([{ at: 2_000, count: 1 }]);
   });
 
-  it('is counted a second time where other work of its attempt may have made the first start', () => {
+  it('is counted a second time where another job of its attempt may have made the first start', () => {
     const two: Lane = { ...started(), rate: 2 };
     expect(enter(two, arrivalOf('a', { mayHaveStarted: true }), 3_000).lane.starts).toEqual([
       { at: 1_000, count: 1 },
@@ -164,7 +164,7 @@ describe('an attempt that waits for another lane', () => {
     expect(lane.starts).toEqual([]);
   });
 
-  it('leaves its start counted where other work may have made it', () => {
+  it('leaves its start counted where another job may have made it', () => {
     const lane = keepWaiting(started, 'a', 90_000, undefined);
     expect(leaseIn(lane)).toMatchObject({ until: 90_000, startAt: undefined });
     expect(lane.starts).toEqual([{ at: 1_000, count: 1 }]);
@@ -176,7 +176,7 @@ describe('an attempt that waits for another lane', () => {
     expect(keepWaiting(rated, 'a', 90_000, undefined)).toBe(rated);
   });
 
-  it('has gone on already where the other lane had room at once: a note that comes after it changes nothing', () => {
+  it('has gone on already where the other lane had capacity at once: a note that comes after it changes nothing', () => {
     // It goes on in the same millisecond in which its first start was counted.
     const { lane, result } = resume(started, arrivalOf('a', { ticket: 't' }), 1_000, 1_000);
     expect(result).toBe('in');
@@ -199,7 +199,7 @@ describe('an attempt that waits for another lane', () => {
     expect(resume(waiting, arrivalOf('a'), undefined, 6_000).result).toBe('in');
   });
 
-  it('that has lost its slot arrives anew: ahead of those that wait, and its old start is not counted', () => {
+  it('that has lost its slot arrives again: ahead of those that wait, and its old start is not counted', () => {
     const lost = joinLine(withLease(started, 'a', undefined), 'b');
     const young = arrivalOf('a', { ticket: 't', isYoung: true });
     const { lane, result } = resume(lost, young, 1_000, 2_000);
@@ -212,35 +212,35 @@ describe('an attempt that waits for another lane', () => {
 describe('the line of a lane', () => {
   const lease = () => ({ slots: 1, until: 70_000 });
 
-  it('admits nobody when nobody waits, or when there is no room', () => {
-    expect(admit(laneWith({ parallelism: 1 }), lease, 10)).toEqual({ kind: 'none' });
+  it('lets nobody go when nobody waits, or when there is no capacity', () => {
+    expect(grantNext(laneWith({ parallelism: 1 }), lease, 10)).toEqual({ kind: 'none' });
     const full = joinLine(holding(laneWith({ parallelism: 1 }), { until: 50_000 }), 'b');
-    expect(admit(full, lease, 10)).toEqual({ kind: 'none' });
+    expect(grantNext(full, lease, 10)).toEqual({ kind: 'none' });
   });
 
-  it('asks for its oldest page first, and admits those of the page in their order', () => {
+  it('asks for its oldest page first, and lets those of the page go in their order', () => {
     const entries = Array.from({ length: 8 }, (_, index) => `e${index}`);
     const long = entries.reduce((lane, entry) => joinLine(lane, entry), laneWith({ parallelism: 2 }));
     const { line, pages } = spill(long.line);
     const lane = joinLine({ ...long, line }, 'last');
-    expect(admit(lane, lease, 10)).toEqual({ kind: 'page', number: 0 });
-    const first = admit(withPageRead(lane, pages[0]?.entries ?? []), lease, 10);
-    expect(first).toMatchObject({ kind: 'admitted', entry: 'e0' });
-    expect('lane' in first ? admit(first.lane, lease, 10) : first).toMatchObject({ entry: 'e1' });
+    expect(grantNext(lane, lease, 10)).toEqual({ kind: 'page', number: 0 });
+    const first = grantNext(withPageRead(lane, pages[0]?.entries ?? []), lease, 10);
+    expect(first).toMatchObject({ kind: 'granted', entry: 'e0' });
+    expect('lane' in first ? grantNext(first.lane, lease, 10) : first).toMatchObject({ entry: 'e1' });
   });
 
-  it('gives those it admits a lease, and counts their start', () => {
+  it('gives those it lets go a lease, and counts their start', () => {
     const waiting = joinLine(laneWith({ parallelism: 1, rate: 1, periodMs: 1_000 }), 'a');
-    const admitted = admit(waiting, lease, 10);
-    if (admitted.kind !== 'admitted') throw new Error('It was not admitted.');
-    expect(leaseIn(admitted.lane)).toEqual({ slots: 1, until: 70_000, startAt: 10 });
-    expect(admitted.lane.starts).toEqual([{ at: 10, count: 1 }]);
+    const granted = grantNext(waiting, lease, 10);
+    if (granted.kind !== 'granted') throw new Error('It was not granted.');
+    expect(leaseIn(granted.lane)).toEqual({ slots: 1, until: 70_000, startAt: 10 });
+    expect(granted.lane.starts).toEqual([{ at: 10, count: 1 }]);
   });
 
-  it('passes over one that has left, and admits nobody in its place', () => {
+  it('passes over one that has left, and lets nobody go in its place', () => {
     const waiting = joinLine(joinLine(laneWith({ parallelism: 1 }), 'a'), 'b');
-    const dropped = admit(waiting, lease, 10, (entry) => entry === 'a');
+    const dropped = grantNext(waiting, lease, 10, (entry) => entry === 'a');
     expect(dropped).toMatchObject({ kind: 'dropped', lane: { leases: new Map() } });
-    expect('lane' in dropped ? admit(dropped.lane, lease, 10) : dropped).toMatchObject({ entry: 'b' });
+    expect('lane' in dropped ? grantNext(dropped.lane, lease, 10) : dropped).toMatchObject({ entry: 'b' });
   });
 });

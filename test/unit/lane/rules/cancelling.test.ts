@@ -40,7 +40,7 @@ describe('a message that is cancelled', () => {
     const short = joinLine(empty, 'a');
     expect(withdraw(short, 'm', undefined)).toBe(short);
     expect(withdrawWaiting(holding(), 'm')).toEqual(holding());
-    // It is admitted, and stands in the line once more.
+    // It is granted a slot, and stands in the line once more.
     const twice = joinLine(holding(), 'm');
     expect(withdrawWaiting(twice, 'm')).toBe(twice);
   });

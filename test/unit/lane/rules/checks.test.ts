@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { closedCircuit } from '../../../../lambdas/circuit/circuit.ts';
 import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { mostLeases, newLane, type Lane, type Limits } from '../../../../lambdas/lane/lane.ts';
-import { nextLook, removableAt } from '../../../../lambdas/lane/rules/checks.ts';
+import { nextCheckAt, removableAt } from '../../../../lambdas/lane/rules/checks.ts';
 
 const now = 10_000;
 const laneWith = (limits: Limits = {}): Lane =>
@@ -17,23 +17,23 @@ const holding = (lane: Lane, ...ends: readonly (number | undefined)[]): Lane => 
   leases: new Map(ends.map((until, index) => [`e${index}`, { slots: 1, until }])),
 });
 
-describe('a pump looks at a lane', () => {
+describe('a pump checks a lane', () => {
   it('never by itself while nobody waits, or while it is paused', () => {
-    expect(nextLook(holding(laneWith({ parallelism: 1 }), 50_000), now)).toBeUndefined();
-    expect(nextLook({ ...waitingIn(laneWith()), isPaused: true }, now)).toBeUndefined();
+    expect(nextCheckAt(holding(laneWith({ parallelism: 1 }), 50_000), now)).toBeUndefined();
+    expect(nextCheckAt({ ...waitingIn(laneWith()), isPaused: true }, now)).toBeUndefined();
   });
 
-  it('at once when there is room for those that wait', () => {
-    expect(nextLook(waitingIn(holding(laneWith({ parallelism: 2 }), 50_000)), now)).toBe(now);
+  it('at once when there is capacity for those that wait', () => {
+    expect(nextCheckAt(waitingIn(holding(laneWith({ parallelism: 2 }), 50_000)), now)).toBe(now);
   });
 
   it('when the first lease ends, if all slots are taken: its process may have died', () => {
     const lane = holding(laneWith({ parallelism: 3 }), 50_000, undefined, 40_000);
-    expect(nextLook(waitingIn(lane), now)).toBe(40_000);
+    expect(nextCheckAt(waitingIn(lane), now)).toBe(40_000);
   });
 
   it('never by itself if all slots belong to messages that give them back when they are over', () => {
-    expect(nextLook(waitingIn(holding(laneWith({ parallelism: 1 }), undefined)), now)).toBeUndefined();
+    expect(nextCheckAt(waitingIn(holding(laneWith({ parallelism: 1 }), undefined)), now)).toBeUndefined();
   });
 
   it('when the rate allows another start, whichever leases are running', () => {
@@ -43,29 +43,29 @@ describe('a pump looks at a lane', () => {
       { entry: 'a', isYoung: false, until: 50_000, hasWaited: false, mayHaveStarted: false },
       now,
     );
-    expect(nextLook(waitingIn(lane), now)).toBe(15_000);
+    expect(nextCheckAt(waitingIn(lane), now)).toBe(15_000);
   });
 
   it('when there is both a slot and a start', () => {
     const limits = { parallelism: 1, rate: 1, periodMs: 5_000 };
     const started = { ...laneWith(limits), starts: [{ at: now, count: 1 }] };
-    expect(nextLook(waitingIn(holding(started, 50_000)), now)).toBe(50_000);
-    expect(nextLook(waitingIn(holding(started, 12_000)), now)).toBe(15_000);
+    expect(nextCheckAt(waitingIn(holding(started, 50_000)), now)).toBe(50_000);
+    expect(nextCheckAt(waitingIn(holding(started, 12_000)), now)).toBe(15_000);
   });
 
   it('when the first lease ends, if its row has as many as it can keep', () => {
     const ends = Array.from({ length: mostLeases }, (_, index) => 50_000 + index);
-    expect(nextLook(waitingIn(holding(laneWith(), ...ends)), now)).toBe(50_000);
-    expect(nextLook(waitingIn(holding(laneWith(), ...ends.slice(1))), now)).toBe(now);
+    expect(nextCheckAt(waitingIn(holding(laneWith(), ...ends)), now)).toBe(50_000);
+    expect(nextCheckAt(waitingIn(holding(laneWith(), ...ends.slice(1))), now)).toBe(now);
   });
 
   it('when an open circuit takes a probe, and then when the lease of that probe ends', () => {
     const opened = { ...closedCircuit, openedAt: 1_000, openUntil: 30_000 };
     const open: Lane = { ...laneWith(), kind: 'circuit', circuit: opened };
-    expect(nextLook(waitingIn(holding(open, 20_000)), now)).toBe(30_000);
-    expect(nextLook(waitingIn(open), 30_000)).toBe(30_000);
-    expect(nextLook(waitingIn(holding(open, 70_000)), 30_000)).toBe(70_000);
-    expect(nextLook(waitingIn(holding(open, 70_000)), 40_000)).toBe(70_000);
+    expect(nextCheckAt(waitingIn(holding(open, 20_000)), now)).toBe(30_000);
+    expect(nextCheckAt(waitingIn(open), 30_000)).toBe(30_000);
+    expect(nextCheckAt(waitingIn(holding(open, 70_000)), 30_000)).toBe(70_000);
+    expect(nextCheckAt(waitingIn(holding(open, 70_000)), 40_000)).toBe(70_000);
   });
 });
 
@@ -75,11 +75,11 @@ describe('the row of a deleted queue', () => {
   it('may be removed five minutes after the queue was deleted, and a pump comes for that', () => {
     const gone: Lane = { ...laneWith(), kind: 'queue', isDeleted: true, updatedAt: 1_000 };
     expect(removableAt(gone)).toBe(301_000);
-    expect(nextLook(gone, now)).toBe(301_000);
-    expect(nextLook(gone, 400_000)).toBe(400_000);
+    expect(nextCheckAt(gone, now)).toBe(301_000);
+    expect(nextCheckAt(gone, 400_000)).toBe(400_000);
   });
 
-  it('is looked at soon while messages are to be cancelled, also where the queue was made again', () => {
+  it('is checked soon while messages are to be cancelled, also where the queue was made again', () => {
     const lane: Lane = {
       ...laneWith({ parallelism: 1 }),
       kind: 'queue',
@@ -87,10 +87,10 @@ describe('the row of a deleted queue', () => {
       updatedAt: 1_000,
     };
     const at = 1_000_000;
-    expect(nextLook({ ...lane, isDeleted: true }, at)).toBe(at + 100);
-    expect(nextLook(lane, at)).toBe(at + 100);
+    expect(nextCheckAt({ ...lane, isDeleted: true }, at)).toBe(at + 100);
+    expect(nextCheckAt(lane, at)).toBe(at + 100);
     // Those that wait in the new queue do not wait for the cancelling.
-    expect(nextLook(waitingIn(lane), at)).toBe(at);
-    expect(nextLook(waitingIn(holding(lane, at + 50_000)), at)).toBe(at + 100);
+    expect(nextCheckAt(waitingIn(lane), at)).toBe(at);
+    expect(nextCheckAt(waitingIn(holding(lane, at + 50_000)), at)).toBe(at + 100);
   });
 });

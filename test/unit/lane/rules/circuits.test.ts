@@ -57,13 +57,13 @@ describe('an attempt at a host', () => {
     });
   });
 
-  it('has its slot where it was admitted, also when the circuit has been closed and removed since', () => {
-    const admitted = withLease(lane, 'a', { slots: 1, until: 90_000, ticket: 't' });
-    expect(enterCircuit(admitted, arrivalOf('a', { ticket: 't' }), 20_000).result).toBe('in');
-    expect(enterCircuit(admitted, arrivalOf('a', { ticket: 'u' }), 20_000).result).toBe('stale');
-    const known: Lane = { ...admitted, circuit: closedCircuit };
+  it('has its slot where it was granted one, also when the circuit has been closed and removed since', () => {
+    const granted = withLease(lane, 'a', { slots: 1, until: 90_000, ticket: 't' });
+    expect(enterCircuit(granted, arrivalOf('a', { ticket: 't' }), 20_000).result).toBe('in');
+    expect(enterCircuit(granted, arrivalOf('a', { ticket: 'u' }), 20_000).result).toBe('stale');
+    const known: Lane = { ...granted, circuit: closedCircuit };
     expect(enterCircuit(known, arrivalOf('a', { ticket: 't' }), 20_000).lane).toBe(known);
-    // Its admission is not written yet, or its lease has ended.
+    // Its grant is not written yet, or its lease has ended.
     const young = arrivalOf('a', { ticket: 't', isYoung: true });
     expect(enterCircuit(lane, young, 20_000).result).toBe('early');
     const { lane: anew, result } = enterCircuit(lane, arrivalOf('a', { ticket: 't' }), 20_000);
@@ -71,13 +71,13 @@ describe('an attempt at a host', () => {
     expect(anew.leases.get('a')).toEqual({ slots: 1, until: 90_000, ticket: 't' });
   });
 
-  it('that was admitted before the circuit was opened again is the next of the line, without its slot', () => {
-    const admitted = withLease(joinLine(open({ isExpiring: true }), 'b'), 'a', {
+  it('that was granted its slot before the circuit was opened again is the next of the line, without its slot', () => {
+    const granted = withLease(joinLine(open({ isExpiring: true }), 'b'), 'a', {
       slots: 1,
       until: 90_000,
       ticket: 't',
     });
-    const { lane: after, result } = enterCircuit(admitted, arrivalOf('a', { ticket: 't' }), 39_999);
+    const { lane: after, result } = enterCircuit(granted, arrivalOf('a', { ticket: 't' }), 39_999);
     expect(result).toBe('waits');
     expect(after.leases.size).toBe(0);
     expect(lineOf(after)).toEqual(['a', 'b']);

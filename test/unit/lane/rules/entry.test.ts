@@ -1,6 +1,6 @@
 import { assert, constantFrom, nat, property, record } from 'fast-check';
 import { expect, it } from 'vitest';
-import { endOfAdmission, formatEntry, parseEntry, type Entry } from '../../../../lambdas/lane/rules/entry.ts';
+import { endOfGrant, formatEntry, parseEntry, type Entry } from '../../../../lambdas/lane/rules/entry.ts';
 
 const messageId = 'msg_01JDABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -35,6 +35,6 @@ it.each([
 });
 
 it('a slot is kept for a minute until its attempt comes, for the longest attempt, and ten seconds more', () => {
-  expect(endOfAdmission({ messageId, attempt: 0, queue: 'short' }, 1_000)).toBe(101_000);
-  expect(endOfAdmission({ messageId, attempt: 0, queue: 'long' }, 1_000)).toBe(911_000);
+  expect(endOfGrant({ messageId, attempt: 0, queue: 'short' }, 1_000)).toBe(101_000);
+  expect(endOfGrant({ messageId, attempt: 0, queue: 'long' }, 1_000)).toBe(911_000);
 });

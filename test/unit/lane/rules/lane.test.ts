@@ -1,6 +1,6 @@
 import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { admit } from '../../../../lambdas/lane/rules/grant.ts';
+import { grantNext } from '../../../../lambdas/lane/rules/grant.ts';
 import { enter, keepWaiting, resume, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { cancelledUpTo, deleted } from '../../../../lambdas/lane/rules/cancelling.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type Limits,
 } from '../../../../lambdas/lane/lane.ts';
 import { keepFor, leave, leaveCallback } from '../../../../lambdas/lane/rules/leaving.ts';
-import { nextLook } from '../../../../lambdas/lane/rules/checks.ts';
+import { nextCheckAt } from '../../../../lambdas/lane/rules/checks.ts';
 import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
 import { freeStarts } from '../../../../lambdas/lane/rules/rate.ts';
 
@@ -36,18 +36,18 @@ describe('an attempt that arrives', () => {
     expect(lengthOf(second.lane.line)).toBe(1);
   });
 
-  it('does not pass those that wait, though there is room', () => {
+  it('does not pass those that wait, though there is capacity', () => {
     const lane = joinLine(laneWith({ parallelism: 2 }), 'a');
     expect(enter(lane, arrival('b'), 0).result).toBe('waits');
     expect(enter(lane, arrival('b', { hasWaited: true }), 0).result).toBe('in');
   });
 
-  it('goes on with its own lease, and is told where other work has it', () => {
+  it('goes on with its own lease, and is told where another job has it', () => {
     const { lane } = enter(laneWith({ parallelism: 1 }), arrival('a', { ticket: 't' }), 0);
     expect(enter(lane, arrival('a', { ticket: 't' }), 0)).toEqual({ lane, result: 'in' });
     expect(enter(lane, arrival('a', { ticket: 'u', isYoung: true }), 0).result).toBe('early');
     expect(enter(lane, arrival('a', { ticket: 'u' }), 0).result).toBe('stale');
-    // In a queue, none is admitted whose lease lasts.
+    // In a queue, none is granted a slot whose lease lasts.
     const queue: Lane = { ...lane, kind: 'queue' };
     expect(enter(queue, arrival('a', { ticket: 'u', isYoung: true }), 0).result).toBe('stale');
     expect(enter(queue, arrival('a', { ticket: 'u', isYoung: true }), 999_000).result).toBe('early');
@@ -86,7 +86,7 @@ describe('a rate', () => {
     const late = enter(lane, arrival('a'), 3_000);
     expect(late.result).toBe('in');
     expect(late.lane.starts).toEqual([{ at: 3_000, count: 1 }]);
-    // Other work of the same attempt may have made the first one.
+    // Another job of the same attempt may have made the first one.
     expect(enter(lane, arrival('a', { mayHaveStarted: true }), 3_000).result).toBe('waits');
   });
 
@@ -98,17 +98,17 @@ describe('a rate', () => {
     expect(resumed.result).toBe('in');
     expect(resumed.lane.starts).toEqual([{ at: 3_000, count: 1 }]);
     expect(freeStarts(keepWaiting(lane, 'a', 90_000, undefined), 2_000)).toBe(0);
-    // It took long to see that the other lane has room.
+    // It took long to see that the other lane has capacity.
     expect(resume(lane, arrival('a'), 1_000, 3_000)).toMatchObject({
       result: 'in',
       lane: { starts: [{ at: 3_000, count: 1 }] },
     });
   });
 
-  it('tells when there is room again', () => {
+  it('tells when there is capacity again', () => {
     const { lane } = enter(laneWith({ rate: 1, periodMs: 5_000 }), arrival('a'), 100);
     const { lane: full } = enter(lane, arrival('b'), 200);
-    expect(nextLook(full, 200)).toBe(5_100);
+    expect(nextCheckAt(full, 200)).toBe(5_100);
     expect(freeStarts(full, 5_099)).toBe(0);
     expect(freeStarts(full, 5_100)).toBe(1);
   });
@@ -170,14 +170,14 @@ it('limits are those of the newest message, save what is pinned', () => {
   });
 });
 
-it('whoever is first in the line is admitted first, and nobody twice', () => {
+it('the first in the line is granted its slot first, and nobody twice', () => {
   const lane = joinLine(joinLine(joinLine(laneWith({ parallelism: 2 }), 'a'), 'a'), 'b');
-  const first = admit(lane, () => ({ slots: 1 }), 0);
-  expect(first).toMatchObject({ kind: 'admitted', entry: 'a' });
-  const second = 'lane' in first ? admit(first.lane, () => ({ slots: 1 }), 0) : first;
+  const first = grantNext(lane, () => ({ slots: 1 }), 0);
+  expect(first).toMatchObject({ kind: 'granted', entry: 'a' });
+  const second = 'lane' in first ? grantNext(first.lane, () => ({ slots: 1 }), 0) : first;
   expect(second.kind).toBe('dropped');
-  const third = 'lane' in second ? admit(second.lane, () => ({ slots: 1 }), 0) : second;
-  expect(third).toMatchObject({ kind: 'admitted', entry: 'b' });
+  const third = 'lane' in second ? grantNext(second.lane, () => ({ slots: 1 }), 0) : second;
+  expect(third).toMatchObject({ kind: 'granted', entry: 'b' });
 });
 
 describe('a deleted queue', () => {
@@ -204,11 +204,11 @@ describe('a deleted queue', () => {
     expect(cancelledUpTo(other, line, line.nextPage)).toBe(other);
   });
 
-  it('has one pump at work, and another when that may have died', () => {
+  it('has one pump that cancels, and another when that may have died', () => {
     const lane = deletedWith('a', 'b');
-    const first = nextLook(lane, 1_000_000);
+    const first = nextCheckAt(lane, 1_000_000);
     expect(first).toBe(1_000_100);
-    expect(nextLook({ ...lane, pumpAt: 1_000_100 }, 1_000_100)).toBe(1_070_100);
+    expect(nextCheckAt({ ...lane, pumpAt: 1_000_100 }, 1_000_100)).toBe(1_070_100);
   });
 
   it('goes on from where the furthest of several pumps came', () => {

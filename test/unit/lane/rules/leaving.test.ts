@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { newLane, withLease, type Lane, type Lease } from '../../../../lambdas/lane/lane.ts';
 import {
-  endAdmission,
+  endGrant,
   endedHolder,
   keepFor,
   leave,
@@ -28,7 +28,7 @@ describe('the slot of a queue’s message', () => {
     expect(keepFor(over, 'm', ['b'])).toBe(over);
   });
 
-  it('is not kept for callbacks that its row has no room for: 3,000 of all messages', () => {
+  it('is not kept for callbacks that do not fit into its row: 3,000 of all messages', () => {
     const many = Array.from({ length: 2_990 }, (_, index) => `c${index}`);
     const lane = holding({}, 'm', holding({ callbacks: many }, 'other', holding({}, 'third')));
     const ten = Array.from({ length: 10 }, (_, index) => `d${index}`);
@@ -86,36 +86,36 @@ describe('a message that was found to be over', () => {
   });
 });
 
-describe('an admission whose work nobody needs', () => {
+describe('a grant whose job nobody needs', () => {
   const rated: Lane = { ...empty, rate: 5, periodMs: 1_000, starts: [{ at: 500, count: 2 }], cancelled: 1 };
-  const admitted = holding({ ticket: 't', startAt: 500, until: 90_000 }, 'm', rated);
+  const granted = holding({ ticket: 't', startAt: 500, until: 90_000 }, 'm', rated);
 
   it('is declined later where it is not written yet', () => {
-    expect(endAdmission(rated, 'm', 't', 'over', 600)).toEqual({ lane: rated, result: 'early' });
+    expect(endGrant(rated, 'm', 't', 'over', 600)).toEqual({ lane: rated, result: 'early' });
   });
 
   it('never was, where the slot belongs to another for long enough', () => {
-    expect(endAdmission(admitted, 'm', 'u', 'over', 600)).toEqual({ lane: admitted, result: 'left' });
-    expect(endAdmission(admitted, 'm', 'u', 'over', 84_999)).toEqual({ lane: admitted, result: 'left' });
-    // The other's lease ends, and the admission may be the next that is written.
-    expect(endAdmission(admitted, 'm', 'u', 'over', 85_000)).toEqual({ lane: admitted, result: 'early' });
+    expect(endGrant(granted, 'm', 'u', 'over', 600)).toEqual({ lane: granted, result: 'left' });
+    expect(endGrant(granted, 'm', 'u', 'over', 84_999)).toEqual({ lane: granted, result: 'left' });
+    // The other's lease ends, and the grant may be the next that is written.
+    expect(endGrant(granted, 'm', 'u', 'over', 85_000)).toEqual({ lane: granted, result: 'early' });
   });
 
   it('leaves its slot to a message that goes on', () => {
-    expect(endAdmission(admitted, 'm', 't', 'goesOn', 600)).toEqual({ lane: admitted, result: 'left' });
+    expect(endGrant(granted, 'm', 't', 'goesOn', 600)).toEqual({ lane: granted, result: 'left' });
   });
 
   it('gives back the slot of a message that is over; its start stays counted', () => {
-    const { lane, result } = endAdmission(admitted, 'm', 't', 'over', 600);
+    const { lane, result } = endGrant(granted, 'm', 't', 'over', 600);
     expect(result).toBe('left');
     expect(lane).toMatchObject({ leases: new Map(), starts: [{ at: 500, count: 2 }], cancelled: 1 });
   });
 
   it('gives back the slot and the start of one that was cancelled, which no longer waits', () => {
-    const { lane, result } = endAdmission(admitted, 'm', 't', 'cancelled', 600);
+    const { lane, result } = endGrant(granted, 'm', 't', 'cancelled', 600);
     expect(result).toBe('left');
     expect(lane).toMatchObject({ leases: new Map(), starts: [{ at: 500, count: 1 }], cancelled: 0 });
-    expect(endAdmission({ ...admitted, cancelled: 0 }, 'm', 't', 'cancelled', 600).lane.cancelled).toBe(0);
-    expect(endAdmission({ ...admitted, cancelled: 3 }, 'm', 't', 'cancelled', 600).lane.cancelled).toBe(2);
+    expect(endGrant({ ...granted, cancelled: 0 }, 'm', 't', 'cancelled', 600).lane.cancelled).toBe(0);
+    expect(endGrant({ ...granted, cancelled: 3 }, 'm', 't', 'cancelled', 600).lane.cancelled).toBe(2);
   });
 });

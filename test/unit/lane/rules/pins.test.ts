@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { admit } from '../../../../lambdas/lane/rules/grant.ts';
+import { grantNext } from '../../../../lambdas/lane/rules/grant.ts';
 import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { withNewestLimits, newLane, type Lane } from '../../../../lambdas/lane/lane.ts';
 import { pinned, unpinned, forgetStarts } from '../../../../lambdas/lane/rules/pins.ts';
@@ -66,12 +66,12 @@ describe('a rate that is reset', () => {
     let full = newLane(key, 0, { rate: 2, periodMs: 1_000 });
     const arrival = { isYoung: false, until: 500, hasWaited: false, mayHaveStarted: false };
     for (const entry of ['a', 'b', 'c', 'd', 'e']) full = enter(full, { ...arrival, entry }, 10).lane;
-    const step = (from: Lane) => admit(from, () => ({ slots: 1 }), 10);
+    const step = (from: Lane) => grantNext(from, () => ({ slots: 1 }), 10);
     expect(step(full).kind).toBe('none');
     const first = step(forgetStarts(full));
-    expect(first).toMatchObject({ kind: 'admitted', entry: 'c' });
+    expect(first).toMatchObject({ kind: 'granted', entry: 'c' });
     const second = 'lane' in first ? step(first.lane) : first;
-    expect(second).toMatchObject({ kind: 'admitted', entry: 'd' });
+    expect(second).toMatchObject({ kind: 'granted', entry: 'd' });
     expect('lane' in second ? step(second.lane).kind : '').toBe('none');
   });
 

@@ -123,7 +123,7 @@ describe('a lane that remembers fewer moments than there were starts', () => {
 describe('a start that was counted and not made', () => {
   const lane = counted(laneOf(9, 1_000), [500, 700, 700]);
 
-  it('leaves its room to another', () => {
+  it('leaves its place to another', () => {
     expect(uncountStart(lane, 500).starts).toEqual([{ at: 700, count: 2 }]);
     expect(uncountStart(lane, 700).starts).toEqual([
       { at: 500, count: 1 },

@@ -6,7 +6,7 @@ import {
   freeSlots,
   inFlightIn,
   isThere,
-  keptLonger,
+  keptUntilAtLeast,
   leaseTo,
   limitsOfKey,
   newLane,
@@ -28,7 +28,7 @@ describe('the slots of a process', () => {
   const wants = (slots: number, until = 100) => ({ process: 'process#p', slots, until });
   const held = leaseTo(three, wants(2), 0).lane;
 
-  it('grow as far as there is room, and last until its new lease ends', () => {
+  it('grow as far as there is capacity, and last until its new lease ends', () => {
     const { lane, result } = leaseTo(held, wants(5, 200), 50);
     expect(result).toBe(3);
     expect([...lane.leases]).toEqual([['process#p', { slots: 3, until: 200 }]]);
@@ -152,9 +152,9 @@ describe('the limits of a lane', () => {
 
 describe('a key that nobody uses', () => {
   it('is kept for delayed messages in steps of 30 days, so that few of them write it', () => {
-    const lane = keptLonger(laneWith(), 31 * dayMs);
+    const lane = keptUntilAtLeast(laneWith(), 31 * dayMs);
     expect(lane.keptUntil).toBe(60 * dayMs);
-    expect(keptLonger(lane, 60 * dayMs)).toBe(lane);
-    expect(keptLonger(lane, 60 * dayMs + 1).keptUntil).toBe(90 * dayMs);
+    expect(keptUntilAtLeast(lane, 60 * dayMs)).toBe(lane);
+    expect(keptUntilAtLeast(lane, 60 * dayMs + 1).keptUntil).toBe(90 * dayMs);
   });
 });

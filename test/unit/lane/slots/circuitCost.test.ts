@@ -100,7 +100,7 @@ describe('a message', () => {
     await pump({ kind: 'pump', accountId, lane: 'circuit', name, dueAt: Date.now() });
     await world.work();
     expect(writes.unitsIn(world.settings.messagesTable)).toBe(count);
-    // It leaves, which admits others. A row with the leases of many in flight is larger than a kilobyte.
+    // It leaves, which lets others go. A row with the leases of many in flight is larger than a kilobyte.
     expect(world.callsOf('PutItemCommand') - count).toBeLessThanOrEqual(1.2 * count);
     expect(writes.unitsIn(world.settings.lanesTable)).toBeLessThanOrEqual(4 * count);
   });

@@ -3,7 +3,7 @@ import { setClockAhead } from '../../../support/clockAhead.ts';
 import { useWorld } from '../../../support/useWorld.ts';
 import type { World } from '../../../support/world.ts';
 
-/** The clocks of two processes differ: the one that admits an attempt is ahead of the one that gets its work. */
+/** The clocks of two processes differ: the one that grants an attempt its slot is ahead of the one that gets its job. */
 
 const importQueues = () => import('../../../../lambdas/lane/queues.ts');
 
@@ -16,7 +16,7 @@ useWorld(async (opened) => {
 
 const aheadMs = 3_000;
 
-it('a message of a queue whose admitted work comes to a worker with a slower clock is delivered', async () => {
+it('a message of a queue whose granted job comes to a worker with a slower clock is delivered', async () => {
   const inbox = world.receiver.inbox();
   const name = 'behind';
   setClockAhead(aheadMs);
@@ -24,13 +24,13 @@ it('a message of a queue whose admitted work comes to a worker with a slower clo
   await queues.pauseQueue(world.account, name);
   const messageId = await world.enqueue(name, inbox.url);
   await world.work();
-  // It waits in the line, and is admitted by a process whose clock is ahead.
+  // It waits in the line, and is granted its slot by a process whose clock is ahead.
   await queues.resumeQueue(world.account, name);
-  const admitted = await world.receiveAttempt();
-  expect(admitted.work).toMatchObject({ messageId, admittedTo: { lane: 'queue', name } });
+  const granted = await world.receiveAttempt();
+  expect(granted.work).toMatchObject({ messageId, admittedTo: { lane: 'queue', name } });
 
   vi.restoreAllMocks();
-  await world.perform(admitted.work, { isAgain: false });
+  await world.perform(granted.work, { isAgain: false });
   expect(inbox.deliveries).toHaveLength(0);
   setClockAhead(2 * aheadMs);
   await world.work();

@@ -19,8 +19,8 @@ class Scene {
   time = start;
   row: Lane;
   readonly pages = new Map<number, readonly string[]>();
-  /** The entries that each write admitted. */
-  readonly admitted: (readonly string[])[] = [];
+  /** The entries that each write granted a slot. */
+  readonly granted: (readonly string[])[] = [];
   readonly pumps: { readonly dueAt: number; readonly keeps: boolean }[] = [];
 
   constructor(row: Lane) {
@@ -48,9 +48,9 @@ class Scene {
           return Promise.resolve();
         },
       },
-      work: {
-        sendAdmitted: (_key, admitted) => {
-          this.admitted.push(admitted.map(formatEntry));
+      jobs: {
+        sendGranted: (_key, granted) => {
+          this.granted.push(granted.map(formatEntry));
           return Promise.resolve();
         },
         sendPump: (_key, dueAt, keeps) => {
@@ -69,7 +69,7 @@ const lane = newLane(key, start, { parallelism: 1 });
 const busy = withLease(lane, entryOf(0), { slots: 1 });
 
 describe('a process that knows a lane from a moment ago', () => {
-  it('looks again before it takes for done what another process has just made necessary', async () => {
+  it('reads again before it takes for done what another process has just made necessary', async () => {
     const scene = new Scene(lane);
     const [one, other] = [scene.startProcess(), scene.startProcess()];
     await one.update(key, (found) => ({ ...found, updatedAt: start + 1 }));
@@ -81,7 +81,7 @@ describe('a process that knows a lane from a moment ago', () => {
 });
 
 describe('a pump', () => {
-  it('is sent anew where the one on its way comes later than somebody has to look', async () => {
+  it('is sent again where the one on its way comes later than a check has to', async () => {
     const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
     const scene = new Scene({ ...expiring, pumpAt: start + 900_000 });
     await scene.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
@@ -89,7 +89,7 @@ describe('a pump', () => {
     expect(scene.row.pumpAt).toBe(start + 40_000);
   });
 
-  it('is not sent anew where the one on its way comes in time', async () => {
+  it('is not sent again where the one on its way comes in time', async () => {
     const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
     const scene = new Scene({ ...expiring, pumpAt: start + 30_000 });
     await scene.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
@@ -110,18 +110,18 @@ describe('a pump', () => {
   });
 });
 
-describe('a lane that is given much room at once', () => {
-  it('admits all who wait in their order, a hundred with each write', async () => {
+describe('a lane that is given much capacity at once', () => {
+  it('grants slots to all who wait in their order, a hundred with each write', async () => {
     const entries = Array.from({ length: 250 }, (_, index) => entryOf(index + 1));
     const scene = new Scene(entries.reduce((found, entry) => joinLine(found, entry), busy));
     await scene.startProcess().update(key, (found) => ({ ...found, parallelism: 1_000 }));
-    // The pump that it has sent, because there is room still.
-    while (scene.row.pumpAt > 0 && scene.admitted.flat().length < entries.length) {
+    // The pump that it has sent, because there is capacity still.
+    while (scene.row.pumpAt > 0 && scene.granted.flat().length < entries.length) {
       scene.time += 1_000;
       await scene.startProcess().update(key, (found) => found);
     }
-    expect(scene.admitted.map(({ length }) => length)).toEqual([100, 100, 50]);
-    expect(scene.admitted.flat()).toEqual(entries);
+    expect(scene.granted.map(({ length }) => length)).toEqual([100, 100, 50]);
+    expect(scene.granted.flat()).toEqual(entries);
     expect(scene.pumps).toContainEqual({ dueAt: start, keeps: false });
   });
 });

@@ -6,7 +6,7 @@ import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
-import type { Admitted, Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import type { Granted, Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { handOverCalls } from '../../../../local/stage/standIns.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
@@ -31,8 +31,8 @@ beforeAll(async () => {
 const processes = 20;
 const changesEach = 10;
 
-/** A process that changes lanes. What it admits, it hands over. */
-function startProcess(onAdmitted: (admitted: readonly Admitted[]) => void = () => {}) {
+/** A process that changes lanes. It hands over the grants that it makes. */
+function startProcess(onAdmitted: (granted: readonly Granted[]) => void = () => {}) {
   let saves = 0;
   const lanes: Lanes = lambdas.createLanes({
     store: {
@@ -44,9 +44,9 @@ function startProcess(onAdmitted: (admitted: readonly Admitted[]) => void = () =
       loadPage: lambdas.loadPage,
       savePages: lambdas.savePages,
     },
-    work: {
-      sendAdmitted: (_key, admitted) => {
-        onAdmitted(admitted);
+    jobs: {
+      sendGranted: (_key, granted) => {
+        onAdmitted(granted);
         return Promise.resolve();
       },
       sendPump: () => Promise.resolve(),
@@ -101,7 +101,7 @@ describe(`${processes} processes that change one lane at once`, () => {
     }
   });
 
-  it('admit each attempt once, and no more at once than have room', async () => {
+  it('grant each attempt its slot once, and no more slots at once than there are', async () => {
     const key = keyOf();
     const parallelism = 3;
     const arrivalsEach = 4;
@@ -112,8 +112,8 @@ describe(`${processes} processes that change one lane at once`, () => {
     let most = 0;
     const handled: Promise<void>[] = [];
     const all = range(processes).map(() =>
-      startProcess((admitted) => {
-        for (const one of admitted) handled.push(arrive(formatEntry(one), one.ticket));
+      startProcess((granted) => {
+        for (const one of granted) handled.push(arrive(formatEntry(one), one.ticket));
       }),
     );
     const someProcess = (): Lanes => {
@@ -122,7 +122,7 @@ describe(`${processes} processes that change one lane at once`, () => {
       return process.lanes;
     };
 
-    /** An attempt arrives at some process, by itself or because it was admitted; and again while its admission is not written. */
+    /** An attempt arrives at some process, by itself or because it was granted a slot; and again while its grant is not written. */
     async function arrive(entry: string, ticket?: string): Promise<void> {
       const lanes = someProcess();
       const arrival = {
@@ -135,9 +135,9 @@ describe(`${processes} processes that change one lane at once`, () => {
       };
       for (;;) {
         if (starts.includes(entry)) return;
-        const entrance = await lanes.change(key, (lane, time) => enter(lane, arrival, time));
-        if (entrance === 'in') break;
-        if (entrance !== 'early') return;
+        const grant = await lanes.change(key, (lane, time) => enter(lane, arrival, time));
+        if (grant === 'in') break;
+        if (grant !== 'early') return;
         await setTimeout(20);
       }
       starts.push(entry);
@@ -154,7 +154,7 @@ describe(`${processes} processes that change one lane at once`, () => {
         for (const one of range(arrivalsEach)) await arrive(entryOf(process * arrivalsEach + one));
       }),
     );
-    // Whoever is handled may admit others.
+    // An attempt that is handled may let others go.
     for (let done = 0; done < handled.length; done += 1) await handled[done];
     expect([...starts].sort()).toEqual(range(total).map(entryOf).sort());
     expect(most).toBeLessThanOrEqual(parallelism);

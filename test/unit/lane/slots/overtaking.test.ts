@@ -6,7 +6,7 @@ import { importForScenes, type SceneLambdas } from '../../../support/laneScene.t
 import { useWorld } from '../../../support/useWorld.ts';
 import type { World } from '../../../support/world.ts';
 
-/** Work that is sent for an admission may come before the lane is written. Those behind it must not wait for that. */
+/** A job that is sent for a grant may come before the lane is written. Those behind it must not wait for that. */
 
 let world: World;
 let lambdas: SceneLambdas;
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const queue = () => ({ accountId: world.account.id, kind: 'queue', name: 'overtaken' }) as const;
 
-/** The work of a message that was cancelled in a page of its queue's line, and whose admission is about to be written. */
+/** The job of a message that was cancelled in a page of its queue's line, and whose grant is about to be written. */
 async function cancelledInPage(sentAt: number): Promise<{ work: AttemptJob; write: () => Promise<void> }> {
   const messageId = await world.enqueue('overtaken', world.receiver.inbox().url);
   const { work } = await world.receiveAttempt();

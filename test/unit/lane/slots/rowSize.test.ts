@@ -21,7 +21,7 @@ useWorld(async (opened) => {
 const idOf = (number: number): string => String(number).padStart(26, '0');
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
 
-it('a queue’s row has room for as many slots as there may be, however many callbacks they are kept for', async () => {
+it('a queue’s row holds as many slots as there may be, however many callbacks they are kept for', async () => {
   const time = 1_700_000_000_000;
   let lane: Lane = newLane({ accountId: 'acct', kind: 'queue', name: 'q'.repeat(128) }, time, {
     parallelism: 10_000,

@@ -1,7 +1,7 @@
-import type { MadeAttempt, RecordedAttempt } from '../message/history.ts';
+import type { MadeAttempt, RecordedAttempt } from '../../message/history.ts';
 
 /** Stores one message. */
-export type Store = () => Promise<void>;
+export type StoreMessage = () => Promise<void>;
 
 /**
  * A consequence of an attempt, such as its retry or its callbacks. It acts at two moments, and each may come several times for
@@ -9,10 +9,10 @@ export type Store = () => Promise<void>;
  */
 export interface Continuation {
   /**
-   * Before the record: the messages that need the whole response, each to be stored by itself. They have no work yet, so they
+   * Before the record: the messages that need the whole response, each to be stored by itself. They have no job yet, so they
    * are not delivered. A repeated attempt that comes to the same end overwrites them; one that comes to another makes others.
    */
-  readonly store?: (made: MadeAttempt) => readonly Store[];
-  /** After the record, and again from the record whenever the attempt's work is redelivered. */
+  readonly store?: (made: MadeAttempt) => readonly StoreMessage[];
+  /** After the record, and again from the record whenever the attempt's job is redelivered. */
   readonly release: (recorded: RecordedAttempt) => Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Messages that wait for long are kept from expiring: their rows and bodies, and the pages of their line. */
+/** Extends the lifetimes of messages that wait for long: of their rows and bodies, and of the pages of their line. */
 import { isDeleted, limitsOf, type Account } from '../../account/account.ts';
 import { dayMs, now } from '../../shared/clock.ts';
 import type { Lane } from '../lane.ts';
@@ -12,15 +12,16 @@ import { kindOf } from '../../message/kinds.ts';
 import { extendEveryMs } from '../slots/lanes.ts';
 import { onLine } from './linePages.ts';
 
-/** A message may start with so much less than the lifetime that it was given for all its retries and its dead letter. */
+/** A message may start with this much less than the lifetime that it was given for all its retries and its dead letter. */
 const missingMs = dayMs;
-/** A message that is prolonged need not be prolonged again for so long. */
+/** A message that is extended need not be extended again for this long. */
 const addedLifetimeMs = 30 * dayMs;
 
 /**
- * Sees to it that a message which waits does not expire before its retries, its dead letter and its log entries do.
+ * Extends the lifetime of a message that waits, so that it does not expire before its retries, its dead letter and its log
+ * entries do.
  *
- * @param startsAt when it may start at the latest, unless it is looked at again before. Unix milliseconds
+ * @param startsAt when it may start at the latest, unless it is extended again before. Unix milliseconds
  */
 export async function extendMessage(
   { message, body }: MessageHistory,
@@ -28,7 +29,7 @@ export async function extendMessage(
   startsAt: number,
 ): Promise<void> {
   const { max_dlq_retention_time_milis: retentionMs } = limitsOf(account);
-  // From the account and the clock: counted from what the row has, its lifetime would grow with each time.
+  // Counted from the account and the clock: counted from the row, its lifetime would grow each time.
   const expiryAfter = (notBefore: number): number => expiryOf({ ...message, notBefore }, retentionMs);
   if (message.expiresAt >= expiryAfter(startsAt) - missingMs) return;
   const expiresAt = expiryAfter(startsAt + addedLifetimeMs);
@@ -39,7 +40,7 @@ export async function extendMessage(
 }
 
 /**
- * Keeps all who wait in a lane.
+ * Extends the lifetimes of all messages that wait in a lane.
  *
  * @param from the page to begin with; 0 for the whole line
  * @param until Unix milliseconds after which it begins no more pages

@@ -1,0 +1,53 @@
+/** Messages whose row is not there: a job is sent beside the write of its message's row, and may come first. */
+import { setTimeout } from 'node:timers/promises';
+import { log } from '../aws/log.ts';
+import type { AttemptJob } from '../job/job.ts';
+import { sendJob } from '../job/send.ts';
+import { declineLanes } from '../lane/leaveLanes.ts';
+import { leaveAsCallback } from '../lane/queueSlot.ts';
+import { loadMessage, type MessageHistory } from '../message/history.ts';
+import { now, secondMs } from '../shared/clock.ts';
+import { timeOfId } from '../shared/ids.ts';
+
+/** A request to the API ends after 29 s: a row that is not there by then will not come. */
+const rowTimeoutMs = 30 * secondMs;
+
+/**
+ * The row will not come after so many reads, a second apart, whatever the clock says. A machine that slept while the row was
+ * being written wakes up with old jobs; then the write, which ends after 13 s, goes on.
+ */
+const leastReads = 15;
+
+/** Most rows come a few milliseconds after their job. */
+const soonMs = [10, 30, 90];
+
+const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptJob): boolean =>
+  now() - madeAt < rowTimeoutMs;
+
+/** Loads the message of a job. Where it is not there, a young job tries a few times more. */
+export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | undefined> {
+  const found = await loadMessage(job);
+  if (found !== undefined || !isYoung(job)) return found;
+  for (const pauseMs of soonMs) {
+    await setTimeout(pauseMs);
+    const history = await loadMessage(job);
+    if (history !== undefined) return history;
+  }
+  return undefined;
+}
+
+/** Sends a job again whose message may come yet, and drops any other. */
+export async function waitForRow(job: AttemptJob): Promise<void> {
+  const looks = (job.looks ?? 0) + 1;
+  if (isYoung(job) || looks < leastReads) {
+    await sendJob({ ...job, looks }, now() + secondMs);
+    return;
+  }
+  await leaveWithoutMessage(job);
+  log.warn('An attempt of no message was dropped', { messageId: job.messageId });
+}
+
+/** Leaves the lanes that a job names, which is all that is known of a message without a row. */
+export async function leaveWithoutMessage(job: AttemptJob): Promise<void> {
+  await Promise.all([declineLanes(job, 'over'), leaveAsCallback(job)]);
+}

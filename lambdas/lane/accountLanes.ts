@@ -1,0 +1,39 @@
+/** The lanes of an account when the account itself changes. */
+import { limitsOf, type Account } from '../account/account.ts';
+import { TransientError } from '../error/transientError.ts';
+import { laneKinds } from '../job/job.ts';
+import { eachOf } from '../shared/lists.ts';
+import { accountLane, withNewestLimits } from './lane.ts';
+import { lanes } from './slots/ourLanes.ts';
+import { laneNames, loadLane, removeLane } from './store/lanes.ts';
+
+/** Lets those go on that wait for an account which is served, as far as its limits allow now. */
+export async function resumeAccount(account: Account): Promise<void> {
+  const parallelism = limitsOf(account).max_global_parallelism;
+  await lanes.update(accountLane(account.id), (lane) => {
+    // Nothing waits in a lane that is not there.
+    if (lane.version === 0) return lane;
+    const latest = withNewestLimits(lane, { parallelism }, account.version);
+    return latest.isPaused ? { ...latest, isPaused: false } : latest;
+  });
+}
+
+const removedAtOnce = 10;
+
+/**
+ * Removes all lanes of an account.
+ *
+ * @throws TransientError when one was written meanwhile: the removal has to be done again
+ */
+export async function removeLanes(accountId: string): Promise<void> {
+  for (const kind of laneKinds) {
+    const names: string[] = kind === 'account' ? [''] : [];
+    for await (const name of laneNames(accountId, kind)) names.push(name);
+    await eachOf(names, removedAtOnce, async (name) => {
+      const lane = await loadLane({ accountId, kind, name });
+      if (lane !== undefined && !(await removeLane(lane))) {
+        throw new TransientError('A lane was written by another while it was to be removed.');
+      }
+    });
+  }
+}

@@ -1,0 +1,54 @@
+/** Gathers what the lanes of an attempt need to know of it, from its message, its account and its job. */
+import { limitsOf, type Account } from '../../account/account.ts';
+import { rulesOf } from '../../circuit/settings.ts';
+import { circuitHostOf } from '../../circuit/verdict.ts';
+import { attemptJob, type AttemptJob } from '../../job/job.ts';
+import { dueTimeOf, type MessageHistory } from '../../message/history.ts';
+import type { Message } from '../../message/message.ts';
+import { limitsOfKey } from '../lane.ts';
+import type { CircuitOf } from './circuits.ts';
+import type { DueAttempt } from './dueAttempt.ts';
+
+/** The host whose circuit may hold back a message; undefined where none does. */
+export const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
+  (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;
+
+/** The circuit of an attempt. An attempt that was let go by a circuit leaves that one, whatever its settings are now. */
+function circuitOf(
+  history: MessageHistory,
+  account: Account,
+  { attempt, admittedTo }: AttemptJob,
+): CircuitOf | undefined {
+  const host = admittedTo?.lane === 'circuit' ? admittedTo.name : circuitHost(history.message, account);
+  return host === undefined
+    ? undefined
+    : { host, rules: rulesOf(account.circuit), dueAt: dueTimeOf(history, attempt) };
+}
+
+export function dueAttemptOf(
+  history: MessageHistory,
+  account: Account,
+  job: AttemptJob,
+  isAgain: boolean,
+): DueAttempt {
+  const { message } = history;
+  const { messageId, accountId, queueName, flowControl, createdAt, timeoutMs } = message;
+  const { attempt, admittedTo } = job;
+  return {
+    messageId,
+    accountId,
+    attempt,
+    queue: attemptJob(message, attempt).queue,
+    queueName,
+    flowControl: flowControl && {
+      key: flowControl.key,
+      madeAt: createdAt,
+      ...limitsOfKey(flowControl),
+    },
+    circuit: circuitOf(history, account, job),
+    accountLimits: { parallelism: limitsOf(account).max_global_parallelism, version: account.version },
+    timeoutMs,
+    admittedTo,
+    isAgain,
+  };
+}

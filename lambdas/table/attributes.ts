@@ -1,0 +1,13 @@
+/**
+ * The shapes of attributes that several tables have. Headers and configuration are lists of pairs: their names come from
+ * outside, and the SDK's `marshall` refuses maps with keys such as `constructor` and `__proto__`, or loses them.
+ */
+import * as z from 'zod/mini';
+
+/** Binary attributes. */
+export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
+
+export const headerPairs = z.array(z.tuple([z.string(), z.string()]));
+
+/** A `Config`, as `[...config]` makes it. */
+export const configPairs = z.array(z.tuple([z.string(), z.array(z.string())]));
