@@ -30,8 +30,8 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
     return;
   }
   for (const runId of new Set(runIds.filter(isRunId))) {
-    const head = await loadSnapshot({ accountId: account.id, runId });
-    if (head !== undefined && !hasEnded(head.state)) yield { runId, createdAt: head.createdAt };
+    const snapshot = await loadSnapshot({ accountId: account.id, runId });
+    if (snapshot !== undefined && !hasEnded(snapshot.state)) yield { runId, createdAt: snapshot.createdAt };
   }
 }
 

@@ -26,7 +26,7 @@ import {
   type DeadLetterOfRun,
 } from '../deadLetter/deadLetters.ts';
 import { listBudgetMs, pageOf, show } from '../list/pages.ts';
-import { failureRequestIdOf } from './failure/failureRequestId.ts';
+import { failureRequestIdOf } from './failure/failureRequest.ts';
 
 type Listed = Answer<typeof answers.listedRunDeadLetter>;
 

@@ -9,17 +9,16 @@ import { isOver } from '../message/message.ts';
 import { attemptJob } from '../job/job.ts';
 import { mayCancel, mayRerun } from './failure/failure.ts';
 import type { FailureFunctionState } from '../wire/states.ts';
-import type { FailureFunctionRecord, Snapshot } from './rules/journal.ts';
+import type { FailureFunctionRecord, Snapshot, RunKey } from './rules/journal.ts';
 import { noteFailureState } from '../deadLetter/rows.ts';
 import { loadMessage } from '../message/history.ts';
-import { loadRecord, type RunKey } from './store/journals.ts';
+import { loadRecord } from './store/journals.ts';
 import { sendJob } from '../job/send.ts';
 import { deadLetterOf, isOfRun, noSuchDeadLetter, type DeadLetterOfRun } from '../deadLetter/deadLetters.ts';
 import { withdraw } from '../publish/messages.ts';
 import { withAdmission } from '../usage/charge.ts';
 import { changeRun, type Decision } from './runs/changeRun.ts';
-import { failureRequestIdOf } from './failure/failureRequestId.ts';
-import { storeRequestOf } from './failure/failureRequest.ts';
+import { failureRequestIdOf, storeRequestOf } from './failure/failureRequest.ts';
 import { loadRun } from './runs/loadRun.ts';
 
 const keyOf = ({ message: { accountId }, workflow: { runId } }: DeadLetterOfRun): RunKey => ({
@@ -29,9 +28,10 @@ const keyOf = ({ message: { accountId }, workflow: { runId } }: DeadLetterOfRun)
 
 /** The state of the failure function as the journal has it; undefined where that has another run by now. */
 const stateIn = (
-  head: Snapshot | undefined,
+  snapshot: Snapshot | undefined,
   { workflow }: DeadLetterOfRun,
-): FailureFunctionState | undefined => (head?.startSeq === workflow.startSeq ? head.failureState : undefined);
+): FailureFunctionState | undefined =>
+  snapshot?.startSeq === workflow.startSeq ? snapshot.failureState : undefined;
 
 const saying = (state: FailureFunctionState | undefined): string =>
   state === undefined ? 'Nobody is told of the failure' : `The failure function is ${state}`;
@@ -63,17 +63,17 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
     state: 'CALLBACK_INPROGRESS',
     messageId: newId('msg', time, account.shards),
   };
-  const { head, record } = await changeRun(keyOf(deadLetter), (current): Decision<undefined> =>
+  const { snapshot, record } = await changeRun(keyOf(deadLetter), (current): Decision<undefined> =>
     mayRerun(stateIn(current, deadLetter)) ? { record: note, result: undefined } : { result: undefined },
   );
   if (record !== undefined) {
     await sendAgain(account, deadLetter, note);
     return;
   }
-  const state = stateIn(head, deadLetter);
-  if (head !== undefined && state === 'CALLBACK_INPROGRESS') {
+  const state = stateIn(snapshot, deadLetter);
+  if (snapshot !== undefined && state === 'CALLBACK_INPROGRESS') {
     // Whoever wrote that may have died before the message was sent.
-    const last = await loadRecord(keyOf(deadLetter), head.seq);
+    const last = await loadRecord(keyOf(deadLetter), snapshot.seq);
     if (last?.kind === 'failureFunction') await sendAgain(account, deadLetter, last);
   }
   throw badRequest('wrong_state', `${saying(state)}; it is run again only where it is CALLBACK_FAIL.`);
@@ -126,8 +126,8 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
     };
     return { record: note, result: messageId };
   });
-  const { head, record, result: requestId } = change;
-  const state = stateIn(head, deadLetter);
+  const { snapshot, record, result: requestId } = change;
+  const state = stateIn(snapshot, deadLetter);
   // Also where that was written before, by whoever died before this.
   if (state === 'CALLBACK_CANCELED' && requestId !== undefined) {
     await noteFailureState(key.accountId, dlqId, 'CALLBACK_CANCELED', 'CALLBACK_INPROGRESS');

@@ -9,15 +9,15 @@ import { longestAccountId } from '../account/credentials.ts';
 import { notFound, type HttpError } from '../error/httpError.ts';
 import { isText } from '../shared/text.ts';
 import { waitsFor } from './rules/events.ts';
-import type { Snapshot, WaitRecord } from './rules/journal.ts';
-import { checkRoom } from './rules/placing.ts';
+import type { Snapshot, WaitRecord, RunKey } from './rules/journal.ts';
+import { checkCapacity } from './rules/placing.ts';
 import { hasEnded, isRunId } from './run.ts';
 import { base64Bytes, hookEvent, waitResultBytes, type HookRequest } from './waiting.ts';
-import { checkRoomForCall, isWebhookId, keepsCallsOf } from './rules/webhooks.ts';
+import { checkCapacityForCall, isWebhookId, keepsCallsOf } from './rules/webhooks.ts';
 import { givenCredentials } from '../aws/givenCredentials.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
-import { loadSnapshot, type RunKey } from './store/journals.ts';
+import { loadSnapshot } from './store/journals.ts';
 import { reportUsage } from '../usage/counter.ts';
 import { admitHook } from '../usage/rateLimit.ts';
 import { loadWait } from './waits/endWait.ts';
@@ -66,16 +66,16 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
       known: found,
       noActiveRun: noWebhook,
       loadWait: webhook.loadWait,
-      findWait: async (head) => {
-        const place = await webhook.findWait(head);
+      findWait: async (snapshot) => {
+        const place = await webhook.findWait(snapshot);
         if (place === undefined) return undefined;
         // Before anything is sent or stored for it.
         const bodyBytes = waitResultBytes(place.wait.step, eventId, event.length);
-        checkRoom(head, [{ bodyBytes }]);
+        checkCapacity(snapshot, [{ bodyBytes }]);
         return place.seq;
       },
-      checkKept: (head) => {
-        webhook.checkKept(head, callBytes);
+      checkKept: (snapshot) => {
+        webhook.checkKept(snapshot, callBytes);
       },
     });
   } catch (error) {
@@ -104,18 +104,18 @@ function webhookOf(key: RunKey, eventId: string) {
     loadWait: load,
     /** Finds the oldest step that waits for the webhook. Others may wait for an event that is called the same. */
     findWait: async (
-      head: Snapshot,
+      snapshot: Snapshot,
     ): Promise<{ readonly seq: number; readonly wait: WaitRecord } | undefined> => {
-      for (const { seq } of waitsFor(head, eventId)) {
+      for (const { seq } of waitsFor(snapshot, eventId)) {
         const wait = await load(seq);
         if (wait.step.stepType === 'WaitForWebhook') return { seq, wait };
       }
       return undefined;
     },
     /** @throws HttpError 404 where the run has no such webhook, 429 where it keeps too many calls */
-    checkKept: (head: Snapshot, callBytes: number): void => {
-      if (!keepsCallsOf(head, eventId)) throw noWebhook();
-      checkRoomForCall(head, eventId, callBytes);
+    checkKept: (snapshot: Snapshot, callBytes: number): void => {
+      if (!keepsCallsOf(snapshot, eventId)) throw noWebhook();
+      checkCapacityForCall(snapshot, eventId, callBytes);
     },
   };
 }

@@ -28,7 +28,7 @@ import {
   type Ordered,
   type Range,
 } from '../table/shards.ts';
-import { loadSnapshot, loadRow, type RunKey } from './store/journals.ts';
+import { loadSnapshot, loadRow } from './store/journals.ts';
 import { listRuns as listStored, loadListedRun, runShardsOf, type ListedRun } from './store/runList.ts';
 import {
   countEach,
@@ -42,16 +42,17 @@ import {
 } from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { loadRunLog, type ShownRun } from './log/runLog.ts';
-import { loadRunJournal } from './runs/runJournal.ts';
+import { loadRunJournal } from './runs/loadRun.ts';
+import type { RunKey } from './rules/journal.ts';
 
 /** A run that may be shown, with its place in the list. */
 type Candidate = ListedRun & Ordered;
 
 /** Finds the runs of one id, newest first. Each ends where the next begins, so they are found without reading what is between. */
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
-  let head = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
-  while (head !== undefined) {
-    const { startSeq, createdAt, state } = head;
+  let snapshot = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
+  while (snapshot !== undefined) {
+    const { startSeq, createdAt, state } = snapshot;
     const first = await loadRow(key, startSeq);
     if (first?.record.kind !== 'start') return;
     const { url, settings, callerIp } = first.record.start;
@@ -59,7 +60,7 @@ async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
     const ordered = { time: createdAt, id: key.runId };
     const facts = { url, labels, callerIp, flowControlKey: flowControl?.key };
     yield { ...key, createdAt, startSeq, state, ...facts, ...ordered };
-    head = startSeq === 0 ? undefined : (await loadRow(key, startSeq - 1))?.head;
+    snapshot = startSeq === 0 ? undefined : (await loadRow(key, startSeq - 1))?.snapshot;
   }
 }
 
@@ -182,7 +183,7 @@ export async function listRuns(
     if (mayBeWanted(read, candidate)) {
       const journal = await loadRunJournal(candidate, candidate.startSeq);
       // Behind that moment its bodies may be gone, and its records may be left.
-      const isKept = journal !== undefined && journal.head.keptUntil > now();
+      const isKept = journal !== undefined && journal.snapshot.keptUntil > now();
       const run = isKept ? await loadRunLog(journal, trimBody, mostBytes) : undefined;
       if (run !== undefined && isWanted(read, run)) {
         bytes += jsonBytes(run) + 1;

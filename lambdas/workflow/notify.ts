@@ -6,11 +6,10 @@ import { badField } from '../error/httpError.ts';
 import { checkEventId, isWaiting } from './rules/events.ts';
 import { waitersOf, type Waiter } from './store/waiters.ts';
 import { loadWait } from './waits/endWait.ts';
-import { waiterRecord, type ShownWaiter } from './waits/waiters.ts';
+import { waiterRecord, type ShownWaiter, notifyRun } from './waits/notifyRun.ts';
 import { isRunId } from './run.ts';
 import { loadSnapshot } from './store/journals.ts';
 import { notify } from './waits/notify.ts';
-import { notifyRun } from './waits/notifyRun.ts';
 
 /**
  * Notifies one run, where the first of several segments is the id of one, or else all that wait for the event. An event's id

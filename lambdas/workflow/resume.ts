@@ -28,15 +28,13 @@ import type { RetryRequest } from '../publish/retryDeadLetters.ts';
 import { removeDeadLetters } from '../deadLetter/size.ts';
 import { onEach } from '../list/pages.ts';
 import { withAdmission, type Admission } from '../usage/charge.ts';
-import { begunBefore, begunOf, rerunPatienceMs } from './runs/begunBefore.ts';
-import { copyRun, type RerunPlan } from './runs/copyRun.ts';
-import { followStarts, type Begun } from './runs/follow.ts';
+import { begunBefore, begunOf, rerunTimeoutMs, copyRun, type RerunPlan } from './runs/copyRun.ts';
+import { followStarts, type Begun, sendStartChecks } from './runs/follow.ts';
 import { loadRun } from './runs/loadRun.ts';
 import { rerunPlans } from './failure/rerunPlan.ts';
-import { sendStartLooks } from './runs/startChecks.ts';
 
 /** A request waits so long for other processes that are at the same; the gateway gives up after 29 s. */
-const waitingMs = 2 * rerunPatienceMs;
+const waitingMs = 2 * rerunTimeoutMs;
 /** The first pause between two looks at what other processes are at; each is twice as long as the one before. */
 const firstPauseMs = 500;
 
@@ -229,7 +227,7 @@ async function take(
   const { dlqId } = deadLetter;
   const time = now();
   try {
-    const claim = await claimRun(account.id, dlqId, { now: time, endedBy: time - rerunPatienceMs });
+    const claim = await claimRun(account.id, dlqId, { now: time, endedBy: time - rerunTimeoutMs });
     if (claim.state === 'done') return shown(claim.runId);
     if (claim.state !== 'ours') return claim.state;
     if (claim.runId !== undefined) {
@@ -243,7 +241,7 @@ async function take(
     const own = newId('wfr', now());
     const copy = await copyRun(account, failed, own, plan);
     // From here on it may be the run that the dead letter has chosen.
-    await sendStartLooks([
+    await sendStartChecks([
       { accountId: account.id, runId: own, messageId: copy.record.entry.messageId, dlqId },
     ]);
     const runId = await chooseRun(account.id, dlqId, { runId: own, kind: plan.kind });

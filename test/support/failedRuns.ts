@@ -47,9 +47,9 @@ export async function failedRunsIn(world: World) {
     [
       import('../../lambdas/workflow/steps/start.ts'),
       import('../../lambdas/workflow/runs/changeRun.ts'),
-      import('../../lambdas/workflow/runs/entryBodies.ts'),
-      import('../../lambdas/workflow/runs/extendRun.ts'),
-      import('../../lambdas/workflow/runs/runMessages.ts'),
+      import('../../lambdas/workflow/runs/changeRun.ts'),
+      import('../../lambdas/workflow/runs/changeRun.ts'),
+      import('../../lambdas/workflow/runs/follow.ts'),
       import('../../lambdas/shared/ids.ts'),
       import('../../lambdas/workflow/store/journals.ts'),
       import('../../lambdas/deadLetter/rows.ts'),
@@ -103,7 +103,7 @@ export async function failedRunsIn(world: World) {
   async function record(runId: string, start: RunStart, steps: readonly RecordedStep[]): Promise<void> {
     const key = { accountId: account.id, runId };
     let last: readonly ListedEntry[] = [];
-    let head: Snapshot | undefined;
+    let snapshot: Snapshot | undefined;
     const entryOf = async (
       body: string,
       step: NonNullable<ListedEntry['step']>,
@@ -144,9 +144,9 @@ export async function failedRunsIn(world: World) {
         );
       }
       const note: StepsRecord = { kind: 'steps', at: Date.now(), entries: last };
-      ({ head } = await changing.changeRun(key, () => ({ record: note, result: undefined })));
+      ({ snapshot } = await changing.changeRun(key, () => ({ record: note, result: undefined })));
     }
-    if (head !== undefined) await messages.deliverEntries({ key, head, start }, account, last, false);
+    if (snapshot !== undefined) await messages.deliverEntries({ key, snapshot, start }, account, last, false);
   }
 
   /** Starts a run, and fails it at its last step. */

@@ -90,17 +90,17 @@ export async function openRunScene(world: World) {
     import('../../lambdas/message/messages.ts'),
     import('../../lambdas/message/history.ts'),
     import('../../lambdas/message/bodies.ts'),
-    import('../../lambdas/workflow/runs/runJournal.ts'),
+    import('../../lambdas/workflow/runs/loadRun.ts'),
     import('../../lambdas/workflow/runs/follow.ts'),
-    import('../../lambdas/workflow/runs/settings.ts'),
+    import('../../lambdas/workflow/runs/changeRun.ts'),
   ]);
   const keyOf = (runId: string) => ({ accountId: world.account.id, runId });
   return {
     keyOf,
-    headOf: async (runId: string) => {
-      const head = await journals.loadSnapshot(keyOf(runId));
-      if (head === undefined) throw new Error(`There is no run ${runId}.`);
-      return head;
+    snapshotOf: async (runId: string) => {
+      const snapshot = await journals.loadSnapshot(keyOf(runId));
+      if (snapshot === undefined) throw new Error(`There is no run ${runId}.`);
+      return snapshot;
     },
     start: (runId: string, { payload = '{"n":1}', notBefore, facts, account }: Starting = {}) =>
       start.startRun(account ?? world.account, {
@@ -157,9 +157,9 @@ export async function openRunScene(world: World) {
       body: string,
       more: Partial<Message> = {},
     ): Promise<Message> => {
-      const head = await journals.loadSnapshot(keyOf(runId));
-      if (head === undefined) throw new Error(`There is no run ${runId}.`);
-      const { createdAt, startSeq, keptUntil } = head;
+      const snapshot = await journals.loadSnapshot(keyOf(runId));
+      if (snapshot === undefined) throw new Error(`There is no run ${runId}.`);
+      const { createdAt, startSeq, keptUntil } = snapshot;
       const message: Message = {
         url: endpoint,
         method: 'POST',
@@ -182,15 +182,15 @@ export async function openRunScene(world: World) {
     },
     /** Ends a run, and tells the list. */
     end: async (runId: string, record: Omit<EndRecord, 'kind' | 'at'>): Promise<void> => {
-      const { head } = await change.changeRun(keyOf(runId), () => ({
+      const { snapshot } = await change.changeRun(keyOf(runId), () => ({
         record: { kind: 'end', at: Date.now(), ...record },
         result: undefined,
       }));
-      if (head === undefined) return;
+      if (snapshot === undefined) return;
       const key = keyOf(runId);
       await runList.listEnd(
-        follow.listedRun(key, head, await facts.settingsOfRun(key, head)),
-        head.keptUntil,
+        follow.listedRun(key, snapshot, await facts.settingsOfRun(key, snapshot)),
+        snapshot.keptUntil,
       );
     },
     journalOf: (runId: string) => journal.loadRunJournal(keyOf(runId), 0),

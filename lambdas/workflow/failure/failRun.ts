@@ -6,20 +6,24 @@ import { derivedId } from '../../shared/ids.ts';
 import type { KeptResponse, Message, WorkflowPart } from '../../message/message.ts';
 import { attemptJob } from '../../job/job.ts';
 import { failureFunctionStateAfter } from './failure.ts';
-import type { EndRecord, FailureFunctionRecord, Snapshot, RunFailure, RunStart } from '../rules/journal.ts';
+import type {
+  EndRecord,
+  FailureFunctionRecord,
+  Snapshot,
+  RunFailure,
+  RunStart,
+  RunKey,
+} from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { noteFailureState } from '../../deadLetter/rows.ts';
 import { loadMessage, type RecordedAttempt, dueTimeOf, type MadeAttempt } from '../../message/history.ts';
-import type { RunKey } from '../store/journals.ts';
 import { sendJob } from '../../job/send.ts';
 import { dlqIdOf } from '../../message/consequenceIds.ts';
 import { deadLetterAttempt } from '../../deadLetter/deadLetter.ts';
 import { countFollowing } from '../../usage/counter.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { changeRun, type Decision, settingsOfRun, extendRun } from '../runs/changeRun.ts';
 import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
-import { settingsOfRun } from '../runs/settings.ts';
 import { storeRequestOf } from './failureRequest.ts';
-import { extendRun } from '../runs/extendRun.ts';
 import { loadRun } from '../runs/loadRun.ts';
 
 const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): RunKey => ({
@@ -61,7 +65,7 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { messageId } = history.message;
   const key = keyOf(recorded, part);
   const dlqId = dlqIdOf(history, attempt.number);
-  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
     if (current?.startSeq !== part.startSeq || hasEnded(current.state)) return { result: undefined };
     const end: EndRecord = {
       kind: 'end',
@@ -79,13 +83,15 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
     return { record: end, keptUntil: await extendRun(key, current, needed), result: undefined };
   });
   const found =
-    record?.kind === 'end' && head !== undefined ? { record, head } : await endOfRun(key, part.startSeq);
+    record?.kind === 'end' && snapshot !== undefined
+      ? { record, snapshot }
+      : await endOfRun(key, part.startSeq);
   if (found === undefined) return;
   const { failure } = found.record;
-  if (failure?.messageId === messageId) await tellFailure(recorded, part, found.head, failure);
+  if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
   // Also where another has ended the run: it may have died before it went on.
-  await followEndOrLeave(account, key, found.head, found.record);
+  await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 
 /** Finds the message that tells of a failure. A delivery that the service itself failed with may have gone without. */
@@ -102,16 +108,16 @@ async function findRequest(
 async function tellFailure(
   recorded: RecordedAttempt,
   part: WorkflowPart,
-  head: Snapshot,
+  snapshot: Snapshot,
   { requestId }: RunFailure,
 ): Promise<void> {
   const { account, attempt } = recorded;
-  const { url, failureCallback } = await settingsOfRun(keyOf(recorded, part), head);
+  const { url, failureCallback } = await settingsOfRun(keyOf(recorded, part), snapshot);
   const { runId, createdAt, startSeq } = part;
   const failureState = requestId === undefined ? undefined : 'CALLBACK_INPROGRESS';
   await deadLetterAttempt(recorded, {
     workflow: { runId, createdAt, startSeq, url, failureState },
-    keptUntil: head.keptUntil,
+    keptUntil: snapshot.keptUntil,
   });
   if (requestId === undefined || failureCallback === undefined) return;
   const work = attemptJob({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
@@ -133,8 +139,8 @@ export async function noteFailureFunction(recorded: RecordedAttempt, part: Workf
     state,
     messageId: message.messageId,
   };
-  await changeRun(key, (head): Decision<undefined> => {
-    const isTold = head?.startSeq === part.startSeq && head.failureState === 'CALLBACK_INPROGRESS';
+  await changeRun(key, (snapshot): Decision<undefined> => {
+    const isTold = snapshot?.startSeq === part.startSeq && snapshot.failureState === 'CALLBACK_INPROGRESS';
     return isTold ? { record: note, result: undefined } : { result: undefined };
   });
 }

@@ -10,14 +10,14 @@ import type { EndRecord, JournalRecord, ListedEntry } from '../rules/journal.ts'
 import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
 import { runMessagesOf, type KnownCall } from './rules/fromJournal.ts';
 import { stepGroups } from './rules/groups.ts';
-import type { CallResponse, Course, RunMessage } from './rules/runRecord.ts';
+import type { CallResponse, History, RunMessage } from './rules/runRecord.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { parseStep } from '../rules/step.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
 import { loadCalls, loadInvoked, responseInResult } from './runCalls.ts';
-import { loadShownCourses } from './runHistories.ts';
-import type { RunJournal } from '../runs/runJournal.ts';
+import { loadShownHistories } from './runHistories.ts';
+import type { RunJournal } from '../runs/loadRun.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
@@ -38,21 +38,21 @@ const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
 const bodiesAtOnce = 10;
 
 /** Reads the texts of entries, and the answers to calls that are among them. */
-async function loadTexts(look: RunView, records: readonly JournalRecord[]) {
+async function loadTexts(view: RunView, records: readonly JournalRecord[]) {
   const texts = new Map<string, string | undefined>();
   const responses = new Map<number, CallResponse>();
-  if (!look.hasTexts) return { texts, responses };
+  if (!view.hasTexts) return { texts, responses };
   await eachOf(entriesIn(records), bodiesAtOnce, async ({ messageId, body: stored, step }) => {
     if (step?.kind === 'plan') return;
     const body = await loadBody(messageId, stored);
     if (step === undefined) {
-      texts.set(messageId, look.text(body));
+      texts.set(messageId, view.text(body));
       return;
     }
     const parsed = parseStep(body);
     if (parsed.kind !== 'result' || parsed.out === undefined) return;
-    texts.set(messageId, look.text(parsed.out));
-    const response = step.stepType === 'Call' ? responseInResult(look, parsed.out) : undefined;
+    texts.set(messageId, view.text(parsed.out));
+    const response = step.stepType === 'Call' ? responseInResult(view, parsed.out) : undefined;
     if (response !== undefined) responses.set(step.stepId, response);
   });
   return { texts, responses };
@@ -61,15 +61,15 @@ async function loadTexts(look: RunView, records: readonly JournalRecord[]) {
 const failureIn = (end: EndRecord | undefined) => end?.failure && { of: end.failure, at: end.at };
 
 async function loadRunMessages(
-  look: RunView,
+  view: RunView,
   journal: RunJournal,
   end: EndRecord | undefined,
 ): Promise<readonly RunMessage[]> {
   const { key, start, records } = journal;
   const { accountId } = key;
-  const { texts, responses } = await loadTexts(look, records);
+  const { texts, responses } = await loadTexts(view, records);
   const callRecords = records.filter(isKind('call'));
-  const loadedCalls = await loadCalls(look, accountId, callRecords, responses);
+  const loadedCalls = await loadCalls(view, accountId, callRecords, responses);
   const results = [...loadedCalls.values()].flatMap(({ resultId }) => resultId ?? []);
   const messageIds = [
     ...entriesIn(records).map(({ messageId }) => messageId),
@@ -77,23 +77,25 @@ async function loadRunMessages(
     ...callRecords.map(({ messageId }) => messageId),
     ...results,
   ];
-  const courses = await loadShownCourses(look, accountId, [...new Set(messageIds)], failureIn(end));
+  const histories = await loadShownHistories(view, accountId, [...new Set(messageIds)], failureIn(end));
   const calls = new Map(
     [...loadedCalls].map(([messageId, { resultId, ...call }]): [string, KnownCall] => {
-      const course: Course = (resultId === undefined ? undefined : courses.get(resultId)) ?? { failures: [] };
-      const callback = resultId === undefined ? undefined : { messageId: resultId, ...course };
+      const history: History = (resultId === undefined ? undefined : histories.get(resultId)) ?? {
+        failures: [],
+      };
+      const callback = resultId === undefined ? undefined : { messageId: resultId, ...history };
       return [messageId, { ...call, callback }];
     }),
   );
-  const invoked = await loadInvoked(look, accountId, records.filter(isKind('invoke')));
-  const headersOf = look.forwarded.bind(look);
-  return runMessagesOf(start, records, { courses, texts, calls, invoked, headersOf });
+  const invoked = await loadInvoked(view, accountId, records.filter(isKind('invoke')));
+  const headersOf = view.forwarded.bind(view);
+  return runMessagesOf(start, records, { histories, texts, calls, invoked, headersOf });
 }
 
 /** Reads what the function returned, as it is shown. */
-async function loadResponse(look: RunView, end: EndRecord | undefined): Promise<string | undefined> {
-  if (end?.response === undefined || end.responseId === undefined || !look.hasTexts) return undefined;
-  return look.text(await loadBody(end.responseId, end.response));
+async function loadResponse(view: RunView, end: EndRecord | undefined): Promise<string | undefined> {
+  if (end?.response === undefined || end.responseId === undefined || !view.hasTexts) return undefined;
+  return view.text(await loadBody(end.responseId, end.response));
 }
 
 /** Leaves out the last steps of a run, so many that the others fit. */
@@ -118,25 +120,25 @@ export async function loadRunLog(
   trimBody: number,
   mostBytes: number,
 ): Promise<ShownRun> {
-  const { key, start, head, records } = journal;
+  const { key, start, snapshot, records } = journal;
   const { settings } = start;
   const stepName = stepNameHeader(start);
-  const look = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
+  const view = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
   const end = records.find(isKind('end'));
   const [messages, response, failureFunction] = [
-    await loadRunMessages(look, journal, end),
-    await loadResponse(look, end),
-    await loadShownFailureFunction(look, journal, end),
+    await loadRunMessages(view, journal, end),
+    await loadResponse(view, end),
+    await loadShownFailureFunction(view, journal, end),
   ];
-  const stepNameOf = ({ failures }: Course): string | undefined => {
+  const stepNameOf = ({ failures }: History): string | undefined => {
     const last = failures.at(-1);
     return last && failedStepName(start.prefix, last);
   };
   const show = (cut: Cut): ShownRun => ({
     workflowRunId: key.runId,
     workflowUrl: shownUrl(start.url),
-    workflowState: head.state,
-    workflowRunCreatedAt: head.createdAt,
+    workflowState: snapshot.state,
+    workflowRunCreatedAt: snapshot.createdAt,
     workflowRunCompletedAt: end?.at,
     workflowRunResponse: textCut(cut)(response),
     workflowRunCallerIp: start.callerIp,
@@ -151,7 +153,7 @@ export async function loadRunLog(
     labels: settings.labels.length === 0 ? undefined : settings.labels,
     flowControlKey: settings.flowControl?.key,
     steps: stepGroups(
-      { state: head.state, messages: cutMessages(messages, cut, stepName) },
+      { state: snapshot.state, messages: cutMessages(messages, cut, stepName) },
       stepNameOf,
       end?.at ?? now(),
     ),

@@ -3,10 +3,10 @@
  * whole under an id that nobody knows yet, so that a process that dies meanwhile leaves nothing but rows that expire.
  */
 import type { Account } from '../../account/account.ts';
-import { now } from '../../shared/clock.ts';
+import { now, secondMs } from '../../shared/clock.ts';
 import { derivedId, timeOfId } from '../../shared/ids.ts';
 import { weighedChunksOf } from '../../shared/lists.ts';
-import type { RerunKind } from '../rules/resuming.ts';
+import { type RerunKind, goingOnFrom } from '../rules/resuming.ts';
 import {
   snapshotAfter,
   type Snapshot,
@@ -14,14 +14,16 @@ import {
   type RunStart,
   type StartRecord,
   type StepsRecord,
+  type RunKey,
 } from '../rules/journal.ts';
 import { entryBytes } from '../rules/placing.ts';
 import { loadBody } from '../../message/bodies.ts';
-import { putRecords, readJournal, type RunKey } from '../store/journals.ts';
+import { putRecords, readJournal, loadSnapshot } from '../store/journals.ts';
 import type { JournalRow } from '../store/rows.ts';
-import { storeEntryBody } from './entryBodies.ts';
-import { neededUntil, spareMs } from './extendRun.ts';
+import { storeEntryBody, neededUntil, spareMs } from './changeRun.ts';
 import type { LoadedRun } from './loadRun.ts';
+import { hasEnded } from '../run.ts';
+import type { Begun } from './follow.ts';
 
 /** The settings with which a run goes on, made of those of the failed one. */
 export interface RerunPlan {
@@ -83,30 +85,56 @@ export async function copyRun(
   const [initial, ...steps] = copies;
   if (initial === undefined) throw new Error(`The run ${runId} would have no entries.`);
   const record: StartRecord = { kind: 'start', at: createdAt, start, entry: initial };
-  const first: JournalRow = { record, head: snapshotAfter(undefined, record, keptUntil) };
+  const first: JournalRow = { record, snapshot: snapshotAfter(undefined, record, keptUntil) };
   const rows: JournalRow[] = [];
-  let head: Snapshot = first.head;
+  let snapshot: Snapshot = first.snapshot;
   for (const some of weighedChunksOf(steps, largestRecord, entryBytes)) {
     const copy: StepsRecord = { kind: 'steps', at: createdAt, entries: some, isCopy: true };
-    head = snapshotAfter(head, copy, keptUntil);
-    rows.push({ record: copy, head });
+    snapshot = snapshotAfter(snapshot, copy, keptUntil);
+    rows.push({ record: copy, snapshot });
   }
   if (rows.length > 0) await putRecords(key, rows);
   // The last: a run without its start is none.
   await putRecords(key, [first]);
-  return { record, head, entries: copies };
+  return { record, snapshot, entries: copies };
 }
 
 /** Reads a run that was made by {@link copyRun}, with what is true after its start; undefined where it is not there. */
 export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
   let start: (JournalRow & { readonly record: StartRecord }) | undefined;
   const entries: ListedEntry[] = [];
-  for await (const { record, head } of readJournal(key, 0)) {
+  for await (const { record, snapshot } of readJournal(key, 0)) {
     if (record.kind === 'start' && start === undefined) {
-      start = { record, head };
+      start = { record, snapshot };
       entries.push(record.entry);
     } else if (record.kind === 'steps' && record.isCopy === true) entries.push(...record.entries);
     else break;
   }
   return start && { ...start, entries };
+}
+
+/** A process that takes longer for one run counts as dead, and another may claim its dead letter. */
+export const rerunTimeoutMs = 12 * secondMs;
+
+/** Makes of a copied run what is to be listed and delivered of it. */
+export function begunOf(account: Account, runId: string, { record, snapshot, entries }: RunCopy): Begun {
+  // With these settings of the run, steps have none of their own.
+  const settingsHold = record.start.features.includes('WF_TriggerOnConfig');
+  const first = goingOnFrom(entries);
+  return {
+    key: { accountId: account.id, runId },
+    snapshot,
+    record,
+    entries: settingsHold ? first.map((entry) => ({ ...entry, settings: undefined })) : first,
+  };
+}
+
+/** Reads a run that an earlier process made, and may not have listed and delivered. */
+export async function begunBefore(account: Account, runId: string): Promise<Begun | undefined> {
+  const key = { accountId: account.id, runId };
+  const [copy, snapshot] = await Promise.all([readCopy(key), loadSnapshot(key)]);
+  if (copy === undefined || snapshot === undefined) throw new Error(`The run ${runId} is not there.`);
+  if (snapshot.startSeq !== copy.snapshot.startSeq) return undefined;
+  const begun = begunOf(account, runId, { ...copy, snapshot });
+  return hasEnded(snapshot.state) ? { ...begun, entries: [] } : begun;
 }

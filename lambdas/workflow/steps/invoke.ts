@@ -4,15 +4,12 @@ import { now } from '../../shared/clock.ts';
 import { quote } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import { latestEndOf } from '../../message/message.ts';
-import type { Snapshot, InvokeRecord, JournalRecord } from '../rules/journal.ts';
-import { checkPlace } from '../rules/placing.ts';
+import type { Snapshot, InvokeRecord, JournalRecord, RunKey } from '../rules/journal.ts';
+import { checkPlace, hasStep } from '../rules/placing.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
-import { hasStep } from '../rules/stepSet.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
-import type { RunKey } from '../store/journals.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { lookForRecord } from '../runs/follow.ts';
-import { extendRun, neededUntil } from '../runs/extendRun.ts';
+import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
+import { searchRecord } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
 import { startOf, startRun, type Started } from './start.ts';
 import { activeSnapshot } from './submit.ts';
@@ -41,7 +38,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   const { stepId } = invoker.step;
   const start = startOf(account, part, invoker);
   const { notBefore } = part.options;
-  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
     const active = activeSnapshot(current, invoker);
     if (hasStep(active.steps, 'invoke', stepId) || hasStep(active.steps, 'result', stepId)) {
       return { result: undefined };
@@ -52,7 +49,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
-  const first = record === undefined ? await invokeOf(key, activeSnapshot(head, invoker), stepId) : begun;
+  const first = record === undefined ? await invokeOf(key, activeSnapshot(snapshot, invoker), stepId) : begun;
   const started = await startRun(account, {
     runId: first.runId,
     start,
@@ -70,10 +67,10 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
 }
 
 /** Finds the invoke that was begun before. @throws HttpError 412 for a step that has its result without one */
-async function invokeOf(key: RunKey, head: Snapshot, stepId: number): Promise<InvokeRecord> {
+async function invokeOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<InvokeRecord> {
   const isIt = (one: JournalRecord): one is InvokeRecord =>
     one.kind === 'invoke' && one.step.stepId === stepId;
-  const found = await lookForRecord(key, head, isIt);
+  const found = await searchRecord(key, snapshot, isIt);
   if (found === undefined) throw refusedSubmission(`Step ${stepId} of the run has its result already.`);
   return found;
 }

@@ -2,25 +2,16 @@
 import type { Account } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 import { refuseWhileDraining } from '../../account/draining.ts';
-import { now } from '../../shared/clock.ts';
-import { badRequest, HttpError } from '../../error/httpError.ts';
-import { derivedId, newId } from '../../shared/ids.ts';
 import { eachOf } from '../../shared/lists.ts';
-import { readWorkflowMessage, type StartMessage, type SubmissionMessage } from '../rules/workflowMessage.ts';
-import { settings } from '../../aws/settings.ts';
+import type { StartMessage, SubmissionMessage } from '../rules/workflowMessage.ts';
 import type { PublishRequest } from '../../publish/prepare.ts';
 import { withAdmission } from '../../usage/charge.ts';
 import { submitCall } from './call.ts';
 import { submitInvoke } from './invoke.ts';
-import {
-  preparePart,
-  refusalOf,
-  refusalOfRequest,
-  type PreparedPart,
-  type WorkflowRequest,
-} from './prepare.ts';
+import { preparePart, readParts, type PreparedPart, type WorkflowRequest } from './prepare.ts';
+import { refusalOf } from './refusalOf.ts';
 import { refuseWhenBusy } from '../refuseWhenBusy.ts';
-import { startOf, startRuns, type StartDraft, type Started } from './start.ts';
+import { draftOf, startRuns, type Started } from './start.ts';
 import { submitSteps, type Submitted } from './submit.ts';
 
 const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
@@ -45,26 +36,6 @@ export async function publishRequests(
   requests: readonly PublishRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
   return publishParts(account, await readParts(account, requests));
-}
-
-async function readParts(
-  account: Account,
-  requests: readonly PublishRequest[],
-): Promise<readonly WorkflowRequest[]> {
-  try {
-    return requests.map((request) => {
-      const message = readWorkflowMessage(request, settings.headerPrefixes);
-      if (message === undefined)
-        throw badRequest(
-          'workflow_request_invalid',
-          'Messages of workflows and others cannot be in one request.',
-        );
-      return { request, message };
-    });
-  } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
-    throw await refusalOfRequest(account, requests, error);
-  }
 }
 
 /** Parts of a request that are worked on at once. */
@@ -164,25 +135,3 @@ async function acceptOther(account: Account, { message, ...part }: PreparedPart)
       throw new Error(`A ${message.kind} was not refused when it was read, or not accepted as what it is.`);
   }
 }
-
-/** The start of a run. One that a schedule fires is the same each time the fire is handled. */
-function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
-  const { message, request, options } = part;
-  const { fire } = request;
-  return {
-    runId: message.runId ?? idFor(request),
-    start: startOf(account, part),
-    payload: request.body,
-    notBefore: options.notBefore,
-    isUpgrade: message.isUpgrade,
-    fixed: fire && {
-      messageId: derivedId('msg', fire.time, JSON.stringify([fire, request.destination])),
-      createdAt: fire.time,
-    },
-  };
-}
-
-const idFor = ({ fire, destination }: PublishRequest): string =>
-  fire === undefined
-    ? newId('wfr', now())
-    : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));

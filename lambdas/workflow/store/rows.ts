@@ -6,7 +6,7 @@ import { features } from '../rules/features.ts';
 import type { Invoker } from '../rules/invoking.ts';
 import type { Snapshot, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
 import type { RunSettings } from '../rules/runSettings.ts';
-import type { StepMark, StepSet } from '../rules/stepSet.ts';
+import type { StepMark, StepSet } from '../rules/placing.ts';
 import type { StepIdentity } from '../rules/step.ts';
 import { bytes, storedBody } from '../../message/bodies.ts';
 import { callbackSettings, deliverySettings, type Shape } from '../../message/rows.ts';
@@ -28,7 +28,7 @@ const stepSettings = {
   timeout: z.optional(z.union([z.number(), z.string()])),
 };
 
-const stepFacts = z.union([
+const stepDetails = z.union([
   z.object({ kind: z.literal('plan'), ...identity, ...stepSettings }),
   z.object({
     kind: z.literal('result'),
@@ -80,7 +80,7 @@ const listedEntry = z.object({
   notBefore: z.number(),
   body: storedBody,
   bodyBytes: z.number(),
-  step: z.optional(stepFacts),
+  step: z.optional(stepDetails),
   forwarded: z.optional(headerPairs),
   settings: z.optional(z.object(runSettings)),
 } satisfies Shape<ListedEntry>);
@@ -180,13 +180,17 @@ const snapshotShape = z.object({
 /** A record of a journal, with what is true after it. */
 export interface JournalRow {
   readonly record: JournalRecord;
-  readonly head: Snapshot;
+  readonly snapshot: Snapshot;
 }
 
-const rowShape = z.object({ record: recordShape, head: snapshotShape });
+// The attribute that stores a snapshot is called `head`.
+const headShape = z.object({ head: snapshotShape });
+const rowShape = z.extend(headShape, { record: recordShape });
 
 /** @throws for attributes that are no record */
-export const journalRowOf = (attributes: unknown): JournalRow => rowShape.parse(attributes);
+export const journalRowOf = (attributes: unknown): JournalRow => {
+  const { record, head } = rowShape.parse(attributes);
+  return { record, snapshot: head };
+};
 
-const headRowShape = z.object({ head: snapshotShape });
-export const headOf = (attributes: unknown): Snapshot => headRowShape.parse(attributes).head;
+export const snapshotOf = (attributes: unknown): Snapshot => headShape.parse(attributes).head;

@@ -18,7 +18,7 @@ import {
   type Row,
 } from '../../aws/dynamodb.ts';
 import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
-import type { RunKey } from './journals.ts';
+import type { RunKey } from '../rules/journal.ts';
 
 /** A run as lists know it. */
 export interface ListedRun extends RunKey {
@@ -79,7 +79,7 @@ export const listEnd = (run: ListedRun, keptUntil: number): Promise<void> =>
  *
  * @param keptUntil Unix milliseconds
  */
-export async function prolongListed(
+export async function extendListed(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
   keptUntil: number,
 ): Promise<void> {

@@ -4,10 +4,9 @@
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';
-import { eventDigest } from '../rules/journal.ts';
+import { eventDigest, type RunKey } from '../rules/journal.ts';
 import { settings } from '../../aws/settings.ts';
 import { deleteAll, getRow, putAll, queryRows } from '../../aws/dynamodb.ts';
-import type { RunKey } from './journals.ts';
 
 /** The place of a wait. */
 export interface Waiter extends RunKey {

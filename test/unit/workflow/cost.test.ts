@@ -44,7 +44,7 @@ const openEndpoint = () =>
   );
 
 const submission = {
-  // The run's head is read before the step is looked at, and again when it is changed.
+  // The run's snapshot is read before the step is looked at, and again when it is changed.
   calls: { QueryCommand: 2, PutItemCommand: 1, BatchWriteItemCommand: 1, SendMessageBatchCommand: 1 },
   units: { workflows: 1, messages: 1 },
 };

@@ -27,8 +27,8 @@ const stateOf = async (dlqId: string) =>
 
 /** The states that the journal has noted of a run's failure function, the end's included. */
 const notedOf = async (runId: string) =>
-  (await runs.journalOf(runId)).flatMap(({ record, head }) =>
-    record.kind === 'end' || record.kind === 'failureFunction' ? [head.failureState] : [],
+  (await runs.journalOf(runId)).flatMap(({ record, snapshot }) =>
+    record.kind === 'end' || record.kind === 'failureFunction' ? [snapshot.failureState] : [],
   );
 
 type AnswerTo = (response: ServerResponse) => void;

@@ -74,7 +74,11 @@ describe('a run that is resumed', () => {
       kind: 'start',
       start: { resumes: { runId: failed.runId, createdAt: failed.createdAt } },
     });
-    expect(others.at(-1)?.head).toMatchObject({ state: 'RUN_STARTED', entries: 4, steps: { result: '1-3' } });
+    expect(others.at(-1)?.snapshot).toMatchObject({
+      state: 'RUN_STARTED',
+      entries: 4,
+      steps: { result: '1-3' },
+    });
   });
 
   it('goes on with each branch of a parallel group that has no result', async () => {
@@ -137,7 +141,7 @@ describe('a run that is resumed', () => {
     const rows = await runs.journalOf(workflowRunId);
     expect(rows.length).toBeGreaterThan(2);
     expect(rows.length).toBeLessThan(8);
-    expect(rows.map(({ head }) => head.seq)).toEqual(rows.map((_, index) => index));
+    expect(rows.map(({ snapshot }) => snapshot.seq)).toEqual(rows.map((_, index) => index));
     await world.work();
     const [before, after] = inbox.deliveries.map(bodiesIn);
     expect(after).toEqual(before);

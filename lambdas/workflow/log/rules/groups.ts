@@ -5,7 +5,7 @@
 import { hasEnded } from '../../run.ts';
 import { shownErrors, type ShownError } from './errors.ts';
 import type {
-  Course,
+  History,
   InitialRecord,
   PendingRecord,
   PlanRecord,
@@ -18,7 +18,7 @@ import {
   shownPending,
   shownPlan,
   shownResult,
-  stateOfCourse,
+  stateOfHistory,
   type ShownStep,
 } from './shownStep.ts';
 import type { StepState } from '../../../wire/states.ts';
@@ -136,7 +136,7 @@ function shownStep(
 
 const nextOf = (carrier: Carrier, stepName: string | undefined): NextStep => ({
   messageId: carrier.messageId,
-  state: stateOfCourse(carrier),
+  state: stateOfHistory(carrier),
   retries: carrier.maxRetries,
   retryDelay: carrier.retryDelay,
   stepName,
@@ -146,7 +146,7 @@ const nextOf = (carrier: Carrier, stepName: string | undefined): NextStep => ({
 
 /** With a run its messages end, without being written again. */
 function settled(message: RunMessage): RunMessage {
-  const ended = <T extends Course>(course: T): T => ({ ...course, end: course.end ?? 'CANCELED' });
+  const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return message.kind === 'call' && message.callback !== undefined
     ? { ...ended(message), callback: ended(message.callback) }
     : ended(message);
@@ -162,7 +162,7 @@ function settled(message: RunMessage): RunMessage {
  */
 export function stepGroups(
   run: RunRecord,
-  stepNameOf: (delivery: Course) => string | undefined,
+  stepNameOf: (delivery: History) => string | undefined,
   at: number,
 ): readonly StepGroup[] {
   const messages = hasEnded(run.state) ? run.messages.map(settled) : run.messages;

@@ -4,8 +4,8 @@ import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { FailedAttempt } from './errors.ts';
 
-/** The course of a message's own attempts. */
-export interface Course {
+/** The history of a message's own attempts. */
+export interface History {
   /** Failed attempts so far, oldest first. */
   readonly failures: readonly FailedAttempt[];
   /** The end: of the attempts, or of the message that was withdrawn with its run; undefined while one is still to come. */
@@ -14,7 +14,7 @@ export interface Course {
   readonly nextDeliveryAt?: number | undefined;
 }
 
-interface Common extends Course {
+interface Common extends History {
   readonly messageId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -68,7 +68,7 @@ export interface CallRecord extends Common {
   /** Once it has come. */
   readonly response?: CallResponse | undefined;
   /** The message that takes the response to the endpoint, once it is made. */
-  readonly callback?: (Course & { readonly messageId: string }) | undefined;
+  readonly callback?: (History & { readonly messageId: string }) | undefined;
 }
 
 export interface WaitRecord extends Common {

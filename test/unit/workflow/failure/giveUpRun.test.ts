@@ -58,7 +58,7 @@ const endUnreadably = (child: string): Promise<void> =>
   });
 
 async function endWorkOf(child: string): Promise<Job> {
-  const { createdAt, startSeq } = await scene.headOf(child);
+  const { createdAt, startSeq } = await scene.snapshotOf(child);
   return { kind: 'runEnd', accountId: world.account.id, runId: child, createdAt, startSeq };
 }
 
@@ -138,7 +138,7 @@ describe('the end of an invoked run that cannot be told', () => {
 describe('an invoker whose URL an earlier release took, and is none', () => {
   it('is told at the URL that it was started with', async () => {
     const { parent, child } = await pair();
-    const { createdAt } = await scene.headOf(parent);
+    const { createdAt } = await scene.snapshotOf(parent);
     const other = `${child}_old`;
     await scene.start(other, {
       facts: { invoker: { runId: parent, createdAt, url: 'no url', step: stepOf(1, 'Invoke'), headers: [] } },
@@ -167,7 +167,7 @@ describe('a start that cannot be finished', () => {
       const works = await world.drain();
       for (const work of lookIn(works)) await giveUp(work, 'faults');
       if (!isRecorded) continue;
-      const { state } = await scene.headOf(runId);
+      const { state } = await scene.snapshotOf(runId);
       if (attemptsIn(works).length > 0) continue;
       expect(state).toBe('RUN_FAILED');
       await world.work();
@@ -185,7 +185,7 @@ describe('a start that cannot be finished', () => {
     const looks = lookIn(await world.drain());
     expect(looks).toHaveLength(1);
     for (const work of looks) await giveUp(work, 'faults');
-    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
+    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
   });
 });
 
@@ -211,7 +211,7 @@ describe('a wait that cannot be ended', () => {
       timeoutHeaders: [],
     });
     await world.drain();
-    const { seq } = await scene.headOf(runId);
+    const { seq } = await scene.snapshotOf(runId);
     const work: Job = { kind: 'waitTimeout', accountId: world.account.id, runId, seq, dueAt: Date.now() };
     return { runId, work, told };
   };
@@ -219,7 +219,7 @@ describe('a wait that cannot be ended', () => {
   it('fails its run when it is due and given up', async () => {
     const { runId, work, told } = await waiting(Date.now() - 1);
     await giveUp(work, 'faults');
-    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
     await world.work();
     expect(told.deliveries.length).toBeGreaterThan(0);
   });
@@ -227,7 +227,7 @@ describe('a wait that cannot be ended', () => {
   it('goes on where its deadline is still to come', async () => {
     const { runId, work } = await waiting(Date.now() + 3_600_000);
     await giveUp(work, 'deaths');
-    expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
+    expect((await scene.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });
 
@@ -250,7 +250,7 @@ describe('a call whose result cannot be stored', () => {
       (input) => input.includes('"callResult"'),
       () => giveUp(work, 'faults'),
     );
-    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
   });
 });
 

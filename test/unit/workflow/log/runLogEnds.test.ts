@@ -207,7 +207,7 @@ describe('what is not kept any more', () => {
     const [, call] = stepsOf(await runOf('wfr_old'));
     expect([call?.stepName, call?.callBody, call?.callUrl]).toEqual(['ask', undefined, undefined]);
 
-    const { keptUntil } = await scene.headOf('wfr_old');
+    const { keptUntil } = await scene.snapshotOf('wfr_old');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil);
     const old: readonly Header[] = [
       ['workflowRunId', 'wfr_old'],

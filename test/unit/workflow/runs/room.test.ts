@@ -62,7 +62,7 @@ describe('results of invoked runs', () => {
     expect(outs[0]).toEqual({ body, isFailed: false, isCanceled: false });
     expect(outs[1]).toMatchObject({ isFailed: true, isCanceled: false });
     expect((outs[1] as { body: string }).body).toMatch(/has 29360\d+ bytes as JSON, but .* 33554432 bytes/);
-    expect((await scene.headOf('wfr_room')).bodyBytes).toBeLessThanOrEqual(32 * mebibyte);
+    expect((await scene.snapshotOf('wfr_room')).bodyBytes).toBeLessThanOrEqual(32 * mebibyte);
   });
 });
 

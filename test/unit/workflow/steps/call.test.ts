@@ -122,6 +122,6 @@ describe('the answer to a call', () => {
       'x-tenant': 'acme',
     });
     expect(JSON.parse(String(answer?.body))).toMatchObject({ status: 503, retried: 0, maxRetries: 0 });
-    expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
+    expect((await scene.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });

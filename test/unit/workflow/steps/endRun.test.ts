@@ -39,7 +39,7 @@ describe('the end of a run', () => {
       await scene.start(runId);
       await Promise.allSettled([acts.end(runId, { body: '1' }), acts.end(runId, { cancel: true })]);
       expect(await kindsOf(runId)).toEqual(['start', 'end']);
-      expect(await acts.listed(runId)).toEqual([(await scene.headOf(runId)).state]);
+      expect(await acts.listed(runId)).toEqual([(await scene.snapshotOf(runId)).state]);
     }
   });
 
@@ -52,7 +52,7 @@ describe('the end of a run', () => {
     await acts.end('wfr_cancelled', { cancel: true });
     await acts.end('wfr_cancelled', { cancel: true });
     await acts.end('wfr_cancelled');
-    expect((await scene.headOf('wfr_cancelled')).state).toBe('RUN_CANCELED');
+    expect((await scene.snapshotOf('wfr_cancelled')).state).toBe('RUN_CANCELED');
     await acts.end('wfr_nobody');
     await expect(acts.end('wfr_nobody', { cancel: true })).rejects.toMatchObject({ status: 404 });
   });
@@ -70,11 +70,11 @@ describe('the end of a run', () => {
   it('is in the list though the run ends before whoever started it has put it there', async () => {
     const { followStart } = await import('../../../../lambdas/workflow/runs/follow.ts');
     await scene.start('wfr_fast');
-    const head = await scene.headOf('wfr_fast');
+    const snapshot = await scene.snapshotOf('wfr_fast');
     const [start] = await acts.records('wfr_fast');
     if (start?.kind !== 'start') throw new Error('The journal begins with no start.');
     await acts.end('wfr_fast');
-    await followStart(world.account, scene.keyOf('wfr_fast'), { head, record: start }, true);
+    await followStart(world.account, scene.keyOf('wfr_fast'), { snapshot, record: start }, true);
     expect(await acts.listed('wfr_fast')).toEqual(['RUN_SUCCESS']);
   });
 });

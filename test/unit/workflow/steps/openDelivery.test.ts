@@ -71,8 +71,8 @@ describe('a run in one process with its endpoint’s submissions', () => {
       const inbox = endpointOf(runId);
       await scene.start(runId, { facts: { url: inbox.url, settings } });
       await world.work(fate);
-      const head = await scene.headOf(runId);
-      expect(head.state).toBe('RUN_SUCCESS');
+      const snapshot = await scene.snapshotOf(runId);
+      expect(snapshot.state).toBe('RUN_SUCCESS');
       expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
       const steps = (await acts.records(runId)).flatMap((record) =>
         record.kind === 'steps' ? record.entries.map(({ step }) => `${step?.kind} ${step?.stepId}`) : [],
@@ -120,7 +120,7 @@ describe('a delivery', () => {
     await scene.start('wfr_reused', { facts: { url: after.url } });
     await world.work();
     expect([before.deliveries.length, after.deliveries.length]).toEqual([0, 1]);
-    expect((await scene.headOf('wfr_reused')).state).toBe('RUN_STARTED');
+    expect((await scene.snapshotOf('wfr_reused')).state).toBe('RUN_STARTED');
   });
 
   it('that is first, and finds no workflow at its destination, fails the run at once', async () => {

@@ -64,15 +64,15 @@ describe('a start', () => {
     const other = await scene.start('wfr_again');
     expect(other.isDuplicate).toBe(false);
     expect(other.createdAt).toBeGreaterThan(one.createdAt);
-    expect((await scene.headOf('wfr_again')).startSeq).toBe(2);
+    expect((await scene.snapshotOf('wfr_again')).startSeq).toBe(2);
   });
 
   it('of an id whose run is not kept any more makes another one, whatever is left of that one', async () => {
     await scene.start('wfr_expired');
-    const { keptUntil } = await scene.headOf('wfr_expired');
+    const { keptUntil } = await scene.snapshotOf('wfr_expired');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil + 1);
     expect(await scene.start('wfr_expired')).toMatchObject({ isDuplicate: false });
-    expect((await scene.headOf('wfr_expired')).startSeq).toBe(1);
+    expect((await scene.snapshotOf('wfr_expired')).startSeq).toBe(1);
   });
 });
 

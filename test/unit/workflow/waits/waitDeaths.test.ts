@@ -37,7 +37,7 @@ async function waiting(
 ): Promise<{ readonly runId: string; readonly seq: number }> {
   const runId = await scene.start();
   await scene.wait(runId, eventId, options);
-  const [wait] = (await scene.headOf(runId)).waits;
+  const [wait] = (await scene.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
   await world.drain();
   return { runId, seq: wait.seq };
@@ -49,7 +49,7 @@ async function expectOneEnd(runId: string, sent: readonly string[]): Promise<Res
   if (result === undefined) throw new Error('The wait has not ended.');
   expect(more).toEqual([]);
   expect(new Set(sent)).toEqual(new Set([result.entry.messageId]));
-  expect((await scene.headOf(runId)).waits).toEqual([]);
+  expect((await scene.snapshotOf(runId)).waits).toEqual([]);
   return result;
 }
 
@@ -59,10 +59,10 @@ describe('a wait', () => {
     const runId = await scene.start();
     await world.drain();
     await world.again(fate, () => scene.wait(runId, eventId));
-    expect((await scene.headOf(runId)).waits).toHaveLength(1);
+    expect((await scene.snapshotOf(runId)).waits).toHaveLength(1);
     expect(await scene.listWaiters(world.account, eventId)).toHaveLength(1);
     // It is there for its event, and for its deadline.
-    const [{ seq } = { seq: 0 }] = (await scene.headOf(runId)).waits;
+    const [{ seq } = { seq: 0 }] = (await scene.snapshotOf(runId)).waits;
     setClockAhead(hourMs);
     await scene.look(runId, seq);
     expect((await expectOneEnd(runId, attemptsIn(await world.drain()))).isTimeout).toBe(true);
@@ -79,7 +79,7 @@ describe('a wait whose event has come before', () => {
     await world.again(fate, () => scene.wait(runId, eventId));
     const { event } = await expectOneEnd(runId, attemptsIn(await world.drain()));
     expect(event).toBe('first');
-    expect((await scene.headOf(runId)).events).toHaveLength(1);
+    expect((await scene.snapshotOf(runId)).events).toHaveLength(1);
   });
 });
 
@@ -117,7 +117,7 @@ describe('a notification of a run that does not wait', () => {
     const runId = await scene.start();
     await world.again(fate, () => scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')));
     // Whoever is not answered sends it again: then it may count twice, but never not at all.
-    const { events: stored } = await scene.headOf(runId);
+    const { events: stored } = await scene.snapshotOf(runId);
     expect(stored.length).toBeGreaterThanOrEqual(1);
     expect(stored.length).toBeLessThanOrEqual(fate.comesAt === undefined ? 1 : 2);
   });
