@@ -1,17 +1,18 @@
 /** The message that tells the endpoint of a run that the run has failed. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
-import { expiryOf, type CallbackSettings, type Message } from '../../message/message.ts';
+import { expiryOf, type CallbackSettings, type Message, type WorkflowPart } from '../../message/message.ts';
 import { failureBody, failureSource } from './failure.ts';
 import { forwardedByRun, overlaid } from '../rules/forwarding.ts';
 import { settings } from '../../aws/settings.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { putMessage } from '../../message/messages.ts';
+import { dueTimeOf, type RecordedAttempt } from '../../message/history.ts';
+import { derivedId } from '../../shared/ids.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import type { LoadedRun } from '../runs/loadRun.ts';
 import { loadEntryBodies } from '../runs/runEntries.ts';
-import type { JournalRecord, RunKey } from '../rules/journal.ts';
-import { loadSnapshot, loadRecord, readJournal } from '../store/journals.ts';
+import type { RunKey } from '../rules/journal.ts';
 
 /** The delivery that failed for good. */
 export interface FailedDelivery {
@@ -26,7 +27,7 @@ export interface FailedDelivery {
  * Stores the message that tells of a run's failure, over one that an earlier try has left.
  *
  * @param request its id, and when it is made, Unix milliseconds
- * @returns the message, which has no work yet; undefined for a run whose failure nobody is told
+ * @returns the message, whose job is still to be sent; undefined for a run whose failure nobody is told
  */
 export async function storeRequestOf(
   account: Account,
@@ -40,14 +41,14 @@ export async function storeRequestOf(
   const { delayMs, ...ofCallback }: CallbackSettings = start.failureCallback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
-  // What its deliveries had: clients before 1.0 read the user's headers from here.
+  // The headers of the run's deliveries: clients before 1.0 read the user's headers from here.
   const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
   const facts = { ...failed, message: { ...failed.message, headers }, body: failureSource(source, features) };
   const identity = { runId: key.runId, createdAt: snapshot.createdAt, url: start.url };
   const notBefore = request.createdAt + delayMs;
   const message: Message = {
     ...ofCallback,
-    // Its body has the run's payload and headers: where those are redacted, it is.
+    // The body has the run's payload and headers, so it is redacted where they are.
     redaction: start.settings.redaction && { ...start.settings.redaction, body: true },
     labels: start.settings.labels,
     ...request,
@@ -70,35 +71,16 @@ export async function storeRequestOf(
   return message;
 }
 
-/** @returns undefined for a record that says nothing of it */
-function requestIn(
-  record: JournalRecord | undefined,
-): { readonly messageId?: string | undefined } | undefined {
-  if (record?.kind === 'end') return { messageId: record.failure?.requestId };
-  return record?.kind === 'failureFunction' ? { messageId: record.messageId } : undefined;
-}
+/** The run that a message belongs to. */
+export const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): RunKey => ({
+  accountId: history.message.accountId,
+  runId,
+});
 
-/**
- * Finds the id of the last failure request of a run that has failed.
- *
- * @param startSeq the place of its start in the journal of its id
- * @returns undefined where nobody is told, or the journal is not there any more
- */
-export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {
-  const snapshot = await loadSnapshot(key);
-  if (snapshot?.startSeq === startSeq) {
-    // Behind the end of a run there are few records: late results of invokes.
-    for (let { seq } = snapshot; seq > startSeq; seq -= 1) {
-      const found = requestIn(await loadRecord(key, seq));
-      if (found !== undefined) return found.messageId;
-    }
-    return undefined;
-  }
-  // The id has had another run since.
-  let messageId: string | undefined;
-  for await (const { record, snapshot: at } of readJournal(key, startSeq)) {
-    if (at.startSeq !== startSeq) break;
-    messageId = requestIn(record)?.messageId ?? messageId;
-  }
-  return messageId;
-}
+/** The id of the message that tells of a failure, derived from the attempt that failed. */
+export const requestIdOf = ({ history, attempt }: RecordedAttempt): string =>
+  derivedId(
+    'msg',
+    dueTimeOf(history, attempt.number),
+    `${history.message.messageId}/${attempt.number}/failure-request`,
+  );

@@ -129,3 +129,36 @@ export async function begunWith({ accountId, runId, messageId }: RunStartJob): P
   const { start } = upgrade;
   return { key, snapshot, record: { ...record, start }, entries: [entryOfUpgrade(entry, upgrade)] };
 }
+
+/** Reads the id of the failure request from a record. @returns undefined for a record of another kind */
+function requestIn(
+  record: JournalRecord | undefined,
+): { readonly messageId?: string | undefined } | undefined {
+  if (record?.kind === 'end') return { messageId: record.failure?.requestId };
+  return record?.kind === 'failureFunction' ? { messageId: record.messageId } : undefined;
+}
+
+/**
+ * Finds the id of the message that tells of a run's failure: the one of its end, or of the last time that it was sent again.
+ *
+ * @param startSeq the place of its start in the journal of its id
+ * @returns undefined where nobody is told, or the journal has expired
+ */
+export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {
+  const snapshot = await loadSnapshot(key);
+  if (snapshot?.startSeq === startSeq) {
+    // Behind the end of a run there are few records: late results of invokes.
+    for (let { seq } = snapshot; seq > startSeq; seq -= 1) {
+      const found = requestIn(await loadRecord(key, seq));
+      if (found !== undefined) return found.messageId;
+    }
+    return undefined;
+  }
+  // The id has had another run since.
+  let messageId: string | undefined;
+  for await (const { record, snapshot: at } of readJournal(key, startSeq)) {
+    if (at.startSeq !== startSeq) break;
+    messageId = requestIn(record)?.messageId ?? messageId;
+  }
+  return messageId;
+}
