@@ -23,6 +23,6 @@ export async function endRunByRequest(
     throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
   }
   if (!isIt) return;
-  // Whoever ended it may have died before it went on.
+  // The process that ended the run may have died before it told of the end.
   await followUpEnd(account, { ...which, startSeq: snapshot.startSeq }, followEndOrLeave);
 }

@@ -4,7 +4,8 @@ import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { largestText } from '../wire/answerSize.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
-import { hasEnded, isRunId } from './run.ts';
+import { isActive } from './rules/journal.ts';
+import { isRunId } from './run.ts';
 import { listBytes } from './runs/listBody.ts';
 import { loadRun } from './runs/loadRun.ts';
 import { fitsIntoAnswer, loadEntryBodies, sizeOf } from './runs/runEntries.ts';
@@ -22,8 +23,8 @@ export async function runEntries(
 ): Promise<Answer<typeof answers.runEntries>> {
   const key: RunKey = { accountId: account.id, runId };
   const snapshot = isRunId(runId) ? await loadSnapshot(key) : undefined;
-  const run = snapshot && !hasEnded(snapshot.state) ? await loadRun(key, snapshot.startSeq) : undefined;
-  if (run === undefined || hasEnded(run.snapshot.state)) {
+  const run = isActive(snapshot) ? await loadRun(key, snapshot.startSeq) : undefined;
+  if (run === undefined || !isActive(run.snapshot)) {
     throw notFound('run_not_found', `The run ${quote(runId)} has ended or is not known.`);
   }
   const { entries } = run;

@@ -235,8 +235,8 @@ export async function openWaitScene(world: World) {
       }
       return results;
     },
-    /** Looks at a wait of a run at a moment, as the work does that is sent for it. */
-    look: async (runId: string, seq: number): Promise<void> =>
+    /** Checks a wait of a run, as the job does that is sent for it. */
+    check: async (runId: string, seq: number): Promise<void> =>
       services.checkWait({ kind: 'waitTimeout', ...keyOf(runId), seq, dueAt: Date.now() }),
     /** The places of those who wait for an event, whether they still do or only their rows are left. */
     rowsOf: async (eventId: string): Promise<readonly string[]> => {

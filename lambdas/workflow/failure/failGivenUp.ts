@@ -48,7 +48,7 @@ export async function failGivenUp(
   const account = await ownerOf({ accountId, messageId: runId });
   if (account === undefined) return;
   const error = sayGivenUp(why, what);
-  log.error('A run fails, because work of it is given up', { runId, reason: error });
+  log.error('A run fails, because a job of it is given up', { runId, reason: error });
   let start: RunStart;
   try {
     start = await settingsOfRun(key, snapshot);
@@ -81,5 +81,5 @@ async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown)
     if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return { result: undefined };
     return { record: { kind: 'end', at: now(), state: 'RUN_FAILED' }, result: undefined };
   });
-  log.error('A run has ended whose facts cannot be read', { runId: key.runId, ...errorField(unreadable) });
+  log.error('A run has ended whose settings cannot be read', { runId: key.runId, ...errorField(unreadable) });
 }

@@ -96,6 +96,6 @@ async function tellFailure(
     keptUntil: snapshot.keptUntil,
   });
   if (requestId === undefined || failureCallback === undefined) return;
-  const work = attemptJob({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
-  await sendJob(work, attempt.recordedAt + failureCallback.delayMs);
+  const job = attemptJob({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
+  await sendJob(job, attempt.recordedAt + failureCallback.delayMs);
 }

@@ -24,11 +24,11 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
  * Makes the body of a failure request: that of a callback, with the run. The response is shortened where all would be larger than
  * `maxBytes`, and stays what the failure function can parse; the source never is, because it is read as the run's input.
  *
- * @param facts those of the failed delivery; its `body` is the source
+ * @param details those of the failed delivery; its `body` is the source
  */
-export const failureBody = (run: Run, facts: CallbackFacts, maxBytes: number): Uint8Array =>
+export const failureBody = (run: Run, details: CallbackFacts, maxBytes: number): Uint8Array =>
   failedCallbackBody(
-    facts,
+    details,
     { url: run.url, workflowRunId: run.runId, workflowCreatedAt: run.createdAt },
     maxBytes,
   );

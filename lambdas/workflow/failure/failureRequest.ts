@@ -43,7 +43,11 @@ export async function storeRequestOf(
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
   // The headers of the run's deliveries: clients before 1.0 read the user's headers from here.
   const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
-  const facts = { ...failed, message: { ...failed.message, headers }, body: failureSource(source, features) };
+  const details = {
+    ...failed,
+    message: { ...failed.message, headers },
+    body: failureSource(source, features),
+  };
   const identity = { runId: key.runId, createdAt: snapshot.createdAt, url: start.url };
   const notBefore = request.createdAt + delayMs;
   const message: Message = {
@@ -65,7 +69,7 @@ export async function storeRequestOf(
     },
     expiresAt: expiryOf({ ...ofCallback, notBefore }, limits.max_dlq_retention_time_milis),
   };
-  const body = failureBody(identity, facts, limits.max_message_size);
+  const body = failureBody(identity, details, limits.max_message_size);
   await ensureKeys(message);
   await putMessage(message, await storeBody(message, body, request.createdAt));
   return message;

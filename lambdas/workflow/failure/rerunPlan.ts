@@ -1,4 +1,4 @@
-/** The settings with which a failed run goes on: its own, and over them those of the request. */
+/** The settings with which a failed run goes on: its own, overridden by those of the request. */
 import { parseOverrides } from '../../options/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
@@ -24,7 +24,7 @@ const ofFailureCallback = {
   redaction: 'redact-fields',
 } as const satisfies Partial<Record<keyof CallbackSettings, string>>;
 
-/** The failure is told to another URL; how, is said by the request, else by the failed run. */
+/** Makes the failure callback: the URL of the request, with the settings that the request gives, else those of the failed run. */
 function failureCallbackOf(
   failed: RunStart,
   given: CallbackSettings | undefined,
@@ -51,7 +51,7 @@ function failureCallbackOf(
 }
 
 /**
- * Reads how runs are to go on.
+ * Reads how failed runs are to go on.
  *
  * @returns a function that makes the plan for one run
  * @throws HttpError as a publish does
@@ -79,12 +79,12 @@ export async function rerunPlans(
     startOf: (failed): RunStart => ({
       ...failed,
       settings: { ...failed.settings, ...ofRun },
-      // What is given here holds for all that follows, also where old clients give settings with each step.
+      // These settings hold for all that follows, also where old clients give settings with each step.
       features: isOverridden
         ? [...new Set([...failed.features, 'WF_TriggerOnConfig' as const])]
         : failed.features,
       failureCallback: failureCallbackOf(failed, failureCallback, request.config),
-      // It was told of the failure, and does not wait any more.
+      // The invoker was told of the failure, and does not wait any more.
       invoker: undefined,
       resumes: kind === 'resume' ? { runId, createdAt } : undefined,
     }),

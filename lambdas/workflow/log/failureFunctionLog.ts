@@ -15,7 +15,7 @@ import type { RunView } from './runView.ts';
 /**
  * Reads the failure function of a run.
  *
- * @returns what shows it, cut; undefined where nobody is told of the failure, or the endpoint has none
+ * @returns the function that shows it, cut; undefined where nobody is told of the failure, or the endpoint has no failure function
  */
 export async function loadShownFailureFunction(
   view: RunView,
@@ -25,7 +25,7 @@ export async function loadShownFailureFunction(
   const failure = end?.failure;
   const state = snapshot.failureState;
   if (failure?.requestId === undefined || state === undefined) return undefined;
-  // It may have been run again, with another message.
+  // The failure function may have been run again, with another message.
   const again = records.findLast((record) => record.kind === 'failureFunction');
   const messageId = again?.messageId ?? failure.requestId;
   const recorded = (await loadRunHistories(key.accountId, [messageId])).get(messageId) ?? {

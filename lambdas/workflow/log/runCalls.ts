@@ -15,7 +15,7 @@ import { loadRow } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
 import type { RunView } from './runView.ts';
 
-/** Tells whether something is still kept: behind that moment its body may be gone, and its row may be left. */
+/** Whether a body is still kept: behind that moment it may be gone, and its row may be left. */
 const isKept = (untilMs: number): boolean => untilMs > now();
 
 /** Calls, or invoked runs, that are read at once. Each may have a body of some megabytes. */
@@ -33,7 +33,7 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
   try {
     json = JSON.parse(text);
   } catch {
-    // An endpoint may have written anything.
+    // Endpoints may write anything.
     return undefined;
   }
   return answerShape.safeParse(json).data;
@@ -42,7 +42,7 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
 const lowerCase = (headers: CallResponse['headers']): CallResponse['headers'] =>
   headers.map(([name, value]) => [name.toLowerCase(), value]);
 
-/** Reads the answer from what a call's step has as its result. The client writes a body that is no text as JSON. */
+/** Reads the answer from the result of a call's step. The client writes a body that is no text as JSON. */
 export function responseInResult(view: RunView, out: string): CallResponse | undefined {
   const answer = answerIn(out);
   if (answer === undefined) return undefined;

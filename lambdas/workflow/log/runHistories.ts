@@ -24,7 +24,7 @@ function failureOf(view: RunView, response: KeptResponse, time: number): FailedA
   };
 }
 
-/** The history that attempts and an end make. */
+/** Makes the history of a message from its attempts and its end. */
 export function historyOf(view: RunView, { attempts, end }: RecordedCourse): History {
   const last = attempts.at(-1);
   const ended = attempts.find(isFinal)?.state;
@@ -39,8 +39,8 @@ export function historyOf(view: RunView, { attempts, end }: RecordedCourse): His
 }
 
 /**
- * Puts the failure with which a run ended into the attempts of its message. The record of the run's end says best why: the
- * attempt itself may have been a success, by an endpoint that is none.
+ * Puts the failure with which a run ended into the attempts of its message. The record of the run's end has the reason: the
+ * attempt itself may have succeeded, at a destination that is no endpoint.
  */
 function withFailure(history: RecordedCourse, { attempt, response }: RunFailure, at: number): RecordedCourse {
   const before = history.attempts.filter(({ number }) => number < attempt);
@@ -59,7 +59,7 @@ function withFailure(history: RecordedCourse, { attempt, response }: RunFailure,
  * Reads the histories of messages.
  *
  * @param messageIds each once
- * @param failure that of the run, and when it was recorded; Unix milliseconds
+ * @param failure the run's failure, and the Unix milliseconds at which it was recorded
  */
 export async function loadShownHistories(
   view: RunView,

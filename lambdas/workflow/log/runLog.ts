@@ -1,4 +1,4 @@
-/** The log of one run: made of its journal, and of what was recorded of its messages. */
+/** The log of one run: made of its journal, and of the records of its messages. */
 import { jsonBytes } from '../../wire/answerSize.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
@@ -16,7 +16,7 @@ import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
 
-/** Leaves out the last steps of a run, so many that the others fit. */
+/** Leaves out the last steps of a run that do not fit. */
 function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
   let bytes = jsonBytes({ ...run, steps: [] });
   const place = run.steps.findIndex((group) => {
@@ -31,7 +31,7 @@ function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
  * out, and at last the steps that do not fit.
  *
  * @param trimBody bytes that are shown of each text; −1 for none, Infinity for all
- * @param mostBytes bytes of JSON that the answer has room for
+ * @param mostBytes bytes of JSON that the answer can take
  */
 export async function loadRunLog(
   journal: RunJournal,

@@ -166,6 +166,6 @@ export type StepDetails = PlanStep | Omit<ResultStep, 'out'>;
 /** The result of a step as it is kept beside its body. */
 export const stepDetailsOf = (step: Step): StepDetails => {
   if (step.kind === 'plan') return step;
-  const { out: _out, ...facts }: ResultStep = step;
-  return facts;
+  const { out: _out, ...details }: ResultStep = step;
+  return details;
 };

@@ -1,6 +1,6 @@
 /**
- * Makes a run that goes on from a failed one: with a copy of the entries that it recorded, or of its payload alone. It is stored
- * whole under an id that nobody knows yet, so that a process that dies meanwhile leaves nothing but rows that expire.
+ * Makes a run that goes on from a failed one: with a copy of its entries, or of its payload alone. The run is stored whole under an
+ * id that no other process knows yet, so that a process that dies meanwhile leaves only rows that expire.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
@@ -8,6 +8,7 @@ import { derivedId, timeOfId } from '../../shared/ids.ts';
 import { weighedChunksOf } from '../../shared/lists.ts';
 import { type RerunKind, goingOnFrom } from '../rules/resuming.ts';
 import {
+  isActive,
   snapshotAfter,
   type Snapshot,
   type ListedEntry,
@@ -22,24 +23,23 @@ import { putRecords, readJournal, loadSnapshot } from '../store/journals.ts';
 import type { JournalRow } from '../store/rows.ts';
 import { storeEntryBody, neededUntil, spareMs } from './changeRun.ts';
 import type { LoadedRun } from './loadRun.ts';
-import { hasEnded } from '../run.ts';
 import type { Begun } from './follow.ts';
 
-/** The settings with which a run goes on, made of those of the failed one. */
+/** The plan of a failed run that goes on: its kind, settings and time. */
 export interface RerunPlan {
   readonly kind: RerunKind;
   readonly startOf: (failed: RunStart) => RunStart;
-  /** Unix milliseconds before which it does not go on. */
+  /** Unix milliseconds before which the run does not go on. */
   readonly notBefore: number;
 }
 
-/** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than them. */
+/** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than its entries. */
 const largestRecord = 300 * 1_024;
 
 /** Entries whose bodies are copied at once: each may be in memory twice. */
 const copiedAtOnce = 10;
 
-/** A run as it was made by {@link copyRun}. */
+/** A run that {@link copyRun} has made. */
 export interface RunCopy extends JournalRow {
   readonly record: StartRecord;
   readonly entries: readonly ListedEntry[];
@@ -49,7 +49,7 @@ export interface RunCopy extends JournalRow {
  * Stores a run that goes on from a failed one.
  *
  * @param runId a new id; the run was started when it was made
- * @returns it, with what is true after the last of its records
+ * @returns the run, with the snapshot after its last record
  */
 export async function copyRun(
   account: Account,
@@ -94,12 +94,12 @@ export async function copyRun(
     rows.push({ record: copy, snapshot });
   }
   if (rows.length > 0) await putRecords(key, rows);
-  // The last: a run without its start is none.
+  // Written last: without its start there is no run.
   await putRecords(key, [first]);
   return { record, snapshot, entries: copies };
 }
 
-/** Reads a run that was made by {@link copyRun}, with what is true after its start; undefined where it is not there. */
+/** Reads a run that {@link copyRun} has made, with the snapshot after its start; undefined where it is not there. */
 export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
   let start: (JournalRow & { readonly record: StartRecord }) | undefined;
   const entries: ListedEntry[] = [];
@@ -116,9 +116,9 @@ export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
 /** A process that takes longer for one run counts as dead, and another may claim its dead letter. */
 export const rerunTimeoutMs = 12 * secondMs;
 
-/** Makes of a copied run what is to be listed and delivered of it. */
+/** Picks the entries of a copied run that are delivered first. */
 export function begunOf(account: Account, runId: string, { record, snapshot, entries }: RunCopy): Begun {
-  // With these settings of the run, steps have none of their own.
+  // With this feature the settings of the run hold for all steps.
   const settingsHold = record.start.features.includes('WF_TriggerOnConfig');
   const first = goingOnFrom(entries);
   return {
@@ -136,5 +136,5 @@ export async function begunBefore(account: Account, runId: string): Promise<Begu
   if (copy === undefined || snapshot === undefined) throw new Error(`The run ${runId} is not there.`);
   if (snapshot.startSeq !== copy.snapshot.startSeq) return undefined;
   const begun = begunOf(account, runId, { ...copy, snapshot });
-  return hasEnded(snapshot.state) ? { ...begun, entries: [] } : begun;
+  return isActive(snapshot) ? begun : { ...begun, entries: [] };
 }

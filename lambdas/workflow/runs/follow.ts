@@ -1,6 +1,7 @@
 /**
- * Does what follows from a record of a run. It comes after the record is written, and again whenever the same is submitted
- * again: whoever wrote the record may have died before it did.
+ * Lists runs and delivers their entries, as their records ask for: after a record is written, and again when the same is submitted
+ * again, because the process that wrote the record may have died before this. The messages that deliver entries have no body of
+ * their own: it is made of the journal as they are delivered.
  */
 import { type Account, limitsOf } from '../../account/account.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -33,7 +34,7 @@ export interface OpenRun {
   readonly start: RunStart;
 }
 
-/** The body of a message that delivers the list: it is made as it is delivered. */
+/** The stored body of a message that delivers the list. */
 export const emptyBody: StoredBody = { at: 'here', bytes: new Uint8Array(), deflated: false };
 
 /** Makes the message that delivers the list up to an entry. */
@@ -48,10 +49,10 @@ export function listMessage(
   const { messageId, notBefore } = entry;
   return {
     ...settings,
-    // Earlier releases took an invoke whose URL is none: its result goes to the URL that the run was started with.
+    // Earlier releases took invokes with malformed URLs: their results go to the URL that the run was started with.
     url: isDeliverable(entry.url) ? entry.url : start.url,
     method: 'POST',
-    // They are made as it is delivered, as its body is.
+    // The headers are made as the message is delivered, as its body is.
     headers: [],
     scheduleId: start.scheduleId,
     messageId,
@@ -82,7 +83,7 @@ export const deliverEntries = (
     isAgain,
   );
 
-/** Stores and sends messages that deliver entries, of whatever runs, as {@link sendMessages} does. */
+/** Stores and sends messages that deliver entries of any runs, as {@link sendMessages} does. */
 export const sendLists = (
   messages: readonly Message[],
   isAgain: boolean,
@@ -100,11 +101,11 @@ interface StoredMessage {
 }
 
 /**
- * Sends the first attempts of messages of runs, and stores the messages. In this order: a message whose row is there has been
- * sent, so whoever does this again leaves it alone, and no attempt is made beside one that is in flight.
+ * Sends the first attempts of messages of runs, and then stores the messages. A message whose row is there has been sent, so a
+ * process that does this again skips it, and no attempt is made beside one that is in flight.
  *
  * @param isAgain whether this may have been done before, by a process that died while it did
- * @param beside more that is done before the messages are stored: their rows are there once it is done, too
+ * @param beside is done before the messages are stored, so that their rows tell that it is done, too
  * @throws when that has to be done again
  */
 export async function sendMessages(
@@ -115,7 +116,7 @@ export async function sendMessages(
   const stored = isAgain ? await storedMessages(messages.map(({ message }) => message)) : new Set<string>();
   const left = messages.filter(({ message }) => !stored.has(message.messageId));
   for (const { message } of left) await ensureKeys(message);
-  // A worker waits for the row of a message that is new, or whose work is.
+  // A worker waits for the row of a message that is new, or whose job is.
   const madeAt = isAgain ? now() : undefined;
   const outcomes = await Promise.allSettled([
     beside?.(),
@@ -124,7 +125,7 @@ export async function sendMessages(
       dueAt: message.notBefore,
     })),
   ]);
-  // Both have ended: nothing goes on behind an answer.
+  // Both have ended, so nothing goes on behind an answer.
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   await putMessages(left);
 }
@@ -150,7 +151,7 @@ export interface Begun {
   readonly key: RunKey;
   readonly snapshot: Snapshot;
   readonly record: StartRecord;
-  /** The entries that are delivered first: the payload, or what a run goes on with that has steps of another. */
+  /** The entries that are delivered first: the payload, or the steps that a failed run goes on with. */
   readonly entries: readonly ListedEntry[];
 }
 
@@ -158,8 +159,8 @@ export interface Begun {
 const listedAtOnce = 10;
 
 /**
- * Puts runs that have been started into the list, and delivers their first entries. The rows of these messages come last: a run
- * whose rows are there is started.
+ * Puts runs that have been started into the list, and delivers their first entries. The rows of these messages are written last:
+ * a run whose rows are there is started.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
@@ -227,15 +228,15 @@ export async function findRecord<R extends JournalRecord>(
 }
 
 /**
- * A look comes when nothing of its start is left but what is stored. A request to the API ends after 29 s; an attempt that it
- * sent as the last thing, and whose message it did not store, is dropped 15 s later (`delivery/deliver.ts`).
+ * The job that checks a start is due this long after it was sent: the request to the API has ended after 29 s, and an attempt
+ * that it sent last, without storing the message, is dropped 15 s later (`delivery/deliver.ts`).
  */
 export const checkAfterMs = 45 * secondMs;
 
 /**
- * Has somebody look at starts that this process is about to record, ten to a call.
+ * Sends the jobs that check starts which this process is about to record, ten to a call. They finish the starts if it dies.
  *
- * @throws when a look could not be sent: its start must not be recorded then
+ * @throws when a job could not be sent: its start must not be recorded then
  */
 export async function sendStartChecks(starts: readonly Omit<RunStartJob, 'kind'>[]): Promise<void> {
   const dueAt = now() + checkAfterMs;

@@ -65,7 +65,7 @@ type First =
   | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
   | { readonly kind: 'result'; readonly messageId: string };
 
-/** Finds the call that was made before, or the result of a step that has one without a call. */
+/** Finds the call that was made before, or the result of a step that has a result without a call. */
 async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<First> {
   const isResult = isStepsOf({ kind: 'result', stepId });
   const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>

@@ -123,7 +123,7 @@ export async function followEndOrLeave(
     await followEnd(account, key, snapshot, record);
   } catch (error) {
     if (!isFault(error)) throw error;
-    log.error('What follows the end of a run is left to work of its own', {
+    log.error('What follows the end of a run is left to a job of its own', {
       runId: key.runId,
       error: error instanceof Error ? error : String(error),
     });

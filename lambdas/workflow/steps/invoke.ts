@@ -1,4 +1,4 @@
-/** Runs that other runs start, and wait for. */
+/** Starts runs for other runs, which wait for their ends. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { quote } from '../../error/httpError.ts';
@@ -17,7 +17,7 @@ import { activeSnapshot } from './submit.ts';
 /**
  * Starts a run for another, which waits for its end.
  *
- * The invoker's journal comes first, and fixes the new run's id: the client makes another one each time it tries.
+ * The invoker's journal is written first, and fixes the new run's id: the client makes another id each time it tries.
  *
  * @throws HttpError 400 where the invoker has ended or is not known, 412 for what can never be accepted
  */
@@ -44,7 +44,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
       return { result: undefined };
     }
     checkPlace(active, invoker.step);
-    // The run that is invoked keeps this one from then on, should it last longer.
+    // From then on the invoked run extends this one, should it last longer.
     const { settings } = start;
     const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
@@ -58,7 +58,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     fixed: { messageId: first.messageId, createdAt: first.createdAt },
   });
   if (started.isOther) {
-    // That one would tell its own invoker, and nobody this run.
+    // The run of another start would not tell this invoker of its end.
     throw refusedSubmission(
       `The run ${quote(first.runId)} is active and was not invoked by this step; another id is needed.`,
     );
@@ -66,7 +66,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   return { ...started, isDuplicate: record === undefined };
 }
 
-/** Finds the invoke that was begun before. @throws HttpError 412 for a step that has its result without one */
+/** Finds the invoke that was begun before. @throws HttpError 412 for a step that has a result without an invoke */
 async function invokeOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<InvokeRecord> {
   const isIt = (one: JournalRecord): one is InvokeRecord =>
     one.kind === 'invoke' && one.step.stepId === stepId;

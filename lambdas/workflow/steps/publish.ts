@@ -51,7 +51,7 @@ export async function publishParts(
   account: Account,
   parts: readonly WorkflowRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
-  // A fire comes from a schedule that is still there; an upgrade goes on with a run.
+  // A fire comes from a schedule that still exists; an upgrade goes on with a run.
   const begins = parts.some(
     ({ message, request }) => message.kind === 'start' && !message.isUpgrade && request.fire === undefined,
   );
@@ -73,7 +73,7 @@ export async function publishParts(
 const isSubmission = (part: PreparedPart): part is PreparedPart<SubmissionMessage> =>
   part.message.kind === 'submission';
 
-/** A start that no other run waits for. */
+/** Whether a part starts a run that no other run waits for. */
 const isFirst = (part: PreparedPart): part is PreparedPart<StartMessage> => part.message.kind === 'start';
 
 async function acceptParts(
@@ -81,7 +81,7 @@ async function acceptParts(
   prepared: readonly PreparedPart[],
 ): Promise<readonly WorkflowAnswer[]> {
   const answers = new Map<PreparedPart, WorkflowAnswer>();
-  // The steps of a parallel group come together.
+  // The steps of a parallel group are submitted together.
   for (const group of groupedByRun(prepared.filter(isSubmission))) {
     const [first] = group;
     if (first === undefined) continue;

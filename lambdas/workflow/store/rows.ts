@@ -1,4 +1,4 @@
-/** The rows of journals: their attributes, and what they stand for. */
+/** The rows of journals and the shapes of their attributes. */
 import * as z from 'zod/mini';
 import type { KeptResponse } from '../../message/message.ts';
 import { failureFunctionStates, runStates, stepTypes } from '../../wire/states.ts';
@@ -177,7 +177,7 @@ const snapshotShape = z.object({
   failureState,
 } satisfies Shape<Snapshot>);
 
-/** A record of a journal, with what is true after it. */
+/** A record of a journal, with the snapshot after it. */
 export interface JournalRow {
   readonly record: JournalRecord;
   readonly snapshot: Snapshot;

@@ -126,7 +126,7 @@ describe('cancelling many runs', () => {
       false,
     ],
   ])('by %j matches: %j (%j)', async (query, isMatch, body) => {
-    await scene.start('wfr_1', { facts: { url, settings } });
+    await scene.start('wfr_1', { details: { url, settings } });
     expect(await cancel(query, body)).toBe(isMatch ? 1 : 0);
     expect(await stateOf('wfr_1')).toBe(isMatch ? 'RUN_CANCELED' : 'RUN_STARTED');
   });

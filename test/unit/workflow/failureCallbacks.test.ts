@@ -35,7 +35,7 @@ type AnswerTo = (response: ServerResponse) => void;
 const failing: AnswerTo = (response) => response.writeHead(500).end('no');
 const well: AnswerTo = (response) => response.writeHead(200).end('told');
 
-/** A run that has failed, and whoever is told of it. */
+/** A run that has failed, and the endpoint that is told of it. */
 async function scene(answer: AnswerTo = failing) {
   const { inbox } = runs.endpoint();
   const state = { answer };

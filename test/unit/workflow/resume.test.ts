@@ -223,7 +223,7 @@ describe('a run that is resumed', () => {
     await world.drain();
   });
 
-  it('is refused with wrong headers before anything is looked at', async () => {
+  it('is refused with wrong headers before anything is read', async () => {
     await expect(resumeMany([], withHeaders({ retries: 'many' }))).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['count', '0']])).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['label', '']])).rejects.toMatchObject({ status: 400 });
@@ -232,7 +232,7 @@ describe('a run that is resumed', () => {
 });
 
 describe('a run that is restarted', () => {
-  it('begins anew from its payload, with its settings', async () => {
+  it('begins again from its payload, with its settings', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(3), payload: 'from the start' });
     state.isWell = true;
@@ -263,7 +263,7 @@ describe('the same request again', () => {
     const first = await resume(failed.dlqId);
     expect(await resume(failed.dlqId)).toEqual(first);
     expect(await resumeMany(byIds([failed.dlqId]))).toEqual({ workflowRuns: [first], cursor: '' });
-    // That it was resumed is no answer to whoever wants it restarted.
+    // A request to restart it is not answered with the run that resumed it.
     await expect(restart(failed.dlqId)).rejects.toMatchObject({ status: 404 });
     await world.work();
     expect(inbox.deliveries).toHaveLength(2);
@@ -293,7 +293,7 @@ describe('the same request again', () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     state.isWell = true;
-    // Each look at the clock is a minute after the one before, so that every claim has ended when it is looked at.
+    // Each reading of the clock is a minute after the one before, so that every claim has ended when it is read.
     let time = Date.now();
     vi.spyOn(Date, 'now').mockImplementation(() => (time += 60_000));
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => resume(failed.dlqId)));

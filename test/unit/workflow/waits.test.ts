@@ -80,10 +80,10 @@ describe('a wait', () => {
     await scene.wait(runId, 'never', { timeout: '1.5h', timeoutUrl, timeoutHeaders });
     const seq = await placeOf(runId);
     setClockAhead(1.5 * hourMs - 60_000);
-    await scene.look(runId, seq);
+    await scene.check(runId, seq);
     expect(await scene.resultsOf(runId)).toEqual([]);
     setClockAhead(1.5 * hourMs);
-    await scene.look(runId, seq);
+    await scene.check(runId, seq);
     const [result, ...more] = await scene.resultsOf(runId);
     expect(more).toEqual([]);
     expect(result).toMatchObject({ event: undefined, isTimeout: true });
@@ -92,7 +92,7 @@ describe('a wait', () => {
     expect(attemptsIn(await world.drain())).toEqual([result?.entry.messageId]);
     expect(await scene.rowsOf('never')).toEqual([]);
     // Scheduler, and SQS, may send it again.
-    await scene.look(runId, seq);
+    await scene.check(runId, seq);
     expect(await scene.resultsOf(runId)).toHaveLength(1);
     expect(attemptsIn(await world.drain())).toEqual([]);
   });

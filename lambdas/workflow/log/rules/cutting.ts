@@ -28,7 +28,7 @@ export const textCut =
 /**
  * Cuts the texts of messages.
  *
- * @param keptHeader the name of a header that is left: of it the log reads the names of steps
+ * @param keptHeader the name of a header that is kept, because the log reads the names of steps from it
  */
 export function cutMessages(
   messages: readonly RunMessage[],

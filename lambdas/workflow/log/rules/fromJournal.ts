@@ -1,4 +1,4 @@
-/** Makes the records of which a run's log is made, of its journal and of what is known of its messages. */
+/** Makes the messages that a run's log shows from the run's journal and from the records of its messages. */
 import { secondMs } from '../../../shared/clock.ts';
 import type { Header } from '../../../shared/headers.ts';
 import type { JournalRecord, ListedEntry, RunStart } from '../../rules/journal.ts';
@@ -7,20 +7,20 @@ import { overlaid } from '../../rules/forwarding.ts';
 import { stepDurationMs } from '../../rules/time.ts';
 import type { CallRecord, History, RunMessage } from './runRecord.ts';
 
-/** The facts of a call besides its step. */
+/** The details of a call besides its step. */
 export type KnownCall = Pick<CallRecord, 'url' | 'method' | 'body' | 'response' | 'callback'> &
   Pick<CallRecord, 'maxRetries' | 'retryDelay' | 'headers'>;
 
-/** The facts of an invoked run. */
+/** The details of an invoked run. */
 export interface KnownInvoked {
   readonly body: string | undefined;
   readonly headers: readonly Header[];
 }
 
-/** The facts of a run besides its journal; texts and headers as they are shown. By ids of messages. */
+/** The details of a run besides its journal, by ids of messages; texts and headers as they are shown. */
 export interface KnownMessages {
   readonly histories: ReadonlyMap<string, History>;
-  /** Of entries: the payload, and the results of steps. */
+  /** The texts of entries: the payload, and the results of steps. */
   readonly texts: ReadonlyMap<string, string | undefined>;
   readonly calls: ReadonlyMap<string, KnownCall>;
   readonly invoked: ReadonlyMap<string, KnownInvoked>;
@@ -30,7 +30,7 @@ export interface KnownMessages {
 
 const nothingYet: History = { failures: [] };
 
-/** The history of a message that is delivered at a moment; Unix milliseconds. */
+/** The history of a message. @param notBefore Unix milliseconds before which it is not delivered */
 function historyFrom(known: KnownMessages, messageId: string, notBefore: number): History {
   const history = known.histories.get(messageId) ?? nothingYet;
   return history.failures.length > 0 || history.end !== undefined
@@ -110,7 +110,7 @@ export function runMessagesOf(
         messages.push(...record.entries.map((entry) => ofEntry(start, known, entry)));
         break;
       case 'lateResult':
-        // It is never delivered: its run has ended.
+        // The result is never delivered, because its run has ended.
         messages.push({ ...ofEntry(start, known, record.entry), end: 'DELIVERED' });
         break;
       case 'call': {

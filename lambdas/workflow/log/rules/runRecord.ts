@@ -1,14 +1,14 @@
-/** Records of a run, of which its log is made. */
+/** The messages that the log of a run is made of. */
 import type { Header } from '../../../shared/headers.ts';
 import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { FailedAttempt } from './errors.ts';
 
-/** The history of a message's own attempts. */
+/** The history of a message's attempts. */
 export interface History {
   /** Failed attempts so far, oldest first. */
   readonly failures: readonly FailedAttempt[];
-  /** The end: of the attempts, or of the message that was withdrawn with its run; undefined while one is still to come. */
+  /** The end of the attempts, or of a message that was withdrawn with its run; undefined while an attempt is to come. */
   readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
   /** Unix milliseconds before which the next attempt is not made. */
   readonly nextDeliveryAt?: number | undefined;
@@ -20,7 +20,7 @@ interface Common extends History {
   readonly createdAt: number;
   readonly maxRetries: number;
   readonly retryDelay?: string | undefined;
-  /** Those forwarded, and the content type. */
+  /** The forwarded headers, and the content type. */
   readonly headers: readonly Header[];
 }
 
@@ -61,13 +61,13 @@ export interface CallResponse {
 export interface CallRecord extends Common {
   readonly kind: 'call';
   readonly step: StepIdentity;
-  /** Absent, as all of these, until its message is stored. */
+  /** This and the following fields are absent until the message is stored. */
   readonly url?: string | undefined;
   readonly method?: string | undefined;
   readonly body?: string | undefined;
-  /** Once it has come. */
+  /** Absent until it has come. */
   readonly response?: CallResponse | undefined;
-  /** The message that takes the response to the endpoint, once it is made. */
+  /** The message that takes the response to the endpoint; absent until it is made. */
   readonly callback?: (History & { readonly messageId: string }) | undefined;
 }
 

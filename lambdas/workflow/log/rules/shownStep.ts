@@ -11,7 +11,7 @@ import type {
   RunMessage,
 } from './runRecord.ts';
 
-/** The facts of a step besides its name and its history; times in Unix milliseconds, durations in milliseconds. */
+/** The details of a step besides its name and its history; times in Unix milliseconds, durations in milliseconds. */
 interface Details {
   readonly sleepFor?: number | undefined;
   readonly sleepUntil?: number | undefined;
@@ -114,14 +114,14 @@ function detailsOf(message: PendingRecord): Details {
   }
 }
 
-/** The message whose attempts decide about a pending step: of a call, first its own, and then that which brings the answer. */
+/** The history that decides about a pending step. For a call it is first its own, then that of the message with the answer. */
 const decisive = (message: PendingRecord): History =>
   message.kind === 'call' ? (message.callback ?? message) : message;
 
 /** Shows a step that has begun, and whose result comes from elsewhere. */
 export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
   const history = decisive(message);
-  // A call never fails: its last answer is its result, whatever the status is. The message that brings it may fail.
+  // A call never fails: its last answer is its result, of any status. The message that brings the answer may fail.
   const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
   return {
     ...message.step,
@@ -147,7 +147,7 @@ export const shownPlan = (message: PlanRecord): ShownStep => ({
 /**
  * Shows a step that has ended.
  *
- * @param began what it began with, where that was a message of its own
+ * @param began the message that it began with, if any
  * @param failures failed attempts on the way to it
  */
 export const shownResult = (

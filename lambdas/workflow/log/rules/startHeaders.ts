@@ -11,7 +11,7 @@ const limitsText = (limits: Readonly<Record<string, number | undefined>>): strin
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
     .join(', ');
 
-/** Makes them of the run's facts: its settings, and what it forwards, of which the redacted is shown as its hash. */
+/** Makes the headers from the settings of a run and from what it forwards; redacted values are shown as hashes. */
 export function startHeaders(runId: string, start: RunStart): readonly Header[] {
   const { prefix, settings, failureCallback } = start;
   const { flowControl, redaction = noRedaction, labels } = settings;

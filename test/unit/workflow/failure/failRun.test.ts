@@ -42,7 +42,7 @@ async function failing(more: Partial<RunStart> = {}, payload = '{"n":1}') {
   const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
   const { messageId } = await scene.start(runId, {
     payload,
-    facts: {
+    details: {
       url: inbox.url,
       settings: { maxRetries: 1, retryDelay: '0', labels: [], timeoutMs: 30_000 },
       failureCallback: { ...common, url: told.url, delayMs: 0 },

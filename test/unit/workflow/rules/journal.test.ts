@@ -13,7 +13,7 @@ import { stepDetailsOf, type StepDetails } from '../../../../lambdas/workflow/ru
 import { hasStep } from '../../../../lambdas/workflow/rules/placing.ts';
 import { entriesOf } from '../../../../lambdas/workflow/rules/entry.ts';
 
-const facts: RunStart = {
+const settings: RunStart = {
   url: 'https://flow.example/',
   prefix: 'Upstash',
   features: [],
@@ -25,7 +25,7 @@ const facts: RunStart = {
 };
 const entryOf = (bodyBytes: number, step?: StepDetails): ListedEntry => ({
   messageId: `msg_${bodyBytes}`,
-  url: facts.url,
+  url: settings.url,
   createdAt: 1,
   notBefore: 1,
   body: { at: 'bucket', key: `16d/acct/msg_${bodyBytes}` },
@@ -39,7 +39,7 @@ const step = (stepId: number, kind: StepDetails['kind'] = 'result'): StepDetails
   stepType: 'Run',
   concurrent: 1,
 });
-const start: JournalRecord = { kind: 'start', at: 1_000, start: facts, entry: entryOf(10) };
+const start: JournalRecord = { kind: 'start', at: 1_000, start: settings, entry: entryOf(10) };
 const end: JournalRecord = { kind: 'end', at: 3_000, state: 'RUN_SUCCESS' };
 const steps = (...entries: readonly ListedEntry[]): JournalRecord => ({ kind: 'steps', at: 2_000, entries });
 const wait = (stepId: number, eventId: string): JournalRecord => ({
@@ -48,10 +48,10 @@ const wait = (stepId: number, eventId: string): JournalRecord => ({
   step: step(stepId),
   messageId: 'msg',
   eventId,
-  url: facts.url,
+  url: settings.url,
   timeout: '7d',
   deadline: 9_000,
-  timeoutUrl: facts.url,
+  timeoutUrl: settings.url,
   forwarded: [],
   timeoutForwarded: [],
   timeoutHeaders: [],
@@ -65,7 +65,7 @@ const event = (eventId: string): JournalRecord => ({
   body: { at: 'bucket', key: '16d/acct/msg_event' },
 });
 
-/** Computes the snapshot after records, of which the first is a start. */
+/** Computes the snapshot after records; the first is a start. */
 function fold(records: readonly JournalRecord[], keptUntil = 100): Snapshot {
   let snapshot: Snapshot | undefined;
   for (const record of records) snapshot = snapshotAfter(snapshot, record, keptUntil);
@@ -99,8 +99,8 @@ describe('what is true after a record', () => {
     expect([snapshot.endSeq, snapshot.failureState]).toEqual([undefined, undefined]);
   });
 
-  it('knows the facts of an upgrade, and where the run ended', () => {
-    expect(fold([start, { kind: 'upgrade', at: 1, start: facts, messageId: 'msg' }]).factsSeq).toBe(1);
+  it('knows the settings of an upgrade, and where the run ended', () => {
+    expect(fold([start, { kind: 'upgrade', at: 1, start: settings, messageId: 'msg' }]).factsSeq).toBe(1);
     const snapshot = fold([
       start,
       wait(1, 'a'),
@@ -144,7 +144,7 @@ describe('what is true after a record', () => {
     const call: JournalRecord = { kind: 'call', at: 1, step: step(1), messageId: 'msg' };
     const invoke: JournalRecord = {
       ...{ kind: 'invoke', at: 1, step: step(2), messageId: 'msg', runId: 'wfr_child' },
-      ...{ createdAt: 1, url: facts.url },
+      ...{ createdAt: 1, url: settings.url },
     };
     const snapshot = fold([start, call, invoke]);
     expect([hasStep(snapshot.steps, 'call', 1), hasStep(snapshot.steps, 'invoke', 2)]).toEqual([true, true]);
@@ -223,7 +223,7 @@ describe('what is true after a record', () => {
 });
 
 describe('a record', () => {
-  it('has the facts of a step beside its result', () => {
+  it('has the details of a step beside its result', () => {
     const { kind: _kind, ...identity } = step(1);
     expect(stepDetailsOf({ ...identity, kind: 'result', out: 'x' })).toStrictEqual(step(1));
     const plan = { ...identity, kind: 'plan' } as const;

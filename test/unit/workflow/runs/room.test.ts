@@ -100,7 +100,7 @@ describe('ten deliveries of 39 MB that one worker gets at once', () => {
       const large: Job[] = [];
       for (let count = 0; count < 10; count += 1) {
         const runId = `wfr_large_${count}`;
-        const { createdAt } = await scene.start(runId, { facts: { url: counting.url } });
+        const { createdAt } = await scene.start(runId, { details: { url: counting.url } });
         await acts.invoke({ runId, createdAt }, 1, `${runId}_child`, counting.url);
         await world.drain();
         await acts.end(`${runId}_child`, { body });

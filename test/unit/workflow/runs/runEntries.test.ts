@@ -59,8 +59,8 @@ describe('the list of a run', () => {
     expect(after?.snapshot.createdAt).toBe(second.createdAt);
   });
 
-  it('has the facts that an upgrade brought', async () => {
-    await scene.start('wfr_upgraded', { facts: { isUnknownClient: true } });
+  it('has the settings that an upgrade brought', async () => {
+    await scene.start('wfr_upgraded', { details: { isUnknownClient: true } });
     const before = await lambdas.loadRun(scene.keyOf('wfr_upgraded'), 0);
     if (before === undefined) throw new Error('The run is not there.');
     const start = { ...before.start, isUnknownClient: false };

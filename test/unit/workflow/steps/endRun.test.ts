@@ -5,7 +5,7 @@ import { openRunScene, resultOf, type RunScene } from '../../../support/runScene
 import { useWorld } from '../../../support/useWorld.ts';
 import { type World } from '../../../support/world.ts';
 
-/** A run ends once, and whoever asks for it again gets the answer of the first time. */
+/** A run ends once, and a repeated request gets the answer of the first time. */
 
 let world: World;
 let scene: RunScene;
@@ -43,7 +43,7 @@ describe('the end of a run', () => {
     }
   });
 
-  it('answers again what it answered: 2XX to its endpoint, 404 to whoever cancels another way', async () => {
+  it('answers again what it answered: 2XX to its endpoint, 404 to a user who cancels it another way', async () => {
     await scene.start('wfr_done');
     await acts.end('wfr_done');
     await acts.end('wfr_done');
@@ -59,7 +59,7 @@ describe('the end of a run', () => {
 
   it('drops what is still to be delivered of it', async () => {
     const inbox = world.receiver.inbox();
-    await scene.start('wfr_drop', { facts: { url: inbox.url } });
+    await scene.start('wfr_drop', { details: { url: inbox.url } });
     await scene.submit('wfr_drop', [resultOf(1)]);
     await acts.end('wfr_drop', { cancel: true });
     await world.work();
@@ -67,7 +67,7 @@ describe('the end of a run', () => {
     expect(await kindsOf('wfr_drop')).toEqual(['start', 'steps', 'end']);
   });
 
-  it('is in the list though the run ends before whoever started it has put it there', async () => {
+  it('is in the list though the run ends before the process that started it has put it there', async () => {
     const { followStart } = await import('../../../../lambdas/workflow/runs/follow.ts');
     await scene.start('wfr_fast');
     const snapshot = await scene.snapshotOf('wfr_fast');

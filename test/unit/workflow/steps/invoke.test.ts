@@ -7,7 +7,7 @@ import { openRunScene, resultOf, type RunScene } from '../../../support/runScene
 import { useWorld } from '../../../support/useWorld.ts';
 import { type World } from '../../../support/world.ts';
 
-/** A run that invokes another is told its end once: whoever dies, and whichever of the two ends first. */
+/** A run that invokes another is told its end once, whichever process dies, and whichever of the two ends first. */
 
 let world: World;
 let scene: RunScene;

@@ -149,7 +149,7 @@ describe('a notification at the deadline', () => {
       await world.drain();
       setClockAhead(1_000);
       await Promise.all([
-        scene.look(runId, seq),
+        scene.check(runId, seq),
         scene.notifyRun(world.account, { runId, eventId }, event(0)),
       ]);
       const [result, ...more] = await scene.resultsOf(runId);
