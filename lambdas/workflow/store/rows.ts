@@ -185,7 +185,7 @@ export interface JournalRow {
 
 // The attribute that stores a snapshot is called `head`.
 const headShape = z.object({ head: snapshotShape });
-const rowShape = z.extend(headShape, { record: recordShape });
+const rowShape = z.object({ record: recordShape, head: snapshotShape });
 
 /** @throws for attributes that are no record */
 export const journalRowOf = (attributes: unknown): JournalRow => {
