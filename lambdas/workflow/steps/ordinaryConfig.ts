@@ -1,12 +1,6 @@
 /** The options of a workflow message that ordinary messages have, too. */
-import { now, secondMs } from '../../shared/clock.ts';
-import { scoped, type Config } from '../../shared/config.ts';
-import type { Account } from '../../account/account.ts';
-import { settings } from '../../aws/settings.ts';
-import type { DestinationRules } from '../../destination/destination.ts';
-import { canonicalize } from '../../options/dialect.ts';
-import { parsePublishOptions, type PublishOptions } from '../../options/publishOptions.ts';
-import type { Header } from '../../shared/headers.ts';
+import { secondMs } from '../../shared/clock.ts';
+import type { Config } from '../../shared/config.ts';
 import { isForwardedToEndpoint, isForwardedToThirdParty } from '../rules/forwarding.ts';
 import type { Prefixes } from '../rules/brands.ts';
 import { stepDurationMs } from '../rules/time.ts';
@@ -49,26 +43,3 @@ export function ordinaryConfig(config: Config, isCall: boolean, prefixes: Prefix
     }),
   );
 }
-
-/**
- * Reads headers of a publish that stand in a submission's body.
- *
- * @throws HttpError as a publish does
- */
-export function optionsOfHeaders(
-  account: Account,
-  prefix: string,
-  headers: readonly Header[],
-  rules: DestinationRules,
-): PublishOptions {
-  const { headerPrefixes } = settings;
-  const { config } = canonicalize(headers, [], headerPrefixes);
-  const ordinary = ordinaryConfig(config, false, headerPrefixes);
-  return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
-}
-
-/** The headers that a publish with these headers would forward. */
-export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
-  [...scoped(canonicalize(headers, [], settings.headerPrefixes).config, 'forward')].flatMap(
-    ([name, values]) => values.map((value): Header => [name, value]),
-  );

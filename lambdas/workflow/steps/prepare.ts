@@ -2,12 +2,12 @@
 import { parsePublishOptions, type PublishOptions } from '../../options/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { parseDestination, type DestinationRules } from '../../destination/destination.ts';
-import { readHeaders } from '../../shared/headers.ts';
+import { parseDestination } from '../../destination/destination.ts';
 import { badRequest, HttpError } from '../../error/httpError.ts';
 import { checkBodySize } from '../../message/bodies.ts';
-import { parseInvoke, type Invoke } from '../rules/invoking.ts';
-import { optionsOfHeaders, ordinaryConfig } from './ordinaryConfig.ts';
+import type { Invoke } from '../rules/invoking.ts';
+import { readInvoke } from './bodyHeaders.ts';
+import { ordinaryConfig } from './ordinaryConfig.ts';
 import { refusalOf, refusalOfRequest } from './refusalOf.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { readWorkflowMessage, type WorkflowMessage } from '../rules/workflowMessage.ts';
@@ -103,13 +103,4 @@ async function read<M extends WorkflowMessage>(
   const url = urlOf(destination, request.otherQuery, rules);
   const invoke = message.kind === 'invoke' ? readInvoke(account, request, rules) : undefined;
   return { request, message, options, url, invoke };
-}
-
-/** Reads an invoke and checks all that it says of its invoker, because the invoker is told of the end by these settings. */
-function readInvoke(account: Account, { body, prefix }: PublishRequest, rules: DestinationRules): Invoke {
-  const { payload, invoker } = parseInvoke(body);
-  const headers = readHeaders('headers', invoker.headers);
-  optionsOfHeaders(account, prefix, headers, rules);
-  const url = urlOf({ url: invoker.url }, [], rules, 'workflowUrl');
-  return { payload, invoker: { ...invoker, url, headers } };
 }

@@ -16,7 +16,7 @@ import {
 import { capacityOf, sayNoCapacity, hasStep } from '../rules/placing.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { loadSnapshot } from '../store/journals.ts';
-import { forwardedBy } from './ordinaryConfig.ts';
+import { forwardedBy } from './bodyHeaders.ts';
 import { withMemory } from '../delivery/memory.ts';
 import {
   changeRun,

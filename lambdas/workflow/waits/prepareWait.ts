@@ -12,7 +12,7 @@ import { parseWait, type Wait } from '../waiting.ts';
 import type { CanonicalRequest } from '../../options/dialect.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { urlOf } from '../../publish/prepare.ts';
-import { optionsOfHeaders } from '../steps/ordinaryConfig.ts';
+import { optionsOfHeaders } from '../steps/bodyHeaders.ts';
 import { refusalFor } from '../steps/refusalOf.ts';
 
 /** A request to wait for an event. */

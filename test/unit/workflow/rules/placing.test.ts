@@ -67,7 +67,7 @@ describe('the place of a step', () => {
   });
 });
 
-describe('the room of a run', () => {
+describe('the capacity of a run', () => {
   const mebibyte = 1_024 * 1_024;
   const checkAdded = (bodyBytes: number, entries: number, added: readonly number[]) => () => {
     checkCapacity(

@@ -44,7 +44,7 @@ describe('the size of an invoke’s result', () => {
 });
 
 describe('results of invoked runs', () => {
-  it('that have no room fail their step, and say the size and the limit', async () => {
+  it('that do not fit into the run fail their step, and say the size and the limit', async () => {
     const { createdAt } = await scene.start('wfr_room');
     // 4 MiB that are 28 MiB in the JSON of a step.
     const body = '\u0001'.repeat(4 * mebibyte);
@@ -76,7 +76,7 @@ async function startCounting() {
     open += bytes;
     most = Math.max(most, open);
     request.resume().on('end', () => {
-      // Others that have room come meanwhile; without a limit, all ten would.
+      // Others that fit come meanwhile; without a limit, all ten would.
       setTimeout(() => {
         got.push(bytes);
         open -= bytes;
@@ -92,7 +92,7 @@ async function startCounting() {
 
 describe('ten deliveries of 39 MB that one worker gets at once', () => {
   it(
-    'are all made, and never more of them at a time than its memory has room for',
+    'are all made, and never more of them at a time than fit into its memory',
     { timeout: 120_000 },
     async () => {
       const counting = await startCounting();
