@@ -23,7 +23,7 @@ import { notifyAt, listWaiters } from '../workflow/notify.ts';
 import { refuseWhenBusy } from '../workflow/refuseWhenBusy.ts';
 import { restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';
 import { runEntries } from '../workflow/runEntries.ts';
-import { readSubmission, wait } from '../workflow/waits.ts';
+import { wait } from '../workflow/waits.ts';
 
 /** Whether a run is cancelled, which is what a request without the parameter asks for. */
 function isCancel(call: Call): boolean {
@@ -108,11 +108,9 @@ export const handler = api<'workflows'>(workflowsRoutes, {
 
   'POST /v2/wait/{eventId+}': (call) =>
     changed(() => {
-      const { headers, body, callerIp, host } = call.request;
-      const { prefix } = call.canonical;
-      const message = readSubmission(call.canonical);
-      const request = { eventId: eventIdOf(call), message, headers, body, prefix, callerIp, host };
-      return wait(call.caller.account, request);
+      const { canonical, request } = call;
+      const { headers, body, host } = request;
+      return wait(call.caller.account, { eventId: eventIdOf(call), canonical, headers, body, host });
     }),
   'POST /v2/notify/{event+}': (call) =>
     changed(() => notifyAt(call.caller.account, segmentsOf(call, 'event'), call.request.body)),

@@ -18,10 +18,10 @@ import { refuseWhenBusy } from './refuseWhenBusy.ts';
 /** Runs that are cancelled at once. */
 const atOnce = 10;
 
-/** The gateway gives up after 29 s, and the last step takes its time. */
+/** The gateway gives up after 29 s, and the last step needs some seconds. */
 const budgetMs = 15 * secondMs;
 
-/** Finds the runs that a request selects: those of the list that go on, newest first, or the ones whose ids are given. */
+/** Finds the active runs that a request selects: those of the list, newest first, or those whose ids are given. */
 async function* selected(account: Account, query: CancelQuery, until: number): AsyncGenerator<RunIdentity> {
   const { runIds, fromDate, toDate } = query;
   if (runIds === undefined) {
@@ -30,17 +30,17 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
     return;
   }
   for (const runId of new Set(runIds.filter(isRunId))) {
-    const head = await loadSnapshot({ accountId: account.id, runId });
-    if (head !== undefined && !hasEnded(head.state)) yield { runId, createdAt: head.createdAt };
+    const snapshot = await loadSnapshot({ accountId: account.id, runId });
+    if (snapshot !== undefined && !hasEnded(snapshot.state)) yield { runId, createdAt: snapshot.createdAt };
   }
 }
 
 /**
- * Cancels the runs that a request selects, step by step: all of them, or `count`, or as many as the time suffices for. There is
- * no cursor: callers repeat the request until its answer is 0, and what was cancelled is not selected again.
+ * Cancels the runs that a request selects, step by step: all of them, or `count`, or as many as the time allows. There is no
+ * cursor: callers repeat the request until its answer is 0, because cancelled runs are not selected again.
  *
- * @throws HttpError 400 for a malformed request; 503 where the time was over before any run was found, because 0 would say
- * that there is none
+ * @throws HttpError 400 for a malformed request; 503 where the time was over before any run was found, because 0 would mean that
+ * there is none
  */
 export async function cancelRuns(
   account: Account,

@@ -3,7 +3,8 @@ import { checkBodySize } from '../message/bodies.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { endingOf } from './run.ts';
 import { endRun, followEndOrLeave, followUpEnd, type RunEnd, type WhichRun } from './steps/endRun.ts';
-import { loadSnapshot, type RunKey } from './store/journals.ts';
+import { loadSnapshot } from './store/journals.ts';
+import type { RunKey } from './rules/journal.ts';
 
 /** Ends the run by a request of its endpoint or of a user, and answers it again where it was answered before. */
 export async function endRunByRequest(
@@ -14,13 +15,14 @@ export async function endRunByRequest(
   const end: RunEnd = cancel ? { state: 'RUN_CANCELED' } : { state: 'RUN_SUCCESS', response: body };
   if (await endRun(account, which, end)) return;
   const key: RunKey = { accountId: account.id, runId: which.runId };
-  const head = await loadSnapshot(key);
-  const isIt = head !== undefined && (which.createdAt === undefined || which.createdAt === head.createdAt);
-  const ending = endingOf(isIt ? head.state : undefined, cancel);
+  const snapshot = await loadSnapshot(key);
+  const isIt =
+    snapshot !== undefined && (which.createdAt === undefined || which.createdAt === snapshot.createdAt);
+  const ending = endingOf(isIt ? snapshot.state : undefined, cancel);
   if ('status' in ending && ending.status === 404) {
     throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
   }
   if (!isIt) return;
-  // Whoever ended it may have died before it went on.
-  await followUpEnd(account, { ...which, startSeq: head.startSeq }, followEndOrLeave);
+  // The process that ended the run may have died before it told of the end.
+  await followUpEnd(account, { ...which, startSeq: snapshot.startSeq }, followEndOrLeave);
 }

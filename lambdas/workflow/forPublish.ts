@@ -1,5 +1,5 @@
-/** Modules that publishing loads when the first request of a workflow comes; one file for all of it, as `forWorkers.ts` says. */
+/** The modules that publishing loads when the first request of a workflow comes. One file for all: `forWorkers.ts` says why. */
 export { publishRequests } from './steps/publish.ts';
 export { refuseWhenBusy } from './refuseWhenBusy.ts';
 export { trigger, triggerBatch } from './steps/trigger.ts';
-export { refusalOfRequest } from './steps/prepare.ts';
+export { refusalOfRequest } from './steps/refusalOf.ts';

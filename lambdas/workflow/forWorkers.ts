@@ -1,43 +1,44 @@
 /**
- * What workers load when the first message of a run comes: messages of runs as a kind of messages, and the jobs of runs. Few messages are of
- * runs. It is one file for all of it, because the bundler makes a part of the cold start for every set of files that several late
- * ones share, each with lists of what it takes from the others: three late files cost 3 KB of those.
+ * The modules that workers load when the first message of a run comes: messages of runs as a kind of messages, and the jobs of
+ * runs. One file exports all of it, because for every set of files that several late files share the bundler adds a part to the
+ * cold start, with lists of what it takes from the others: three late files cost 3 KB.
  */
 import { isFinal, type Message, type WorkflowPart } from '../message/message.ts';
 import { callbackBody } from '../delivery/callbackBody.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { loadMessage, type RecordedAttempt } from '../message/history.ts';
 import type { KindOfCallback, MessageKind } from '../message/kinds.ts';
-import { failGivenUp } from './failure/giveUpRun.ts';
-import { failRun, noteFailureFunction, storeFailureRequest } from './failure/failRun.ts';
-import { extendRunFor } from './runs/extendRun.ts';
+import { failGivenUp } from './failure/failGivenUp.ts';
+import { failRun, storeFailureRequest } from './failure/failRun.ts';
+import { noteFailureFunction } from './failure/noteFailureFunction.ts';
+import { extendRunFor } from './runs/changeRun.ts';
 import { callResultBody } from './delivery/callResult.ts';
 import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
 import { openDelivery } from './delivery/openDelivery.ts';
 
-/** Tells whether an attempt ends its message's part in the run, and something follows from that. */
+/** Tells whether an attempt ends its message's part in the run, and a continuation follows from that. */
 function endsPart({ attempt }: RecordedAttempt, { role }: WorkflowPart): boolean {
   if (!isFinal(attempt) || attempt.state === 'CANCELED') return false;
   switch (role) {
     case 'list':
     case 'callResult':
-      // A success ends the delivery and nothing else: the run goes on by what its endpoint submits.
+      // A success ends the delivery only: the run goes on with the submissions of its endpoint.
       return attempt.state === 'FAILED';
     case 'failureRequest':
       return true;
     case 'call':
-      // Its answer goes to the endpoint as a callback.
+      // The answer goes to the endpoint as a callback.
       return false;
   }
 }
 
-/** The callback of a message of a run belongs to the run, too. That of a call brings the result of its step. */
+/** The callback of a message of a run belongs to the run, too. The callback of a call brings the result of its step. */
 const callbackOf = (part: WorkflowPart): KindOfCallback => ({
   workflow: { ...part, role: 'callResult' },
   bodyOf: part.role === 'call' ? callResultBody : callbackBody,
 });
 
-/** Fails the run of a call whose result could not be stored: its endpoint would wait for it for ever. */
+/** Fails the run of a call whose result could not be stored: its endpoint would wait for ever. */
 async function failWithoutResult(
   message: Message,
   part: WorkflowPart,
@@ -57,7 +58,7 @@ async function failWithoutResult(
 
 export const messageKind: MessageKind = {
   open: openDelivery,
-  // The process that ended the run may have died before it did what follows, and this is the last that looks.
+  // The process that ended the run may have died before it told of the end, and no later job checks that.
   drop: (_, part, account) => followUpEnd(account, part, followEndOrLeave),
   store: async (made, part) => {
     if (endsPart(made, part) && part.role !== 'failureRequest') await storeFailureRequest(made, part);

@@ -1,27 +1,20 @@
 /**
- * Calls of webhooks. Whoever knows the URL of one may call it: no token is asked for. So a call is looked at in this order: its
- * form, then the run, and the account only when the run has such a webhook. All that finds none is answered alike, costs one read
- * at most, and is charged to nobody.
+ * Calls of webhooks. Any caller who knows the URL of one may call it, without a token. So a call is checked in this order: its
+ * form, then the run, and the account only when the run has such a webhook. Calls that find no webhook are all answered alike,
+ * cost one read at most, and are charged to nobody.
  */
 import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';
-import { longestAccountId } from '../account/credentials.ts';
-import { notFound, type HttpError } from '../error/httpError.ts';
-import { isText } from '../shared/text.ts';
-import { waitsFor } from './rules/events.ts';
-import type { Snapshot, WaitRecord } from './rules/journal.ts';
-import { checkRoom } from './rules/placing.ts';
-import { hasEnded, isRunId } from './run.ts';
-import { base64Bytes, hookEvent, waitResultBytes, type HookRequest } from './waiting.ts';
-import { checkRoomForCall, isWebhookId, keepsCallsOf } from './rules/webhooks.ts';
+import { isActive, type RunKey } from './rules/journal.ts';
+import { base64Bytes, hookEvent, type HookRequest } from './waiting.ts';
 import { givenCredentials } from '../account/givenCredentials.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
-import { loadSnapshot, type RunKey } from './store/journals.ts';
+import { loadSnapshot } from './store/journals.ts';
 import { reportUsage } from '../usage/counter.ts';
 import { admitHook } from '../usage/rateLimit.ts';
-import { loadWait } from './waits/endWait.ts';
 import { giveEvent } from './waits/giveEvent.ts';
+import { checkAddress, noWebhook, webhookOf } from './waits/webhook.ts';
 
 /** A request to the webhook of a run. */
 export interface HookCall {
@@ -30,9 +23,6 @@ export interface HookCall {
   readonly eventId: string;
   readonly request: HookRequest;
 }
-
-/** The refusal of every call that finds no webhook: it does not tell whether there is such an account or run. */
-const noWebhook = (): HttpError => notFound('webhook_not_found', 'There is no such webhook.');
 
 /**
  * Gives a run the request as the event of its webhook: the oldest step that waits for the webhook ends with it; where none does,
@@ -44,18 +34,17 @@ const noWebhook = (): HttpError => notFound('webhook_not_found', 'There is no su
  */
 export async function callHook({ accountId: user, runId, eventId, request }: HookCall): Promise<void> {
   const accountId = accountOf(user);
-  if (!isText(accountId, longestAccountId) || accountId.includes('#')) throw noWebhook();
-  if (!isRunId(runId) || !isWebhookId(eventId)) throw noWebhook();
   const key: RunKey = { accountId, runId };
+  checkAddress(key, eventId);
   const found = await loadSnapshot(key);
-  if (found === undefined || hasEnded(found.state)) throw noWebhook();
+  if (!isActive(found)) throw noWebhook();
   const webhook = webhookOf(key, eventId);
   if ((await webhook.findWait(found)) === undefined) webhook.checkKept(found, 0);
 
   const account = await loadAccount(accountId, true);
   if (account === undefined || !isServed(account) || account.region !== settings.region) throw noWebhook();
   checkBodySize(account, request.body);
-  const admitted = await admitHook(account, request.body.length);
+  const granted = await admitHook(account, request.body.length);
   try {
     const event = hookEvent(request);
     const callBytes = base64Bytes(event.length);
@@ -66,23 +55,17 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
       known: found,
       noActiveRun: noWebhook,
       loadWait: webhook.loadWait,
-      findWait: async (head) => {
-        const place = await webhook.findWait(head);
-        if (place === undefined) return undefined;
-        // Before anything is sent or stored for it.
-        const bodyBytes = waitResultBytes(place.wait.step, eventId, event.length);
-        checkRoom(head, [{ bodyBytes }]);
-        return place.seq;
-      },
-      checkKept: (head) => {
-        webhook.checkKept(head, callBytes);
+      // Its size is checked before anything is sent or stored for it.
+      findWait: (snapshot) => webhook.findWaitFor(snapshot, event.length),
+      checkKept: (snapshot) => {
+        webhook.checkKept(snapshot, callBytes);
       },
     });
   } catch (error) {
-    admitted.giveBack();
+    granted.giveBack();
     throw error;
   }
-  admitted.count();
+  granted.count();
   await reportUsage(account);
 }
 
@@ -90,32 +73,4 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
 function accountOf(user: string): string {
   const given = givenCredentials();
   return user === given?.token.UserID ? given.accountId : user;
-}
-
-/** Looks for what a webhook is to a run. Each wait is read once. */
-function webhookOf(key: RunKey, eventId: string) {
-  const waits = new Map<number, WaitRecord>();
-  const load = async (seq: number): Promise<WaitRecord> => {
-    const wait = waits.get(seq) ?? (await loadWait(key, seq));
-    waits.set(seq, wait);
-    return wait;
-  };
-  return {
-    loadWait: load,
-    /** Finds the oldest step that waits for the webhook. Others may wait for an event that is called the same. */
-    findWait: async (
-      head: Snapshot,
-    ): Promise<{ readonly seq: number; readonly wait: WaitRecord } | undefined> => {
-      for (const { seq } of waitsFor(head, eventId)) {
-        const wait = await load(seq);
-        if (wait.step.stepType === 'WaitForWebhook') return { seq, wait };
-      }
-      return undefined;
-    },
-    /** @throws HttpError 404 where the run has no such webhook, 429 where it keeps too many calls */
-    checkKept: (head: Snapshot, callBytes: number): void => {
-      if (!keepsCallsOf(head, eventId)) throw noWebhook();
-      checkRoomForCall(head, eventId, callBytes);
-    },
-  };
 }

@@ -6,11 +6,10 @@ import { badField } from '../error/httpError.ts';
 import { checkEventId, isWaiting } from './rules/events.ts';
 import { waitersOf, type Waiter } from './store/waiters.ts';
 import { loadWait } from './waits/endWait.ts';
-import { waiterRecord, type ShownWaiter } from './waits/waiters.ts';
+import { waiterRecord, type ShownWaiter, notifyRun } from './waits/notifyRun.ts';
 import { isRunId } from './run.ts';
 import { loadSnapshot } from './store/journals.ts';
 import { notify } from './waits/notify.ts';
-import { notifyRun } from './waits/notifyRun.ts';
 
 /**
  * Notifies one run, where the first of several segments is the id of one, or else all that wait for the event. An event's id
@@ -38,10 +37,10 @@ const readAtOnce = 20;
 const budgetMs = 20 * secondMs;
 
 /**
- * Lists those who wait for an event, in the order in which they are woken. The client reads one array and knows no next page, so
- * these are the first of them, as many as fit into an answer.
+ * Lists the waits for an event, in the order in which they are woken. The client reads one array and knows no next page, so the
+ * list has the first of them, as many as fit into an answer.
  *
- * @throws HttpError 400 for what is no id of an event
+ * @throws HttpError 400 for a malformed id of an event
  */
 export async function listWaiters(account: Account, eventId: string): Promise<readonly ShownWaiter[]> {
   checkEventId(eventId, badField);
@@ -49,7 +48,7 @@ export async function listWaiters(account: Account, eventId: string): Promise<re
   const shown: ShownWaiter[] = [];
   let bytes = 2;
   let some: Waiter[] = [];
-  /** @returns whether there is room for more */
+  /** @returns whether more fit into the answer */
   const take = async (): Promise<boolean> => {
     const found = await Promise.all(some.map(showIfWaiting));
     some = [];
@@ -69,7 +68,7 @@ export async function listWaiters(account: Account, eventId: string): Promise<re
   return shown;
 }
 
-/** A row may be left of a wait that is over: its process died, or its run ended. */
+/** Shows a waiter, unless its wait is over: a row may be left of a wait whose process died, or whose run ended. */
 async function showIfWaiting({ accountId, runId, seq }: Waiter): Promise<ShownWaiter | undefined> {
   const key = { accountId, runId };
   return isWaiting(await loadSnapshot(key), seq) ? waiterRecord(await loadWait(key, seq)) : undefined;

@@ -4,7 +4,7 @@ import { RunBusy } from './runs/changeRun.ts';
 /**
  * Does something for a request to the API that changes runs.
  *
- * @throws HttpError 503 when others changed a run again and again, besides what it throws itself
+ * @throws HttpError 503 when other processes changed the run again and again; and the errors of the work itself
  */
 export async function refuseWhenBusy<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -6,28 +6,28 @@ export const hasEnded = (state: RunState): boolean => state !== 'RUN_STARTED';
 
 /** Characters of the longest id of a run. */
 export const longestRunId = 256;
-/** It stands in paths as it is. */
+/** The id of a run stands in paths as it is. */
 const runIdForm = /^[\x21-\x7e\x80-\xff]+$/;
 const reservedInPaths = /[/?#%\\]/;
-/** It stands in the place of a run's id in a path of the API. */
+/** A path of the API has this word in the place of a run's id. */
 export const reservedRunId = 'count';
 
-/** Tells whether a text can be the id of a run. No other text is looked up: it may be no key at all. */
+/** Tells whether a text can be the id of a run. Other texts are never read, because they may not be keys. */
 export const isRunId = (text: string): boolean =>
   text.length <= longestRunId &&
   runIdForm.test(text) &&
   !reservedInPaths.test(text) &&
   text !== reservedRunId;
 
-/** A run as its deliveries need it. */
+/** A run with its URL, as its deliveries need it. */
 export interface Run extends RunIdentity {
   /** The URL that it was started with. */
   readonly url: string;
 }
 
 /**
- * Decides what a request to end a run does. The endpoint may send it twice, when the first answer is lost, and would fail at
- * an error; whoever cancels a run that is over another way is told that there is none.
+ * Decides what a request to end a run does. The endpoint may send it twice, when the first answer is lost, and would fail at an
+ * error; a user who cancels a run that ended another way is told that there is none.
  *
  * @param state undefined for a run that is not known
  * @param cancel the query parameter: `false` when the function has returned
@@ -41,10 +41,10 @@ export function endingOf(
   return { status: !cancel || state === 'RUN_CANCELED' ? 200 : 404 };
 }
 
-/** Retries of a run whose start names none: the client leaves the header out when it means three. */
+/** Retries of a run whose start does not name them: the client leaves the header out when it means three. */
 const clientsRetries = 3;
 
 export const defaultRunRetries = (maxRetries: number): number => Math.min(clientsRetries, maxRetries);
 
-/** Runs that invoke one another may go so deep. */
+/** The most runs that may be in a chain of invokes. */
 export const deepestInvoke = 100;

@@ -4,11 +4,12 @@ import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { largestText } from '../wire/answerSize.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
-import { hasEnded, isRunId } from './run.ts';
+import { isActive, type RunKey } from './rules/journal.ts';
+import { isRunId } from './run.ts';
 import { listBytes } from './runs/listBody.ts';
 import { loadRun } from './runs/loadRun.ts';
 import { fitsIntoAnswer, loadEntryBodies, sizeOf } from './runs/runEntries.ts';
-import { loadSnapshot, type RunKey } from './store/journals.ts';
+import { loadSnapshot } from './store/journals.ts';
 
 /**
  * Reads the whole list of a run that goes on, as an endpoint does whose delivery had no body.
@@ -20,9 +21,9 @@ export async function runEntries(
   runId: string,
 ): Promise<Answer<typeof answers.runEntries>> {
   const key: RunKey = { accountId: account.id, runId };
-  const head = isRunId(runId) ? await loadSnapshot(key) : undefined;
-  const run = head && !hasEnded(head.state) ? await loadRun(key, head.startSeq) : undefined;
-  if (run === undefined || hasEnded(run.head.state)) {
+  const snapshot = isRunId(runId) ? await loadSnapshot(key) : undefined;
+  const run = isActive(snapshot) ? await loadRun(key, snapshot.startSeq) : undefined;
+  if (run === undefined || !isActive(run.snapshot)) {
     throw notFound('run_not_found', `The run ${quote(runId)} has ended or is not known.`);
   }
   const { entries } = run;

@@ -10,7 +10,7 @@ import { parseStepDurationMs } from './rules/time.ts';
 /** A step that waits for an event, or for a request to a webhook. */
 export interface Wait {
   readonly step: StepIdentity;
-  /** Where the result is delivered when the event has come. */
+  /** The URL that the result is delivered to when the event has come. */
   readonly url: string;
   /** As the user wrote it, for the log. */
   readonly timeout: string;
@@ -28,7 +28,7 @@ export const waitShape = z.object({
   timeoutHeaders: optionalField(headersIn('Headers for the delivery of a time-out.')),
 });
 
-/** The client's own default. It leaves the field out for a webhook whose user gives no time. */
+/** The client's own default. The client leaves the field out for a webhook whose user gives no timeout. */
 const defaultTimeout = '7d';
 
 /**
@@ -56,7 +56,7 @@ const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 /**
  * Makes the result of a wait.
  *
- * @param event the bytes of the notification, however few; undefined when the time ran out
+ * @param event the bytes of the notification, perhaps none; undefined when the time ran out
  */
 export function waitResult(step: StepIdentity, eventId: string, event: Uint8Array | undefined): Buffer {
   const { stepId, stepName, stepType, concurrent } = step;
@@ -64,7 +64,7 @@ export function waitResult(step: StepIdentity, eventId: string, event: Uint8Arra
   return json({ stepId, stepName, stepType, ...end, concurrent, waitEventId: eventId });
 }
 
-/** Bytes of the result of a wait whose event has so many. */
+/** Counts the bytes of the result of a wait by those of its event. */
 export const waitResultBytes = (step: StepIdentity, eventId: string, eventBytes: number): number =>
   waitResult(step, eventId, new Uint8Array()).length + base64Bytes(eventBytes);
 
@@ -84,8 +84,8 @@ export interface HookRequest {
 }
 
 /**
- * Makes the notification that a request to a webhook is. The client builds a `Request` of it for the user, so headers of the
- * connection and of gateways stay behind; so does a token of the service.
+ * Makes the notification from a request to a webhook. The client builds a `Request` from it for the user. Headers of the
+ * connection and of gateways are left out, and so is a token of the service.
  */
 export const hookEvent = ({ method, headers, body, proto, host, url }: HookRequest): Buffer =>
   json({

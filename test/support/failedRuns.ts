@@ -43,19 +43,15 @@ export const planBody = (targetStep: number, concurrent: number): string =>
   JSON.stringify({ stepId: 0, stepName: `step ${targetStep}`, stepType: 'Run', concurrent, targetStep });
 
 export async function failedRunsIn(world: World) {
-  const [starting, changing, bodies, keeping, messages, ids, journals, removing, listing] = await Promise.all(
-    [
-      import('../../lambdas/workflow/steps/start.ts'),
-      import('../../lambdas/workflow/runs/changeRun.ts'),
-      import('../../lambdas/workflow/runs/entryBodies.ts'),
-      import('../../lambdas/workflow/runs/extendRun.ts'),
-      import('../../lambdas/workflow/runs/runMessages.ts'),
-      import('../../lambdas/shared/ids.ts'),
-      import('../../lambdas/workflow/store/journals.ts'),
-      import('../../lambdas/deadLetter/rows.ts'),
-      import('../../lambdas/workflow/deadLetters.ts'),
-    ],
-  );
+  const [starting, changing, messages, ids, journals, removing, listing] = await Promise.all([
+    import('../../lambdas/workflow/steps/start.ts'),
+    import('../../lambdas/workflow/runs/changeRun.ts'),
+    import('../../lambdas/workflow/runs/follow.ts'),
+    import('../../lambdas/shared/ids.ts'),
+    import('../../lambdas/workflow/store/journals.ts'),
+    import('../../lambdas/deadLetter/rows.ts'),
+    import('../../lambdas/workflow/deadLetters.ts'),
+  ]);
   const { account } = world;
 
   /** An endpoint that fails its deliveries until it is told that all is well, or answers as a test says. */
@@ -71,7 +67,7 @@ export async function failedRunsIn(world: World) {
   }
 
   const startOf = (url: string, { start = {}, failureUrl }: Failing): RunStart => {
-    const { settings, ...facts } = start;
+    const { settings, ...details } = start;
     const failureCallback: CallbackSettings | undefined =
       failureUrl === undefined
         ? undefined
@@ -94,7 +90,7 @@ export async function failedRunsIn(world: World) {
       invokeDepth: 0,
       callerIp: '192.0.2.7',
       failureCallback,
-      ...facts,
+      ...details,
       settings: { maxRetries: 0, labels: ['nightly'], timeoutMs: 30_000, ...settings },
     };
   };
@@ -103,7 +99,7 @@ export async function failedRunsIn(world: World) {
   async function record(runId: string, start: RunStart, steps: readonly RecordedStep[]): Promise<void> {
     const key = { accountId: account.id, runId };
     let last: readonly ListedEntry[] = [];
-    let head: Snapshot | undefined;
+    let snapshot: Snapshot | undefined;
     const entryOf = async (
       body: string,
       step: NonNullable<ListedEntry['step']>,
@@ -118,19 +114,19 @@ export async function failedRunsIn(world: World) {
         url: start.url,
         createdAt,
         notBefore: createdAt,
-        body: await bodies.storeEntryBody(of, bytes, createdAt),
+        body: await changing.storeEntryBody(of, bytes, createdAt),
         bodyBytes: bytes.length,
         step,
         forwarded: [],
       };
     };
-    const keptUntil = keeping.neededUntil(account, start.settings, Date.now()) + keeping.spareMs;
+    const keptUntil = changing.neededUntil(account, start.settings, Date.now()) + changing.spareMs;
     for (const step of steps) {
       if ('result' in step) {
-        const { out: _out, ...facts } = stepOf(step.result, '');
+        const { out: _out, ...details } = stepOf(step.result, '');
         const body = resultBody(step.result, step.out);
-        const { stepName = facts.stepName } = step;
-        last = [await entryOf(body, { kind: 'result', ...facts, stepName }, keptUntil)];
+        const { stepName = details.stepName } = step;
+        last = [await entryOf(body, { kind: 'result', ...details, stepName }, keptUntil)];
       } else {
         const concurrent = step.plans.length;
         last = await Promise.all(
@@ -144,9 +140,9 @@ export async function failedRunsIn(world: World) {
         );
       }
       const note: StepsRecord = { kind: 'steps', at: Date.now(), entries: last };
-      ({ head } = await changing.changeRun(key, () => ({ record: note, result: undefined })));
+      ({ snapshot } = await changing.changeRun(key, () => ({ record: note, result: undefined })));
     }
-    if (head !== undefined) await messages.deliverEntries({ key, head, start }, account, last, false);
+    if (snapshot !== undefined) await messages.deliverEntries({ key, snapshot, start }, account, last, false);
   }
 
   /** Starts a run, and fails it at its last step. */

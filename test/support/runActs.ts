@@ -1,4 +1,4 @@
-/** Acts of an endpoint and its clients on runs, besides submitting steps; and readers of what the stores have of a run afterwards. */
+/** Acts of an endpoint and its clients on runs, besides submitting steps; and readers of the rows of a run. */
 import { vi } from 'vitest';
 import type { JournalRecord } from '../../lambdas/workflow/rules/journal.ts';
 import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
@@ -71,7 +71,7 @@ export async function openRunActs(world: World) {
     /** Ends a run as its endpoint does when the function returns, or as a user does. */
     end: (runId: string, { cancel = false, body = '' } = {}): Promise<void> =>
       end.endRunByRequest(account, { runId, cancel, body: Buffer.from(body) }),
-    /** Has the look come that was sent before a start was recorded. The clock is right again when the test has ended. */
+    /** Delivers the job that was sent before a start was recorded. The clock is right again when the test has ended. */
     checkStart: async (runId: string, messageId: string): Promise<void> => {
       setClockAhead(60_000);
       await world.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });

@@ -8,8 +8,8 @@ import { requestOf, type World } from './world.ts';
 /** The URL of the endpoint, where a run does not say another. */
 export const endpoint = 'https://flow.example/orders';
 
-/** Facts of a run as the published client starts it. */
-export const startFacts = (more: Partial<RunStart> = {}): RunStart => ({
+/** The settings of a run as the published client starts it. */
+export const startSettings = (more: Partial<RunStart> = {}): RunStart => ({
   url: endpoint,
   prefix: 'Upstash',
   features: ['LazyFetch', 'InitialBody', 'WF_DetectTrigger', 'WF_TriggerOnConfig'],
@@ -29,7 +29,7 @@ export const startFacts = (more: Partial<RunStart> = {}): RunStart => ({
 interface Starting {
   readonly payload?: string;
   readonly notBefore?: number;
-  readonly facts?: Partial<RunStart>;
+  readonly details?: Partial<RunStart>;
   readonly account?: Account;
 }
 
@@ -67,45 +67,32 @@ interface Recorded {
 
 /** To be called once the world is open. */
 export async function openRunScene(world: World) {
-  const [
-    start,
-    submit,
-    change,
-    prepare,
-    journals,
-    runList,
-    messages,
-    history,
-    bodies,
-    journal,
-    follow,
-    facts,
-  ] = await Promise.all([
-    import('../../lambdas/workflow/steps/start.ts'),
-    import('../../lambdas/workflow/steps/submit.ts'),
-    import('../../lambdas/workflow/runs/changeRun.ts'),
-    import('../../lambdas/workflow/steps/prepare.ts'),
-    import('../../lambdas/workflow/store/journals.ts'),
-    import('../../lambdas/workflow/store/runList.ts'),
-    import('../../lambdas/message/messages.ts'),
-    import('../../lambdas/message/history.ts'),
-    import('../../lambdas/message/bodies.ts'),
-    import('../../lambdas/workflow/runs/runJournal.ts'),
-    import('../../lambdas/workflow/runs/follow.ts'),
-    import('../../lambdas/workflow/runs/settings.ts'),
-  ]);
+  const [start, submit, change, prepare, journals, runList, messages, history, bodies, journal, follow] =
+    await Promise.all([
+      import('../../lambdas/workflow/steps/start.ts'),
+      import('../../lambdas/workflow/steps/submit.ts'),
+      import('../../lambdas/workflow/runs/changeRun.ts'),
+      import('../../lambdas/workflow/steps/prepare.ts'),
+      import('../../lambdas/workflow/store/journals.ts'),
+      import('../../lambdas/workflow/store/runList.ts'),
+      import('../../lambdas/message/messages.ts'),
+      import('../../lambdas/message/history.ts'),
+      import('../../lambdas/message/bodies.ts'),
+      import('../../lambdas/workflow/runs/loadRun.ts'),
+      import('../../lambdas/workflow/runs/follow.ts'),
+    ]);
   const keyOf = (runId: string) => ({ accountId: world.account.id, runId });
   return {
     keyOf,
-    headOf: async (runId: string) => {
-      const head = await journals.loadSnapshot(keyOf(runId));
-      if (head === undefined) throw new Error(`There is no run ${runId}.`);
-      return head;
+    snapshotOf: async (runId: string) => {
+      const snapshot = await journals.loadSnapshot(keyOf(runId));
+      if (snapshot === undefined) throw new Error(`There is no run ${runId}.`);
+      return snapshot;
     },
-    start: (runId: string, { payload = '{"n":1}', notBefore, facts, account }: Starting = {}) =>
+    start: (runId: string, { payload = '{"n":1}', notBefore, details, account }: Starting = {}) =>
       start.startRun(account ?? world.account, {
         runId,
-        start: startFacts(facts),
+        start: startSettings(details),
         payload: Buffer.from(payload),
         notBefore: notBefore ?? Date.now(),
       }),
@@ -157,9 +144,9 @@ export async function openRunScene(world: World) {
       body: string,
       more: Partial<Message> = {},
     ): Promise<Message> => {
-      const head = await journals.loadSnapshot(keyOf(runId));
-      if (head === undefined) throw new Error(`There is no run ${runId}.`);
-      const { createdAt, startSeq, keptUntil } = head;
+      const snapshot = await journals.loadSnapshot(keyOf(runId));
+      if (snapshot === undefined) throw new Error(`There is no run ${runId}.`);
+      const { createdAt, startSeq, keptUntil } = snapshot;
       const message: Message = {
         url: endpoint,
         method: 'POST',
@@ -182,15 +169,15 @@ export async function openRunScene(world: World) {
     },
     /** Ends a run, and tells the list. */
     end: async (runId: string, record: Omit<EndRecord, 'kind' | 'at'>): Promise<void> => {
-      const { head } = await change.changeRun(keyOf(runId), () => ({
+      const { snapshot } = await change.changeRun(keyOf(runId), () => ({
         record: { kind: 'end', at: Date.now(), ...record },
         result: undefined,
       }));
-      if (head === undefined) return;
+      if (snapshot === undefined) return;
       const key = keyOf(runId);
       await runList.listEnd(
-        follow.listedRun(key, head, await facts.settingsOfRun(key, head)),
-        head.keptUntil,
+        follow.listedRun(key, snapshot, await change.settingsOfRun(key, snapshot)),
+        snapshot.keptUntil,
       );
     },
     journalOf: (runId: string) => journal.loadRunJournal(keyOf(runId), 0),

@@ -13,7 +13,7 @@ export const endpoint = 'http://127.0.0.1:9/orders';
 const prefixes = ['Svc', 'Upstash'];
 
 const importServices = async () => {
-  const [start, waits, run, all, list, hooks, look, end, journals, waiters, bodies, submit, prepare] =
+  const [start, waits, run, all, list, hooks, checking, end, journals, waiters, bodies, submit, prepare] =
     await Promise.all([
       import('../../lambdas/workflow/steps/start.ts'),
       import('../../lambdas/workflow/waits.ts'),
@@ -36,7 +36,7 @@ const importServices = async () => {
     notify: all.notify,
     listWaiters: list.listWaiters,
     callHook: hooks.callHook,
-    checkWait: look.checkWait,
+    checkWait: checking.checkWait,
     endRun: end.endRun,
     loadSnapshot: journals.loadSnapshot,
     readJournal: journals.readJournal,
@@ -90,7 +90,7 @@ function readMessage(headers: readonly Header[]) {
   const canonical = canonicalize(headers, [], prefixes);
   const message = readWorkflowMessage(canonical, prefixes);
   if (message?.kind !== 'submission') throw new Error('It is no submission.');
-  return { message, prefix: canonical.prefix };
+  return message;
 }
 
 /** To be called once the world is open. */
@@ -112,22 +112,22 @@ export async function openWaitScene(world: World) {
     ['upstash-forward-upstash-workflow-sdk-version', '1'],
   ];
 
-  async function recordsOf(runId: string): Promise<readonly { record: JournalRecord; head: Snapshot }[]> {
-    const rows: { record: JournalRecord; head: Snapshot }[] = [];
+  async function recordsOf(runId: string): Promise<readonly { record: JournalRecord; snapshot: Snapshot }[]> {
+    const rows: { record: JournalRecord; snapshot: Snapshot }[] = [];
     for await (const row of services.readJournal(keyOf(runId), 0)) rows.push(row);
     return rows;
   }
 
-  async function headOf(runId: string): Promise<Snapshot> {
-    const head = await services.loadSnapshot(keyOf(runId));
-    if (head === undefined) throw new Error(`There is no run ${runId}.`);
-    return head;
+  async function snapshotOf(runId: string): Promise<Snapshot> {
+    const snapshot = await services.loadSnapshot(keyOf(runId));
+    if (snapshot === undefined) throw new Error(`There is no run ${runId}.`);
+    return snapshot;
   }
 
   return {
     ...services,
     keyOf,
-    headOf,
+    snapshotOf,
     recordsOf,
     /** Starts a run, and returns its id. */
     start: async ({ features = ['WF_TriggerOnConfig'], account: owner = account }: StartOptions = {}) => {
@@ -153,7 +153,7 @@ export async function openWaitScene(world: World) {
     },
     /** Plans a group of branches that wait, from a step on; returns the run's id. */
     plan: async (runId: string, count: number, first = 1): Promise<string> => {
-      const message = readMessage(headersOf(runId)).message;
+      const message = readMessage(headersOf(runId));
       const parts = await Promise.all(
         Array.from({ length: count }, (_, index) =>
           services.preparePart(account, {
@@ -177,7 +177,7 @@ export async function openWaitScene(world: World) {
     },
     /** Creates a webhook as an endpoint does; returns its id. */
     createWebhook: async (runId: string, stepId = 1, eventId = newWebhookId()): Promise<string> => {
-      const { message } = readMessage(headersOf(runId));
+      const message = readMessage(headersOf(runId));
       const out = JSON.stringify({ webhookUrl: `https://api.example.com/${eventId}`, eventId });
       const step = { stepId, stepName: 'make', stepType: 'CreateWebhook', out, concurrent: 1 };
       const part = { message, request: requestOf(endpoint, {}, JSON.stringify(step)) };
@@ -195,16 +195,13 @@ export async function openWaitScene(world: World) {
         headers = [],
       } = options;
       const all = [...headersOf(runId), ...headers];
-      const { message, prefix } = readMessage(all);
       const own = all.flatMap(([name, value]): [string, string[]][] =>
         name.startsWith('upstash-') ? [[name, [value]]] : [],
       );
       return services.wait(options.account ?? account, {
         eventId,
-        message,
+        canonical: canonicalize(all, [], prefixes),
         headers: all,
-        prefix,
-        callerIp: '192.0.2.7',
         host: 'api.example.com',
         body: Buffer.from(
           JSON.stringify({
@@ -238,8 +235,8 @@ export async function openWaitScene(world: World) {
       }
       return results;
     },
-    /** Looks at a wait of a run at a moment, as the work does that is sent for it. */
-    look: async (runId: string, seq: number): Promise<void> =>
+    /** Checks a wait of a run, as the job does that is sent for it. */
+    check: async (runId: string, seq: number): Promise<void> =>
       services.checkWait({ kind: 'waitTimeout', ...keyOf(runId), seq, dueAt: Date.now() }),
     /** The places of those who wait for an event, whether they still do or only their rows are left. */
     rowsOf: async (eventId: string): Promise<readonly string[]> => {

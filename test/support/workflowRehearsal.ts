@@ -140,8 +140,8 @@ export class Rehearsal {
       headers: failed.answerHeaders,
       body: Buffer.from(failed.answer),
     };
-    const facts = { message: messageOf(failed), body: source, response, retried: 0 };
-    const body = Buffer.from(failureBody(run, facts, 1_000_000));
+    const details = { message: messageOf(failed), body: source, response, retried: 0 };
+    const body = Buffer.from(failureBody(run, details, 1_000_000));
     this.#pending.push(async () => {
       await this.endpoints.deliver('failureRequest', run, url, headers, body, this.#newId());
     });
@@ -352,13 +352,13 @@ export class Rehearsal {
         answer: answer.body,
         answerHeaders: answer.headers,
       });
-      const facts = {
+      const details = {
         message: { ...messageOf({ url: destination, headers }), maxRetries: options.maxRetries },
         body,
         response: { ...answer, body: Buffer.from(answer.body) },
         retried: 0,
       };
-      const result = Buffer.from(callResultBody(facts, 1_000_000));
+      const result = Buffer.from(callResultBody(details, 1_000_000));
       const callback = scoped(config, 'callback');
       const resultHeaders = deliveryHeaders.callResultHeaders(run, forwarded(callback), prefixes);
       const [url = ''] = config.get('callback') ?? [];

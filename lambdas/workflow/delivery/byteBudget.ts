@@ -1,6 +1,6 @@
 /**
- * A budget of bytes: a semaphore around what takes much memory. Those who wait come in the order in which they came. What is small
- * is not counted, and never waits; what is larger than the whole budget waits until nothing else is held, and is then alone.
+ * A budget of bytes: a semaphore around large data in memory, first come, first served. A small hold is not counted, and never
+ * waits; one that is larger than the whole budget waits until nothing else is held, and is then alone.
  */
 export class ByteBudget {
   readonly #total: number;
@@ -24,15 +24,15 @@ export class ByteBudget {
   }
 
   /**
-   * Waits for room. Whoever holds some must not wait for more: two of those could wait for each other.
+   * Waits for bytes of the budget. A holder must not wait for more: two such holders could wait for each other.
    *
-   * @param patienceMs after which it waits no longer
-   * @returns undefined where there was no room for so long
+   * @param timeoutMs after which it waits no longer
+   * @returns undefined where so many bytes were not free in that time
    */
-  async acquire(bytes: number, memoryTimeoutMs: number): Promise<Hold | undefined> {
+  async acquire(bytes: number, timeoutMs: number): Promise<Hold | undefined> {
     if (bytes <= this.#small) return { shrinkTo: () => undefined, release: () => undefined };
     const counted = Math.min(bytes, this.#total);
-    if (this.#waiting.length === 0 && this.#hasRoomFor(counted)) return this.#hold(counted);
+    if (this.#waiting.length === 0 && this.#fits(counted)) return this.#hold(counted);
     return new Promise((resolve) => {
       const waiter = {
         bytes: counted,
@@ -44,14 +44,14 @@ export class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
         resolve(undefined);
-        // It may have stood before smaller ones.
+        // This waiter may have stood before smaller ones.
         this.#beginNext();
-      }, memoryTimeoutMs);
+      }, timeoutMs);
       this.#waiting.push(waiter);
     });
   }
 
-  #hasRoomFor(bytes: number): boolean {
+  #fits(bytes: number): boolean {
     return this.#held + bytes <= this.#total;
   }
 
@@ -72,11 +72,7 @@ export class ByteBudget {
   }
 
   #beginNext(): void {
-    for (
-      let [next] = this.#waiting;
-      next !== undefined && this.#hasRoomFor(next.bytes);
-      [next] = this.#waiting
-    ) {
+    for (let [next] = this.#waiting; next !== undefined && this.#fits(next.bytes); [next] = this.#waiting) {
       this.#waiting.shift();
       next.begin();
     }
@@ -85,8 +81,8 @@ export class ByteBudget {
 
 /** Bytes of a budget that are held. */
 export interface Hold {
-  /** Gives back what is not needed any more, down to so many bytes. */
+  /** Gives back all but so many bytes. */
   readonly shrinkTo: (bytes: number) => void;
-  /** Gives back all; to be called again without harm. */
+  /** Gives back all bytes. May be called more than once. */
   readonly release: () => void;
 }

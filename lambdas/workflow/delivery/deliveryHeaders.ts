@@ -1,6 +1,6 @@
 /**
- * The headers of a run's requests to its endpoint: those of its own, and those that it forwards. A call to a third party has
- * none of them: it is an ordinary message, with the headers that the user gave it.
+ * The headers of a run's requests to its endpoint: the service's own, and those that the run forwards. Calls to third parties
+ * have none of them: they are ordinary messages, with the headers that the user gave them.
  */
 import type { Header } from '../../shared/headers.ts';
 import { brandless, branded, type Prefixes } from '../rules/brands.ts';
@@ -11,7 +11,7 @@ import type { CallType } from '../../wire/states.ts';
 /** The version of the protocol that clients speak. */
 export const protocolVersion = '1';
 
-/** A run as the headers of its deliveries tell of it. */
+/** The details of a run that the headers of its deliveries are made of. */
 export interface DeliveringRun extends Run {
   /** The header prefix of the run's dialect. */
   readonly prefix: string;
@@ -23,7 +23,7 @@ export interface DeliveringRun extends Run {
   readonly isUnknownClient: boolean;
 }
 
-/** The list and all else for endpoints is JSON, whatever the type of the payload is. */
+/** All bodies for endpoints are JSON, whatever type the payload has. */
 const json: Header = ['content-type', 'application/json'];
 
 const ofRun = (run: DeliveringRun, callType: CallType): readonly Header[] =>
@@ -42,7 +42,7 @@ const without = (
   prefixes: Prefixes,
 ): readonly Header[] => headers.filter(([name]) => !names.includes(brandless(name, prefixes) ?? ''));
 
-/** They make the client read a request as a list of entries. */
+/** The headers that make the client read a request as a list of entries. */
 const marksOfLists = ['workflow-sdk-version', 'workflow-unknown-sdk'] as const;
 
 /**

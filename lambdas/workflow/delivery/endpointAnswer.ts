@@ -1,4 +1,4 @@
-/** Facts that the answer of a workflow endpoint tells about it. */
+/** The headers by which the answer of a workflow endpoint describes it. */
 import type { DestinationResponse } from '../../destination/response.ts';
 import { headerName, valuesOf } from '../../shared/headers.ts';
 import type { Features } from '../rules/features.ts';
@@ -8,8 +8,8 @@ const notAWorkflow =
 const tooOld = 'trigger rest api is only usable with sdk versions after v1.0.0 major version';
 
 /**
- * Finds out from the answer to a run's first delivery that its destination is no workflow endpoint, or one that is too old. An
- * ordinary server answers 200 to anything, and the run would never go on.
+ * Tells by the answer to a run's first delivery that its destination is no workflow endpoint, or one that is too old. An
+ * ordinary server may answer 200 to anything, and the run would never go on.
  *
  * @returns the run's error, after which nothing is retried; undefined when all is well, or the attempt failed anyway
  */

@@ -1,10 +1,10 @@
-/** The memory of this process, for what is large: the bodies of deliveries of runs, and the results of invokes. */
+/** The memory of this process for large data: the bodies of deliveries of runs, and the results of invokes. */
 import { secondMs } from '../../shared/clock.ts';
 import { ByteBudget } from './byteBudget.ts';
 import { TransientError } from '../../error/transientError.ts';
 import { largeWorkBytes } from '../../aws/resources.ts';
 
-/** Bytes up to which nothing is counted: a batch has ten such at most. */
+/** Bytes up to which a hold is not counted: a batch has ten messages at most. */
 const smallBytes = 1_048_576;
 
 /**
@@ -15,13 +15,13 @@ export const memoryTimeoutMs = 10 * secondMs;
 
 export const memory = new ByteBudget(largeWorkBytes, smallBytes);
 
-/** Others held the memory of this process for so long that the work has to be done again. */
+/** Other work held the memory of this process for so long that this one has to be done again. */
 export class NoMemory extends TransientError {
   override readonly name = 'NoMemory';
 }
 
 /**
- * Does something for which memory is held meanwhile. It must not hold or wait for more itself.
+ * Holds memory while something is done, which must not hold or wait for more itself.
  *
  * @throws NoMemory
  */

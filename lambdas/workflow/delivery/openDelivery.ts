@@ -1,16 +1,15 @@
-/** A message of a run as it is delivered: its headers, and the body of a list, are made of the run's journal at that moment. */
+/** Makes the headers of a run's message, and the body of a list, from the run's journal at the moment of the delivery. */
 import type { DestinationResponse } from '../../destination/response.ts';
 import type { OpenedDelivery } from '../../message/kinds.ts';
 import type { Message, WorkflowPart } from '../../message/message.ts';
 import { tooLarge } from './callResult.ts';
 import { callResultHeaders, failureHeaders, listHeaders, type DeliveringRun } from './deliveryHeaders.ts';
 import { wrongDestination } from './endpointAnswer.ts';
-import type { Snapshot, ListedEntry, RunStart } from '../rules/journal.ts';
+import { isActive, type Snapshot, type ListedEntry, type RunStart, type RunKey } from '../rules/journal.ts';
 import { isLazy, ListWriter, listBytes } from '../runs/listBody.ts';
-import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
-import { loadSnapshot, type RunKey } from '../store/journals.ts';
-import { settingsOfRun } from '../runs/settings.ts';
+import { loadSnapshot } from '../store/journals.ts';
+import { settingsOfRun } from '../runs/changeRun.ts';
 import { loadRun, type LoadedRun } from '../runs/loadRun.ts';
 import { memory, memoryTimeoutMs } from './memory.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from '../runs/runEntries.ts';
@@ -38,9 +37,9 @@ const deliveringRun = (
 /**
  * Makes a message of a run ready to be sent.
  *
- * @param body the message's own
- * @returns undefined where the run has ended, and the message is to be dropped; `later` where others hold the memory that its
- * body takes
+ * @param body the message's stored body
+ * @returns undefined where the run has ended, and the message is to be dropped; `later` where other deliveries hold the memory
+ * that its body takes
  */
 export async function openDelivery(
   message: Message,
@@ -49,17 +48,17 @@ export async function openDelivery(
 ): Promise<OpenedDelivery | 'later' | undefined> {
   const key = { accountId: message.accountId, runId: part.runId };
   if (part.role === 'list') return openList(message, key, part);
-  const head = await loadSnapshot(key);
-  const isOfRun = head?.startSeq === part.startSeq;
+  const snapshot = await loadSnapshot(key);
+  const isOfRun = snapshot?.startSeq === part.startSeq;
   if (part.role === 'failureRequest') {
-    // It is delivered after the end; and after the start of another run with the same id, which its facts do not concern.
+    // It is delivered after the end, perhaps after the start of another run with the same id.
     const run = isOfRun ? undefined : await loadRun(key, part.startSeq);
-    const start = isOfRun ? await settingsOfRun(key, head) : run?.start;
+    const start = isOfRun ? await settingsOfRun(key, snapshot) : run?.start;
     if (start === undefined) return undefined;
     const headers = failureHeaders(deliveringRun(key, part, start), message.headers, headerPrefixes);
     return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
   }
-  if (!isOfRun || hasEnded(head.state)) return undefined;
+  if (!isOfRun || !isActive(snapshot)) return undefined;
   if (part.role === 'call') {
     const errorOf: OpenedDelivery['errorOf'] = (response, maxBytes) =>
       response.status === 0
@@ -67,8 +66,8 @@ export async function openDelivery(
         : tooLarge({ message, body, response, retried: message.maxRetries }, maxBytes);
     return { message, body, errorOf, release: holdsNothing };
   }
-  const start = await settingsOfRun(key, head);
-  const headers = callResultHeaders(deliveringRun(key, head, start), message.headers, headerPrefixes);
+  const start = await settingsOfRun(key, snapshot);
+  const headers = callResultHeaders(deliveringRun(key, snapshot, start), message.headers, headerPrefixes);
   return { message: { ...message, headers }, body, errorOf: allIsWell, release: holdsNothing };
 }
 
@@ -86,18 +85,18 @@ async function openList(
   { startSeq }: WorkflowPart,
 ): Promise<OpenedDelivery | 'later' | undefined> {
   const run = await loadRun(key, startSeq);
-  if (run === undefined || hasEnded(run.head.state)) return undefined;
+  if (run === undefined || !isActive(run.snapshot)) return undefined;
   const entries = entriesFor(run, message.messageId);
   const delivered = entries.at(-1);
   if (delivered === undefined) throw new Error(`The entry of ${message.messageId} is not in its run.`);
-  const { head, start } = run;
+  const { snapshot, start } = run;
   const features = new Set(start.features);
   const bytes = listBytes(entries.map(sizeOf));
   // The client reads the whole list, and not only as far as this delivery shows it.
   const isEmpty =
     isLazy(bytes, { features, isUnknownClient: start.isUnknownClient }) && fitsIntoAnswer(run.entries);
   const own = delivered.forwarded ?? [];
-  const headers = listHeaders(deliveringRun(key, head, start), own, headerPrefixes);
+  const headers = listHeaders(deliveringRun(key, snapshot, start), own, headerPrefixes);
   const opened = {
     message: { ...message, headers },
     errorOf:

@@ -1,41 +1,21 @@
 /** The failure of a run: a delivery to its endpoint has failed for good. */
-import { listedResponseBytes } from '../../message/records.ts';
 import { limitsOf } from '../../account/account.ts';
-import { beginningOf } from '../../shared/bytes.ts';
-import { derivedId } from '../../shared/ids.ts';
-import type { KeptResponse, Message, WorkflowPart } from '../../message/message.ts';
+import { deadLetterAttempt } from '../../deadLetter/deadLetter.ts';
 import { attemptJob } from '../../job/job.ts';
-import { failureFunctionStateAfter } from './failure.ts';
-import type { EndRecord, FailureFunctionRecord, Snapshot, RunFailure, RunStart } from '../rules/journal.ts';
-import { hasEnded } from '../run.ts';
-import { noteFailureState } from '../../deadLetter/rows.ts';
-import { loadMessage, type RecordedAttempt, dueTimeOf, type MadeAttempt } from '../../message/history.ts';
-import type { RunKey } from '../store/journals.ts';
 import { sendJob } from '../../job/send.ts';
 import { dlqIdOf } from '../../message/consequenceIds.ts';
-import { deadLetterAttempt } from '../../deadLetter/deadLetter.ts';
+import { loadMessage, type MadeAttempt, type RecordedAttempt } from '../../message/history.ts';
+import type { KeptResponse, Message, WorkflowPart } from '../../message/message.ts';
+import { listedResponseBytes } from '../../message/records.ts';
+import { beginningOf } from '../../shared/bytes.ts';
 import { countFollowing } from '../../usage/counter.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { isActive, type EndRecord, type RunFailure, type RunStart, type Snapshot } from '../rules/journal.ts';
+import { changeRun, extendRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
 import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
-import { settingsOfRun } from '../runs/settings.ts';
-import { storeRequestOf } from './failureRequest.ts';
-import { extendRun } from '../runs/extendRun.ts';
 import { loadRun } from '../runs/loadRun.ts';
+import { keyOf, requestIdOf, storeRequestOf } from './failureRequest.ts';
 
-const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): RunKey => ({
-  accountId: history.message.accountId,
-  runId,
-});
-
-/** The id of the message that tells of a failure: the same each time the attempt is made. */
-const requestIdOf = ({ history, attempt }: RecordedAttempt): string =>
-  derivedId(
-    'msg',
-    dueTimeOf(history, attempt.number),
-    `${history.message.messageId}/${attempt.number}/failure-request`,
-  );
-
-/** Stores the message that tells of the failure, as long as the whole response is there. Its work is sent by {@link failRun}. */
+/** Stores the message that tells of the failure, while the whole response is at hand. {@link failRun} sends its job. */
 export async function storeFailureRequest(made: MadeAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt, response } = made;
   const run = await loadRun(keyOf(made, part), part.startSeq);
@@ -53,16 +33,16 @@ const keptBeginning = (response: KeptResponse): KeptResponse => ({
 });
 
 /**
- * Ends a run as failed, unless it has ended. What follows is done by the delivery that failed it: a dead letter, the message
- * that tells of the failure, and all that follows from any end. To be done again without harm.
+ * Ends a run as failed, unless it has ended. The delivery that failed it does what follows: a dead letter, the message that tells
+ * of the failure, and all that follows from any end. May be repeated without harm.
  */
 export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
   const { history, account, attempt } = recorded;
   const { messageId } = history.message;
   const key = keyOf(recorded, part);
   const dlqId = dlqIdOf(history, attempt.number);
-  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    if (current?.startSeq !== part.startSeq || hasEnded(current.state)) return { result: undefined };
+  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+    if (current?.startSeq !== part.startSeq || !isActive(current)) return { result: undefined };
     const end: EndRecord = {
       kind: 'end',
       at: attempt.recordedAt,
@@ -79,16 +59,18 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
     return { record: end, keptUntil: await extendRun(key, current, needed), result: undefined };
   });
   const found =
-    record?.kind === 'end' && head !== undefined ? { record, head } : await endOfRun(key, part.startSeq);
+    record?.kind === 'end' && snapshot !== undefined
+      ? { record, snapshot }
+      : await endOfRun(key, part.startSeq);
   if (found === undefined) return;
   const { failure } = found.record;
-  if (failure?.messageId === messageId) await tellFailure(recorded, part, found.head, failure);
+  if (failure?.messageId === messageId) await tellFailure(recorded, part, found.snapshot, failure);
   if (record !== undefined && failure?.requestId !== undefined) await countFollowing(account, 1);
-  // Also where another has ended the run: it may have died before it went on.
-  await followEndOrLeave(account, key, found.head, found.record);
+  // Also where another process has ended the run: it may have died before it went on.
+  await followEndOrLeave(account, key, found.snapshot, found.record);
 }
 
-/** Finds the message that tells of a failure. A delivery that the service itself failed with may have gone without. */
+/** Finds the message that tells of a failure. It may be missing where the service itself failed with the delivery. */
 async function findRequest(
   recorded: RecordedAttempt,
   { failureCallback }: RunStart,
@@ -102,39 +84,18 @@ async function findRequest(
 async function tellFailure(
   recorded: RecordedAttempt,
   part: WorkflowPart,
-  head: Snapshot,
+  snapshot: Snapshot,
   { requestId }: RunFailure,
 ): Promise<void> {
   const { account, attempt } = recorded;
-  const { url, failureCallback } = await settingsOfRun(keyOf(recorded, part), head);
+  const { url, failureCallback } = await settingsOfRun(keyOf(recorded, part), snapshot);
   const { runId, createdAt, startSeq } = part;
   const failureState = requestId === undefined ? undefined : 'CALLBACK_INPROGRESS';
   await deadLetterAttempt(recorded, {
     workflow: { runId, createdAt, startSeq, url, failureState },
-    keptUntil: head.keptUntil,
+    keptUntil: snapshot.keptUntil,
   });
   if (requestId === undefined || failureCallback === undefined) return;
-  const work = attemptJob({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
-  await sendJob(work, attempt.recordedAt + failureCallback.delayMs);
-}
-
-/** Notes how the failure function of a run has ended, in its dead letter and in its records. */
-export async function noteFailureFunction(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {
-  const { history, attempt } = recorded;
-  const { message } = history;
-  const key = keyOf(recorded, part);
-  const state = failureFunctionStateAfter(attempt.state, message.prefix, attempt.response.headers);
-  if (part.dlqId !== undefined) {
-    await noteFailureState(key.accountId, part.dlqId, state, 'CALLBACK_INPROGRESS');
-  }
-  const note: FailureFunctionRecord = {
-    kind: 'failureFunction',
-    at: attempt.recordedAt,
-    state,
-    messageId: message.messageId,
-  };
-  await changeRun(key, (head): Decision<undefined> => {
-    const isTold = head?.startSeq === part.startSeq && head.failureState === 'CALLBACK_INPROGRESS';
-    return isTold ? { record: note, result: undefined } : { result: undefined };
-  });
+  const job = attemptJob({ ...failureCallback, messageId: requestId, accountId: account.id }, 0);
+  await sendJob(job, attempt.recordedAt + failureCallback.delayMs);
 }

@@ -1,4 +1,4 @@
-/** The failure of a run: the request that tells its endpoint, and the state of the failure function. */
+/** The failure of a run: the body of the request that tells its endpoint, and the state and the result of its failure function. */
 import { failedCallbackBody } from '../../delivery/callbackBody.ts';
 import type { CallbackDetails } from '../../message/kinds.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
@@ -24,11 +24,11 @@ export function failureSource(entries: readonly Entry[], features: Features): Ui
  * Makes the body of a failure request: that of a callback, with the run. The response is shortened where all would be larger than
  * `maxBytes`, and stays what the failure function can parse; the source never is, because it is read as the run's input.
  *
- * @param facts of the failed delivery; its `body` is the source
+ * @param details those of the failed delivery; its `body` is the source
  */
-export const failureBody = (run: Run, facts: CallbackDetails, maxBytes: number): Uint8Array =>
+export const failureBody = (run: Run, details: CallbackDetails, maxBytes: number): Uint8Array =>
   failedCallbackBody(
-    facts,
+    details,
     { url: run.url, workflowRunId: run.runId, workflowCreatedAt: run.createdAt },
     maxBytes,
   );
@@ -49,9 +49,9 @@ const hasNoFunction = (prefix: string, headers: readonly Header[]): boolean =>
 /**
  * The state of a failure function after an attempt of its request.
  *
- * @param prefix of the run's dialect
+ * @param prefix the header prefix of the run's dialect
  * @param headers those of the answer
- * @returns undefined when the endpoint has none
+ * @returns undefined when the endpoint has no failure function
  */
 export const failureFunctionStateAfter = (
   state: AttemptState,
@@ -60,12 +60,12 @@ export const failureFunctionStateAfter = (
 ): FailureFunctionState | undefined =>
   state === 'DELIVERED' && hasNoFunction(prefix, headers) ? undefined : afterAttempt[state];
 
-/** By hand a failure function is run again only when it failed, and stopped only while it is to run. */
+/** A failure function is run again by hand only when it failed, and cancelled only while it is to run. */
 export const mayRerun = (state: FailureFunctionState | undefined): boolean => state === 'CALLBACK_FAIL';
 export const mayCancel = (state: FailureFunctionState | undefined): boolean =>
   state === 'CALLBACK_INPROGRESS';
 
-/** Reads what a failure function returned from the endpoint's answer; undefined when it returned nothing. */
+/** Reads the result of a failure function from the endpoint's answer; undefined when it returned nothing. */
 export function failureFunctionResult(body: Uint8Array): string | undefined {
   const text = Buffer.from(body).toString('utf8');
   const answer = parseOrUndefined(text);
@@ -73,7 +73,7 @@ export function failureFunctionResult(body: Uint8Array): string | undefined {
   return typeof answer.result === 'string' ? answer.result : JSON.stringify(answer.result);
 }
 
-/** An endpoint may answer anything. */
+/** Endpoints may answer anything, so a text that is no JSON is undefined. */
 function parseOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

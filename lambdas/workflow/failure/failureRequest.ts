@@ -1,15 +1,18 @@
 /** The message that tells the endpoint of a run that the run has failed. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
-import { expiryOf, type CallbackSettings, type Message } from '../../message/message.ts';
+import { expiryOf, type CallbackSettings, type Message, type WorkflowPart } from '../../message/message.ts';
 import { failureBody, failureSource } from './failure.ts';
 import { forwardedByRun, overlaid } from '../rules/forwarding.ts';
 import { settings } from '../../aws/settings.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { putMessage } from '../../message/messages.ts';
+import { dueTimeOf, type RecordedAttempt } from '../../message/history.ts';
+import { derivedId } from '../../shared/ids.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import type { LoadedRun } from '../runs/loadRun.ts';
 import { loadEntryBodies } from '../runs/runEntries.ts';
+import type { RunKey } from '../rules/journal.ts';
 
 /** The delivery that failed for good. */
 export interface FailedDelivery {
@@ -24,7 +27,7 @@ export interface FailedDelivery {
  * Stores the message that tells of a run's failure, over one that an earlier try has left.
  *
  * @param request its id, and when it is made, Unix milliseconds
- * @returns the message, which has no work yet; undefined for a run whose failure nobody is told
+ * @returns the message, whose job is still to be sent; undefined for a run whose failure nobody is told
  */
 export async function storeRequestOf(
   account: Account,
@@ -32,20 +35,24 @@ export async function storeRequestOf(
   failed: FailedDelivery,
   request: { readonly messageId: string; readonly createdAt: number },
 ): Promise<Message | undefined> {
-  const { start, key, head, entries } = run;
+  const { start, key, snapshot, entries } = run;
   if (start.failureCallback === undefined) return undefined;
   const limits = limitsOf(account);
   const { delayMs, ...ofCallback }: CallbackSettings = start.failureCallback;
   const features = new Set(start.features);
   const source = await loadEntryBodies(features.has('InitialBody') ? entries.slice(0, 1) : entries);
-  // What its deliveries had: clients before 1.0 read the user's headers from here.
+  // The headers of the run's deliveries: clients before 1.0 read the user's headers from here.
   const headers = overlaid(forwardedByRun(start.forwarded, settings.headerPrefixes), failed.message.headers);
-  const facts = { ...failed, message: { ...failed.message, headers }, body: failureSource(source, features) };
-  const identity = { runId: key.runId, createdAt: head.createdAt, url: start.url };
+  const details = {
+    ...failed,
+    message: { ...failed.message, headers },
+    body: failureSource(source, features),
+  };
+  const identity = { runId: key.runId, createdAt: snapshot.createdAt, url: start.url };
   const notBefore = request.createdAt + delayMs;
   const message: Message = {
     ...ofCallback,
-    // Its body has the run's payload and headers: where those are redacted, it is.
+    // The body has the run's payload and headers, so it is redacted where they are.
     redaction: start.settings.redaction && { ...start.settings.redaction, body: true },
     labels: start.settings.labels,
     ...request,
@@ -56,14 +63,28 @@ export async function storeRequestOf(
     workflow: {
       role: 'failureRequest',
       runId: key.runId,
-      createdAt: head.createdAt,
-      startSeq: head.startSeq,
+      createdAt: snapshot.createdAt,
+      startSeq: snapshot.startSeq,
       dlqId: failed.dlqId,
     },
     expiresAt: expiryOf({ ...ofCallback, notBefore }, limits.max_dlq_retention_time_milis),
   };
-  const body = failureBody(identity, facts, limits.max_message_size);
+  const body = failureBody(identity, details, limits.max_message_size);
   await ensureKeys(message);
   await putMessage(message, await storeBody(message, body, request.createdAt));
   return message;
 }
+
+/** The run that a message belongs to. */
+export const keyOf = ({ history }: RecordedAttempt, { runId }: WorkflowPart): RunKey => ({
+  accountId: history.message.accountId,
+  runId,
+});
+
+/** The id of the message that tells of a failure, derived from the attempt that failed. */
+export const requestIdOf = ({ history, attempt }: RecordedAttempt): string =>
+  derivedId(
+    'msg',
+    dueTimeOf(history, attempt.number),
+    `${history.message.messageId}/${attempt.number}/failure-request`,
+  );

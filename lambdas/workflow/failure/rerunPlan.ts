@@ -1,4 +1,4 @@
-/** The settings with which a failed run goes on: its own, and over them those of the request. */
+/** The settings with which a failed run goes on: its own, overridden by those of the request. */
 import { parseCallbackOverrides, parseOverrides } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
@@ -36,7 +36,7 @@ function failureCallbackOf(
 }
 
 /**
- * Reads how runs are to go on.
+ * Reads how failed runs are to go on.
  *
  * @returns a function that makes the plan for one run
  * @throws HttpError as a publish does
@@ -59,12 +59,12 @@ export async function rerunPlans(
     startOf: (failed): RunStart => ({
       ...failed,
       settings: { ...failed.settings, ...ofRun },
-      // What is given here holds for all that follows, also where old clients give settings with each step.
+      // These settings hold for all that follows, also where old clients give settings with each step.
       features: isOverridden
         ? [...new Set([...failed.features, 'WF_TriggerOnConfig' as const])]
         : failed.features,
       failureCallback: failureCallbackOf(failed, failureCallback, ofCallback),
-      // It was told of the failure, and does not wait any more.
+      // The invoker was told of the failure, and does not wait any more.
       invoker: undefined,
       resumes: kind === 'resume' ? { runId, createdAt } : undefined,
     }),

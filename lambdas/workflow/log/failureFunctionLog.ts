@@ -8,37 +8,37 @@ import type { EndRecord } from '../rules/journal.ts';
 import { textCut, type Cut } from './rules/cutting.ts';
 import { shownErrors } from './rules/errors.ts';
 import { loadRunHistories } from '../../message/runHistories.ts';
-import { courseOf } from './runHistories.ts';
-import type { RunJournal } from '../runs/runJournal.ts';
+import { historyOf } from './runHistories.ts';
+import type { RunJournal } from '../runs/loadRun.ts';
 import type { RunView } from './runView.ts';
 
 /**
  * Reads the failure function of a run.
  *
- * @returns what shows it, cut; undefined where nobody is told of the failure, or the endpoint has none
+ * @returns the function that shows it, cut; undefined where nobody is told of the failure, or the endpoint has no failure function
  */
 export async function loadShownFailureFunction(
-  look: RunView,
-  { key, start, head, records }: RunJournal,
+  view: RunView,
+  { key, start, snapshot, records }: RunJournal,
   end: EndRecord | undefined,
 ): Promise<((cut: Cut) => Answer<typeof answers.failureFunction>) | undefined> {
   const failure = end?.failure;
-  const state = head.failureState;
+  const state = snapshot.failureState;
   if (failure?.requestId === undefined || state === undefined) return undefined;
-  // It may have been run again, with another message.
+  // The failure function may have been run again, with another message.
   const again = records.findLast((record) => record.kind === 'failureFunction');
   const messageId = again?.messageId ?? failure.requestId;
   const recorded = (await loadRunHistories(key.accountId, [messageId])).get(messageId) ?? {
     attempts: [],
     end: undefined,
   };
-  const { failures, nextDeliveryAt } = courseOf(look, recorded);
+  const { failures, nextDeliveryAt } = historyOf(view, recorded);
   const last = recorded.attempts.at(-1);
   const result = last?.state === 'DELIVERED' ? failureFunctionResult(last.response.body) : undefined;
-  const responseBody = result === undefined ? undefined : look.text(result);
-  const responseHeaders = last && look.headers(last.response.headers);
-  const failHeaders = look.headers(failure.response.headers);
-  const failResponse = look.text(failure.response.body) ?? '';
+  const responseBody = result === undefined ? undefined : view.text(result);
+  const responseHeaders = last && view.headers(last.response.headers);
+  const failHeaders = view.headers(failure.response.headers);
+  const failResponse = view.text(failure.response.body) ?? '';
 
   return (cut) => {
     const text = textCut(cut);

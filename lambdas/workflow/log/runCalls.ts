@@ -5,17 +5,17 @@ import { shownUrl } from '../../shared/urlCredentials.ts';
 import { headersIn, optionalField } from '../../shared/json.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { isFinal, type Attempt } from '../../message/message.ts';
-import type { CallRecord, InvokeRecord } from '../rules/journal.ts';
+import type { CallRecord, InvokeRecord, RunKey } from '../rules/journal.ts';
 import type { KnownCall, KnownInvoked } from './rules/fromJournal.ts';
 import type { CallResponse } from './rules/runRecord.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../message/history.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
-import { loadRow, type RunKey } from '../store/journals.ts';
+import { loadRow } from '../store/journals.ts';
 import { loadListedRun } from '../store/runList.ts';
 import type { RunView } from './runView.ts';
 
-/** Tells whether something is still kept: behind that moment its body may be gone, and its row may be left. */
+/** Whether a body is still kept: behind that moment it may be gone, and its row may be left. */
 const isKept = (untilMs: number): boolean => untilMs > now();
 
 /** Calls, or invoked runs, that are read at once. Each may have a body of some megabytes. */
@@ -33,7 +33,7 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
   try {
     json = JSON.parse(text);
   } catch {
-    // An endpoint may have written anything.
+    // Endpoints may write anything.
     return undefined;
   }
   return answerShape.safeParse(json).data;
@@ -42,18 +42,18 @@ function answerIn(text: string): z.infer<typeof answerShape> | undefined {
 const lowerCase = (headers: CallResponse['headers']): CallResponse['headers'] =>
   headers.map(([name, value]) => [name.toLowerCase(), value]);
 
-/** Reads the answer from what a call's step has as its result. The client writes a body that is no text as JSON. */
-export function responseInResult(look: RunView, out: string): CallResponse | undefined {
+/** Reads the answer from the result of a call's step. The client writes a body that is no text as JSON. */
+export function responseInResult(view: RunView, out: string): CallResponse | undefined {
   const answer = answerIn(out);
   if (answer === undefined) return undefined;
   const { status, header = [], body } = answer;
   const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
-  return { status, headers: look.headers(lowerCase(header)), body: look.text(text) };
+  return { status, headers: view.headers(lowerCase(header)), body: view.text(text) };
 }
 
 /** Reads the answer from the message that brings it to the endpoint, or as much of it as the attempt has kept. */
 async function responseOf(
-  look: RunView,
+  view: RunView,
   accountId: string,
   resultId: string,
   { response }: Attempt,
@@ -64,13 +64,13 @@ async function responseOf(
   if (answer === undefined) {
     return {
       status: response.status,
-      headers: look.headers(response.headers),
-      body: look.text(response.body),
+      headers: view.headers(response.headers),
+      body: view.text(response.body),
     };
   }
   const { status, header = [], body } = answer;
   const bytes = typeof body === 'string' ? Buffer.from(body, 'base64') : Buffer.alloc(0);
-  return { status, headers: look.headers(lowerCase(header)), body: look.text(bytes) };
+  return { status, headers: view.headers(lowerCase(header)), body: view.text(bytes) };
 }
 
 /** A call with the message that brings its answer to the endpoint, once there is one. */
@@ -79,7 +79,7 @@ export interface LoadedCall extends Omit<KnownCall, 'callback'> {
 }
 
 async function loadCall(
-  look: RunView,
+  view: RunView,
   history: MessageHistory,
   responses: ReadonlyMap<number, CallResponse>,
   stepId: number,
@@ -87,7 +87,7 @@ async function loadCall(
   const { message, attempts } = history;
   const last = attempts.find((attempt) => isFinal(attempt) && attempt.state !== 'CANCELED');
   const [resultId] = last === undefined ? [] : callbackIdsOf({ history, attempt: last });
-  const own = look.with(message.redaction);
+  const own = view.with(message.redaction);
   const response =
     responses.get(stepId) ??
     (last && resultId !== undefined ? await responseOf(own, message.accountId, resultId, last) : undefined);
@@ -110,7 +110,7 @@ async function loadCall(
  * @returns by the ids of messages; one that is not stored yet, or not kept any more, is not among them
  */
 export async function loadCalls(
-  look: RunView,
+  view: RunView,
   accountId: string,
   records: readonly CallRecord[],
   responses: ReadonlyMap<number, CallResponse>,
@@ -119,14 +119,14 @@ export async function loadCalls(
   await eachOf(records, readAtOnce, async ({ messageId, step }) => {
     const history = await loadMessage({ accountId, messageId });
     if (history === undefined || !isKept(history.message.expiresAt)) return;
-    calls.set(messageId, await loadCall(look, history, responses, step.stepId));
+    calls.set(messageId, await loadCall(view, history, responses, step.stepId));
   });
   return calls;
 }
 
 /** Reads the starts of invoked runs. @returns by the ids of the invokes' messages; a run that is not kept is not among them */
 export async function loadInvoked(
-  look: RunView,
+  view: RunView,
   accountId: string,
   records: readonly InvokeRecord[],
 ): Promise<ReadonlyMap<string, KnownInvoked>> {
@@ -135,9 +135,9 @@ export async function loadInvoked(
     const key: RunKey = { accountId, runId };
     const listed = await loadListedRun({ ...key, createdAt });
     const row = listed && (await loadRow(key, listed.startSeq));
-    if (row?.record.kind !== 'start' || !isKept(row.head.keptUntil)) return;
+    if (row?.record.kind !== 'start' || !isKept(row.snapshot.keptUntil)) return;
     const { start, entry } = row.record;
-    const own = look.with(start.settings.redaction);
+    const own = view.with(start.settings.redaction);
     invoked.set(messageId, {
       body: own.hasTexts ? own.text(await loadBody(entry.messageId, entry.body)) : undefined,
       headers: own.forwarded(start.forwarded),

@@ -1,10 +1,10 @@
-/** The courses of a run's messages, as its log shows them. */
+/** The histories of a run's messages, as its log shows them. */
 import { STATUS_CODES } from 'node:http';
 import { chunksOf } from '../../shared/lists.ts';
 import { isFinal, type Attempt, type KeptResponse } from '../../message/message.ts';
 import type { RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt } from './rules/errors.ts';
-import type { Course } from './rules/runRecord.ts';
+import type { History } from './rules/runRecord.ts';
 import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
 import type { RunView } from './runView.ts';
 
@@ -14,41 +14,41 @@ const messagesAtOnce = 250;
 const sentenceOf = ({ status, error }: KeptResponse): string =>
   error ?? [status, STATUS_CODES[status]].join(' ').trim();
 
-function failureOf(look: RunView, response: KeptResponse, time: number): FailedAttempt {
+function failureOf(view: RunView, response: KeptResponse, time: number): FailedAttempt {
   return {
     status: response.status,
     error: sentenceOf(response),
-    headers: look.headers(response.headers),
-    body: look.text(response.body) ?? '',
+    headers: view.headers(response.headers),
+    body: view.text(response.body) ?? '',
     time,
   };
 }
 
-/** The course that attempts and an end make. */
-export function courseOf(look: RunView, { attempts, end }: RecordedHistory): Course {
+/** Makes the history of a message from its attempts and its end. */
+export function historyOf(view: RunView, { attempts, end }: RecordedHistory): History {
   const last = attempts.at(-1);
   const ended = attempts.find(isFinal)?.state;
   const withdrawn = end === undefined ? undefined : 'CANCELED';
   return {
     failures: attempts
       .filter(({ state }) => state !== 'DELIVERED')
-      .map(({ response, recordedAt }) => failureOf(look, response, recordedAt)),
+      .map(({ response, recordedAt }) => failureOf(view, response, recordedAt)),
     end: ended === undefined || ended === 'RETRY' ? withdrawn : ended,
     nextDeliveryAt: last?.nextDeliveryAt,
   };
 }
 
 /**
- * Puts the failure with which a run ended into the attempts of its message. The record of the run's end says best why: the
- * attempt itself may have been a success, by an endpoint that is none.
+ * Puts the failure with which a run ended into the attempts of its message. The record of the run's end has the reason: the
+ * attempt itself may have succeeded, at a destination that is no endpoint.
  */
 function withFailure(
-  course: RecordedHistory,
+  history: RecordedHistory,
   { attempt, response }: RunFailure,
   at: number,
 ): RecordedHistory {
-  const before = course.attempts.filter(({ number }) => number < attempt);
-  const found = course.attempts.find(({ number }) => number === attempt);
+  const before = history.attempts.filter(({ number }) => number < attempt);
+  const found = history.attempts.find(({ number }) => number === attempt);
   const last: Attempt = {
     number: attempt,
     startedAt: found?.startedAt ?? at,
@@ -56,31 +56,31 @@ function withFailure(
     state: 'FAILED',
     response,
   };
-  return { ...course, attempts: [...before, last] };
+  return { ...history, attempts: [...before, last] };
 }
 
 /**
- * Reads the courses of messages.
+ * Reads the histories of messages.
  *
  * @param messageIds each once
- * @param failure that of the run, and when it was recorded; Unix milliseconds
+ * @param failure the run's failure, and the Unix milliseconds at which it was recorded
  */
-export async function loadShownCourses(
-  look: RunView,
+export async function loadShownHistories(
+  view: RunView,
   accountId: string,
   messageIds: readonly string[],
   failure: { readonly of: RunFailure; readonly at: number } | undefined,
-): Promise<ReadonlyMap<string, Course>> {
-  const shown = new Map<string, Course>();
+): Promise<ReadonlyMap<string, History>> {
+  const shown = new Map<string, History>();
   for (const some of chunksOf(messageIds, messagesAtOnce)) {
-    const courses = await loadRunHistories(accountId, some);
+    const histories = await loadRunHistories(accountId, some);
     for (const messageId of some) {
-      const found = courses.get(messageId);
-      const course =
+      const found = histories.get(messageId);
+      const history =
         failure?.of.messageId === messageId
           ? withFailure(found ?? { attempts: [], end: undefined }, failure.of, failure.at)
           : found;
-      if (course !== undefined) shown.set(messageId, courseOf(look, course));
+      if (history !== undefined) shown.set(messageId, historyOf(view, history));
     }
   }
   return shown;

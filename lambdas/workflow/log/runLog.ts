@@ -1,102 +1,22 @@
-/** The log of one run: made of its journal, and of what was recorded of its messages. */
+/** The log of one run: made of its journal, and of the records of its messages. */
 import { jsonBytes } from '../../wire/answerSize.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
-import { eachOf } from '../../shared/lists.ts';
 import { failedStepName } from '../delivery/endpointAnswer.ts';
-import type { EndRecord, JournalRecord, ListedEntry } from '../rules/journal.ts';
 import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
-import { runMessagesOf, type KnownCall } from './rules/fromJournal.ts';
 import { stepGroups } from './rules/groups.ts';
-import type { CallResponse, Course, RunMessage } from './rules/runRecord.ts';
+import type { History } from './rules/runRecord.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
-import { parseStep } from '../rules/step.ts';
-import { loadBody } from '../../message/bodies.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
-import { loadCalls, loadInvoked, responseInResult } from './runCalls.ts';
-import { loadShownCourses } from './runHistories.ts';
-import type { RunJournal } from '../runs/runJournal.ts';
+import type { RunJournal } from '../runs/loadRun.ts';
+import { isKind, loadResponse, loadRunMessages } from './runMessages.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
 
-const isKind =
-  <K extends JournalRecord['kind']>(kind: K) =>
-  (record: JournalRecord): record is Extract<JournalRecord, { readonly kind: K }> =>
-    record.kind === kind;
-
-/** All entries, a result that came after the end too. */
-const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
-  records.flatMap((record) => {
-    if (record.kind === 'steps') return record.entries;
-    return record.kind === 'start' || record.kind === 'lateResult' ? [record.entry] : [];
-  });
-
-/** Bodies of entries that are read at once. A large one has some megabytes. */
-const bodiesAtOnce = 10;
-
-/** Reads the texts of entries, and the answers to calls that are among them. */
-async function loadTexts(look: RunView, records: readonly JournalRecord[]) {
-  const texts = new Map<string, string | undefined>();
-  const responses = new Map<number, CallResponse>();
-  if (!look.hasTexts) return { texts, responses };
-  await eachOf(entriesIn(records), bodiesAtOnce, async ({ messageId, body: stored, step }) => {
-    if (step?.kind === 'plan') return;
-    const body = await loadBody(messageId, stored);
-    if (step === undefined) {
-      texts.set(messageId, look.text(body));
-      return;
-    }
-    const parsed = parseStep(body);
-    if (parsed.kind !== 'result' || parsed.out === undefined) return;
-    texts.set(messageId, look.text(parsed.out));
-    const response = step.stepType === 'Call' ? responseInResult(look, parsed.out) : undefined;
-    if (response !== undefined) responses.set(step.stepId, response);
-  });
-  return { texts, responses };
-}
-
-const failureIn = (end: EndRecord | undefined) => end?.failure && { of: end.failure, at: end.at };
-
-async function loadRunMessages(
-  look: RunView,
-  journal: RunJournal,
-  end: EndRecord | undefined,
-): Promise<readonly RunMessage[]> {
-  const { key, start, records } = journal;
-  const { accountId } = key;
-  const { texts, responses } = await loadTexts(look, records);
-  const callRecords = records.filter(isKind('call'));
-  const loadedCalls = await loadCalls(look, accountId, callRecords, responses);
-  const results = [...loadedCalls.values()].flatMap(({ resultId }) => resultId ?? []);
-  const messageIds = [
-    ...entriesIn(records).map(({ messageId }) => messageId),
-    ...records.filter(isKind('upgrade')).map(({ messageId }) => messageId),
-    ...callRecords.map(({ messageId }) => messageId),
-    ...results,
-  ];
-  const courses = await loadShownCourses(look, accountId, [...new Set(messageIds)], failureIn(end));
-  const calls = new Map(
-    [...loadedCalls].map(([messageId, { resultId, ...call }]): [string, KnownCall] => {
-      const course: Course = (resultId === undefined ? undefined : courses.get(resultId)) ?? { failures: [] };
-      const callback = resultId === undefined ? undefined : { messageId: resultId, ...course };
-      return [messageId, { ...call, callback }];
-    }),
-  );
-  const invoked = await loadInvoked(look, accountId, records.filter(isKind('invoke')));
-  const headersOf = look.forwarded.bind(look);
-  return runMessagesOf(start, records, { courses, texts, calls, invoked, headersOf });
-}
-
-/** Reads what the function returned, as it is shown. */
-async function loadResponse(look: RunView, end: EndRecord | undefined): Promise<string | undefined> {
-  if (end?.response === undefined || end.responseId === undefined || !look.hasTexts) return undefined;
-  return look.text(await loadBody(end.responseId, end.response));
-}
-
-/** Leaves out the last steps of a run, so many that the others fit. */
+/** Leaves out the last steps of a run that do not fit. */
 function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
   let bytes = jsonBytes({ ...run, steps: [] });
   const place = run.steps.findIndex((group) => {
@@ -111,32 +31,32 @@ function withFirstSteps(run: ShownRun, mostBytes: number): ShownRun {
  * out, and at last the steps that do not fit.
  *
  * @param trimBody bytes that are shown of each text; −1 for none, Infinity for all
- * @param mostBytes bytes of JSON that the answer has room for
+ * @param mostBytes bytes of JSON that the answer can take
  */
 export async function loadRunLog(
   journal: RunJournal,
   trimBody: number,
   mostBytes: number,
 ): Promise<ShownRun> {
-  const { key, start, head, records } = journal;
+  const { key, start, snapshot, records } = journal;
   const { settings } = start;
   const stepName = stepNameHeader(start);
-  const look = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
+  const view = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
   const end = records.find(isKind('end'));
   const [messages, response, failureFunction] = [
-    await loadRunMessages(look, journal, end),
-    await loadResponse(look, end),
-    await loadShownFailureFunction(look, journal, end),
+    await loadRunMessages(view, journal, end),
+    await loadResponse(view, end),
+    await loadShownFailureFunction(view, journal, end),
   ];
-  const stepNameOf = ({ failures }: Course): string | undefined => {
+  const stepNameOf = ({ failures }: History): string | undefined => {
     const last = failures.at(-1);
     return last && failedStepName(start.prefix, last);
   };
   const show = (cut: Cut): ShownRun => ({
     workflowRunId: key.runId,
     workflowUrl: shownUrl(start.url),
-    workflowState: head.state,
-    workflowRunCreatedAt: head.createdAt,
+    workflowState: snapshot.state,
+    workflowRunCreatedAt: snapshot.createdAt,
     workflowRunCompletedAt: end?.at,
     workflowRunResponse: textCut(cut)(response),
     workflowRunCallerIp: start.callerIp,
@@ -151,7 +71,7 @@ export async function loadRunLog(
     labels: settings.labels.length === 0 ? undefined : settings.labels,
     flowControlKey: settings.flowControl?.key,
     steps: stepGroups(
-      { state: head.state, messages: cutMessages(messages, cut, stepName) },
+      { state: snapshot.state, messages: cutMessages(messages, cut, stepName) },
       stepNameOf,
       end?.at ?? now(),
     ),

@@ -5,7 +5,7 @@ import type { RunStart } from '../rules/journal.ts';
 import { bothRedactions, type ShownTexts } from './rules/shownTexts.ts';
 import { settings } from '../../aws/settings.ts';
 
-/** The header with the name of the step whose function threw: the log shows that name anyway. */
+/** The header with the name of the step whose function threw. It is never redacted, because the log shows that name anyway. */
 export const stepNameHeader = ({ prefix }: Pick<RunStart, 'prefix'>): string =>
   headerName(prefix, 'error-step-name').toLowerCase();
 
@@ -32,13 +32,13 @@ export class RunView {
     return this.#texts.headers(headers, this.#redaction);
   }
 
-  /** Shows what goes on from a start, or from a message, to the endpoint; and what it says of the type of its body. */
+  /** Shows the headers of a start or of a message that reach the endpoint, and the content type. */
   forwarded(headers: readonly Header[]): readonly Header[] {
     const known = new Set(forwardedByRun(headers, settings.headerPrefixes));
     return this.headers(headers.filter((header) => header[0] === 'content-type' || known.has(header)));
   }
 
-  /** For what another redaction hides things of, too: another run, or a message of its own. */
+  /** Makes a view that hides what another redaction hides, too: that of another run, or of a message. */
   with(other: Redaction | undefined): RunView {
     return other === undefined ? this : new RunView(this.#texts, bothRedactions(this.#redaction, other));
   }

@@ -1,25 +1,24 @@
 /**
  * Events and the waits of one run. A run never has a wait and a stored event for it at once: a wait that finds an event
- * takes it and never begins, and an event that finds a wait ends it and is not stored. Each looks at the run's last record, and
+ * takes it and never begins, and an event that finds a wait ends it and is not stored. Each reads the run's last record, and
  * writes its own right behind that one; so of a wait and a notification that come together, the second sees the first.
  */
 import { quote, type HttpError } from '../../error/httpError.ts';
 import { isText } from '../../shared/text.ts';
-import { eventDigest, type Snapshot } from './journal.ts';
+import { eventDigest, isActive, type Snapshot } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
-import { hasEnded } from '../run.ts';
 import type { StepType } from '../../wire/states.ts';
 
 const longestEventId = 256;
-/** A run's every record names all of these, and a record has at most 400 KB. */
+/** Each record of a run names all of these, and a record has at most 400 KB. */
 const mostStoredEvents = 100;
 const mostOpenWaits = 1_000;
 
 /**
  * Checks the id of an event.
  *
- * @param refuse makes the refusal. Endpoints of runs wait and notify, and take 400 for the end of their run: so it has the status
- * 412, unless nobody but a person asks
+ * @param refuse makes the refusal: with the status 412, because endpoints of runs take 400 for the end of their run; another
+ * function where only a person asks
  */
 export function checkEventId(
   eventId: string,
@@ -38,9 +37,9 @@ export const waitsFor = ({ waits }: Pick<Snapshot, 'waits'>, eventId: string): W
 };
 
 /**
- * The event that came first of those that nobody has waited for yet.
+ * Finds the oldest stored event.
  *
- * @param stepType of the step that waits: calls of a webhook are for steps that wait for one
+ * @param stepType the type of the step that waits: calls of a webhook are for steps that wait for one
  */
 export const oldestEvent = (
   { events }: Pick<Snapshot, 'events'>,
@@ -56,14 +55,14 @@ export const oldestEvent = (
 /**
  * Tells whether a wait goes on.
  *
- * @param seq its place in the journal, which no other record of its id has, in whatever run
+ * @param seq its place in the journal; all runs of an id count their records on
  */
-export const isWaiting = (head: Snapshot | undefined, seq: number): head is Snapshot =>
-  head !== undefined && !hasEnded(head.state) && head.waits.some((wait) => wait.seq === seq);
+export const isWaiting = (snapshot: Snapshot | undefined, seq: number): snapshot is Snapshot =>
+  isActive(snapshot) && snapshot.waits.some((wait) => wait.seq === seq);
 
 /** @throws HttpError 412 */
-export function checkRoomForEvent({ events }: Pick<Snapshot, 'events'>): void {
-  // Calls of webhooks, which need no token, have a room of their own: see `webhooks.ts`.
+export function checkCapacityForEvent({ events }: Pick<Snapshot, 'events'>): void {
+  // Calls of webhooks, which need no token, have limits of their own: see `webhooks.ts`.
   const notifications = events.filter(({ callBytes }) => callBytes === undefined).length;
   if (notifications < mostStoredEvents) return;
   throw refusedSubmission(
@@ -72,7 +71,7 @@ export function checkRoomForEvent({ events }: Pick<Snapshot, 'events'>): void {
 }
 
 /** @throws HttpError 412 */
-export function checkRoomForWait({ waits }: Pick<Snapshot, 'waits'>): void {
+export function checkCapacityForWait({ waits }: Pick<Snapshot, 'waits'>): void {
   if (waits.length < mostOpenWaits) return;
   throw refusedSubmission(`The run waits for ${waits.length} events at once; allowed are ${mostOpenWaits}.`);
 }

@@ -3,7 +3,7 @@ import type { Header } from '../../shared/headers.ts';
 import { isOwnHeader } from '../../request/forwarding.ts';
 import { brandless, type Prefixes } from './brands.ts';
 
-/** The service says these itself of each delivery: forwarded ones would be another run's. */
+/** The service sets these for each delivery: forwarded ones would be another run's. */
 const ofTheRun: ReadonlySet<string> = new Set([
   'workflow-runid',
   'workflow-createdat',
@@ -39,7 +39,7 @@ const isForEndpoints = (name: string): boolean =>
 export function isForwardedToEndpoint(name: string, prefixes: Prefixes): boolean {
   const own = brandless(name, prefixes);
   if (own !== undefined) return isForEndpoints(own);
-  // The answer is read for what it says of the run, and nothing here decompresses it.
+  // The service reads the answer, and does not decompress it.
   if (isOwnHeader(name) || ofOneDelivery.has(name)) return false;
   return !name.startsWith('content-') && name !== 'accept-encoding';
 }

@@ -30,7 +30,7 @@ const invokeShape = z.object({
 });
 
 /**
- * Reads the body of an invoke: the payload is one part of it, all else tells of the invoker.
+ * Reads the body of an invoke: the payload is one part of it, the rest describes the invoker.
  *
  * @throws HttpError 412
  */
@@ -56,7 +56,7 @@ export type InvokeEnd =
   /** @param response what the function returned, as JSON text; undefined when it returned nothing */
   | { readonly state: 'RUN_SUCCESS'; readonly response: string | undefined }
   | { readonly state: 'RUN_FAILED' | 'RUN_CANCELED' }
-  /** Its own end cannot be told. @param reason a sentence, which the invoker gets in the place of what the function returned */
+  /** Its own end cannot be read. @param reason a sentence that the invoker gets in place of what the function returned */
   | { readonly state: 'RUN_FAILED'; readonly reason: string };
 
 const bodyOf = (end: InvokeEnd): string | undefined => {

@@ -1,36 +1,43 @@
 /**
- * The journal of a run: all that happened to it, in order. A record is written once, behind the last one, and never again; of
- * two processes that write at once one comes first, and the other decides anew on what that one wrote. Each record carries what
- * is true after it (its {@link Head}), so the last record suffices to judge what comes next.
+ * The journal of a run: all that happened to it, in order. A record is written once, behind the last one. Of two processes that
+ * write at the same time one comes first, and the other decides again on what that one wrote. Each record carries the
+ * {@link Snapshot} of the run after it, so the last record suffices to judge what comes next.
  */
 import { createHash } from 'node:crypto';
 import type { StoredBody } from '../../message/bodies.ts';
 import type { Header } from '../../shared/headers.ts';
 import type { CallbackSettings, DeliverySettings, KeptResponse } from '../../message/message.ts';
+import { hasEnded } from '../run.ts';
 import type { FailureFunctionState, RunState } from '../../wire/states.ts';
 import type { Feature } from './features.ts';
 import type { Invoker } from './invoking.ts';
 import type { RunSettings } from '../../options/options.ts';
-import { withStep, type StepSets } from './stepSet.ts';
-import type { StepFacts, StepIdentity } from './step.ts';
+import { withStep, type StepSets } from './placing.ts';
+import type { StepDetails, StepIdentity } from './step.ts';
 
-/** The facts that a run is started with. */
+/** An id of runs in its account. */
+export interface RunKey {
+  readonly accountId: string;
+  readonly runId: string;
+}
+
+/** The settings that a run is started with. */
 export interface RunStart {
   /** The URL that it was started with, and that is shown for it. */
   readonly url: string;
   readonly prefix: string;
   readonly features: readonly Feature[];
   readonly sdkVersion?: string | undefined;
-  /** Its endpoint is asked what client it has, and has not yet answered. */
+  /** Whether its endpoint is asked what client it has, and has not answered yet. */
   readonly isUnknownClient: boolean;
-  /** It was started without a client, which only clients from 1.0 on can serve. */
+  /** Present for a run that was started without a client: only clients from 1.0 on can serve it. */
   readonly isWithoutClient?: true | undefined;
   /** Headers that its start gave for forwarding; names in lower case. */
   readonly forwarded: readonly Header[];
   readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs'>;
   readonly invokeDepth: number;
   readonly callerIp: string;
-  /** Where its failure is told, with the settings of that message; absent where nobody is told. */
+  /** The destination of the message that tells of its failure, with its settings; absent where nobody is told. */
   readonly failureCallback?: CallbackSettings | undefined;
   /** The run that waits for its end. */
   readonly invoker?: Invoker | undefined;
@@ -42,15 +49,15 @@ export interface RunStart {
 /** An entry of the list that deliveries show: the initial payload, or a step. */
 export interface ListedEntry {
   readonly messageId: string;
-  /** Where it is delivered. */
+  /** The endpoint's URL that it is delivered to. */
   readonly url: string;
-  /** Unix milliseconds at which it was accepted, and before which it is not delivered. */
+  /** Unix milliseconds of its acceptance, and before which it is not delivered. */
   readonly createdAt: number;
   readonly notBefore: number;
   readonly body: StoredBody;
   readonly bodyBytes: number;
   /** Absent for the initial payload. */
-  readonly step?: StepFacts | undefined;
+  readonly step?: StepDetails | undefined;
   /** Headers that its message gave for forwarding itself. */
   readonly forwarded?: readonly Header[] | undefined;
   /** Settings of its own message, where those of the run do not hold for all: see `settingsFor`. */
@@ -68,20 +75,20 @@ export interface StartRecord extends Timed {
   readonly start: RunStart;
   readonly entry: ListedEntry;
 }
-/** The endpoint of an unknown client has answered as one: its facts take the place of those before. */
+/** The endpoint of an unknown client has told which client it has: these settings take the place of those before. */
 export interface UpgradeRecord extends Timed {
   readonly kind: 'upgrade';
   readonly start: RunStart;
   /** The message that delivers the payload again. */
   readonly messageId: string;
 }
-/** One result, or all plans of a parallel group; or, at the beginning of a run that goes on from another, any of that one's. */
+/** One result, or all plans of a parallel group; or copied steps, at the beginning of a run that goes on from a failed one. */
 export interface StepsRecord extends Timed {
   readonly kind: 'steps';
   readonly entries: readonly ListedEntry[];
-  /** They are those of another run, and were delivered there. */
+  /** Whether they are copies of another run's steps, which were delivered there. */
   readonly isCopy?: true | undefined;
-  /** The stored event that a result consumes. */
+  /** The place of the stored event that a result consumes. */
   readonly eventSeq?: number | undefined;
 }
 /** A call to a third party has begun. */
@@ -150,18 +157,17 @@ export interface RunFailure {
 /** The failure function has gone on, or is run again. */
 export interface FailureFunctionRecord extends Timed {
   readonly kind: 'failureFunction';
-  /** Absent where the endpoint has none after all. */
+  /** Absent where the endpoint has no failure function. */
   readonly state?: FailureFunctionState | undefined;
   /** The message that tells of the failure. */
   readonly messageId: string;
 }
-/** The result of an invoke whose run ended after its invoker: for the log alone. */
+/** The result of an invoked run that ended after its invoker: only the log shows it. */
 export interface LateResultRecord extends Timed {
   readonly kind: 'lateResult';
   readonly entry: ListedEntry;
 }
-
-/** Nothing has happened, but the run waits for something that lasts longer than its records would have been kept. */
+/** The run waits for something that lasts longer than its records would have been kept. */
 export interface KeptRecord extends Timed {
   readonly kind: 'kept';
 }
@@ -186,12 +192,12 @@ interface Marked {
   readonly seq: number;
 }
 
-/** The facts that are true of a run after a record. */
+/** The state of a run after a record. Rows store it in the attribute `head`. */
 export interface Snapshot {
   /** The place of the record in the journal, and of the run's start: an id may have had runs before. */
   readonly seq: number;
   readonly startSeq: number;
-  /** The place of the record that has the run's facts: its start, or its upgrade. */
+  /** The place of the record that has the run's settings: its start, or its upgrade. */
   readonly factsSeq: number;
   /** Unix milliseconds at which the run was started. */
   readonly createdAt: number;
@@ -206,14 +212,11 @@ export interface Snapshot {
   readonly waits: readonly (Marked & { readonly stepId: number })[];
   /** Events that nobody has waited for yet; see {@link EventRecord}. */
   readonly events: readonly (Marked & { readonly callBytes?: number | undefined })[];
-  /**
-   * The digests of the webhooks that the run has created, the newest last. Absent for a run that was started by an earlier
-   * version, which did not note them.
-   */
+  /** Digests of the webhooks that the run has created, the newest last. Absent for runs that earlier versions started. */
   readonly webhooks?: readonly string[] | undefined;
   /** Unix milliseconds until which all records of the run are kept. */
   readonly keptUntil: number;
-  /** Of a run that failed and whose failure is told. */
+  /** Present for a run that failed and whose failure is told. */
   readonly failureState?: FailureFunctionState | undefined;
 }
 
@@ -224,7 +227,11 @@ const mostWebhooks = 1_000;
 export const eventDigest = (eventId: string): string =>
   createHash('sha256').update(eventId).digest('base64url').slice(0, 16);
 
-const firstHead = (before: Snapshot | undefined, record: StartRecord, keptUntil: number): Snapshot => ({
+/** Whether an id has a run that has not ended. */
+export const isActive = (snapshot: Snapshot | undefined): snapshot is Snapshot =>
+  snapshot !== undefined && !hasEnded(snapshot.state);
+
+const firstSnapshot = (before: Snapshot | undefined, record: StartRecord, keptUntil: number): Snapshot => ({
   seq: (before?.seq ?? -1) + 1,
   startSeq: (before?.seq ?? -1) + 1,
   factsSeq: (before?.seq ?? -1) + 1,
@@ -239,9 +246,9 @@ const firstHead = (before: Snapshot | undefined, record: StartRecord, keptUntil:
   keptUntil,
 });
 
-function withEntries(head: Snapshot, entries: readonly ListedEntry[]): Snapshot {
-  let { steps } = head;
-  let bodyBytes = head.bodyBytes;
+function withEntries(snapshot: Snapshot, entries: readonly ListedEntry[]): Snapshot {
+  let { steps } = snapshot;
+  let bodyBytes = snapshot.bodyBytes;
   const ended = new Set<number>();
   const created: string[] = [];
   for (const entry of entries) {
@@ -253,56 +260,60 @@ function withEntries(head: Snapshot, entries: readonly ListedEntry[]): Snapshot 
     if (entry.step.webhookId !== undefined) created.push(eventDigest(entry.step.webhookId));
   }
   return {
-    ...head,
-    entries: head.entries + entries.length,
+    ...snapshot,
+    entries: snapshot.entries + entries.length,
     bodyBytes,
     steps,
-    waits: head.waits.filter(({ stepId }) => !ended.has(stepId)),
-    webhooks: head.webhooks && [...head.webhooks, ...created].slice(-mostWebhooks),
+    waits: snapshot.waits.filter(({ stepId }) => !ended.has(stepId)),
+    webhooks: snapshot.webhooks && [...snapshot.webhooks, ...created].slice(-mostWebhooks),
   };
 }
 
 /**
- * Makes what is true after a record.
+ * Makes the snapshot after a record.
  *
  * @param before undefined for the first record of the first run of an id
- * @param keptUntil for a start: Unix milliseconds until which its records are kept
+ * @param keptUntil Unix milliseconds until which the records of the run are kept at least
  */
 export function snapshotAfter(before: Snapshot | undefined, record: JournalRecord, keptUntil = 0): Snapshot {
-  if (record.kind === 'start') return firstHead(before, record, keptUntil);
+  if (record.kind === 'start') return firstSnapshot(before, record, keptUntil);
   if (before === undefined) throw new Error('The first record of a journal is a start.');
-  const head = { ...before, seq: before.seq + 1, keptUntil: Math.max(before.keptUntil, keptUntil) };
+  const snapshot = { ...before, seq: before.seq + 1, keptUntil: Math.max(before.keptUntil, keptUntil) };
   switch (record.kind) {
     case 'kept':
-      return head;
+      return snapshot;
     case 'upgrade':
-      return { ...head, factsSeq: head.seq };
+      return { ...snapshot, factsSeq: snapshot.seq };
     case 'failureFunction':
-      return { ...head, failureState: record.state };
+      return { ...snapshot, failureState: record.state };
     case 'lateResult':
-      return { ...head, steps: withEntries(head, [record.entry]).steps };
+      return { ...snapshot, steps: withEntries(snapshot, [record.entry]).steps };
     case 'steps': {
-      const events = head.events.filter(({ seq }) => seq !== record.eventSeq);
-      return { ...withEntries(head, record.entries), events };
+      const events = snapshot.events.filter(({ seq }) => seq !== record.eventSeq);
+      return { ...withEntries(snapshot, record.entries), events };
     }
     case 'call':
     case 'invoke':
-      return { ...head, steps: withStep(head.steps, record.kind, record.step.stepId) };
+      return { ...snapshot, steps: withStep(snapshot.steps, record.kind, record.step.stepId) };
     case 'wait': {
       const { stepId } = record.step;
-      const wait = { digest: eventDigest(record.eventId), seq: head.seq, stepId };
-      return { ...head, steps: withStep(head.steps, 'wait', stepId), waits: [...head.waits, wait] };
+      const wait = { digest: eventDigest(record.eventId), seq: snapshot.seq, stepId };
+      return {
+        ...snapshot,
+        steps: withStep(snapshot.steps, 'wait', stepId),
+        waits: [...snapshot.waits, wait],
+      };
     }
     case 'event': {
       const { eventId, callBytes } = record;
-      const event = { digest: eventDigest(eventId), seq: head.seq, callBytes };
-      return { ...head, events: [...head.events, event] };
+      const event = { digest: eventDigest(eventId), seq: snapshot.seq, callBytes };
+      return { ...snapshot, events: [...snapshot.events, event] };
     }
     case 'end':
       return {
-        ...head,
+        ...snapshot,
         state: record.state,
-        endSeq: head.seq,
+        endSeq: snapshot.seq,
         waits: [],
         events: [],
         webhooks: [],
@@ -311,26 +322,14 @@ export function snapshotAfter(before: Snapshot | undefined, record: JournalRecor
   }
 }
 
-/** Tells whether a record makes the list of a delivery longer. */
-export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {
-  switch (record.kind) {
-    case 'start':
-      return [record.entry];
-    case 'steps':
-      return record.entries;
-    default:
-      return [];
-  }
-};
-
-/** A body that a record has, and its place in it as attributes of a row are addressed. */
+/** A body that a record has, and its path within the record's attributes. */
 export interface PlacedBody {
   readonly messageId: string;
   readonly body: StoredBody;
   readonly path: readonly (string | number)[];
 }
 
-/** Finds the bodies that a record has: they are kept as long as it is. */
+/** Finds the bodies that a record has: they are kept as long as the record. */
 export function bodiesOf(record: JournalRecord): readonly PlacedBody[] {
   switch (record.kind) {
     case 'start':

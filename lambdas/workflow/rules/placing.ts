@@ -1,9 +1,80 @@
-/** The places of steps in their run: which may come next. */
+/**
+ * The places of steps in their run: which steps are recorded, and which may come next. Each record of a run carries the sets of
+ * its steps, so that a submission is judged by the last record alone. Steps follow each other, so a set is a few ranges.
+ */
 import { mostEntries } from '../../shared/bounds.ts';
 import type { Snapshot, ListedEntry } from './journal.ts';
 import { refusedSubmission } from './refusals.ts';
-import { hasStep, lastStep } from './stepSet.ts';
 import type { Step, StepIdentity } from './step.ts';
+
+/** The marks that are recorded of a step, each once only: see `onceKey`. */
+export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
+export type StepMark = (typeof stepMarks)[number];
+
+/** Ranges such as `1-5,8`; empty for no step. */
+export type StepSet = string;
+export type StepSets = Readonly<Partial<Record<StepMark, StepSet>>>;
+
+type Range = readonly [first: number, last: number];
+
+const rangesOf = (set: StepSet): readonly Range[] =>
+  set === ''
+    ? []
+    : set.split(',').map((text): Range => {
+        const [first = '', last = first] = text.split('-');
+        return [Number(first), Number(last)];
+      });
+
+const format = (ranges: readonly Range[]): StepSet =>
+  ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(',');
+
+export const hasStep = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
+  rangesOf(sets[mark] ?? '').some(([first, last]) => first <= stepId && stepId <= last);
+
+/** Adds a step to one of the sets. */
+function added(sets: StepSets, mark: StepMark, stepId: number): StepSets {
+  if (hasStep(sets, mark, stepId)) return sets;
+  const all = [...rangesOf(sets[mark] ?? ''), [stepId, stepId] as const].toSorted(
+    ([one], [other]) => one - other,
+  );
+  const joined: Range[] = [];
+  for (const [first, last] of all) {
+    const before = joined.at(-1);
+    if (before !== undefined && before[1] + 1 === first) joined[joined.length - 1] = [before[0], last];
+    else joined.push([first, last]);
+  }
+  return { ...sets, [mark]: format(joined) };
+}
+
+const without = (set: StepSet, stepId: number): StepSet =>
+  format(
+    rangesOf(set).flatMap(([first, last]): Range[] => {
+      if (stepId < first || last < stepId) return [[first, last]];
+      const below: Range[] = first < stepId ? [[first, stepId - 1]] : [];
+      return stepId < last ? [...below, [stepId + 1, last]] : below;
+    }),
+  );
+
+/** The marks that a step's result replaces. Its wait stays, because a repeated request asks whether the step began as a wait. */
+const endedByResult = ['plan', 'call', 'invoke'] as const satisfies readonly StepMark[];
+
+/**
+ * Notes what is recorded of a step. Its result takes the place of what was noted before: the steps with results follow each
+ * other without a gap, so the sets of a long run stay small.
+ */
+export function withStep(sets: StepSets, mark: StepMark, stepId: number): StepSets {
+  const all = added(sets, mark, stepId);
+  if (mark !== 'result') return all;
+  let left = all;
+  for (const ended of endedByResult) {
+    if (hasStep(left, ended, stepId)) left = { ...left, [ended]: without(left[ended] ?? '', stepId) };
+  }
+  return left;
+}
+
+/** The highest step of a set; 0 where it is empty. */
+export const lastStep = (sets: StepSets, mark: StepMark): number =>
+  rangesOf(sets[mark] ?? '').at(-1)?.[1] ?? 0;
 
 /** Bytes of the bodies in a run's list: a worker has the whole list in its memory, and sends it in one request. */
 const mostListBytes = 32 * 1_024 * 1_024;
@@ -46,16 +117,16 @@ export function checkPlace(
   throw refusedSubmission(`The step has the stepId ${stepId}; the next step of the run is ${next}.`);
 }
 
-/** Bytes of bodies, as they are kept, that a run still has room for. */
-export const roomIn = ({ bodyBytes }: Pick<Snapshot, 'bodyBytes'>): number =>
+/** Bytes of bodies that a run can still take. */
+export const capacityOf = ({ bodyBytes }: Pick<Snapshot, 'bodyBytes'>): number =>
   Math.max(0, mostListBytes - bodyBytes);
 
-/** The sentence that says why a text has no room in a run. */
-export const sayNoRoom = (what: string, bytes: number, head: Pick<Snapshot, 'bodyBytes'>): string =>
-  `${what} has ${bytes} bytes as JSON, but the run has room for ${roomIn(head)}: its steps may have ${mostListBytes} bytes together.`;
+/** The sentence that says why a text does not fit into a run. */
+export const sayNoCapacity = (what: string, bytes: number, snapshot: Pick<Snapshot, 'bodyBytes'>): string =>
+  `${what} has ${bytes} bytes as JSON, but the run has room for ${capacityOf(snapshot)}: its steps may have ${mostListBytes} bytes together.`;
 
 /** @throws HttpError 412 where the list would be too long */
-export function checkRoom(
+export function checkCapacity(
   { bodyBytes, entries }: Pick<Snapshot, 'bodyBytes' | 'entries'>,
   added: readonly Pick<ListedEntry, 'bodyBytes'>[],
 ): void {
@@ -68,7 +139,7 @@ export function checkRoom(
   }
 }
 
-/** Bytes of an entry in its record; its JSON is longer than its attributes. */
+/** Counts the bytes of an entry in its record by its JSON, which is longer than its attributes. */
 export function entryBytes({ body, ...rest }: ListedEntry): number {
   return Buffer.byteLength(JSON.stringify(rest)) + (body.at === 'here' ? body.bytes.length : 0);
 }

@@ -5,23 +5,23 @@
  */
 import { badRequest, HttpError, quote } from '../../error/httpError.ts';
 
-/** For a submission to a run that has ended, or that never was. */
+/** The refusal of a submission to a run that has ended, or that is not known. */
 export const endedRun = (runId: string): HttpError =>
   badRequest(
     'run_ended',
     `can not append to a cancelled workflow: run ${quote(runId)} has ended or is not known.`,
   );
 
-/** For a submission that can never be accepted: the run fails, where everybody sees it. */
+/** The refusal of a submission that can never be accepted: the run fails, and its account sees why. */
 export const refusedSubmission = (message: string): HttpError =>
   new HttpError(412, 'submission_refused', message);
 
-/** Statuses that say something about the submission itself, which would be the same the next time. */
+/** Statuses that depend on the submission alone: a retry would get the same. */
 const permanent: ReadonlySet<number> = new Set([400, 403, 404, 413]);
 
 /**
- * Turns the refusal of an ordinary message into that of a submission of a run that is active, so that a malformed one is not
- * taken for the end of the run. What may pass, such as 429, stays.
+ * Turns the refusal of an ordinary message into that of a submission to an active run, so that a malformed one is not taken
+ * for the end of the run. A refusal that may pass, such as 429, stays.
  */
 export const asSubmissionRefusal = (error: HttpError): HttpError =>
   permanent.has(error.status) ? refusedSubmission(error.message) : error;

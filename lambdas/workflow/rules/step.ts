@@ -10,7 +10,7 @@ import { stepTypes, type StepType } from '../../wire/states.ts';
 import { allowedDuration, stepDurationMs } from './time.ts';
 import { createdWebhook } from './webhooks.ts';
 
-/** The facts that name a step. */
+/** The fields that name a step. */
 export interface StepIdentity {
   /** The place among all steps, counted from 1; each branch of a parallel group counts. */
   readonly stepId: number;
@@ -151,9 +151,9 @@ export const pendingStep = z
   .check(z.refine(({ stepId }) => stepId > 0, 'its stepId is 0'));
 
 /**
- * Names what a run records once only. An endpoint runs at least once for each delivery, and submits the same again; the
- * second time the first one's id is answered. A call, a wait or an invoke is recorded when it begins, and its result
- * again; the result of a wait has one key whether it was woken or timed out, so that the first of the two wins.
+ * Names a record that a run has once only. An endpoint runs at least once for each delivery, and submits the same again; the
+ * answer is the id of the first. A call, a wait or an invoke is recorded when it begins, and its result again; the result of
+ * a wait has one key whether it was woken or timed out, so that the first of the two wins.
  */
 export const onceKey = (
   kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
@@ -161,11 +161,11 @@ export const onceKey = (
 ): string => `${kind}/${stepId}`;
 
 /** A step without its result. */
-export type StepFacts = PlanStep | Omit<ResultStep, 'out'>;
+export type StepDetails = PlanStep | Omit<ResultStep, 'out'>;
 
 /** The result of a step as it is kept beside its body. */
-export const stepFactsOf = (step: Step): StepFacts => {
+export const stepDetailsOf = (step: Step): StepDetails => {
   if (step.kind === 'plan') return step;
-  const { out: _out, ...facts }: ResultStep = step;
-  return facts;
+  const { out: _out, ...details }: ResultStep = step;
+  return details;
 };

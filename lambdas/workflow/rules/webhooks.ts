@@ -1,12 +1,12 @@
 /**
- * Webhooks of runs. A step of a run creates one, with an id that nobody can guess; whoever knows its URL may call it, without a
- * token. So a call ends no other wait than that of a step that waits for this webhook, and a run keeps few calls that come before
- * it waits for them.
+ * Webhooks of runs. A step of a run creates one, with an id that nobody can guess; any caller who knows its URL may call it,
+ * without a token. So a call ends only the wait of a step that waits for this webhook, and a run keeps few calls that come
+ * before it waits for them.
  */
 import * as z from 'zod/mini';
 import { HttpError } from '../../error/httpError.ts';
 import { eventDigest, type Snapshot } from './journal.ts';
-import { checkRoom } from './placing.ts';
+import { checkCapacity } from './placing.ts';
 import { refusedSubmission } from './refusals.ts';
 
 /** An id as the published client makes it. */
@@ -38,15 +38,15 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Calls that a run keeps until it waits for them: of one webhook, and of all. Its every record names each of them. */
+/** Calls that a run keeps until it waits for them: of one webhook, and of all. Each of its records names all of them. */
 const mostCallsOfOne = 10;
 const mostCalls = 100;
 /** Bytes that kept calls may come to in the run's list: a quarter of it, and more than the longest call has there. */
 const mostCallBytes = 8 * 1_024 * 1_024;
 
 /**
- * Tells whether a run keeps calls of a webhook until it waits for them. Of a run that an earlier version of the service has
- * started it is not known which webhooks it has created, so any may be one of its own.
+ * Tells whether a run keeps calls of a webhook until it waits for them. Where an earlier version of the service has started the
+ * run, its webhooks were not noted, so any may be one of its own.
  */
 export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: string): boolean =>
   webhooks === undefined || webhooks.includes(eventDigest(eventId));
@@ -57,7 +57,7 @@ export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: 
  * @param bytes of the call in the run's list; 0 where they are not known yet
  * @throws HttpError 429
  */
-export function checkRoomForCall(
+export function checkCapacityForCall(
   { events, bodyBytes, entries }: Pick<Snapshot, 'events' | 'bodyBytes' | 'entries'>,
   eventId: string,
   bytes: number,
@@ -74,7 +74,7 @@ export function checkRoomForCall(
       `The run keeps ${kept.length} calls of webhooks, of ${keptBytes} bytes, that it has not waited for yet`,
     );
   }
-  checkRoom({ bodyBytes: bodyBytes + keptBytes, entries: entries + kept.length }, [{ bodyBytes: bytes }]);
+  checkCapacity({ bodyBytes: bodyBytes + keptBytes, entries: entries + kept.length }, [{ bodyBytes: bytes }]);
 }
 
 const full = (problem: string): HttpError =>

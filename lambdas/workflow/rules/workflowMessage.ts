@@ -1,4 +1,4 @@
-/** Reads from the headers of a message which part of a workflow it is. */
+/** The part of a workflow that a message is, as its headers tell. */
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { scoped, type Config } from '../../shared/config.ts';
 import { headerName } from '../../shared/headers.ts';
@@ -11,7 +11,7 @@ import { callTypes, stepTypes } from '../../wire/states.ts';
 import type { StepIdentity } from './step.ts';
 
 interface Common {
-  /** The endpoint that the client says it is. */
+  /** The URL of the endpoint, as the client names it. */
   readonly url: string | undefined;
   readonly features: Features;
   /** The number of runs above this one that invoked each other. */
@@ -22,25 +22,22 @@ interface Common {
 export interface StartMessage extends Common {
   /** `invoke`: another run waits for this one's end, and the body says which. */
   readonly kind: 'start' | 'invoke';
-  /** Verbatim; undefined when the service is to make one. */
+  /** As the client gave it; undefined when the service is to make one. */
   readonly runId: string | undefined;
   /** The client's version of the protocol, which each delivery has to name. */
   readonly sdkVersion: string | undefined;
-  /**
-   * Whether an endpoint sends it that was delivered a run of an unknown client. It then upgrades that run, and is no second
-   * start.
-   */
+  /** Whether an endpoint sends it in answer to a run of an unknown client: it upgrades that run, and starts no other. */
   readonly isUpgrade: boolean;
-  /** Its endpoint is first asked what client it has, and tells so by an upgrade of the run. */
+  /** Whether its endpoint is first asked what client it has, and answers with an upgrade of the run. */
   readonly isUnknownClient: boolean;
-  /** It was sent without a client, which only clients from 1.0 on can serve. */
+  /** Present where it was sent without a client: only clients from 1.0 on can serve such a run. */
   readonly isWithoutClient?: true | undefined;
 }
 
 /** Belongs to a run that has started. */
 interface OfRun extends Common {
   readonly runId: string;
-  /** Unix milliseconds; newer clients say which of the runs with one id they mean. */
+  /** Unix milliseconds at which the run was started; newer clients name it, because an id may have several runs. */
   readonly createdAt: number | undefined;
 }
 
@@ -71,6 +68,10 @@ export type WorkflowMessage =
   | CallMessage
   | CallResultMessage
   | FailureMessage;
+
+/** Whether a message starts a run, for itself or for a run that waits for its end. */
+export const isStart = (message: WorkflowMessage): message is StartMessage =>
+  message.kind === 'start' || message.kind === 'invoke';
 
 /** Reads headers, and refuses them with the status that fits the message. */
 class Reader {
@@ -164,8 +165,8 @@ function common(reader: Reader, config: Config, prefixes: Prefixes): Common {
 }
 
 /**
- * Reads the step of a call from the headers that its result is to bring back. The endpoint makes the result of these, and fails
- * where one is missing.
+ * Reads the step of a call from the headers that its result is to bring back. The endpoint makes the result from these, and
+ * fails where one is missing.
  */
 function stepOfCall(prefix: string, config: Config, prefixes: Prefixes): StepIdentity {
   const callback = scoped(config, 'callback');
@@ -223,7 +224,7 @@ function partOf(
   prefixes: Prefixes,
 ): Exclude<WorkflowMessage, StartMessage> {
   const runId = reader.runId();
-  // Without a run no endpoint waits for the answer, and nothing can be told to end.
+  // Without a run no endpoint waits for the answer, so 400 cannot be taken for the end of one.
   if (runId === undefined) {
     throw badField(
       `${reader.field('workflow-runid')} is missing; with ${reader.field('workflow-init')}: false it names the run.`,

@@ -1,43 +1,45 @@
 /**
- * Makes a run that goes on from a failed one: with a copy of the entries that it recorded, or of its payload alone. It is stored
- * whole under an id that nobody knows yet, so that a process that dies meanwhile leaves nothing but rows that expire.
+ * Makes a run that goes on from a failed one: with a copy of its entries, or of its payload alone. The run is stored whole under an
+ * id that no other process knows yet, so that a process that dies meanwhile leaves only rows that expire.
  */
 import type { Account } from '../../account/account.ts';
-import { now } from '../../shared/clock.ts';
+import { now, secondMs } from '../../shared/clock.ts';
 import { derivedId, timeOfId } from '../../shared/ids.ts';
 import { weighedChunksOf } from '../../shared/lists.ts';
-import type { RerunKind } from '../rules/resuming.ts';
+import { type RerunKind, goingOnFrom } from '../rules/resuming.ts';
 import {
+  isActive,
   snapshotAfter,
   type Snapshot,
   type ListedEntry,
   type RunStart,
   type StartRecord,
   type StepsRecord,
+  type RunKey,
 } from '../rules/journal.ts';
 import { entryBytes } from '../rules/placing.ts';
 import { loadBody } from '../../message/bodies.ts';
-import { putRecords, readJournal, type RunKey } from '../store/journals.ts';
+import { putRecords, readJournal, loadSnapshot } from '../store/journals.ts';
 import type { JournalRow } from '../store/rows.ts';
-import { storeEntryBody } from './entryBodies.ts';
-import { neededUntil, spareMs } from './extendRun.ts';
+import { storeEntryBody, neededUntil, spareMs } from './changeRun.ts';
 import type { LoadedRun } from './loadRun.ts';
+import type { Begun } from './follow.ts';
 
-/** The settings with which a run goes on, made of those of the failed one. */
+/** The plan of a failed run that goes on: its kind, settings and time. */
 export interface RerunPlan {
   readonly kind: RerunKind;
   readonly startOf: (failed: RunStart) => RunStart;
-  /** Unix milliseconds before which it does not go on. */
+  /** Unix milliseconds before which the run does not go on. */
   readonly notBefore: number;
 }
 
-/** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than them. */
+/** Bytes of the entries of one record: DynamoDB takes rows of 400 KB, and a row has more than its entries. */
 const largestRecord = 300 * 1_024;
 
 /** Entries whose bodies are copied at once: each may be in memory twice. */
 const copiedAtOnce = 10;
 
-/** A run as it was made by {@link copyRun}. */
+/** A run that {@link copyRun} has made. */
 export interface RunCopy extends JournalRow {
   readonly record: StartRecord;
   readonly entries: readonly ListedEntry[];
@@ -47,7 +49,7 @@ export interface RunCopy extends JournalRow {
  * Stores a run that goes on from a failed one.
  *
  * @param runId a new id; the run was started when it was made
- * @returns it, with what is true after the last of its records
+ * @returns the run, with the snapshot after its last record
  */
 export async function copyRun(
   account: Account,
@@ -83,30 +85,56 @@ export async function copyRun(
   const [initial, ...steps] = copies;
   if (initial === undefined) throw new Error(`The run ${runId} would have no entries.`);
   const record: StartRecord = { kind: 'start', at: createdAt, start, entry: initial };
-  const first: JournalRow = { record, head: snapshotAfter(undefined, record, keptUntil) };
+  const first: JournalRow = { record, snapshot: snapshotAfter(undefined, record, keptUntil) };
   const rows: JournalRow[] = [];
-  let head: Snapshot = first.head;
+  let snapshot: Snapshot = first.snapshot;
   for (const some of weighedChunksOf(steps, largestRecord, entryBytes)) {
     const copy: StepsRecord = { kind: 'steps', at: createdAt, entries: some, isCopy: true };
-    head = snapshotAfter(head, copy, keptUntil);
-    rows.push({ record: copy, head });
+    snapshot = snapshotAfter(snapshot, copy, keptUntil);
+    rows.push({ record: copy, snapshot });
   }
   if (rows.length > 0) await putRecords(key, rows);
-  // The last: a run without its start is none.
+  // Written last: without its start there is no run.
   await putRecords(key, [first]);
-  return { record, head, entries: copies };
+  return { record, snapshot, entries: copies };
 }
 
-/** Reads a run that was made by {@link copyRun}, with what is true after its start; undefined where it is not there. */
+/** Reads a run that {@link copyRun} has made, with the snapshot after its start; undefined where it is not there. */
 export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
   let start: (JournalRow & { readonly record: StartRecord }) | undefined;
   const entries: ListedEntry[] = [];
-  for await (const { record, head } of readJournal(key, 0)) {
+  for await (const { record, snapshot } of readJournal(key, 0)) {
     if (record.kind === 'start' && start === undefined) {
-      start = { record, head };
+      start = { record, snapshot };
       entries.push(record.entry);
     } else if (record.kind === 'steps' && record.isCopy === true) entries.push(...record.entries);
     else break;
   }
   return start && { ...start, entries };
+}
+
+/** A process that takes longer for one run counts as dead, and another may claim its dead letter. */
+export const rerunTimeoutMs = 12 * secondMs;
+
+/** Picks the entries of a copied run that are delivered first. */
+export function begunOf(account: Account, runId: string, { record, snapshot, entries }: RunCopy): Begun {
+  // With this feature the settings of the run hold for all steps.
+  const settingsHold = record.start.features.includes('WF_TriggerOnConfig');
+  const first = goingOnFrom(entries);
+  return {
+    key: { accountId: account.id, runId },
+    snapshot,
+    record,
+    entries: settingsHold ? first.map((entry) => ({ ...entry, settings: undefined })) : first,
+  };
+}
+
+/** Reads a run that an earlier process made, and may not have listed and delivered. */
+export async function begunBefore(account: Account, runId: string): Promise<Begun | undefined> {
+  const key = { accountId: account.id, runId };
+  const [copy, snapshot] = await Promise.all([readCopy(key), loadSnapshot(key)]);
+  if (copy === undefined || snapshot === undefined) throw new Error(`The run ${runId} is not there.`);
+  if (snapshot.startSeq !== copy.snapshot.startSeq) return undefined;
+  const begun = begunOf(account, runId, { ...copy, snapshot });
+  return isActive(snapshot) ? begun : { ...begun, entries: [] };
 }

@@ -5,7 +5,7 @@
 import type { Entry } from '../rules/entry.ts';
 import type { Features } from '../rules/features.ts';
 
-/** An entry as far as the length of a list needs it: its body may not be loaded yet. */
+/** An entry whose body may not be loaded yet: its length is known. */
 type Sized = Omit<Entry, 'body'> & { readonly body: Pick<Uint8Array, 'length'> };
 
 /** The text around an entry's body in base64, which has no character that JSON escapes. */
@@ -28,7 +28,7 @@ export function listBytes(entries: readonly Sized[]): number {
 /** Bytes that are encoded at a time: a multiple of three, so that padding comes at the end only. */
 const sliceBytes = 48 * 1_024;
 
-/** Writes a list, one entry after the other: each body is encoded in slices, straight into the result. */
+/** Writes a list, one entry after the other: each body is encoded in slices, directly into the result. */
 export class ListWriter {
   readonly #list: Buffer;
   #end: number;
@@ -51,7 +51,7 @@ export class ListWriter {
     this.#write(after);
   }
 
-  /** Ends the list. @throws where its bodies have other sizes than was said */
+  /** Ends the list. @throws where its bodies have other sizes than their entries told */
   end(): Buffer {
     this.#write(']');
     if (this.#end !== this.#list.length)
@@ -72,12 +72,12 @@ export function listBody(entries: readonly Entry[]): Buffer {
   return list.end();
 }
 
-/** From here on the client is to read the list itself, in bytes of JSON. */
+/** Bytes of JSON from which on the client reads the list itself. */
 const lazyFromBytes = 3 * 1_024 * 1_024;
 
 /**
- * Whether a list delivery has an empty body, upon which the client reads the list from the service. A client of unknown version
- * can do so when it can be used at all. Results of calls and failure requests are never empty: the client reads them first.
+ * Whether a list is delivered as an empty body, upon which the client reads the list from the service. Each client of unknown
+ * version that the service supports can do so. Results of calls and failure requests are never empty: the client reads them first.
  *
  * @param bytes of the list
  */

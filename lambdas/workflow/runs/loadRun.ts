@@ -1,12 +1,92 @@
-/** A run as its deliveries need it: its facts, what is true of it, and its list. */
-import { entriesOf, type Snapshot, type ListedEntry, type RunStart } from '../rules/journal.ts';
-import type { RunKey } from '../store/journals.ts';
-import { loadRunJournal } from './runJournal.ts';
+/** Reads runs: their journals, their lists, and the records with which they begin. */
+import { entriesOf } from '../rules/entry.ts';
+import type { RunStartJob } from '../../job/job.ts';
+import {
+  isActive,
+  type Snapshot,
+  type ListedEntry,
+  type RunStart,
+  type StartRecord,
+  type UpgradeRecord,
+  type JournalRecord,
+  type RunKey,
+} from '../rules/journal.ts';
+import { loadRecord, loadRow, loadSnapshot, readJournal } from '../store/journals.ts';
+import type { JournalRow } from '../store/rows.ts';
+import type { Begun } from './follow.ts';
 
+/** All records of a run. */
+export interface RunJournal {
+  readonly key: RunKey;
+  /** The settings of its upgrade, where it has one, else of its start. */
+  readonly start: RunStart;
+  /** The snapshot after the last record. */
+  readonly snapshot: Snapshot;
+  /** In order; the first is the start. */
+  readonly records: readonly [StartRecord, ...JournalRecord[]];
+}
+
+/**
+ * Reads the journal of a run, strongly consistent.
+ *
+ * @param startSeq the place of the run's start: an id may have had runs before and after it
+ * @returns undefined where there is no run, or where its records have expired
+ */
+export async function loadRunJournal(key: RunKey, startSeq: number): Promise<RunJournal | undefined> {
+  let first: StartRecord | undefined;
+  let start: RunStart | undefined;
+  let snapshot: Snapshot | undefined;
+  const following: JournalRecord[] = [];
+  for await (const row of readJournal(key, startSeq)) {
+    const { record } = row;
+    if (record.kind === 'start') {
+      if (row.snapshot.seq !== startSeq) break;
+      first = record;
+    } else following.push(record);
+    if ('start' in record) start = record.start;
+    snapshot = row.snapshot;
+  }
+  // Expired rows of a run may be removed in any order.
+  if (first === undefined || start === undefined || snapshot === undefined) return undefined;
+  return { key, start, snapshot, records: [first, ...following] };
+}
+
+/** The start of a run, as its journal has it. */
+export interface StartRow extends JournalRow {
+  readonly record: StartRecord;
+}
+
+export const isStartRow = (row: JournalRow | undefined): row is StartRow => row?.record.kind === 'start';
+
+/** @throws when it is not there */
+export async function loadStart(key: RunKey, startSeq: number): Promise<StartRow> {
+  const row = await loadRow(key, startSeq);
+  if (!isStartRow(row)) throw new Error(`The start of the run ${key.runId} is not there.`);
+  return row;
+}
+
+export const isUpgraded = ({ factsSeq, startSeq }: Snapshot): boolean => factsSeq > startSeq;
+
+/** @throws when it is not there */
+export async function loadUpgrade(key: RunKey, { factsSeq }: Snapshot): Promise<UpgradeRecord> {
+  const record = await loadRecord(key, factsSeq);
+  if (record?.kind !== 'upgrade') throw new Error(`The upgrade of the run ${key.runId} is not there.`);
+  return record;
+}
+
+/** The entry that delivers the payload again, after the endpoint of an unknown client has answered. */
+export const entryOfUpgrade = (entry: ListedEntry, { messageId, at }: UpgradeRecord): ListedEntry => ({
+  ...entry,
+  messageId,
+  createdAt: at,
+  notBefore: at,
+});
+
+/** A run as its deliveries need it. */
 export interface LoadedRun {
   readonly key: RunKey;
   readonly start: RunStart;
-  readonly head: Snapshot;
+  readonly snapshot: Snapshot;
   /** The initial payload first; without the bodies that are in the bucket. */
   readonly entries: readonly ListedEntry[];
   /** Messages that deliver the payload once more, after the endpoint of an unknown client has answered. */
@@ -17,17 +97,68 @@ export interface LoadedRun {
  * Reads a run, strongly consistent.
  *
  * @param startSeq the place of its start in the journal of its id
- * @returns undefined when it is not there any more
+ * @returns undefined when its records have expired
  */
 export async function loadRun(key: RunKey, startSeq: number): Promise<LoadedRun | undefined> {
   const journal = await loadRunJournal(key, startSeq);
   if (journal === undefined) return undefined;
-  const { start, head, records } = journal;
+  const { start, snapshot, records } = journal;
   return {
     key,
     start,
-    head,
+    snapshot,
     entries: records.flatMap(entriesOf),
     upgrades: records.flatMap((record) => (record.kind === 'upgrade' ? [record.messageId] : [])),
   };
+}
+
+/**
+ * Reads the run that a start made.
+ *
+ * @returns undefined where there is nothing to finish: the start was never recorded, another one was quicker, or the run has ended
+ */
+export async function begunWith({ accountId, runId, messageId }: RunStartJob): Promise<Begun | undefined> {
+  const key: RunKey = { accountId, runId };
+  const snapshot = await loadSnapshot(key);
+  if (!isActive(snapshot)) return undefined;
+  const { record } = await loadStart(key, snapshot.startSeq);
+  const { entry } = record;
+  if (entry.messageId === messageId) return { key, snapshot, record, entries: [entry] };
+  const upgrade = isUpgraded(snapshot) ? await loadUpgrade(key, snapshot) : undefined;
+  if (upgrade?.messageId !== messageId) return undefined;
+  const { start } = upgrade;
+  return { key, snapshot, record: { ...record, start }, entries: [entryOfUpgrade(entry, upgrade)] };
+}
+
+/** Reads the id of the failure request from a record. @returns undefined for a record of another kind */
+function requestIn(
+  record: JournalRecord | undefined,
+): { readonly messageId?: string | undefined } | undefined {
+  if (record?.kind === 'end') return { messageId: record.failure?.requestId };
+  return record?.kind === 'failureFunction' ? { messageId: record.messageId } : undefined;
+}
+
+/**
+ * Finds the id of the message that tells of a run's failure: the one of its end, or of the last time that it was sent again.
+ *
+ * @param startSeq the place of its start in the journal of its id
+ * @returns undefined where nobody is told, or the journal has expired
+ */
+export async function failureRequestIdOf(key: RunKey, startSeq: number): Promise<string | undefined> {
+  const snapshot = await loadSnapshot(key);
+  if (snapshot?.startSeq === startSeq) {
+    // Behind the end of a run there are few records: late results of invokes.
+    for (let { seq } = snapshot; seq > startSeq; seq -= 1) {
+      const found = requestIn(await loadRecord(key, seq));
+      if (found !== undefined) return found.messageId;
+    }
+    return undefined;
+  }
+  // The id has had another run since.
+  let messageId: string | undefined;
+  for await (const { record, snapshot: at } of readJournal(key, startSeq)) {
+    if (at.startSeq !== startSeq) break;
+    messageId = requestIn(record)?.messageId ?? messageId;
+  }
+  return messageId;
 }

@@ -17,7 +17,7 @@ const readTogether = (entries: readonly ListedEntry[]): readonly (readonly Liste
     weighedChunksOf(some, bytesAtOnce, ({ bodyBytes }) => bodyBytes),
   );
 
-/** Counts the bytes that {@link entriesWithBodies} holds at most, where each entry is let go at once. */
+/** Counts the bytes that {@link entriesWithBodies} holds at most, where its caller keeps none of the entries. */
 export const bytesWhileLoading = (entries: readonly ListedEntry[]): number =>
   readTogether(entries).reduce(
     (most, some) => Math.max(most, copiesWhileRead * some.reduce((sum, { bodyBytes }) => sum + bodyBytes, 0)),
@@ -45,7 +45,7 @@ export async function loadEntryBodies(entries: readonly ListedEntry[]): Promise<
 export const sizeOf = ({ messageId, bodyBytes }: ListedEntry) => ({
   messageId,
   body: { length: bodyBytes },
-  // Whatever else a run sends is no entry of its list.
+  // Other messages of a run are not in its list.
   callType: 'step' as const,
 });
 
@@ -53,6 +53,6 @@ export const sizeOf = ({ messageId, bodyBytes }: ListedEntry) => ({
 const quotesOfEntry = 12;
 const quotesAround = 2;
 
-/** Tells whether the service can answer with the list. Where it cannot, a delivery has to carry it. */
+/** Tells whether an answer of the service can hold the list. Where it cannot, a delivery has to carry the list. */
 export const fitsIntoAnswer = (entries: readonly ListedEntry[]): boolean =>
   listBytes(entries.map(sizeOf)) + quotesOfEntry * entries.length + quotesAround <= largestText;

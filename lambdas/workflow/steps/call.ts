@@ -4,21 +4,16 @@ import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { badRequest } from '../../error/httpError.ts';
-import type { CallRecord, Snapshot, JournalRecord, RunStart, StepsRecord } from '../rules/journal.ts';
-import { checkPlace } from '../rules/placing.ts';
+import type { CallRecord, Snapshot, JournalRecord, RunStart, StepsRecord, RunKey } from '../rules/journal.ts';
+import { checkPlace, hasStep } from '../rules/placing.ts';
 import { settingsFor } from '../rules/runSettings.ts';
-import { hasStep } from '../rules/stepSet.ts';
 import type { CallMessage } from '../rules/workflowMessage.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { loadMessage } from '../../message/history.ts';
-import { loadSnapshot, type RunKey } from '../store/journals.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { settingsOfRun } from '../runs/settings.ts';
-import { findRecord } from '../runs/follow.ts';
-import { extendRun, neededUntil } from '../runs/extendRun.ts';
+import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
+import { findRecord, isStepsOf, sendMessages } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
-import { sendMessages } from '../runs/runMessages.ts';
-import { activeSnapshot, isStepsOf, type Submitted } from './submit.ts';
+import { activeSnapshot, loadActiveRun, type Submitted } from './submit.ts';
 
 /**
  * Makes a step's call to a third party. Its answer comes back to the endpoint, which submits the step's result.
@@ -28,24 +23,24 @@ import { activeSnapshot, isStepsOf, type Submitted } from './submit.ts';
 export async function submitCall(account: Account, part: PreparedPart<CallMessage>): Promise<Submitted> {
   const { message, request } = part;
   const { step } = message;
-  const key: RunKey = { accountId: account.id, runId: message.runId };
-  const start = await settingsOfRun(key, activeSnapshot(await loadSnapshot(key), message));
+  const { key, start } = await loadActiveRun(account, message);
   const createdAt = now();
   const messageId = newId('msg', createdAt, account.shards);
-  const call = (head: Snapshot): Message => callOf(account, key, head, start, part, { messageId, createdAt });
+  const call = (snapshot: Snapshot): Message =>
+    callOf(account, key, snapshot, start, part, { messageId, createdAt });
 
-  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
     const active = activeSnapshot(current, message);
     if (hasStep(active.steps, 'call', step.stepId) || hasStep(active.steps, 'result', step.stepId)) {
       return { result: undefined };
     }
     checkPlace(active, step);
     const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
-    // Its answer is a delivery of the run.
+    // The answer is a delivery of the run.
     const needed = neededUntil(account, start.settings, latestEndOf(part.options));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
-  const active = activeSnapshot(head, message);
+  const active = activeSnapshot(snapshot, message);
   if (record !== undefined) {
     await send(call(active), request.body);
     return { messageId, isDuplicate: false };
@@ -53,7 +48,7 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const first = await firstOf(key, active, step.stepId);
   if (first.kind === 'result') return { messageId: first.messageId, isDuplicate: true };
   const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
-  // The user's code may ask for something else the second time: what is stored is what the run has called.
+  // The user's code may ask for something else the second time: the run's call is the one that is stored.
   if (begun === undefined) {
     const { messageId: id, createdAt: at } = first;
     await send({ ...call(active), messageId: id, createdAt: at }, request.body);
@@ -70,12 +65,12 @@ type First =
   | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
   | { readonly kind: 'result'; readonly messageId: string };
 
-/** Finds the call that was made before, or the result of a step that has one without a call. */
-async function firstOf(key: RunKey, head: Snapshot, stepId: number): Promise<First> {
+/** Finds the call that was made before, or the result of a step that has a result without a call. */
+async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<First> {
   const isResult = isStepsOf({ kind: 'result', stepId });
   const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>
     isResult(record) || (record.kind === 'call' && record.step.stepId === stepId);
-  const found = await findRecord(key, head, isIt);
+  const found = await findRecord(key, snapshot, isIt);
   if (found.kind === 'call') return { kind: 'call', messageId: found.messageId, createdAt: found.at };
   const entry = found.entries.find(({ step }) => step?.stepId === stepId && step.kind === 'result');
   if (entry === undefined) throw new Error(`The result of step ${stepId} is not in its record.`);
@@ -90,7 +85,7 @@ function callOf(
   { options, url, request }: PreparedPart<CallMessage>,
   { messageId, createdAt }: { readonly messageId: string; readonly createdAt: number },
 ): Message {
-  const { callback, failureCallback: _none, deduplication: _neither, ...settings } = options;
+  const { callback, failureCallback: _failureCallback, deduplication: _deduplication, ...settings } = options;
   if (callback === undefined)
     throw badRequest('workflow_request_invalid', 'A call has no callback for its answer.');
   const features = new Set(start.features);
@@ -101,7 +96,7 @@ function callOf(
   };
   return {
     ...settings,
-    // What the run does not show, it does not show of its calls.
+    // The run's redaction holds for its calls, too.
     redaction: settings.redaction ?? start.settings.redaction,
     url,
     callback: toEndpoint,

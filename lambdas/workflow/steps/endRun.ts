@@ -5,19 +5,21 @@ import { isFault } from '../../job/fault.ts';
 import { newId } from '../../shared/ids.ts';
 import { logRetentionMs } from '../../message/message.ts';
 import type { RunEndJob } from '../../job/job.ts';
-import type { EndRecord, Snapshot, JournalRecord } from '../rules/journal.ts';
-import { hasEnded } from '../run.ts';
+import {
+  isActive,
+  type EndRecord,
+  type Snapshot,
+  type JournalRecord,
+  type RunKey,
+} from '../rules/journal.ts';
 import { log } from '../../aws/log.ts';
-import { loadSnapshot, loadRecord, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, loadRecord } from '../store/journals.ts';
 import { listEnd } from '../store/runList.ts';
 import { sendJob } from '../../job/send.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { storeEntryBody } from '../runs/entryBodies.ts';
-import { settingsOfRun } from '../runs/settings.ts';
+import { changeRun, type Decision, storeEntryBody, settingsOfRun, extendRun } from '../runs/changeRun.ts';
 import { tellInvoker } from './tellInvoker.ts';
 import { listedRun } from '../runs/follow.ts';
-import { extendRun } from '../runs/extendRun.ts';
-import { loadRunJournal } from '../runs/runJournal.ts';
+import { loadRunJournal } from '../runs/loadRun.ts';
 
 /** The end that a request asks for. */
 export interface RunEnd {
@@ -33,13 +35,13 @@ export interface WhichRun {
   readonly createdAt?: number | undefined;
 }
 
-/** Whether a head is that of a run, and the run is active. */
-const isActive = (head: Snapshot, { createdAt }: WhichRun): boolean =>
-  !hasEnded(head.state) && (createdAt === undefined || createdAt === head.createdAt);
+/** Whether a snapshot is of the given run, and the run is active. */
+const isMeant = (snapshot: Snapshot, { createdAt }: WhichRun): boolean =>
+  isActive(snapshot) && (createdAt === undefined || createdAt === snapshot.createdAt);
 
 /**
- * The work that follows up an end is due this long after it was sent: the request that ends the run is over by then. It is
- * sent before the end is written, so that whoever waits for the end is told, even if this process dies in between.
+ * The job that follows up an end is due this long after it was sent: the request that ends the run is over by then. It is sent
+ * before the end is written, so that the run that waits for the end is told even if this process dies in between.
  */
 const followUpMs = 30 * secondMs;
 
@@ -55,8 +57,8 @@ export async function endRun(account: Account, which: WhichRun, end: RunEnd): Pr
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const found = await loadSnapshot(key);
   if (found === undefined) return false;
-  if (!isActive(found, which)) {
-    // Whoever ended it may have died before the list was told.
+  if (!isMeant(found, which)) {
+    // The process that ended the run may have died before it changed the list.
     if (found.createdAt === which.createdAt) {
       await listEnd(listedRun(key, found, await settingsOfRun(key, found)), found.keptUntil);
     }
@@ -67,12 +69,12 @@ export async function endRun(account: Account, which: WhichRun, end: RunEnd): Pr
   const time = now();
   if (start.invoker !== undefined) await sendFollowUp(key, found);
   const record = await endRecord(account, key, found, end, time);
-  const change = await changeRun(key, async (head): Promise<Decision<undefined>> => {
-    if (head === undefined || !isActive(head, run)) return { result: undefined };
-    return { record, keptUntil: await extendRun(key, head, time + endedForMs), result: undefined };
+  const change = await changeRun(key, async (snapshot): Promise<Decision<undefined>> => {
+    if (snapshot === undefined || !isMeant(snapshot, run)) return { result: undefined };
+    return { record, keptUntil: await extendRun(key, snapshot, time + endedForMs), result: undefined };
   });
-  if (change.record === undefined || change.head === undefined) return false;
-  await followEndOrLeave(account, key, change.head, record);
+  if (change.record === undefined || change.snapshot === undefined) return false;
+  await followEndOrLeave(account, key, change.snapshot, record);
   return true;
 }
 
@@ -82,50 +84,50 @@ const sendFollowUp = (key: RunKey, { createdAt, startSeq }: Snapshot): Promise<v
 async function endRecord(
   account: Account,
   key: RunKey,
-  head: Snapshot,
+  snapshot: Snapshot,
   end: RunEnd,
   time: number,
 ): Promise<EndRecord> {
   const { state, response } = end;
   if (response === undefined || response.length === 0) return { kind: 'end', at: time, state };
   const responseId = newId('msg', time, account.shards);
-  const of = { accountId: key.accountId, messageId: responseId, expiresAt: head.keptUntil };
+  const of = { accountId: key.accountId, messageId: responseId, expiresAt: snapshot.keptUntil };
   return { kind: 'end', at: time, state, responseId, response: await storeEntryBody(of, response, time) };
 }
 
-/** Does what follows from an end: the list shows it, and a run that waits for it is told. To be done again without harm. */
+/** Shows an end in the list, and tells it to the run that waits for it. May be repeated without harm. */
 export async function followEnd(
   account: Account,
   key: RunKey,
-  head: Snapshot,
+  snapshot: Snapshot,
   record: EndRecord,
 ): Promise<void> {
-  const start = await settingsOfRun(key, head);
+  const start = await settingsOfRun(key, snapshot);
   await Promise.all([
-    listEnd(listedRun(key, head, start), head.keptUntil),
+    listEnd(listedRun(key, snapshot, start), snapshot.keptUntil),
     start.invoker && tellInvoker(account, start.invoker, record),
   ]);
 }
 
 /**
- * Does what follows from an end, as {@link followEnd} does. What the service itself fails with is left to work of its own, which
- * is given up in the end: neither the request that ended the run nor a delivery has to come again for it.
+ * Does what follows from an end, as {@link followEnd} does. Where the service itself fails, a job of its own repeats it, which is
+ * given up in the end: neither the request that ended the run nor a delivery has to come again for it.
  */
 export async function followEndOrLeave(
   account: Account,
   key: RunKey,
-  head: Snapshot,
+  snapshot: Snapshot,
   record: EndRecord,
 ): Promise<void> {
   try {
-    await followEnd(account, key, head, record);
+    await followEnd(account, key, snapshot, record);
   } catch (error) {
     if (!isFault(error)) throw error;
-    log.error('What follows the end of a run is left to work of its own', {
+    log.error('What follows the end of a run is left to a job of its own', {
       runId: key.runId,
       error: error instanceof Error ? error : String(error),
     });
-    await sendFollowUp(key, head);
+    await sendFollowUp(key, snapshot);
   }
 }
 
@@ -133,8 +135,8 @@ const isEnd = (record: JournalRecord | undefined): record is EndRecord => record
 
 interface EndOfRun {
   readonly record: EndRecord;
-  /** True of the run, which is not the newest of its id any more where that has had another since. */
-  readonly head: Snapshot;
+  /** The last snapshot of the run; its id may have had another run since. */
+  readonly snapshot: Snapshot;
 }
 
 /**
@@ -144,20 +146,20 @@ interface EndOfRun {
  * @returns undefined where it has not ended, or is not kept any more
  */
 export async function endOfRun(key: RunKey, startSeq: number): Promise<EndOfRun | undefined> {
-  const head = await loadSnapshot(key);
-  if (head?.startSeq === startSeq) {
-    const record = head.endSeq === undefined ? undefined : await loadRecord(key, head.endSeq);
-    return isEnd(record) ? { record, head } : undefined;
+  const snapshot = await loadSnapshot(key);
+  if (snapshot?.startSeq === startSeq) {
+    const record = snapshot.endSeq === undefined ? undefined : await loadRecord(key, snapshot.endSeq);
+    return isEnd(record) ? { record, snapshot } : undefined;
   }
   const journal = await loadRunJournal(key, startSeq);
   const record = journal?.records.find(isEnd);
-  return journal && record && { record, head: journal.head };
+  return journal && record && { record, snapshot: journal.snapshot };
 }
 
 /**
  * Follows up the end of a run whose process may have died; does nothing where the end was never written.
  *
- * @param follow what is done about what the service itself fails with
+ * @param follow {@link followEndOrLeave} where faults of the service are to be left to a job
  */
 export async function followUpEnd(
   account: Account,
@@ -166,5 +168,5 @@ export async function followUpEnd(
 ): Promise<void> {
   const key: RunKey = { accountId: account.id, runId };
   const end = await endOfRun(key, startSeq);
-  if (end !== undefined) await follow(account, key, end.head, end.record);
+  if (end !== undefined) await follow(account, key, end.snapshot, end.record);
 }

@@ -1,18 +1,15 @@
-/** Runs that other runs start, and wait for. */
+/** Starts runs for other runs, which wait for their ends. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { quote } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import { latestEndOf } from '../../message/message.ts';
-import type { Snapshot, InvokeRecord, JournalRecord } from '../rules/journal.ts';
-import { checkPlace } from '../rules/placing.ts';
+import type { Snapshot, InvokeRecord, JournalRecord, RunKey } from '../rules/journal.ts';
+import { checkPlace, hasStep } from '../rules/placing.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
-import { hasStep } from '../rules/stepSet.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
-import type { RunKey } from '../store/journals.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { lookForRecord } from '../runs/follow.ts';
-import { extendRun, neededUntil } from '../runs/extendRun.ts';
+import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
+import { searchRecord } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
 import { startOf, startRun, type Started } from './start.ts';
 import { activeSnapshot } from './submit.ts';
@@ -20,7 +17,7 @@ import { activeSnapshot } from './submit.ts';
 /**
  * Starts a run for another, which waits for its end.
  *
- * The invoker's journal comes first, and fixes the new run's id: the client makes another one each time it tries.
+ * The invoker's journal is written first, and fixes the new run's id: the client makes another id each time it tries.
  *
  * @throws HttpError 400 where the invoker has ended or is not known, 412 for what can never be accepted
  */
@@ -41,18 +38,18 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   const { stepId } = invoker.step;
   const start = startOf(account, part, invoker);
   const { notBefore } = part.options;
-  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
     const active = activeSnapshot(current, invoker);
     if (hasStep(active.steps, 'invoke', stepId) || hasStep(active.steps, 'result', stepId)) {
       return { result: undefined };
     }
     checkPlace(active, invoker.step);
-    // The run that is invoked keeps this one from then on, should it last longer.
+    // From then on the invoked run extends this one, should it last longer.
     const { settings } = start;
     const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
     return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
   });
-  const first = record === undefined ? await invokeOf(key, activeSnapshot(head, invoker), stepId) : begun;
+  const first = record === undefined ? await invokeOf(key, activeSnapshot(snapshot, invoker), stepId) : begun;
   const started = await startRun(account, {
     runId: first.runId,
     start,
@@ -61,7 +58,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     fixed: { messageId: first.messageId, createdAt: first.createdAt },
   });
   if (started.isOther) {
-    // That one would tell its own invoker, and nobody this run.
+    // The run of another start would not tell this invoker of its end.
     throw refusedSubmission(
       `The run ${quote(first.runId)} is active and was not invoked by this step; another id is needed.`,
     );
@@ -69,11 +66,11 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
   return { ...started, isDuplicate: record === undefined };
 }
 
-/** Finds the invoke that was begun before. @throws HttpError 412 for a step that has its result without one */
-async function invokeOf(key: RunKey, head: Snapshot, stepId: number): Promise<InvokeRecord> {
+/** Finds the invoke that was begun before. @throws HttpError 412 for a step that has a result without an invoke */
+async function invokeOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<InvokeRecord> {
   const isIt = (one: JournalRecord): one is InvokeRecord =>
     one.kind === 'invoke' && one.step.stepId === stepId;
-  const found = await lookForRecord(key, head, isIt);
+  const found = await searchRecord(key, snapshot, isIt);
   if (found === undefined) throw refusedSubmission(`Step ${stepId} of the run has its result already.`);
   return found;
 }

@@ -1,4 +1,4 @@
-/** The part of a workflow message's configuration that every message has. */
+/** The options of a workflow message that ordinary messages have, too. */
 import { secondMs } from '../../shared/clock.ts';
 import type { Config } from '../../shared/config.ts';
 import { isForwardedToEndpoint, isForwardedToThirdParty } from '../rules/forwarding.ts';
@@ -9,19 +9,19 @@ const ofWorkflows = /^((failure-)?callback-)*(workflow-|feature-set$|telemetry-)
 const forwardScope = /^((?:failure-)?callback-)*forward-/;
 const durations = /^((failure-)?callback-)*(delay|timeout)$/;
 
-/** A moment in Unix seconds, of which an ordinary message has whole ones. */
+/** Rounds a moment in Unix seconds up: ordinary messages take whole seconds. */
 const wholeSecond = (text: string): string =>
   /^\d+\.\d+$/.test(text) ? String(Math.ceil(Number(text))) : text;
 
-/** Writes a duration of a workflow as an ordinary message has it; one that cannot be read stays, and is refused there. */
+/** Writes a duration of a workflow in the form of an ordinary message. A text of another form stays, for the parser to refuse. */
 function ordinaryDuration(text: string): string {
   const ms = stepDurationMs(text);
   return ms === undefined ? text : `${Math.ceil(ms / secondMs)}s`;
 }
 
 /**
- * Leaves what the parser of an ordinary message's options reads: without what only workflows know, without headers for
- * forwarding that it would refuse, and with durations in its own form.
+ * Makes the configuration that the parser of an ordinary message's options reads: without the names that only workflows have,
+ * without headers for forwarding that it would refuse, and with durations in its own form.
  *
  * @param isCall whether the message's own headers go to a third party, and not to the endpoint
  */

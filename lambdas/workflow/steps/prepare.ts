@@ -1,23 +1,21 @@
-/** Reads a request of a workflow client: its settings, its destination and its body. Nothing is stored here. */
-import { canonicalize } from '../../request/dialect.ts';
+/** Reads requests of workflow clients: their settings, destinations and bodies. Nothing is stored here. */
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { parseDestination, type DestinationRules } from '../../destination/destination.ts';
-import { readHeaders, type Header } from '../../shared/headers.ts';
+import { parseDestination } from '../../destination/destination.ts';
 import { badRequest, HttpError } from '../../error/httpError.ts';
 import { checkBodySize } from '../../message/bodies.ts';
-import { parseInvoke, type Invoke } from '../rules/invoking.ts';
+import type { Invoke } from '../rules/invoking.ts';
+import { readInvoke } from './bodyHeaders.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
-import { asSubmissionRefusal, endedRun, refusedSubmission } from '../rules/refusals.ts';
-import { hasEnded } from '../run.ts';
-import type { StartMessage, WorkflowMessage } from '../rules/workflowMessage.ts';
+import { refusalOf, refusalOfRequest } from './refusalOf.ts';
+import { refusedSubmission } from '../rules/refusals.ts';
+import { readWorkflowMessage, type WorkflowMessage } from '../rules/workflowMessage.ts';
 import { settings } from '../../aws/settings.ts';
-import { loadSnapshot } from '../store/journals.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
-/** A request of a workflow client, with the part of a workflow that its headers say it is. */
+/** A request of a workflow client, with the part of a workflow that its headers tell. */
 export interface WorkflowRequest<M extends WorkflowMessage = WorkflowMessage> {
   readonly request: PublishRequest;
   readonly message: M;
@@ -27,12 +25,34 @@ export interface PreparedPart<M extends WorkflowMessage = WorkflowMessage> exten
   /** Settings as of an ordinary message. */
   readonly options: PublishOptions;
   readonly url: string;
-  /** Of an invoke: what its body says. */
+  /** The body of an invoke; undefined for other messages. */
   readonly invoke?: Invoke | undefined;
 }
 
-export const isStart = (message: WorkflowMessage): message is StartMessage =>
-  message.kind === 'start' || message.kind === 'invoke';
+/**
+ * Reads which part of a workflow each of the requests is that a workflow client sent in one.
+ *
+ * @throws HttpError 400 for a malformed start; for a submission as {@link preparePart} does
+ */
+export async function readParts(
+  account: Account,
+  requests: readonly PublishRequest[],
+): Promise<readonly WorkflowRequest[]> {
+  try {
+    return requests.map((request) => {
+      const message = readWorkflowMessage(request, settings.headerPrefixes);
+      if (message === undefined)
+        throw badRequest(
+          'workflow_request_invalid',
+          'Messages of workflows and others cannot be in one request.',
+        );
+      return { request, message };
+    });
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error;
+    throw await refusalOfRequest(account, requests, error);
+  }
+}
 
 /**
  * Reads a request.
@@ -83,89 +103,4 @@ async function read<M extends WorkflowMessage>(
   const url = urlOf(destination, request.otherQuery, rules);
   const invoke = message.kind === 'invoke' ? readInvoke(account, request, rules) : undefined;
   return { request, message, options, url, invoke };
-}
-
-/** Reads what an invoke says of its invoker, which is told of the end: so nothing there may be wrong. */
-function readInvoke(account: Account, { body, prefix }: PublishRequest, rules: DestinationRules): Invoke {
-  const { payload, invoker } = parseInvoke(body);
-  const headers = readHeaders('headers', invoker.headers);
-  optionsOfHeaders(account, prefix, headers, rules);
-  const url = urlOf({ url: invoker.url }, [], rules, 'workflowUrl');
-  return { payload, invoker: { ...invoker, url, headers } };
-}
-
-/**
- * Reads headers that stand in a submission's body, and are those of a publish.
- *
- * @throws HttpError as a publish does
- */
-export function optionsOfHeaders(
-  account: Account,
-  prefix: string,
-  headers: readonly Header[],
-  rules: DestinationRules,
-): PublishOptions {
-  const { headerPrefixes } = settings;
-  const { config } = canonicalize(headers, [], headerPrefixes);
-  const ordinary = ordinaryConfig(config, false, headerPrefixes);
-  return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
-}
-
-/**
- * Chooses the status of a refusal. The client takes 400 for the end of the run: a submission that is malformed gets it only
- * where that is true.
- */
-export async function refusalOf(
-  account: Account,
-  { message, request }: WorkflowRequest,
-  error: HttpError,
-): Promise<HttpError> {
-  if (message.kind === 'invoke') return refusalOfInvoke(account, request.body, error);
-  return isStart(message) ? error : refusalFor(account, message, error);
-}
-
-/** Chooses the status of the refusal of an invoke, which is a submission of the run that waits for its end. */
-async function refusalOfInvoke(account: Account, body: Uint8Array, error: HttpError): Promise<HttpError> {
-  let invoke: Invoke;
-  try {
-    invoke = parseInvoke(body);
-  } catch {
-    // Whose step it is cannot be read either. Only endpoints send such, and 400 would let the run wait for ever.
-    return asSubmissionRefusal(error);
-  }
-  return refusalFor(account, invoke.invoker, error);
-}
-
-/** Chooses the status of a refusal for a submission to a run, as {@link refusalOf} does. */
-export async function refusalFor(
-  account: Account,
-  { runId, createdAt }: { readonly runId: string; readonly createdAt?: number | undefined },
-  error: HttpError,
-): Promise<HttpError> {
-  const head = await loadSnapshot({ accountId: account.id, runId });
-  const isActive =
-    head !== undefined && !hasEnded(head.state) && (createdAt === undefined || createdAt === head.createdAt);
-  return isActive ? asSubmissionRefusal(error) : endedRun(runId);
-}
-
-/**
- * Chooses the status of the refusal of a whole request, of which not all could be read: that of its first submission to a run.
- *
- * @param messages of the request, as far as they could be read
- */
-export async function refusalOfRequest(
-  account: Account,
-  messages: readonly Pick<PublishRequest, 'config' | 'body'>[],
-  error: HttpError,
-): Promise<HttpError> {
-  for (const { config, body } of messages) {
-    const [isStarting] = config.get('workflow-init') ?? [];
-    const [isInvoke] = config.get('workflow-invoke') ?? [];
-    const [runId] = config.get('workflow-runid') ?? [];
-    if (isInvoke?.toLowerCase() === 'true') return refusalOfInvoke(account, body, error);
-    if (isStarting?.toLowerCase() === 'false' && runId !== undefined && runId !== '') {
-      return refusalFor(account, { runId }, error);
-    }
-  }
-  return error;
 }

@@ -2,25 +2,16 @@
 import type { Account } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 import { refuseWhileDraining } from '../../account/draining.ts';
-import { now } from '../../shared/clock.ts';
-import { badRequest, HttpError } from '../../error/httpError.ts';
-import { derivedId, newId } from '../../shared/ids.ts';
 import { eachOf } from '../../shared/lists.ts';
-import { readWorkflowMessage, type StartMessage, type SubmissionMessage } from '../rules/workflowMessage.ts';
-import { settings } from '../../aws/settings.ts';
+import type { StartMessage, SubmissionMessage } from '../rules/workflowMessage.ts';
 import type { PublishRequest } from '../../publish/prepare.ts';
 import { withAdmission } from '../../usage/charge.ts';
 import { submitCall } from './call.ts';
 import { submitInvoke } from './invoke.ts';
-import {
-  preparePart,
-  refusalOf,
-  refusalOfRequest,
-  type PreparedPart,
-  type WorkflowRequest,
-} from './prepare.ts';
+import { preparePart, readParts, type PreparedPart, type WorkflowRequest } from './prepare.ts';
+import { refusalOf } from './refusalOf.ts';
 import { refuseWhenBusy } from '../refuseWhenBusy.ts';
-import { startOf, startRuns, type StartDraft, type Started } from './start.ts';
+import { draftOf, startRuns, type Started } from './start.ts';
 import { submitSteps, type Submitted } from './submit.ts';
 
 const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
@@ -47,26 +38,6 @@ export async function publishRequests(
   return publishParts(account, await readParts(account, requests));
 }
 
-async function readParts(
-  account: Account,
-  requests: readonly PublishRequest[],
-): Promise<readonly WorkflowRequest[]> {
-  try {
-    return requests.map((request) => {
-      const message = readWorkflowMessage(request, settings.headerPrefixes);
-      if (message === undefined)
-        throw badRequest(
-          'workflow_request_invalid',
-          'Messages of workflows and others cannot be in one request.',
-        );
-      return { request, message };
-    });
-  } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
-    throw await refusalOfRequest(account, requests, error);
-  }
-}
-
 /** Parts of a request that are worked on at once. */
 const atOnce = 20;
 
@@ -80,7 +51,7 @@ export async function publishParts(
   account: Account,
   parts: readonly WorkflowRequest[],
 ): Promise<readonly WorkflowAnswer[]> {
-  // A fire comes from a schedule that is still there; an upgrade goes on with a run.
+  // A fire comes from a schedule that still exists; an upgrade goes on with a run.
   const begins = parts.some(
     ({ message, request }) => message.kind === 'start' && !message.isUpgrade && request.fire === undefined,
   );
@@ -102,7 +73,7 @@ export async function publishParts(
 const isSubmission = (part: PreparedPart): part is PreparedPart<SubmissionMessage> =>
   part.message.kind === 'submission';
 
-/** A start that no other run waits for. */
+/** Whether a part starts a run that no other run waits for. */
 const isFirst = (part: PreparedPart): part is PreparedPart<StartMessage> => part.message.kind === 'start';
 
 async function acceptParts(
@@ -110,7 +81,7 @@ async function acceptParts(
   prepared: readonly PreparedPart[],
 ): Promise<readonly WorkflowAnswer[]> {
   const answers = new Map<PreparedPart, WorkflowAnswer>();
-  // The steps of a parallel group come together.
+  // The steps of a parallel group are submitted together.
   for (const group of groupedByRun(prepared.filter(isSubmission))) {
     const [first] = group;
     if (first === undefined) continue;
@@ -164,25 +135,3 @@ async function acceptOther(account: Account, { message, ...part }: PreparedPart)
       throw new Error(`A ${message.kind} was not refused when it was read, or not accepted as what it is.`);
   }
 }
-
-/** The start of a run. One that a schedule fires is the same each time the fire is handled. */
-function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
-  const { message, request, options } = part;
-  const { fire } = request;
-  return {
-    runId: message.runId ?? idFor(request),
-    start: startOf(account, part),
-    payload: request.body,
-    notBefore: options.notBefore,
-    isUpgrade: message.isUpgrade,
-    fixed: fire && {
-      messageId: derivedId('msg', fire.time, JSON.stringify([fire, request.destination])),
-      createdAt: fire.time,
-    },
-  };
-}
-
-const idFor = ({ fire, destination }: PublishRequest): string =>
-  fire === undefined
-    ? newId('wfr', now())
-    : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));

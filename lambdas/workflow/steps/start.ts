@@ -1,24 +1,26 @@
-/** Starts runs: by a client, by a request without one, by another run, or by the endpoint of a run whose client was unknown. */
+/** Starts runs: for a client, for a request without one, for another run, or for the endpoint of a run whose client was unknown. */
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { newId } from '../../shared/ids.ts';
+import { derivedId, newId } from '../../shared/ids.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { expiryOf } from '../../message/message.ts';
 import type { Invoker } from '../rules/invoking.ts';
-import type { Snapshot, ListedEntry, RunStart, StartRecord, UpgradeRecord } from '../rules/journal.ts';
+import type {
+  Snapshot,
+  ListedEntry,
+  RunStart,
+  StartRecord,
+  UpgradeRecord,
+  RunKey,
+} from '../rules/journal.ts';
 import { endedRun } from '../rules/refusals.ts';
 import { defaultRunRetries, hasEnded } from '../run.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
 import { inherited } from '../../options/options.ts';
-import { readJournal, type RunKey } from '../store/journals.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { spareMs } from '../runs/extendRun.ts';
-import { storeEntryBody } from '../runs/entryBodies.ts';
-import { settingsOfRun } from '../runs/settings.ts';
-import { followStart } from '../runs/follow.ts';
+import { readJournal } from '../store/journals.ts';
+import { changeRun, type Decision, spareMs, storeEntryBody, settingsOfRun } from '../runs/changeRun.ts';
+import { followStart, deliverEntries, sendStartChecks } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
-import { deliverEntries } from '../runs/runMessages.ts';
-import { sendStartLooks } from '../runs/startChecks.ts';
 import {
   entryOfUpgrade,
   isStartRow,
@@ -26,7 +28,7 @@ import {
   loadStart,
   loadUpgrade,
   type StartRow,
-} from '../runs/startRecords.ts';
+} from '../runs/loadRun.ts';
 
 /** A run that was asked for. */
 export interface Started {
@@ -34,9 +36,9 @@ export interface Started {
   readonly runId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** It had been started before. */
+  /** Whether it had been started before. */
   readonly isDuplicate: boolean;
-  /** Another start than this one has made it; never true of one that nothing is fixed of. */
+  /** Whether another start has made it; always false for a draft that fixes nothing. */
   readonly isOther: boolean;
 }
 
@@ -49,13 +51,13 @@ export interface StartDraft {
   readonly notBefore: number;
   readonly isUpgrade?: boolean;
   /**
-   * Fixed where the same start may be tried again by another process: the first message, by which it is known, and when the run
-   * is started.
+   * The first message, which identifies the start, and the start's time: given where another process may try the same start
+   * again.
    */
   readonly fixed?: { readonly messageId: string; readonly createdAt: number } | undefined;
 }
 
-/** Makes the facts of a run from the request that starts it. */
+/** Makes the settings of a run from the request that starts it. */
 export function startOf(
   account: Account,
   { message, options, url, request }: PreparedPart<StartMessage>,
@@ -80,7 +82,7 @@ export function startOf(
     callerIp: request.callerIp,
     failureCallback: failureCallback && {
       ...failureCallback,
-      // Those of its own, else the run's.
+      // Its own settings, else the run's.
       maxRetries: request.config.has('failure-callback-retries')
         ? failureCallback.maxRetries
         : hasRetries
@@ -94,9 +96,29 @@ export function startOf(
   };
 }
 
-const isActive = ({ state }: Snapshot): boolean => !hasEnded(state);
+/** Makes the draft of a run from the request that starts it. A fire of a schedule gets the same draft each time it is handled. */
+export function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
+  const { message, request, options } = part;
+  const { fire } = request;
+  return {
+    runId: message.runId ?? idFor(request),
+    start: startOf(account, part),
+    payload: request.body,
+    notBefore: options.notBefore,
+    isUpgrade: message.isUpgrade,
+    fixed: fire && {
+      messageId: derivedId('msg', fire.time, JSON.stringify([fire, request.destination])),
+      createdAt: fire.time,
+    },
+  };
+}
 
-/** Facts that the endpoint of an unknown client tells: all else stays as the start had it. */
+const idFor = ({ fire, destination }: PreparedPart['request']): string =>
+  fire === undefined
+    ? newId('wfr', now())
+    : derivedId('wfr', fire.time, JSON.stringify([fire, destination, 'run']));
+
+/** Puts the settings that the endpoint of an unknown client tells over those of the start. */
 const upgraded = (before: RunStart, { features, forwarded, sdkVersion }: RunStart): RunStart => ({
   ...before,
   features,
@@ -111,11 +133,11 @@ const atOnce = 20;
 /**
  * Starts runs, each unless its id has one that has not ended.
  *
- * Whoever finds the run of its id there leaves it alone: the process that wrote the record is about to deliver it, or has died,
- * and then the look does it that was sent before the record.
+ * A process that finds the run of its id there leaves it alone: the process that wrote the record is about to deliver it, or has
+ * died, and then the job delivers it that was sent before the record.
  *
  * @returns the runs, in the order of the drafts
- * @throws RunBusy, and whatever AWS fails with: the starts have to be sent again then
+ * @throws RunBusy, and the errors of AWS: the starts have to be sent again then
  */
 export async function startRuns(
   account: Account,
@@ -125,7 +147,7 @@ export async function startRuns(
     const at = draft.fixed?.createdAt ?? now();
     return { ...draft, at, messageId: draft.fixed?.messageId ?? newId('msg', at, account.shards) };
   });
-  await sendStartLooks(named.map(({ runId, messageId }) => ({ accountId: account.id, runId, messageId })));
+  await sendStartChecks(named.map(({ runId, messageId }) => ({ accountId: account.id, runId, messageId })));
   const started: Started[] = [];
   await eachOf(named, atOnce, async (one, index) => {
     started[index] = await recordStart(account, one);
@@ -141,7 +163,7 @@ export async function startRun(account: Account, draft: StartDraft): Promise<Sta
 }
 
 interface NamedStart extends StartDraft {
-  /** The message that delivers what it begins with. */
+  /** The message that delivers the payload. */
   readonly messageId: string;
   /** Unix milliseconds. */
   readonly at: number;
@@ -166,11 +188,11 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
     bodyBytes: payload.length,
   };
 
-  const { record, head, result } = await changeRun(key, async (found): Promise<Decision<Verdict>> => {
+  const { record, snapshot, result } = await changeRun(key, async (found): Promise<Decision<SameStart>> => {
     const same = found && draft.fixed && (await startedBefore(key, found, draft.fixed));
     if (same !== undefined) return { result: { same } };
-    if (found === undefined || !isActive(found)) {
-      // Its endpoint is told to go on with a run that has ended meanwhile: that begins no other.
+    if (found === undefined || hasEnded(found.state)) {
+      // An upgrade of a run that has ended meanwhile starts no other run.
       if (draft.isUpgrade === true) throw endedRun(runId);
       // Runs of one id are told apart by when they were started.
       const at = Math.max(time, (found?.createdAt ?? 0) + 1);
@@ -181,31 +203,37 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
       };
     }
     if (draft.isUpgrade !== true || found.entries > 1 || isUpgraded(found)) return { result: {} };
-    const facts = await settingsOfRun(key, found);
-    const record: UpgradeRecord = { kind: 'upgrade', at: time, start: upgraded(facts, start), messageId };
+    const before = await settingsOfRun(key, found);
+    const record: UpgradeRecord = { kind: 'upgrade', at: time, start: upgraded(before, start), messageId };
     return { record, result: {} };
   });
-  if (head === undefined) throw new Error(`The run ${runId} was not written.`);
+  if (snapshot === undefined) throw new Error(`The run ${runId} was not written.`);
   if (record?.kind === 'start') {
-    await followStart(account, key, { head, record }, false);
-    return { messageId, runId, createdAt: head.createdAt, isDuplicate: false, isOther: false };
+    await followStart(account, key, { snapshot, record }, false);
+    return { messageId, runId, createdAt: snapshot.createdAt, isDuplicate: false, isOther: false };
   }
-  const first = result.same ?? (await loadStart(key, head.startSeq));
+  const first = result.same ?? (await loadStart(key, snapshot.startSeq));
   const { entry: initial } = first.record;
-  const started = { runId, createdAt: first.head.createdAt, messageId: initial.messageId, isOther: false };
+  const started = {
+    runId,
+    createdAt: first.snapshot.createdAt,
+    messageId: initial.messageId,
+    isOther: false,
+  };
   if (record?.kind === 'upgrade') {
-    const run = { key, head, start: record.start };
+    const run = { key, snapshot, start: record.start };
     await deliverEntries(run, account, [entryOfUpgrade(initial, record)], false);
     return { ...started, messageId, isDuplicate: false };
   }
-  // Its id has had another run since.
-  if (first.head.startSeq !== head.startSeq) return { ...started, isDuplicate: true };
-  const upgrade = draft.isUpgrade === true && isUpgraded(head) ? await loadUpgrade(key, head) : undefined;
+  // The id has had another run since.
+  if (first.snapshot.startSeq !== snapshot.startSeq) return { ...started, isDuplicate: true };
+  const upgrade =
+    draft.isUpgrade === true && isUpgraded(snapshot) ? await loadUpgrade(key, snapshot) : undefined;
   const isOther = draft.fixed !== undefined && result.same === undefined;
   return { ...started, messageId: upgrade?.messageId ?? initial.messageId, isDuplicate: true, isOther };
 }
 
-interface Verdict {
+interface SameStart {
   /** The run that the same start has made before. */
   readonly same?: StartRow | undefined;
 }
@@ -216,7 +244,7 @@ async function startedBefore(
   { startSeq, createdAt }: Snapshot,
   fixed: NonNullable<StartDraft['fixed']>,
 ): Promise<StartRow | undefined> {
-  // A run's time is that of its start, or later.
+  // A run's time is the time of its start, or later.
   if (createdAt < fixed.createdAt) return undefined;
   const isIt = (row: StartRow): boolean => row.record.entry.messageId === fixed.messageId;
   const newest = await loadStart(key, startSeq);

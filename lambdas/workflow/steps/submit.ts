@@ -3,31 +3,36 @@ import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import {
+  isActive,
   type Snapshot,
-  type JournalRecord,
   type ListedEntry,
   type RunStart,
   type StepsRecord,
+  type RunKey,
 } from '../rules/journal.ts';
-import { stepFactsOf, parseStep, type Step } from '../rules/step.ts';
-import { checkGroup, checkPlace, checkRecord, checkRoom } from '../rules/placing.ts';
+import { stepDetailsOf, parseStep, type Step } from '../rules/step.ts';
+import { checkGroup, checkPlace, checkRecord, checkCapacity, hasStep } from '../rules/placing.ts';
 import { endedRun, refusedSubmission } from '../rules/refusals.ts';
-import { hasEnded } from '../run.ts';
 import { ownSettings } from '../rules/runSettings.ts';
-import { hasStep } from '../rules/stepSet.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
-import { loadSnapshot, readJournal, type RunKey } from '../store/journals.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { keepEntryBodies, storeEntryBody } from '../runs/entryBodies.ts';
-import { settingsOfRun } from '../runs/settings.ts';
-import { followSteps } from '../runs/follow.ts';
-import { extendRun, neededUntil, spareMs } from '../runs/extendRun.ts';
+import { loadSnapshot, readJournal } from '../store/journals.ts';
+import {
+  changeRun,
+  type Decision,
+  extendEntryBodies,
+  storeEntryBody,
+  settingsOfRun,
+  extendRun,
+  neededUntil,
+  spareMs,
+} from '../runs/changeRun.ts';
+import { followSteps, isStepsOf } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
 
 /** A submission that was accepted. */
 export interface Submitted {
   readonly messageId: string;
-  /** It had been accepted before. */
+  /** Whether it had been accepted before. */
   readonly isDuplicate: boolean;
 }
 
@@ -37,29 +42,36 @@ export interface Submitted {
  * @throws HttpError 400 for a run that has ended or is not known
  */
 export function activeSnapshot(
-  head: Snapshot | undefined,
+  snapshot: Snapshot | undefined,
   { runId, createdAt }: { readonly runId: string; readonly createdAt: number | undefined },
 ): Snapshot {
-  if (head === undefined || hasEnded(head.state)) throw endedRun(runId);
-  if (createdAt !== undefined && createdAt !== head.createdAt) throw endedRun(runId);
-  return head;
+  if (!isActive(snapshot)) throw endedRun(runId);
+  if (createdAt !== undefined && createdAt !== snapshot.createdAt) throw endedRun(runId);
+  return snapshot;
 }
 
-/** Tells whether a record has a result or a plan of a step. */
-export const isStepsOf =
-  ({ kind, stepId }: Pick<Step, 'kind' | 'stepId'>) =>
-  (record: JournalRecord): record is StepsRecord =>
-    record.kind === 'steps' &&
-    record.entries.some(({ step }) => step?.kind === kind && step.stepId === stepId);
+/**
+ * Reads the active run that a message is submitted to, and its settings.
+ *
+ * @throws HttpError 400 for a run that has ended or is not known
+ */
+export async function loadActiveRun(
+  account: Account,
+  message: { readonly runId: string; readonly createdAt: number | undefined },
+) {
+  const key: RunKey = { accountId: account.id, runId: message.runId };
+  const snapshot = activeSnapshot(await loadSnapshot(key), message);
+  return { key, snapshot, start: await settingsOfRun(key, snapshot) };
+}
 
-/** Tells whether a step was submitted before, or so much more of it that it comes too late. */
+/** Tells whether a step was submitted before, or comes too late because its result was. */
 const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Step): boolean =>
   hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
 
 /**
  * Submits one result, or all plans of a parallel group, which come into the run's journal together.
  *
- * @param parts of one run
+ * @param parts the messages of one run
  * @returns one for each part
  * @throws HttpError 400 where the run has ended or is not known, 412 for what it can never accept
  */
@@ -68,10 +80,8 @@ export async function submitSteps(
   message: SubmissionMessage,
   parts: readonly PreparedPart<SubmissionMessage>[],
 ): Promise<readonly Submitted[]> {
-  const key: RunKey = { accountId: account.id, runId: message.runId };
-  // Before the step is looked at: what comes too late is told so, whatever it is.
-  const found = activeSnapshot(await loadSnapshot(key), message);
-  const start = await settingsOfRun(key, found);
+  // First of all: a submission that comes too late is told so, even if it is malformed.
+  const { key, snapshot: found, start } = await loadActiveRun(account, message);
   const steps = parts.map(({ request }) => parseStep(request.body));
   checkGroup(steps);
   const needed = Math.max(
@@ -83,36 +93,36 @@ export async function submitSteps(
   );
   checkRecord(entries);
 
-  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
     const active = activeSnapshot(current, message);
     if (steps.some((step) => isRecorded(active, step))) return { result: undefined };
     for (const step of steps) checkPlace(active, step);
-    checkRoom(active, entries);
+    checkCapacity(active, entries);
     const keptUntil = await extendRun(key, active, needed);
-    const kept = await keepEntryBodies(account.id, entries, bodiesUntil, keptUntil, now());
+    const kept = await extendEntryBodies(account.id, entries, bodiesUntil, keptUntil, now());
     return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil, result: undefined };
   });
-  const active = activeSnapshot(head, message);
+  const active = activeSnapshot(snapshot, message);
   if (record?.kind === 'steps') {
-    await followSteps(account, { key, head: active, start }, record, false);
+    await followSteps(account, { key, snapshot: active, start }, record, false);
     return entries.map(({ messageId }) => ({ messageId, isDuplicate: false }));
   }
   return submittedBefore(account, key, active, start, steps);
 }
 
 /**
- * Goes on from steps that were submitted before: whoever wrote their records may have died before it did.
+ * Goes on from steps that were submitted before: the process that wrote their records may have died before it delivered them.
  *
  * @throws HttpError 412 where only some of them were
  */
 async function submittedBefore(
   account: Account,
   key: RunKey,
-  head: Snapshot,
+  snapshot: Snapshot,
   start: RunStart,
   steps: readonly Step[],
 ): Promise<readonly Submitted[]> {
-  const records = await recordsOf(key, head, steps);
+  const records = await recordsOf(key, snapshot, steps);
   const entries = records.flatMap((record) => record.entries);
   const found = steps.map(({ kind, stepId }) => {
     const entry = entries.find(({ step }) => step?.kind === kind && step.stepId === stepId);
@@ -121,7 +131,7 @@ async function submittedBefore(
       `The ${kind} of step ${stepId} comes too late: the run has others in its place, or its result.`,
     );
   });
-  for (const record of records) await followSteps(account, { key, head, start }, record, true);
+  for (const record of records) await followSteps(account, { key, snapshot, start }, record, true);
   return found.map((messageId) => ({ messageId, isDuplicate: true }));
 }
 
@@ -164,7 +174,7 @@ async function entryOf(
       createdAt,
     ),
     bodyBytes: request.body.length,
-    step: step && stepFactsOf(step),
+    step: step && stepDetailsOf(step),
     forwarded: options.headers,
     settings: ownSettings(new Set(start.features), options),
   };

@@ -1,38 +1,34 @@
 /** The end of an invoked run is the result of a step of the run that invoked it. */
-import { canonicalize } from '../../request/dialect.ts';
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { scoped } from '../../shared/config.ts';
-import type { Header } from '../../shared/headers.ts';
 import { newId } from '../../shared/ids.ts';
 import { invokeResult, invokeResultBytes, type InvokeEnd, type Invoker } from '../rules/invoking.ts';
-import type {
-  EndRecord,
-  Snapshot,
-  JournalRecord,
-  LateResultRecord,
-  ListedEntry,
-  RunStart,
+import {
+  isActive,
+  type EndRecord,
+  type Snapshot,
+  type JournalRecord,
+  type LateResultRecord,
+  type ListedEntry,
+  type RunStart,
+  type RunKey,
 } from '../rules/journal.ts';
-import { roomIn, sayNoRoom } from '../rules/placing.ts';
-import { hasEnded } from '../run.ts';
-import { hasStep } from '../rules/stepSet.ts';
-import { settings } from '../../aws/settings.ts';
+import { capacityOf, sayNoCapacity, hasStep } from '../rules/placing.ts';
 import { loadBody } from '../../message/bodies.ts';
-import { loadSnapshot, type RunKey } from '../store/journals.ts';
+import { loadSnapshot } from '../store/journals.ts';
+import { forwardedBy } from './bodyHeaders.ts';
 import { withMemory } from '../delivery/memory.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { keepEntryBodies, storeEntryBody } from '../runs/entryBodies.ts';
-import { settingsOfRun } from '../runs/settings.ts';
-import { findRecord, followSteps } from '../runs/follow.ts';
-import { extendRun, neededUntil, spareMs } from '../runs/extendRun.ts';
-import { isStepsOf } from './submit.ts';
-
-/** The headers that a publish with these headers would forward. */
-export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
-  [...scoped(canonicalize(headers, [], settings.headerPrefixes).config, 'forward')].flatMap(
-    ([name, values]) => values.map((value): Header => [name, value]),
-  );
+import {
+  changeRun,
+  type Decision,
+  extendEntryBodies,
+  storeEntryBody,
+  settingsOfRun,
+  extendRun,
+  neededUntil,
+  spareMs,
+} from '../runs/changeRun.ts';
+import { findResult, followSteps } from '../runs/follow.ts';
 
 async function endOf({ state, response, responseId }: EndRecord): Promise<InvokeEnd> {
   if (state !== 'RUN_SUCCESS') return { state };
@@ -41,8 +37,9 @@ async function endOf({ state, response, responseId }: EndRecord): Promise<Invoke
 }
 
 /**
- * Gives a run the result of the step that invoked another, unless it has it; one that has ended gets it for its log. To be done
- * again without harm. What the run has no room for fails the step, and not the run: it is told the size and the limit.
+ * Gives a run the result of the step that invoked another, unless it has it; a run that has ended gets it for its log. May be
+ * repeated without harm. A result that does not fit into the run fails the step, and not the run: it is told the size and the
+ * limit.
  *
  * @throws NoMemory
  */
@@ -50,7 +47,7 @@ export async function tellInvoker(account: Account, invoker: Invoker, end: EndRe
   await tell(account, invoker, () => endOf(end));
 }
 
-/** Tells a run that the one it invoked has failed, at the URL that it was started with. To be done again without harm. */
+/** Tells a run that the one it invoked has failed, at the URL that it was started with. May be repeated without harm. */
 export async function tellFailure(account: Account, invoker: Invoker, reason: string): Promise<void> {
   const atStart = { ...invoker, url: '', headers: [] };
   await tell(account, atStart, () => Promise.resolve({ state: 'RUN_FAILED', reason }));
@@ -59,31 +56,32 @@ export async function tellFailure(account: Account, invoker: Invoker, reason: st
 async function tell(account: Account, invoker: Invoker, load: () => Promise<InvokeEnd>): Promise<void> {
   const key: RunKey = { accountId: account.id, runId: invoker.runId };
   const found = await loadSnapshot(key);
-  // Its id has another run now, or its records have expired.
+  // The id has another run now, or the run's records have expired.
   if (found?.createdAt !== invoker.createdAt) return;
   const start = await settingsOfRun(key, found);
   const { step } = invoker;
   const end = await load();
   const bytes = invokeResultBytes(step, end);
-  const { head, record } = await withMemory(copiesOfResult * Math.min(bytes, roomIn(found)), () => {
+  const { snapshot, record } = await withMemory(copiesOfResult * Math.min(bytes, capacityOf(found)), () => {
     const results = resultsOf(account, start, invoker, end, bytes);
     return changeRun(key, (current) => decide(key, current, invoker, results));
   });
-  if (head === undefined || record?.kind === 'lateResult' || hasEnded(head.state)) return;
-  const run = { key, head, start };
-  const isIt = isStepsOf({ kind: 'result', stepId: step.stepId });
+  if (record?.kind === 'lateResult' || !isActive(snapshot)) return;
+  const run = { key, snapshot, start };
   if (record?.kind === 'steps') await followSteps(account, run, record, false);
-  else await followSteps(account, run, await findRecord(key, head, isIt), true);
+  else await followSteps(account, run, await findResult(key, snapshot, step.stepId), true);
 }
 
 /** A result of {@link invokeResult} is in memory as the text of `out`, as JSON, and as bytes. */
 const copiesOfResult = 3;
 
-/** The result of an invoke, for whatever room its run turns out to have. */
+/** The result of an invoke, whole or refused: how many bytes the run can take is known when it is recorded. */
 interface Results {
   readonly needed: number;
-  /** Makes and stores it, once. */
-  readonly entryFor: (head: Snapshot) => Promise<{ readonly entry: ListedEntry; readonly bodyUntil: number }>;
+  /** Makes and stores the result, once. */
+  readonly entryFor: (
+    snapshot: Snapshot,
+  ) => Promise<{ readonly entry: ListedEntry; readonly bodyUntil: number }>;
 }
 
 function resultsOf(
@@ -96,9 +94,9 @@ function resultsOf(
   const time = now();
   const needed = neededUntil(account, start.settings, time);
   const made = new Map<'whole' | 'refused', { readonly entry: ListedEntry; readonly bodyUntil: number }>();
-  const make = async (head: Snapshot, shown: InvokeEnd) => {
+  const make = async (snapshot: Snapshot, shown: InvokeEnd) => {
     const messageId = newId('msg', time, account.shards);
-    const bodyUntil = Math.max(head.keptUntil, needed + spareMs);
+    const bodyUntil = Math.max(snapshot.keptUntil, needed + spareMs);
     const body = invokeResult(step, shown);
     const of = { accountId: account.id, messageId, expiresAt: bodyUntil };
     const entry: ListedEntry = {
@@ -115,12 +113,12 @@ function resultsOf(
   };
   return {
     needed,
-    entryFor: async (head) => {
-      const fits = bytes <= roomIn(head);
+    entryFor: async (snapshot) => {
+      const fits = bytes <= capacityOf(snapshot);
       const name = fits ? 'whole' : 'refused';
-      const reason = sayNoRoom('The result of the invoked run', bytes, head);
-      // What is told then is small: it is recorded however long the list is, for the run would wait for ever.
-      const entry = made.get(name) ?? (await make(head, fits ? end : { state: 'RUN_FAILED', reason }));
+      const reason = sayNoCapacity('The result of the invoked run', bytes, snapshot);
+      // The refusal is small, and is recorded however long the list is, because the run would wait for ever.
+      const entry = made.get(name) ?? (await make(snapshot, fits ? end : { state: 'RUN_FAILED', reason }));
       made.set(name, entry);
       return entry;
     },
@@ -129,17 +127,17 @@ function resultsOf(
 
 async function decide(
   key: RunKey,
-  head: Snapshot | undefined,
+  snapshot: Snapshot | undefined,
   { createdAt, step }: Invoker,
   { needed, entryFor }: Results,
 ): Promise<Decision<undefined>> {
-  const isThere = head?.createdAt === createdAt;
-  if (!isThere || hasStep(head.steps, 'result', step.stepId)) return { result: undefined };
-  const { entry, bodyUntil } = await entryFor(head);
+  const isThere = snapshot?.createdAt === createdAt;
+  if (!isThere || hasStep(snapshot.steps, 'result', step.stepId)) return { result: undefined };
+  const { entry, bodyUntil } = await entryFor(snapshot);
   const late: LateResultRecord = { kind: 'lateResult', at: entry.createdAt, entry };
-  if (hasEnded(head.state)) return { record: late, result: undefined };
-  const keptUntil = await extendRun(key, head, needed);
-  const entries = await keepEntryBodies(key.accountId, [entry], bodyUntil, keptUntil, now());
+  if (!isActive(snapshot)) return { record: late, result: undefined };
+  const keptUntil = await extendRun(key, snapshot, needed);
+  const entries = await extendEntryBodies(key.accountId, [entry], bodyUntil, keptUntil, now());
   const record: JournalRecord = { kind: 'steps', at: entry.createdAt, entries };
   return { record, keptUntil, result: undefined };
 }

@@ -1,6 +1,6 @@
 /**
- * Starts runs for those who have no workflow client: they name the endpoint, which is taken to have a client from 1.0 on. Its
- * answer tells whether that is so.
+ * Starts runs for callers without a workflow client: they name the endpoint, which is taken to have a client from 1.0 on. The
+ * endpoint's answer tells whether that is so.
  */
 import type { Account } from '../../account/account.ts';
 import { scoped, type Config } from '../../shared/config.ts';
@@ -23,12 +23,12 @@ export interface Triggered {
   readonly deduplicated?: true;
 }
 
-/** The dialect of the published client, which is the only one that endpoints have. */
+/** The header prefix of the published client, which is the only client that endpoints have. */
 const clientsPrefix = 'Upstash';
 
 /**
- * A failed run tells its own endpoint where nothing else is asked for, with the headers that its deliveries have: they may be
- * what the endpoint knows its callers by.
+ * Adds the endpoint itself as the failure callback where none is given, with the headers of the run's deliveries: the endpoint may
+ * identify its callers by them.
  */
 function withFailureCallback(config: Config, url: string): Config {
   if (config.has('failure-callback')) return config;
@@ -38,7 +38,7 @@ function withFailureCallback(config: Config, url: string): Config {
   return new Map([...config, ['failure-callback', [url]], ...forwarded]);
 }
 
-/** Headers of a trigger say what is wanted of the run; what a client says of itself has no place in it. */
+/** The headers by which a client describes itself: a trigger has no client, so they are left out. */
 const ofClients = /^(workflow-(?!runid$)|feature-set$)/;
 
 /** With this header, `true`, the endpoint is asked for its client before the run begins: one delivery more. */
@@ -50,14 +50,14 @@ function readTrigger(request: PublishRequest): WorkflowRequest {
   const given = [...request.config].filter(([name]) => !ofClients.test(name));
   const started: Config = new Map([...given, ['workflow-init', ['true']]]);
   const prefix = headerPrefixes.includes(clientsPrefix) ? clientsPrefix : request.prefix;
-  // As the run's own messages have it: in the path it may be percent-encoded as a whole.
+  // In the path the endpoint may be percent-encoded as a whole; the run's messages need it decoded.
   const destination = parseDestination(request.destination);
   const endpoint = destination.kind === 'url' ? destination.url : destination.name;
   const url = withQuery(endpoint, request.otherQuery);
   const asked = { ...request, prefix, config: withFailureCallback(started, url) };
   const message = readWorkflowMessage(asked, headerPrefixes);
   if (message?.kind !== 'start') throw badRequest('workflow_request_invalid', 'The request starts no run.');
-  // Every client that can be triggered so has all of these.
+  // Every client from 1.0 on has all of these.
   const able = new Set(features.filter((feature) => feature !== 'WF_NoDelete'));
   const isUnknownClient = request.config.get(asksForClient)?.[0]?.toLowerCase() === 'true';
   return { request: asked, message: { ...message, features: able, isUnknownClient, isWithoutClient: true } };

@@ -1,4 +1,4 @@
-/** Of each dead letter of a run, the run that goes on from it: one is chosen, however many processes try. */
+/** The run that goes on from a dead letter of a run: one is chosen, however many processes try. */
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { rerunKinds, type RerunKind } from '../rules/resuming.ts';
@@ -21,9 +21,9 @@ function rerunOf(row: Row | undefined, kind?: RerunKind): string | undefined {
 }
 
 /**
- * Finds the run that went on from a dead letter that has left the queue for it: for two days whoever asks again is told.
+ * Finds the run that went on from a dead letter that has left the queue since: for two days a repeated request gets its id.
  *
- * @param kind another kind is another request: to that one, the dead letter is not there
+ * @param kind the kind of the request: for another kind the dead letter is gone
  */
 export async function findRerun(
   accountId: string,
@@ -43,7 +43,7 @@ export async function chosenRun(accountId: string, dlqId: string): Promise<strin
 
 /**
  * The result of a claim: the dead letter is `ours` to go on from, and `runId` names the run that an earlier process chose and
- * may not have sent; or another run has gone on from it (`done`); or it is `theirs`, another process is at it; or it is `gone`.
+ * may not have sent; or another run has gone on from it (`done`); or another process has claimed it (`theirs`); or it is `gone`.
  */
 export type RunClaim =
   | { readonly state: 'ours'; readonly runId: string | undefined }
@@ -65,10 +65,10 @@ export async function claimRun(
 }
 
 /**
- * Chooses the run that goes on from a dead letter. It is stored whole before, under an id that nobody knows: of several that
- * are chosen, by processes that took each other for dead, the first is the one.
+ * Chooses the run that goes on from a dead letter. The run was stored whole before, under an id that no other process knows: of
+ * several runs, made by processes that took each other for dead, the first is chosen.
  *
- * @returns the id of the chosen run; undefined when the dead letter was taken out otherwise
+ * @returns the id of the chosen run; undefined when the dead letter has left the queue without a run
  */
 export async function chooseRun(
   accountId: string,

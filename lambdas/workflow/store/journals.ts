@@ -6,7 +6,7 @@ import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { now, epochSeconds } from '../../shared/clock.ts';
-import type { Snapshot, JournalRecord, PlacedBody } from '../rules/journal.ts';
+import type { JournalRecord, PlacedBody, RunKey, Snapshot } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
 import {
@@ -19,36 +19,30 @@ import {
   toItem,
   unlessRefused,
 } from '../../aws/dynamodb.ts';
-import { headOf, journalRowOf, type JournalRow } from './rows.ts';
-
-/** An id of runs in its account. */
-export interface RunKey {
-  readonly accountId: string;
-  readonly runId: string;
-}
+import { snapshotOf, journalRowOf, type JournalRow } from './rows.ts';
 
 /** No account has a `#` in its id. */
 const ownerOf = ({ accountId, runId }: RunKey): string => `run#${accountId}#${runId}`;
 const idOf = (seq: number): string => `record#${String(seq).padStart(9, '0')}`;
 
-const rowOf = (key: RunKey, { record, head }: JournalRow): object => ({
+const rowOf = (key: RunKey, { record, snapshot }: JournalRow): object => ({
   owner: ownerOf(key),
-  id: idOf(head.seq),
+  id: idOf(snapshot.seq),
   record,
-  head,
-  expiresAt: epochSeconds(head.keptUntil),
+  head: snapshot,
+  expiresAt: epochSeconds(snapshot.keptUntil),
 });
 
 /**
- * The rows of a run that is not kept any more are removed one by one, the last ones perhaps first: what is left then says nothing
- * of how it ended. It is over.
+ * Expired rows of a run are removed one by one, the last ones perhaps first, so the rest does not tell how the run ended. Such a run
+ * counts as cancelled.
  */
-const unlessExpired = (head: Snapshot): Snapshot =>
-  hasEnded(head.state) || head.keptUntil > now()
-    ? head
-    : { ...head, state: 'RUN_CANCELED', waits: [], events: [] };
+const unlessExpired = (snapshot: Snapshot): Snapshot =>
+  hasEnded(snapshot.state) || snapshot.keptUntil > now()
+    ? snapshot
+    : { ...snapshot, state: 'RUN_CANCELED', waits: [], events: [] };
 
-/** Reads what is true of the newest run of an id; undefined when there is none. */
+/** Reads the snapshot of the newest run of an id; undefined when there is none. */
 export async function loadSnapshot(key: RunKey): Promise<Snapshot | undefined> {
   const { Items = [] } = await dynamodb.send(
     new QueryCommand({
@@ -63,7 +57,7 @@ export async function loadSnapshot(key: RunKey): Promise<Snapshot | undefined> {
     }),
   );
   const [item] = Items;
-  return item && unlessExpired(headOf(unmarshall(item)));
+  return item && unlessExpired(snapshotOf(unmarshall(item)));
 }
 
 /** Reads one row; undefined when it is not there. */
@@ -120,7 +114,7 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
 /**
  * Writes a record behind the last one.
  *
- * @returns undefined when it was written; else what is true after the record that is in its place
+ * @returns undefined when it was written; else the snapshot after the record that is in its place
  */
 export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
   const mark = randomBytes(9).toString('base64url');
@@ -135,26 +129,26 @@ export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapsh
     ),
   );
   // The SDK tries again when an answer is lost, and then finds its own record.
-  return isMade || found?.['mark'] === mark ? undefined : unlessExpired(headOf(found));
+  return isMade || found?.['mark'] === mark ? undefined : unlessExpired(snapshotOf(found));
 }
 
-/** Writes records of a run that nobody else knows yet, over those that an earlier try has left. */
+/** Writes records of a run that no other process knows yet, over those that an earlier try has left. */
 export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<void> =>
   putAll(
     settings.workflowsTable,
     rows.map((row) => rowOf(key, row)),
   );
 
-/** A body that is somewhere else from now on; see `bodiesOf`. */
+/** A body with its new place; see `bodiesOf`. */
 export type MovedBody = Pick<PlacedBody, 'path' | 'body'>;
 
 /**
- * Keeps a record for longer, unless it is kept as long already.
+ * Extends the time to live of a record, unless it is as long already.
  *
  * @param keptUntil Unix milliseconds
- * @param moved its bodies that have another place for that
+ * @param moved the bodies that were copied for that
  */
-export async function prolongRecord(
+export async function extendRecord(
   key: RunKey,
   seq: number,
   keptUntil: number,
@@ -176,7 +170,7 @@ export async function prolongRecord(
         TableName: settings.workflowsTable,
         Key: toItem({ owner: ownerOf(key), id: idOf(seq) }),
         UpdateExpression: `SET expiresAt = :expiresAt${paths.map((path, index) => `, ${path} = :body${index}`).join('')}`,
-        // Another process may have kept it for longer meanwhile.
+        // Another process may have extended it further meanwhile.
         ConditionExpression: 'attribute_exists(id) AND expiresAt < :expiresAt',
         ExpressionAttributeNames: paths.length === 0 ? undefined : Object.fromEntries(names),
         ExpressionAttributeValues: toItem({

@@ -1,11 +1,11 @@
-/** The rows of journals: their attributes, and what they stand for. */
+/** The rows of journals and the shapes of their attributes. */
 import * as z from 'zod/mini';
 import type { KeptResponse } from '../../message/message.ts';
 import { failureFunctionStates, runStates, stepTypes } from '../../wire/states.ts';
 import { features } from '../rules/features.ts';
 import type { Invoker } from '../rules/invoking.ts';
 import type { Snapshot, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
-import type { StepMark, StepSet } from '../rules/stepSet.ts';
+import type { StepMark, StepSet } from '../rules/placing.ts';
 import type { StepIdentity } from '../rules/step.ts';
 import { storedBody } from '../../message/bodies.ts';
 import type { Shape } from '../../options/option.ts';
@@ -29,7 +29,7 @@ const stepSettings = {
   timeout: z.optional(z.union([z.number(), z.string()])),
 };
 
-const stepFacts = z.union([
+const stepDetails = z.union([
   z.object({ kind: z.literal('plan'), ...identity, ...stepSettings }),
   z.object({
     kind: z.literal('result'),
@@ -73,7 +73,7 @@ const listedEntry = z.object({
   notBefore: z.number(),
   body: storedBody,
   bodyBytes: z.number(),
-  step: z.optional(stepFacts),
+  step: z.optional(stepDetails),
   forwarded: z.optional(headerPairs),
   settings: z.optional(z.object(storedOfRun)),
 } satisfies Shape<ListedEntry>);
@@ -170,16 +170,20 @@ const snapshotShape = z.object({
   failureState,
 } satisfies Shape<Snapshot>);
 
-/** A record of a journal, with what is true after it. */
+/** A record of a journal, with the snapshot after it. */
 export interface JournalRow {
   readonly record: JournalRecord;
-  readonly head: Snapshot;
+  readonly snapshot: Snapshot;
 }
 
+// The attribute that stores a snapshot is called `head`.
+const headShape = z.object({ head: snapshotShape });
 const rowShape = z.object({ record: recordShape, head: snapshotShape });
 
 /** @throws for attributes that are no record */
-export const journalRowOf = (attributes: unknown): JournalRow => rowShape.parse(attributes);
+export const journalRowOf = (attributes: unknown): JournalRow => {
+  const { record, head } = rowShape.parse(attributes);
+  return { record, snapshot: head };
+};
 
-const headRowShape = z.object({ head: snapshotShape });
-export const headOf = (attributes: unknown): Snapshot => headRowShape.parse(attributes).head;
+export const snapshotOf = (attributes: unknown): Snapshot => headShape.parse(attributes).head;

@@ -18,7 +18,7 @@ import {
   type Row,
 } from '../../aws/dynamodb.ts';
 import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
-import type { RunKey } from './journals.ts';
+import type { RunKey } from '../rules/journal.ts';
 
 /** A run as lists know it. */
 export interface ListedRun extends RunKey {
@@ -58,7 +58,7 @@ const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
 });
 
 /**
- * Puts a run that has been started into the list, unless it is there: it may have ended since, and been noted so.
+ * Puts a run that has been started into the list, unless it is there: it may have ended since, and its row tells that.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -67,7 +67,7 @@ export async function listRun(run: ListedRun, keptUntil: number): Promise<void> 
 }
 
 /**
- * Puts a run that has ended into the list, over itself: it may end before whoever started it has put it there.
+ * Puts a run that has ended into the list, over its row: it may end before the process that started it has written the row.
  *
  * @param keptUntil Unix milliseconds
  */
@@ -75,11 +75,11 @@ export const listEnd = (run: ListedRun, keptUntil: number): Promise<void> =>
   putAll(settings.workflowsTable, [rowOf(run, keptUntil)]);
 
 /**
- * Keeps a run in the list for longer, unless it is kept as long already.
+ * Extends the time to live of a run's row, unless it is as long already.
  *
  * @param keptUntil Unix milliseconds
  */
-export async function prolongListed(
+export async function extendListed(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
   keptUntil: number,
 ): Promise<void> {
@@ -144,8 +144,8 @@ export async function* listRuns(shard: string, range: Range): AsyncGenerator<Lis
 }
 
 /**
- * Reads the runs of one partition that have not ended, newest first, strongly consistent. Among thousands that have ended there
- * may be none: so each read is as large as DynamoDB allows, and ends with the time.
+ * Reads the runs of one partition that have not ended, newest first, strongly consistent. They may be rare among thousands of
+ * ended ones, so each read is as large as DynamoDB allows.
  *
  * @param until Unix milliseconds after which nothing more is read
  */
@@ -178,7 +178,7 @@ export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
   for await (const row of rows) yield orderedRun(row);
 }
 
-/** Reads one run as the list has it, strongly consistent; undefined when it is not in it. */
+/** Reads the row of one run in the list, strongly consistent; undefined when there is none. */
 export async function loadListedRun(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
 ): Promise<(ListedRun & Ordered) | undefined> {

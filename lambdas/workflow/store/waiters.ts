@@ -1,13 +1,12 @@
 /**
- * Those who wait for an event, whatever their runs are: in a partition for each event, in the order in which their waits began.
- * A row only says where a wait is; the run's journal says all about it, and whether it goes on.
+ * The waits of all runs for an event: a partition for each event, in the order in which the waits began. A row only has the place
+ * of a wait; the run's journal has its fields, and tells whether it goes on.
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';
-import { eventDigest } from '../rules/journal.ts';
+import { eventDigest, type RunKey } from '../rules/journal.ts';
 import { settings } from '../../aws/settings.ts';
 import { deleteAll, getRow, putAll, queryRows } from '../../aws/dynamodb.ts';
-import type { RunKey } from './journals.ts';
 
 /** The place of a wait. */
 export interface Waiter extends RunKey {
@@ -21,7 +20,7 @@ export interface Waiter extends RunKey {
 /** No account has a `#` in its id. */
 const ownerOf = (accountId: string, eventId: string): string => `event#${accountId}#${eventDigest(eventId)}`;
 
-/** Ordered by time; then as the waits of one run are. */
+/** Orders waits by time, and those of one run by their places. */
 const keyOf = ({ accountId, eventId, runId, seq, at }: Waiter): { owner: string; id: string } => ({
   owner: ownerOf(accountId, eventId),
   id: `${String(at).padStart(15, '0')}#${String(seq).padStart(9, '0')}#${runId}`,
@@ -50,7 +49,7 @@ const waiterRow = z.object({
   at: z.number(),
 });
 
-/** Reads those who wait for an event, in the order in which their waits began. */
+/** Reads the waits for an event, in the order in which they began. */
 export async function* waitersOf(accountId: string, eventId: string): AsyncGenerator<Waiter> {
   const rows = queryRows({
     TableName: settings.workflowsTable,

@@ -1,80 +1,92 @@
-/** A look at a wait: at its deadline, to end it without its event; or after it was woken, to finish what others began. */
+/** Checks a wait: at its deadline, to end it without its event; or after it was woken, to finish what another process began. */
 import type { Account } from '../../account/account.ts';
+import { storedMessages } from '../../message/list.ts';
 import { now } from '../../shared/clock.ts';
 import { isWaiting } from '../rules/events.ts';
-import type { Snapshot, RunStart, StepsRecord, WaitRecord } from '../rules/journal.ts';
-import { hasEnded } from '../run.ts';
+import { isActive, type Snapshot, type RunStart, type RunKey } from '../rules/journal.ts';
 import type { WaitTimeoutJob } from '../../job/job.ts';
-import { loadSnapshot, loadRecord, type RunKey } from '../store/journals.ts';
+import { loadSnapshot, loadRecord } from '../store/journals.ts';
 import { hasWaiter, removeWaiters } from '../store/waiters.ts';
 import { sendJob } from '../../job/send.ts';
 import { ownerOf } from '../../account/owner.ts';
 import { countFollowing } from '../../usage/counter.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { followEnds, resultOf, waiterOf, withdrawTimeout, type Place, type WaitResult } from './endWait.ts';
-import { settingsOfRun } from '../runs/settings.ts';
-import { findRecord } from '../runs/follow.ts';
-import { isStepsOf } from '../steps/submit.ts';
+import { changeRun, type Decision, settingsOfRun } from '../runs/changeRun.ts';
+import {
+  followEnds,
+  resultOf,
+  waiterOf,
+  withdrawTimeout,
+  type PlacedWait,
+  type WaitResult,
+  loadWait,
+} from './endWait.ts';
+import { findResult } from '../runs/follow.ts';
 
-/**
- * Looks at a wait.
- *
- * @throws when that has to be done again
- */
-export async function checkWait(work: WaitTimeoutJob): Promise<void> {
-  const { accountId, runId, seq, dueAt } = work;
+/** @throws when the job has to be done again */
+export async function checkWait(job: WaitTimeoutJob): Promise<void> {
+  const { accountId, runId, seq, dueAt } = job;
   if (now() < dueAt) {
     // Scheduler sends two minutes early.
-    await sendJob(work, dueAt);
+    await sendJob(job, dueAt);
     return;
   }
   const key: RunKey = { accountId, runId };
-  const [wait, head] = await Promise.all([loadRecord(key, seq), loadSnapshot(key)]);
-  if (wait?.kind !== 'wait' || head === undefined) return;
+  const [wait, snapshot] = await Promise.all([loadRecord(key, seq), loadSnapshot(key)]);
+  if (wait?.kind !== 'wait' || snapshot === undefined) return;
   const account = await ownerOf({ accountId, messageId: wait.messageId });
   if (account === undefined) return;
   const place = { seq, wait };
   const isDue = now() >= wait.deadline;
-  if (!isWaiting(head, seq)) await finish(account, key, head, place);
-  else if (isDue) await timeOut(account, key, await settingsOfRun(key, head), place);
+  if (!isWaiting(snapshot, seq)) await finish(account, key, snapshot, place);
+  else if (isDue) await timeOut(account, key, await settingsOfRun(key, snapshot), place);
 }
 
 /** Ends a wait without its event, unless the event comes first. */
-async function timeOut(account: Account, key: RunKey, start: RunStart, place: Place): Promise<void> {
+async function timeOut(account: Account, key: RunKey, start: RunStart, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
   let result: WaitResult | undefined;
-  const { head, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
+  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
     if (!isWaiting(current, seq)) return { result: undefined };
     result ??= await resultOf(account, key, current, start, wait, undefined);
     const { entry, keptUntil } = result;
-    // However long the list is: the run would wait for ever, and this is a small entry.
+    // This small entry is recorded however long the list is, because the run would wait for ever.
     return { record: { kind: 'steps', at: now(), entries: [entry] }, keptUntil, result: undefined };
   });
-  if (head === undefined) return;
+  if (snapshot === undefined) return;
   if (record?.kind !== 'steps') {
-    await finish(account, key, head, place);
+    await finish(account, key, snapshot, place);
     return;
   }
   await countFollowing(account, 1);
-  await followEnds(account, [{ key, head, record, places: [place] }], false);
+  await followEnds(account, [{ key, snapshot, record, places: [place] }], false);
 }
 
 /**
- * Does what follows the end of a wait where whoever ended it has not come so far: its row is removed last. What Scheduler keeps
- * for it is taken back here, and not by a request that others wait for.
+ * Does what follows the end of a wait where the process that ended it has not come so far: the wait's row is removed last. Its
+ * schedule is taken back here, and not by a request that a caller waits for.
  */
-async function finish(account: Account, key: RunKey, head: Snapshot, place: Place): Promise<void> {
+async function finish(account: Account, key: RunKey, snapshot: Snapshot, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
   const waiter = waiterOf(key, seq, wait);
   // Another run of the same id has its own waits.
-  if (hasEnded(head.state) || seq < head.startSeq) await removeWaiters([waiter]);
+  if (!isActive(snapshot) || seq < snapshot.startSeq) await removeWaiters([waiter]);
   else if (await hasWaiter(waiter)) {
-    const record = await recordOfEnd(key, head, wait);
-    await followEnds(account, [{ key, head, record, places: [place] }], true);
+    const record = await findResult(key, snapshot, wait.step.stepId);
+    await followEnds(account, [{ key, snapshot, record, places: [place] }], true);
   }
   await withdrawTimeout(key, place);
 }
 
-/** Finds the record that ended a wait. */
-export const recordOfEnd = (key: RunKey, head: Snapshot, { step }: WaitRecord): Promise<StepsRecord> =>
-  findRecord(key, head, isStepsOf({ kind: 'result', stepId: step.stepId }));
+/** Tells whether nothing else leads a run on from a wait: it is due, or it has ended and its result was never sent. */
+export async function isStuck(key: RunKey, snapshot: Snapshot, seq: number): Promise<boolean> {
+  const wait = await loadWait(key, seq);
+  // Before its deadline another job is on its way, which ends it.
+  if (isWaiting(snapshot, seq)) return now() >= wait.deadline;
+  const { stepId } = wait.step;
+  const { entries } = await findResult(key, snapshot, stepId);
+  const results = entries.filter(({ step }) => step?.stepId === stepId);
+  const sent = await storedMessages(
+    results.map(({ messageId }) => ({ accountId: key.accountId, messageId })),
+  );
+  return results.some(({ messageId }) => !sent.has(messageId));
+}

@@ -1,30 +1,29 @@
 /**
- * The end of a wait, with its event or without. Its result is a record in the run's journal like any other step's, and whoever
- * writes it first ends the wait. What follows is done again by the look at the wait that is sent before: see `lookAtWait.ts`.
+ * The beginning and the end of a wait. Its result is a record in the run's journal like any other step's, and the process that
+ * writes it first ends the wait. A job that is sent before the record does again what follows: see `checkWait.ts`.
  */
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
-import type { Snapshot, ListedEntry, RunStart, StepsRecord, WaitRecord } from '../rules/journal.ts';
+import type { Snapshot, ListedEntry, RunStart, StepsRecord, WaitRecord, RunKey } from '../rules/journal.ts';
 import type { Message } from '../../message/message.ts';
+import { loadBody } from '../../message/bodies.ts';
 import { waitResult } from '../waiting.ts';
 import type { WaitTimeoutJob } from '../../job/job.ts';
-import { loadRecord, type RecordKey, type RunKey } from '../store/journals.ts';
-import { removeWaiters, type Waiter } from '../store/waiters.ts';
+import { loadRecord, type RecordKey } from '../store/journals.ts';
+import { putWaiter, removeWaiters, type Waiter } from '../store/waiters.ts';
 import { isFarFrom, sendAll, sendJob, withdrawFarWait } from '../../job/send.ts';
-import { storeEntryBody } from '../runs/entryBodies.ts';
-import { settingsOfRun } from '../runs/settings.ts';
-import { extendRun, neededUntil } from '../runs/extendRun.ts';
-import { listMessage, sendLists, type OpenRun } from '../runs/runMessages.ts';
+import { storeEntryBody, settingsOfRun, extendRun, neededUntil } from '../runs/changeRun.ts';
+import { listMessage, sendLists, type OpenRun } from '../runs/follow.ts';
 
-/** A wait as its end needs it. */
-export type WaitFacts = Pick<
+/** The fields of a wait that its result is made of. */
+export type WaitSettings = Pick<
   WaitRecord,
   'step' | 'eventId' | 'url' | 'timeoutUrl' | 'forwarded' | 'timeoutForwarded' | 'settings'
 >;
 
 /** A wait, and its place in the run's journal. */
-export interface Place {
+export interface PlacedWait {
   readonly seq: number;
   readonly wait: WaitRecord;
 }
@@ -37,24 +36,24 @@ export interface WaitResult {
 }
 
 /**
- * Makes the result of a wait, and stores its body. Each process makes its own under an id of its own: of two that end one wait,
- * one is recorded, and the other's body is not where the first one's is.
+ * Makes the result of a wait, and stores its body. Each process makes a result under an id of its own: of two that end one wait,
+ * one is recorded, and the other's body stands elsewhere.
  *
  * @param event the bytes of the notification; undefined when the time ran out
  */
 export async function resultOf(
   account: Account,
   key: RunKey,
-  head: Snapshot,
+  snapshot: Snapshot,
   start: RunStart,
-  wait: WaitFacts,
+  wait: WaitSettings,
   event: Uint8Array | undefined,
 ): Promise<WaitResult> {
   const { step, eventId, settings } = wait;
   const time = now();
   const keptUntil = await extendRun(
     key,
-    head,
+    snapshot,
     neededUntil(account, { ...start.settings, ...settings }, time),
   );
   const messageId = newId('msg', time, account.shards);
@@ -81,6 +80,13 @@ export async function loadWait(key: RunKey, seq: number): Promise<WaitRecord> {
   return record;
 }
 
+/** Reads the bytes of a stored event. @throws when its record is not there */
+export async function loadEvent(key: RunKey, seq: number): Promise<Uint8Array> {
+  const record = await loadRecord(key, seq);
+  if (record?.kind !== 'event') throw new Error(`Record ${seq} of the run ${key.runId} is no event.`);
+  return loadBody(record.messageId, record.body);
+}
+
 export const waiterOf = (key: RunKey, seq: number, { eventId, at }: WaitRecord): Waiter => ({
   ...key,
   eventId,
@@ -88,7 +94,7 @@ export const waiterOf = (key: RunKey, seq: number, { eventId, at }: WaitRecord):
   at,
 });
 
-const workOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitTimeoutJob => ({
+const jobOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitTimeoutJob => ({
   kind: 'waitTimeout',
   accountId,
   runId,
@@ -96,48 +102,53 @@ const workOf = ({ accountId, runId }: RunKey, seq: number, dueAt: number): WaitT
   dueAt,
 });
 
-/** Has a wait end at its deadline. */
-export const sendTimeout = (key: RunKey, seq: number, { deadline }: WaitRecord): Promise<void> =>
-  sendJob(workOf(key, seq, deadline), deadline);
-
-/** The request that wakes waits is over by then: a function behind the API ends after 28 s. */
-const lookAfterMs = 30 * secondMs;
-
 /**
- * Has somebody look at waits that this process is about to end. To be called before their ends are recorded: from then on the
- * results are delivered, whoever dies.
+ * Lets a wait be found by its event, and end at its deadline.
+ *
+ * @param keptUntil Unix milliseconds until which the records of the run are kept
  */
-export async function sendLooks(places: readonly RecordKey[]): Promise<void> {
-  const dueAt = now() + lookAfterMs;
-  await sendAll(places, (place) => ({ job: workOf(place, place.seq, dueAt), dueAt }));
+export async function beginWait(key: RunKey, { seq, wait }: PlacedWait, keptUntil: number): Promise<void> {
+  await putWaiter(waiterOf(key, seq, wait), keptUntil);
+  await sendJob(jobOf(key, seq, wait.deadline), wait.deadline);
 }
 
-/** Takes back the end of a wait that is over. Scheduler has room for a million: those that ended early must not fill it. */
-export async function withdrawTimeout(key: RunKey, { seq, wait }: Place): Promise<void> {
+/** The request that wakes waits is over by then: a function behind the API ends after 28 s. */
+const checkAfterMs = 30 * secondMs;
+
+/**
+ * Sends the jobs that check waits which this process is about to end. Called before their ends are recorded, so that the results
+ * are delivered even if this process dies.
+ */
+export async function sendChecks(places: readonly RecordKey[]): Promise<void> {
+  const dueAt = now() + checkAfterMs;
+  await sendAll(places, (place) => ({ job: jobOf(place, place.seq, dueAt), dueAt }));
+}
+
+/** Takes back the timeout of a wait that is over. Scheduler keeps a million schedules: waits that ended early must not fill it. */
+export async function withdrawTimeout(key: RunKey, { seq, wait }: PlacedWait): Promise<void> {
   const { at, deadline } = wait;
   const isKept = isFarFrom(at, deadline) && isFarFrom(now(), deadline);
-  if (isKept) await withdrawFarWait(workOf(key, seq, deadline));
+  if (isKept) await withdrawFarWait(jobOf(key, seq, deadline));
 }
 
 /** Waits of one run that have ended, with the record that ended them. */
 export interface Ended {
   readonly key: RunKey;
-  readonly head: Snapshot;
+  readonly snapshot: Snapshot;
   readonly record: StepsRecord;
-  readonly places: readonly Place[];
+  readonly places: readonly PlacedWait[];
 }
 
 /**
- * Does what follows the ends of waits: their results are delivered, and then they wait no more. To be done again without harm
- * for as long as the messages' rows are there, which keep a message from being delivered twice; where they have expired, nothing
- * is delivered.
+ * Delivers the results of waits that have ended, and then removes the waiters. May be repeated without harm: the messages' rows
+ * keep a message from being delivered twice, and where they have expired nothing is delivered.
  *
  * @param isAgain whether this may have been done before: see `sendMessages`
  */
 export async function followEnds(account: Account, all: readonly Ended[], isAgain: boolean): Promise<void> {
   const messages: Message[] = [];
-  for (const { key, head, record } of all) {
-    const run: OpenRun = { key, head, start: await settingsOfRun(key, head) };
+  for (const { key, snapshot, record } of all) {
+    const run: OpenRun = { key, snapshot, start: await settingsOfRun(key, snapshot) };
     messages.push(...record.entries.map((entry) => listMessage(run, account, entry)));
   }
   await sendLists(

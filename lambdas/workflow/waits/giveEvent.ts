@@ -4,15 +4,11 @@ import { now } from '../../shared/clock.ts';
 import type { HttpError } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import type { StoredBody } from '../../message/bodies.ts';
-import type { EventRecord, Snapshot, WaitRecord } from '../rules/journal.ts';
-import { hasEnded } from '../run.ts';
-import type { RunKey } from '../store/journals.ts';
+import { isActive, type EventRecord, type Snapshot, type WaitRecord, type RunKey } from '../rules/journal.ts';
 import { withAdmission } from '../../usage/charge.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { followEnds, sendLooks } from './endWait.ts';
-import { storeEntryBody } from '../runs/entryBodies.ts';
-import { oneMessage, type OneMessage } from './oneMessage.ts';
-import { wakingOf, type Woken } from './wakeWaits.ts';
+import { changeRun, type Decision, storeEntryBody } from '../runs/changeRun.ts';
+import { followEnds, sendChecks } from './endWait.ts';
+import { granter, wakingOf, type GrantMessages, type Woken } from './wakeWaits.ts';
 
 /** An event, and the rules for what it does. */
 export interface GivenEvent {
@@ -20,14 +16,14 @@ export interface GivenEvent {
   readonly event: Uint8Array;
   /** The refusal where the run has ended or is not known. */
   readonly noActiveRun: () => HttpError;
-  /** Finds the place of the wait that the event ends; undefined where it is kept. Asked again where others were faster. */
-  readonly findWait: (head: Snapshot) => Promise<number | undefined>;
+  /** Finds the place of the wait that the event ends; undefined where it is kept. Called again where other processes were faster. */
+  readonly findWait: (snapshot: Snapshot) => Promise<number | undefined>;
   readonly loadWait: (seq: number) => Promise<WaitRecord>;
   /** @throws HttpError where the run may not keep it */
-  readonly checkKept: (head: Snapshot) => void;
+  readonly checkKept: (snapshot: Snapshot) => void;
   /** Bytes that a webhook's call takes in the run's list; absent for a notification. */
   readonly callBytes?: number;
-  /** The run's head as it was read a moment ago, if it was. */
+  /** The run's snapshot, if it was read a moment ago. */
   readonly known?: Snapshot | undefined;
 }
 
@@ -36,7 +32,7 @@ export interface Given {
   readonly messageId: string;
   /** Unix milliseconds at which the run was started. */
   readonly createdAt: number;
-  /** The wait that it has ended; undefined where it is kept for the next one. */
+  /** The wait that the event has ended; undefined where it is kept for the next one. */
   readonly wait: WaitRecord | undefined;
 }
 
@@ -48,19 +44,19 @@ export interface Given {
  */
 export async function giveEvent(account: Account, key: RunKey, given: GivenEvent): Promise<Given> {
   const messageId = newId('msg', now(), account.shards);
-  const activeRun = (head: Snapshot | undefined): Snapshot => {
-    if (head === undefined || hasEnded(head.state)) throw given.noActiveRun();
-    return head;
+  const activeRun = (snapshot: Snapshot | undefined): Snapshot => {
+    if (!isActive(snapshot)) throw given.noActiveRun();
+    return snapshot;
   };
-  const { record, head, result } = await withAdmission(account, 1, (admission) => {
-    const decide = deciderOf(account, key, messageId, given, oneMessage(admission));
+  const { record, snapshot, result } = await withAdmission(account, 1, (admission) => {
+    const decide = deciderOf(account, key, messageId, given, granter(admission));
     return changeRun(key, (current) => decide(activeRun(current)), given.known);
   });
-  const active = activeRun(head);
+  const active = activeRun(snapshot);
   const { createdAt } = active;
   const [woken] = result;
   if (woken === undefined || record?.kind !== 'steps') return { messageId, createdAt, wait: undefined };
-  await followEnds(account, [{ key, head: active, record, places: [woken] }], false);
+  await followEnds(account, [{ key, snapshot: active, record, places: [woken] }], false);
   return { messageId: woken.result.entry.messageId, createdAt, wait: woken.wait };
 }
 
@@ -70,23 +66,23 @@ function deciderOf(
   key: RunKey,
   messageId: string,
   { eventId, event, findWait, loadWait, checkKept, callBytes }: GivenEvent,
-  message: OneMessage,
-): (head: Snapshot) => Promise<Decision<readonly Woken[]>> {
+  grant: GrantMessages,
+): (snapshot: Snapshot) => Promise<Decision<readonly Woken[]>> {
   const waking = wakingOf(account, key, event, async (seq) => {
-    await sendLooks([{ ...key, seq }]);
+    await sendChecks([{ ...key, seq }]);
     return loadWait(seq);
   });
   let stored: { readonly body: StoredBody; readonly keptUntil: number } | undefined;
-  return async (head) => {
-    const seq = await findWait(head);
+  return async (snapshot) => {
+    const seq = await findWait(snapshot);
     if (seq !== undefined) {
-      message.admit();
-      return waking.decide(head, [seq]);
+      grant(1);
+      return waking.decide(snapshot, [seq]);
     }
-    message.drop();
-    checkKept(head);
+    grant(0);
+    checkKept(snapshot);
     const { accountId } = key;
-    const { keptUntil } = head;
+    const { keptUntil } = snapshot;
     if (stored === undefined || stored.keptUntil < keptUntil) {
       const body = await storeEntryBody({ accountId, messageId, expiresAt: keptUntil }, event, now());
       stored = { body, keptUntil };

@@ -1,4 +1,4 @@
-/** Notifications for all of an account who wait for an event. */
+/** Notifications for all waits of an account for an event. */
 import { checkBodySize } from '../../message/bodies.ts';
 import { jsonBytes, largestAnswer } from '../../wire/answerSize.ts';
 import type { Account } from '../../account/account.ts';
@@ -6,27 +6,25 @@ import { now, secondMs } from '../../shared/clock.ts';
 import { HttpError } from '../../error/httpError.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
 import { checkEventId, isWaiting } from '../rules/events.ts';
-import type { Snapshot, WaitRecord } from '../rules/journal.ts';
-import { loadRecords, type RunKey } from '../store/journals.ts';
+import type { Snapshot, WaitRecord, RunKey } from '../rules/journal.ts';
+import { loadRecords } from '../store/journals.ts';
 import { waitersOf, type Waiter } from '../store/waiters.ts';
 import { withAdmission, type Admission } from '../../usage/charge.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { followEnds, sendLooks, type Ended } from './endWait.ts';
-import type { Notification } from './notifyRun.ts';
-import { waiterRecord } from './waiters.ts';
-import { wakingOf, type Woken } from './wakeWaits.ts';
-import { wokenBefore } from './wokenBefore.ts';
+import { followEnds, sendChecks, type Ended } from './endWait.ts';
+import { type Notification, waiterRecord } from './notifyRun.ts';
+import { granter, wakingOf, wokenBefore, type Woken } from './wakeWaits.ts';
 
 /** A record has at most 400 KB, and each entry up to 9 KB. */
 const wokenByOneRecord = 25;
-/** Those who are woken together: their messages are stored 25 at a time, and sent 10 at a time. */
+/** Waiters that are woken together: their messages are stored 25 at a time, and sent 10 at a time. */
 const wokenTogether = 200;
-/** The gateway gives up after 29 s, and whatever was begun must end. */
+/** The gateway gives up after 29 s, and all that was begun must end before that. */
 const budgetMs = 18 * secondMs;
-/** A place takes half a kilobyte of memory. So many cannot be woken in time. */
+/** A waiter takes half a kilobyte of memory. So many cannot be woken in time. */
 const mostWaiters = 20_000;
 const runsAtOnce = 20;
-/** Bytes of events whose results are made at once. Each is held several times over, and longer by a third each time. */
+/** Bytes of events whose results are made at once. Each is in memory several times, and longer by a third each time. */
 const bytesAtOnce = 16 * 1_024 * 1_024;
 
 /** A waiter, with its wait. */
@@ -35,14 +33,14 @@ interface Found {
   readonly wait: WaitRecord;
 }
 
-/** The outcome of waiters. */
-type Outcomes = Map<Waiter, Notification>;
+/** The items of the answer, by waiter. */
+type Items = Map<Waiter, Notification>;
 
 /**
- * Wakes all who wait for an event, in the order in which they began to wait. Sent again after a failure, it wakes the rest.
+ * Ends all waits for an event, in the order in which they began. A request that is sent again after a failure ends the rest.
  *
- * @returns one item for each that it woke, or that an earlier try with the same body has woken
- * @throws HttpError 412 for what is no id of an event, 413; 429 or 412 above a limit of the account; 503 when there are more than
+ * @returns one item for each wait that it ended, or that an earlier try with the same body has ended
+ * @throws HttpError 412 for a malformed id of an event, 413; 429 or 412 above a limit of the account; 503 when there are more than
  * can be woken in one request
  * @throws RunBusy
  */
@@ -60,16 +58,16 @@ export async function notify(
     if (waiters.length >= mostWaiters) break;
   }
   if (waiters.length === 0) return [];
-  const outcomes: Outcomes = new Map();
+  const items: Items = new Map();
   const end = await withAdmission(account, waiters.length, async (admission) => {
     try {
       for (const together of chunksOf(waiters, wokenTogether)) {
         if (now() > until) return { isComplete: false };
-        await wakeTogether(account, together, body, admission, outcomes);
+        await wakeTogether(account, together, body, admission, items);
       }
       return { isComplete: waiters.length < mostWaiters };
     } catch (error) {
-      // Those that were woken before stay counted: to throw here would take all of them back.
+      // To throw here would give back the messages of the waits that were ended before.
       return { error };
     }
   });
@@ -78,37 +76,37 @@ export async function notify(
     throw new HttpError(
       503,
       'time_over',
-      `${outcomes.size} who wait for the event were woken, which are as many as time suffices for; send it again for the others.`,
+      `${items.size} who wait for the event were woken, which are as many as time suffices for; send it again for the others.`,
     );
   }
-  return fitting(waiters.flatMap((waiter) => outcomes.get(waiter) ?? []));
+  return fitting(waiters.flatMap((waiter) => items.get(waiter) ?? []));
 }
 
-/** Wakes waiters, of whatever runs. */
+/** Wakes waiters of many runs. */
 async function wakeTogether(
   account: Account,
   waiters: readonly Waiter[],
   event: Uint8Array,
   admission: Admission,
-  outcomes: Outcomes,
+  items: Items,
 ): Promise<void> {
   const records = await loadRecords(waiters);
   const found = waiters.flatMap((waiter): readonly Found[] => {
     const wait = records.get(waiter);
     return wait?.kind === 'wait' ? [{ waiter, wait }] : [];
   });
-  await sendLooks(waiters);
+  await sendChecks(waiters);
   const ended: Ended[] = [];
   const atOnce = Math.max(1, Math.min(runsAtOnce, Math.floor(bytesAtOnce / Math.max(1, event.length))));
   try {
     await eachOf(byRun(found), atOnce, async (ofRun) => {
       for (const some of chunksOf(ofRun, wokenByOneRecord)) {
-        const end = await wakeOfRun(account, some, event, admission, outcomes);
+        const end = await wakeOfRun(account, some, event, admission, items);
         if (end !== undefined) ended.push(end);
       }
     });
   } finally {
-    // Those that were recorded before another failed do not wait for their looks.
+    // Waits whose ends were recorded before another one failed are delivered now, and not by the jobs that check them.
     await followEnds(account, ended, false);
   }
 }
@@ -130,7 +128,7 @@ async function wakeOfRun(
   found: readonly Found[],
   event: Uint8Array,
   admission: Admission,
-  outcomes: Outcomes,
+  items: Items,
 ): Promise<Ended | undefined> {
   const [first] = found;
   if (first === undefined) return undefined;
@@ -141,45 +139,41 @@ async function wakeOfRun(
     const wait = waits.get(seq);
     return wait === undefined ? Promise.reject(new Error(`Wait ${seq} is unknown.`)) : Promise.resolve(wait);
   });
-  let admitted = 0;
+  const grant = granter(admission);
   let refusal: HttpError | undefined;
-  const admit = (messages: number): void => {
-    if (admitted > messages) admission.giveBack(admitted - messages);
-    const tooMany = admitted < messages ? admission.admit(messages - admitted) : undefined;
-    if (tooMany !== undefined) throw tooMany;
-    admitted = messages;
-  };
   const decide = async (current: Snapshot | undefined): Promise<Decision<readonly Woken[]>> => {
     const seqs = found.flatMap(({ waiter: { seq } }) => (isWaiting(current, seq) ? [seq] : []));
-    admit(seqs.length);
+    grant(seqs.length);
     if (current === undefined || seqs.length === 0) return { result: [] };
     try {
       return await waking.decide(current, seqs);
     } catch (error) {
-      // One run that takes no more holds up none of the others.
+      // A run that takes no more does not hold up the others.
       if (!(error instanceof HttpError)) throw error;
       refusal = error;
       return { result: [] };
     }
   };
-  const { head, record, result } = await changeRun(key, decide).catch((error: unknown) => {
-    admit(0);
+  const { snapshot, record, result } = await changeRun(key, decide).catch((error: unknown) => {
+    grant(0);
     throw error;
   });
-  admit(result.length);
+  grant(result.length);
   const woken = new Map(result.map(({ seq, result: { entry } }) => [seq, entry.messageId]));
   for (const { waiter, wait } of found) {
     const messageId = woken.get(waiter.seq);
-    const isLeft = messageId === undefined && isWaiting(head, waiter.seq);
+    const isLeft = messageId === undefined && isWaiting(snapshot, waiter.seq);
     const shown =
       messageId === undefined && !isLeft
-        ? await wokenBefore(account, head, waiter, wait, event)
+        ? await wokenBefore(account, snapshot, waiter, wait, event)
         : { messageId: messageId ?? wait.messageId, error: refusal?.message ?? '', code: refusal?.code };
-    if (shown === undefined || head === undefined) continue;
-    const run = { workflowRunId: runId, workflowCreatedAt: head.createdAt };
-    outcomes.set(waiter, { waiter: waiterRecord(wait), error: '', ...shown, ...run });
+    if (shown === undefined || snapshot === undefined) continue;
+    const run = { workflowRunId: runId, workflowCreatedAt: snapshot.createdAt };
+    items.set(waiter, { waiter: waiterRecord(wait), error: '', ...shown, ...run });
   }
-  return head !== undefined && record?.kind === 'steps' ? { key, head, record, places: result } : undefined;
+  return snapshot !== undefined && record?.kind === 'steps'
+    ? { key, snapshot, record, places: result }
+    : undefined;
 }
 
 /** Leaves out the last waiters where all would not fit into an answer; every item stays. */

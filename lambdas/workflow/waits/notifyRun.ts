@@ -4,11 +4,24 @@ import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import type { Account } from '../../account/account.ts';
 import { notFound, quote, type HttpError } from '../../error/httpError.ts';
-import { checkEventId, checkRoomForEvent, waitsFor } from '../rules/events.ts';
+import { checkEventId, checkCapacityForEvent, waitsFor } from '../rules/events.ts';
 import { isRunId } from '../run.ts';
 import { giveEvent } from './giveEvent.ts';
 import { loadWait } from './endWait.ts';
-import { waiterRecord } from './waiters.ts';
+import { secondMs } from '../../shared/clock.ts';
+import { shownUrl } from '../../shared/urlCredentials.ts';
+import { shownHeaders } from '../../shared/headers.ts';
+import type { WaitRecord } from '../rules/journal.ts';
+
+export type ShownWaiter = Answer<typeof answers.waiter>;
+
+export const waiterRecord = (wait: WaitRecord): ShownWaiter => ({
+  url: shownUrl(wait.url),
+  deadline: Math.ceil(wait.deadline / secondMs),
+  headers: shownHeaders(wait.headers),
+  timeoutUrl: shownUrl(wait.timeoutUrl),
+  timeoutHeaders: shownHeaders(wait.timeoutHeaders),
+});
 
 export type Notification = Answer<typeof answers.notification>;
 
@@ -35,9 +48,9 @@ export async function notifyRun(
     eventId,
     event,
     noActiveRun,
-    findWait: (head) => Promise.resolve(waitsFor(head, eventId)[0]?.seq),
+    findWait: (snapshot) => Promise.resolve(waitsFor(snapshot, eventId)[0]?.seq),
     loadWait: (seq) => loadWait(key, seq),
-    checkKept: checkRoomForEvent,
+    checkKept: checkCapacityForEvent,
   });
   const run = { workflowRunId: runId, workflowCreatedAt: createdAt };
   return [{ waiter: wait && waiterRecord(wait), messageId, error: '', ...run }];

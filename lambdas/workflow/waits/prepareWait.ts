@@ -9,20 +9,19 @@ import { HttpError, overLimit } from '../../error/httpError.ts';
 import { passedOn } from '../../request/forwarding.ts';
 import { checkEventId } from '../rules/events.ts';
 import { parseWait, type Wait } from '../waiting.ts';
-import type { SubmissionMessage } from '../rules/workflowMessage.ts';
+import type { CanonicalRequest } from '../../request/dialect.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { urlOf } from '../../publish/prepare.ts';
-import { optionsOfHeaders, refusalFor } from '../steps/prepare.ts';
+import { optionsOfHeaders } from '../steps/bodyHeaders.ts';
+import { refusalFor } from '../steps/refusalOf.ts';
 
 /** A request to wait for an event. */
 export interface WaitRequest {
   readonly eventId: string;
-  readonly message: SubmissionMessage;
-  /** All of the request; names in lower case. */
+  readonly canonical: CanonicalRequest;
+  /** All headers of the request; names in lower case. */
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  readonly prefix: string;
-  readonly callerIp: string;
   /** The host of the service that the request was sent to. */
   readonly host: string;
 }
@@ -31,26 +30,31 @@ export interface PreparedWait extends Wait {
   /** Headers of the request that may be shown. */
   readonly headers: readonly Header[];
   readonly options: PublishOptions;
-  /** Headers for the delivery of the time-out. */
+  /** Headers for the delivery of the timeout. */
   readonly timeoutForwarded: readonly Header[];
 }
 
 /**
  * Reads a request to wait.
  *
+ * @param run the run that the step belongs to
  * @throws HttpError 400 where its run has ended or is not known, 412 for what can never be accepted
  */
-export async function prepareWait(account: Account, request: WaitRequest): Promise<PreparedWait> {
+export async function prepareWait(
+  account: Account,
+  request: WaitRequest,
+  run: { readonly runId: string; readonly createdAt: number | undefined },
+): Promise<PreparedWait> {
   try {
     return await read(account, request);
   } catch (error) {
-    throw error instanceof HttpError ? await refusalFor(account, request.message, error) : error;
+    throw error instanceof HttpError ? await refusalFor(account, run, error) : error;
   }
 }
 
 async function read(account: Account, request: WaitRequest): Promise<PreparedWait> {
   const limits = limitsOf(account);
-  const { body, prefix } = request;
+  const { body, canonical } = request;
   checkBodySize(account, body);
   checkEventId(request.eventId);
   const wait = parseWait(body);
@@ -62,13 +66,13 @@ async function read(account: Account, request: WaitRequest): Promise<PreparedWai
   }
   const rules = await destinationRules(request.host);
   const optionsOf = (headers: readonly Header[]): PublishOptions =>
-    optionsOfHeaders(account, prefix, headers, rules);
+    optionsOfHeaders(account, canonical.prefix, headers, rules);
   const timeoutHeaders = readHeaders('timeoutHeaders', wait.timeoutHeaders);
   return {
     ...wait,
     url: urlOf({ url: wait.url }, [], rules, 'url'),
     timeoutUrl: urlOf({ url: wait.timeoutUrl }, [], rules, 'timeoutUrl'),
-    // A token of the service is nothing to show.
+    // A token of the service is not shown.
     timeoutHeaders: passedOn(timeoutHeaders),
     headers: passedOn(request.headers),
     options: optionsOf(request.headers),

@@ -1,28 +1,45 @@
-/** Wakes waits of one run with an event. */
+/** Ends waits of one run with an event. */
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import type { Snapshot, StepsRecord, WaitRecord } from '../rules/journal.ts';
-import { checkRoom } from '../rules/placing.ts';
-import type { RunKey } from '../store/journals.ts';
-import type { Decision } from '../runs/changeRun.ts';
-import { resultOf, type Place, type WaitResult } from './endWait.ts';
-import { settingsOfRun } from '../runs/settings.ts';
+import { isActive, type Snapshot, type StepsRecord, type WaitRecord, type RunKey } from '../rules/journal.ts';
+import { checkCapacity } from '../rules/placing.ts';
+import { type Decision, settingsOfRun } from '../runs/changeRun.ts';
+import { resultOf, type PlacedWait, type WaitResult, followEnds } from './endWait.ts';
+import { waitResult } from '../waiting.ts';
+import { loadBody } from '../../message/bodies.ts';
+import { removeWaiters, type Waiter } from '../store/waiters.ts';
+import { findResult } from '../runs/follow.ts';
+import type { Admission } from '../../usage/charge.ts';
+
+/** Sets how many messages a change of a run makes. @throws HttpError 429 or 412 where they are too many */
+export type GrantMessages = (messages: number) => void;
+
+/** Makes the function that counts the messages of one change. A change may be decided again; its messages count once. */
+export function granter({ admit, giveBack }: Admission): GrantMessages {
+  let granted = 0;
+  return (messages) => {
+    if (granted > messages) giveBack(granted - messages);
+    const refusal = granted < messages ? admit(messages - granted) : undefined;
+    if (refusal !== undefined) throw refusal;
+    granted = messages;
+  };
+}
 
 /** A wait that an event is about to end. */
-export interface Woken extends Place {
+export interface Woken extends PlacedWait {
   readonly result: WaitResult;
 }
 
 export interface Waking {
   /** Makes the decision to end waits with the event. @throws HttpError 412 where their results would be too much */
-  readonly decide: (head: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
+  readonly decide: (snapshot: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
 }
 
 /**
- * Prepares waits of a run to be woken. What was made for a wait is used again where the change is decided anew.
+ * Prepares waits of a run to be woken. A result that was made for a wait is used again where the change is decided again.
  *
  * @param event the bytes of the notification
- * @param begin reads a wait, whose look has been sent then: see `sendLooks`
+ * @param begin reads a wait, after the job that checks it was sent: see `sendChecks`
  */
 export function wakingOf(
   account: Account,
@@ -32,23 +49,23 @@ export function wakingOf(
 ): Waking {
   const made = new Map<number, Woken>();
 
-  async function wake(head: Snapshot, seq: number): Promise<Woken> {
+  async function wake(snapshot: Snapshot, seq: number): Promise<Woken> {
     const known = made.get(seq);
-    // Others may have had the run kept for longer since.
-    if (known !== undefined && known.result.keptUntil >= head.keptUntil) return known;
+    // Another process may have extended the run since.
+    if (known !== undefined && known.result.keptUntil >= snapshot.keptUntil) return known;
     const wait = known?.wait ?? (await begin(seq));
-    const result = await resultOf(account, key, head, await settingsOfRun(key, head), wait, event);
+    const result = await resultOf(account, key, snapshot, await settingsOfRun(key, snapshot), wait, event);
     const woken = { seq, wait, result };
     made.set(seq, woken);
     return woken;
   }
 
   return {
-    decide: async (head, seqs) => {
+    decide: async (snapshot, seqs) => {
       const woken: Woken[] = [];
-      for (const seq of seqs) woken.push(await wake(head, seq));
+      for (const seq of seqs) woken.push(await wake(snapshot, seq));
       const entries = woken.map(({ result }) => result.entry);
-      checkRoom(head, entries);
+      checkCapacity(snapshot, entries);
       const record: StepsRecord = { kind: 'steps', at: now(), entries };
       return {
         record,
@@ -57,4 +74,32 @@ export function wakingOf(
       };
     },
   };
+}
+
+/**
+ * Reads how a wait ended whose row is still there. Where it ended with the same event, this may be the same request, sent again:
+ * its result is delivered again, and the answer is the same.
+ *
+ * @returns undefined where it ended otherwise: the process that ended it goes on, or the job that checks it does
+ */
+export async function wokenBefore(
+  account: Account,
+  snapshot: Snapshot | undefined,
+  waiter: Waiter,
+  wait: WaitRecord,
+  event: Uint8Array,
+): Promise<{ readonly messageId: string; readonly deduplicated: true } | undefined> {
+  if (!isActive(snapshot) || waiter.seq < snapshot.startSeq) {
+    await removeWaiters([waiter]);
+    return undefined;
+  }
+  const { accountId, runId, seq } = waiter;
+  const key = { accountId, runId };
+  const record = await findResult(key, snapshot, wait.step.stepId);
+  const entry = record.entries.find(({ step }) => step?.stepId === wait.step.stepId);
+  const expected = waitResult(wait.step, wait.eventId, event);
+  if (entry?.bodyBytes !== expected.length) return undefined;
+  if (!expected.equals(await loadBody(entry.messageId, entry.body))) return undefined;
+  await followEnds(account, [{ key, snapshot, record, places: [{ seq, wait }] }], true);
+  return { messageId: entry.messageId, deduplicated: true };
 }

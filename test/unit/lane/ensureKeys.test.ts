@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { fateAt, itAtEachDeath, type Fate } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
-import { openRunScene, startFacts, type RunScene } from '../../support/runScene.ts';
+import { openRunScene, startSettings, type RunScene } from '../../support/runScene.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import { configOf, idsOf, requestOf, type World } from '../../support/world.ts';
 
@@ -173,10 +173,10 @@ describe('a flow-control key', () => {
 
   it('of a run is there when the run has started', async () => {
     const settings = {
-      ...startFacts().settings,
+      ...startSettings().settings,
       flowControl: { key: 'run', parallelism: 3, rate: 7, period: 60 },
     };
-    await scene.start('wfr_named', { notBefore: Date.now() + 3_600_000, facts: { settings } });
+    await scene.start('wfr_named', { notBefore: Date.now() + 3_600_000, details: { settings } });
     await expectShown('run');
   });
 

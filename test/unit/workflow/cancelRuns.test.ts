@@ -27,7 +27,7 @@ const cancel = async (query: readonly Header[], body?: unknown): Promise<number>
   const bytes = body === undefined ? new Uint8Array() : Buffer.from(JSON.stringify(body));
   return (await lambdas.cancelRuns(world.account, query, bytes)).cancelled;
 };
-const stateOf = async (runId: string): Promise<string> => (await scene.headOf(runId)).state;
+const stateOf = async (runId: string): Promise<string> => (await scene.snapshotOf(runId)).state;
 const statesOf = (...runIds: readonly string[]): Promise<readonly string[]> =>
   Promise.all(runIds.map(stateOf));
 
@@ -126,7 +126,7 @@ describe('cancelling many runs', () => {
       false,
     ],
   ])('by %j matches: %j (%j)', async (query, isMatch, body) => {
-    await scene.start('wfr_1', { facts: { url, settings } });
+    await scene.start('wfr_1', { details: { url, settings } });
     expect(await cancel(query, body)).toBe(isMatch ? 1 : 0);
     expect(await stateOf('wfr_1')).toBe(isMatch ? 'RUN_CANCELED' : 'RUN_STARTED');
   });
@@ -202,7 +202,7 @@ describe('cancelling many runs', () => {
     await world.underFate(fate, () => cancel([]));
     await cancel([]);
     expect(await stateOf(runId)).toBe('RUN_CANCELED');
-    const { createdAt } = await scene.headOf(runId);
+    const { createdAt } = await scene.snapshotOf(runId);
     const listed = await lambdas.loadListedRun({ ...scene.keyOf(runId), createdAt });
     expect(listed?.state).toBe('RUN_CANCELED');
   });

@@ -44,7 +44,7 @@ const openEndpoint = () =>
   );
 
 const submission = {
-  // The run's head is read before the step is looked at, and again when it is changed.
+  // The run's snapshot is read before the step, and again when the run is changed.
   calls: { QueryCommand: 2, PutItemCommand: 1, BatchWriteItemCommand: 1, SendMessageBatchCommand: 1 },
   units: { workflows: 1, messages: 1 },
 };
@@ -54,7 +54,7 @@ const delivery = { calls: { QueryCommand: 2, PutItemCommand: 1 }, units: { workf
 describe('a run', () => {
   it('starts with its record, its place in the list and its message', async () => {
     expect(await costOf(() => scene.start('wfr_starts'))).toEqual({
-      // The look at the start, and the attempt.
+      // The job that checks the start, and the attempt.
       calls: { QueryCommand: 1, PutItemCommand: 2, BatchWriteItemCommand: 1, SendMessageBatchCommand: 2 },
       units: { workflows: 2, messages: 1 },
     });
@@ -74,7 +74,7 @@ describe('a run', () => {
 });
 
 describe('a step', () => {
-  it('reads the facts of its run once in a process', async () => {
+  it('reads the settings of its run once in a process', async () => {
     await scene.start('wfr_facts');
     const { calls } = await costOf(() => scene.submit('wfr_facts', [resultOf(1)]));
     expect(calls).toEqual({ ...submission.calls, GetItemCommand: 1 });
@@ -84,7 +84,7 @@ describe('a step', () => {
 
   it('costs as many calls and writes in a long run as in a short one', async () => {
     const { url } = openEndpoint();
-    await scene.start('wfr_long', { facts: { url } });
+    await scene.start('wfr_long', { details: { url } });
     await scene.submit('wfr_long', [resultOf(1)], {}, url);
     let submitted = 1;
     for (const step of [10, 100, 400]) {

@@ -22,11 +22,11 @@ useWorld(async (opened) => {
   services = await importServices();
 });
 
-/** Each look at the clock takes a second. */
+/** Each reading of the clock takes a second. */
 function slowly(): void {
   const { now } = Date;
-  let looks = 0;
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + (looks += 1) * 1_000);
+  let readings = 0;
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + (readings += 1) * 1_000);
 }
 
 interface Part {

@@ -27,15 +27,15 @@ const stateOf = async (dlqId: string) =>
 
 /** The states that the journal has noted of a run's failure function, the end's included. */
 const notedOf = async (runId: string) =>
-  (await runs.journalOf(runId)).flatMap(({ record, head }) =>
-    record.kind === 'end' || record.kind === 'failureFunction' ? [head.failureState] : [],
+  (await runs.journalOf(runId)).flatMap(({ record, snapshot }) =>
+    record.kind === 'end' || record.kind === 'failureFunction' ? [snapshot.failureState] : [],
   );
 
 type AnswerTo = (response: ServerResponse) => void;
 const failing: AnswerTo = (response) => response.writeHead(500).end('no');
 const well: AnswerTo = (response) => response.writeHead(200).end('told');
 
-/** A run that has failed, and whoever is told of it. */
+/** A run that has failed, and the endpoint that is told of it. */
 async function scene(answer: AnswerTo = failing) {
   const { inbox } = runs.endpoint();
   const state = { answer };

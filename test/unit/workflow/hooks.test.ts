@@ -162,7 +162,7 @@ describe('a call of a webhook', () => {
     expect(await scene.resultsOf(runId)).toMatchObject([{ stepId: 3, isTimeout: false }]);
   });
 
-  it('is kept as one of ten of its webhook, and takes no room from notifications and other webhooks', async () => {
+  it('is kept as one of ten of its webhook, and takes no place of notifications and other webhooks', async () => {
     const runId = await scene.start();
     const [first, second] = [await scene.createWebhook(runId, 1), await scene.createWebhook(runId, 2)];
     for (let sent = 0; sent < 10; sent += 1) await call(runId, first);
@@ -174,7 +174,7 @@ describe('a call of a webhook', () => {
     const notified = scene.notifyRun(world.account, { runId, eventId: 'paid' }, Buffer.from('x'));
     await expect(notified).rejects.toThrow(refused(412));
     await call(runId, second);
-    // A wait makes room for another.
+    // After a wait there is place for another call.
     await scene.wait(runId, first, { stepType: 'WaitForWebhook', stepId: 3 });
     await call(runId, first);
     await expect(call(runId, first)).rejects.toThrow(full);

@@ -31,7 +31,7 @@ useWorld(async (world) => {
 
 const start = async (runId: string) => {
   const settings = { maxRetries: 3, timeoutMs: 30_000, labels: ['one', 'two'], flowControl: { key: 'fc' } };
-  const started = await scene.start(runId, { facts: { settings } });
+  const started = await scene.start(runId, { details: { settings } });
   await scene.submit(runId, [resultOf(1, '"charged"')]);
   return started;
 };

@@ -19,7 +19,7 @@ describe('the runs that a query finds', () => {
 
   it('match every filter that is given', async () => {
     const { messageId, createdAt } = await scene.start('wfr_filter', {
-      facts: { url, settings, callerIp: '198.51.100.9' },
+      details: { url, settings, callerIp: '198.51.100.9' },
     });
     const waitId = newMessageId();
     await scene.append('wfr_filter', {
@@ -165,7 +165,7 @@ describe('the runs that a query finds', () => {
     const labels = ['paged'];
     const ids = Array.from({ length: 9 }, (_, index) => `wfr_paged${index}`);
     for (const runId of ids) {
-      await scene.start(runId, { facts: { settings: { maxRetries: 3, timeoutMs: 30_000, labels } } });
+      await scene.start(runId, { details: { settings: { maxRetries: 3, timeoutMs: 30_000, labels } } });
     }
     const { runs } = await page(['label', 'paged']);
     expect(new Set(idsOf(runs))).toEqual(new Set(ids));
@@ -173,7 +173,7 @@ describe('the runs that a query finds', () => {
   });
 
   it('are known by their journal, where the list was not told of an end', async () => {
-    await scene.start('wfr_stale', { facts: { callerIp: '203.0.113.1' } });
+    await scene.start('wfr_stale', { details: { callerIp: '203.0.113.1' } });
     await scene.append('wfr_stale', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
     const of = async (state: string) =>
       idsOf((await page(['callerIp', '203.0.113.1'], ['state', state])).runs);

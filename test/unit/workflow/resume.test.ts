@@ -74,7 +74,11 @@ describe('a run that is resumed', () => {
       kind: 'start',
       start: { resumes: { runId: failed.runId, createdAt: failed.createdAt } },
     });
-    expect(others.at(-1)?.head).toMatchObject({ state: 'RUN_STARTED', entries: 4, steps: { result: '1-3' } });
+    expect(others.at(-1)?.snapshot).toMatchObject({
+      state: 'RUN_STARTED',
+      entries: 4,
+      steps: { result: '1-3' },
+    });
   });
 
   it('goes on with each branch of a parallel group that has no result', async () => {
@@ -137,7 +141,7 @@ describe('a run that is resumed', () => {
     const rows = await runs.journalOf(workflowRunId);
     expect(rows.length).toBeGreaterThan(2);
     expect(rows.length).toBeLessThan(8);
-    expect(rows.map(({ head }) => head.seq)).toEqual(rows.map((_, index) => index));
+    expect(rows.map(({ snapshot }) => snapshot.seq)).toEqual(rows.map((_, index) => index));
     await world.work();
     const [before, after] = inbox.deliveries.map(bodiesIn);
     expect(after).toEqual(before);
@@ -251,7 +255,7 @@ describe('a run that is resumed', () => {
     await world.drain();
   });
 
-  it('is refused with wrong headers before anything is looked at', async () => {
+  it('is refused with wrong headers before anything is read', async () => {
     await expect(resumeMany([], withHeaders({ retries: 'many' }))).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['count', '0']])).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['label', '']])).rejects.toMatchObject({ status: 400 });
@@ -260,7 +264,7 @@ describe('a run that is resumed', () => {
 });
 
 describe('a run that is restarted', () => {
-  it('begins anew from its payload, with its settings', async () => {
+  it('begins again from its payload, with its settings', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(3), payload: 'from the start' });
     state.isWell = true;
@@ -291,7 +295,7 @@ describe('the same request again', () => {
     const first = await resume(failed.dlqId);
     expect(await resume(failed.dlqId)).toEqual(first);
     expect(await resumeMany(byIds([failed.dlqId]))).toEqual({ workflowRuns: [first], cursor: '' });
-    // That it was resumed is no answer to whoever wants it restarted.
+    // A request to restart it is not answered with the run that resumed it.
     await expect(restart(failed.dlqId)).rejects.toMatchObject({ status: 404 });
     await world.work();
     expect(inbox.deliveries).toHaveLength(2);
@@ -321,7 +325,7 @@ describe('the same request again', () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     state.isWell = true;
-    // Each look at the clock is a minute after the one before, so that every claim has ended when it is looked at.
+    // Each reading of the clock is a minute after the one before, so that every claim has ended when it is read.
     let time = Date.now();
     vi.spyOn(Date, 'now').mockImplementation(() => (time += 60_000));
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => resume(failed.dlqId)));

@@ -15,7 +15,7 @@ const hourMs = 3_600_000;
 
 /** The place of a run's only wait. */
 async function placeOf(runId: string): Promise<number> {
-  const [wait] = (await scene.headOf(runId)).waits;
+  const [wait] = (await scene.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
   return wait.seq;
 }
@@ -60,7 +60,7 @@ describe('a wait', () => {
       ],
       step: { kind: 'result', stepId: 1, stepName: 'wait 1', stepType: 'Wait', waitEventId: 'paid' },
     });
-    const { createdAt } = await scene.headOf(runId);
+    const { createdAt } = await scene.snapshotOf(runId);
     expect(item).toMatchObject({
       messageId: result?.entry.messageId,
       error: '',
@@ -80,10 +80,10 @@ describe('a wait', () => {
     await scene.wait(runId, 'never', { timeout: '1.5h', timeoutUrl, timeoutHeaders });
     const seq = await placeOf(runId);
     setClockAhead(1.5 * hourMs - 60_000);
-    await scene.look(runId, seq);
+    await scene.check(runId, seq);
     expect(await scene.resultsOf(runId)).toEqual([]);
     setClockAhead(1.5 * hourMs);
-    await scene.look(runId, seq);
+    await scene.check(runId, seq);
     const [result, ...more] = await scene.resultsOf(runId);
     expect(more).toEqual([]);
     expect(result).toMatchObject({ event: undefined, isTimeout: true });
@@ -92,7 +92,7 @@ describe('a wait', () => {
     expect(attemptsIn(await world.drain())).toEqual([result?.entry.messageId]);
     expect(await scene.rowsOf('never')).toEqual([]);
     // Scheduler, and SQS, may send it again.
-    await scene.look(runId, seq);
+    await scene.check(runId, seq);
     expect(await scene.resultsOf(runId)).toHaveLength(1);
     expect(attemptsIn(await world.drain())).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe('a wait', () => {
   ])('is refused with 412 %s', async (_name, eventId, options, text) => {
     const runId = await scene.start();
     await expect(scene.wait(runId, eventId, options)).rejects.toThrow(refused(412, text));
-    expect((await scene.headOf(runId)).waits).toEqual([]);
+    expect((await scene.snapshotOf(runId)).waits).toEqual([]);
   });
 
   it('is refused with 400, whatever it is, where its run has ended or is not known', async () => {
@@ -196,7 +196,7 @@ describe('an event that comes before its wait', () => {
       messageId: expect.stringMatching(/^msg_/) as unknown,
       error: '',
       workflowRunId: runId,
-      workflowCreatedAt: (await scene.headOf(runId)).createdAt,
+      workflowCreatedAt: (await scene.snapshotOf(runId)).createdAt,
     });
     await notify('another', 'other');
     await notify('x'.repeat(50_000));
@@ -214,7 +214,7 @@ describe('an event that comes before its wait', () => {
     await notify('three');
     expect((await scene.resultsOf(runId)).at(-1)).toMatchObject({ stepId: 3, event: 'three' });
     expect(third.messageId).not.toBe(second.messageId);
-    expect((await scene.headOf(runId)).events).toHaveLength(1);
+    expect((await scene.snapshotOf(runId)).events).toHaveLength(1);
   });
 
   it('is refused with 412 where the run keeps a hundred already, and with 404 where it has ended', async () => {

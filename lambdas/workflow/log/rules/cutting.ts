@@ -1,6 +1,6 @@
 /** Shortens the log of a run that is too long for an answer. */
 import type { Header } from '../../../shared/headers.ts';
-import type { Course, RunMessage } from './runRecord.ts';
+import type { History, RunMessage } from './runRecord.ts';
 import { beginningOfText, longestCutText } from './shownTexts.ts';
 
 export interface Cut {
@@ -28,7 +28,7 @@ export const textCut =
 /**
  * Cuts the texts of messages.
  *
- * @param keptHeader the name of a header that is left: of it the log reads the names of steps
+ * @param keptHeader the name of a header that is kept, because the log reads the names of steps from it
  */
 export function cutMessages(
   messages: readonly RunMessage[],
@@ -39,7 +39,7 @@ export function cutMessages(
   const text = textCut(cut);
   const headers = (all: readonly Header[]): readonly Header[] =>
     cut.hasHeaders ? all : all.filter(([name]) => name === keptHeader);
-  const course = <C extends Course>(one: C): C => ({
+  const history = <C extends History>(one: C): C => ({
     ...one,
     failures: one.failures.map((failure) => ({
       ...failure,
@@ -49,7 +49,7 @@ export function cutMessages(
     })),
   });
   return messages.map((message): RunMessage => {
-    const common = { ...course(message), headers: headers(message.headers) };
+    const common = { ...history(message), headers: headers(message.headers) };
     switch (common.kind) {
       case 'initial':
         return { ...common, payload: text(common.payload) };
@@ -65,7 +65,7 @@ export function cutMessages(
             headers: headers(response.headers),
             body: text(response.body),
           },
-          callback: callback && course(callback),
+          callback: callback && history(callback),
         };
       }
       case 'invoke':

@@ -1,26 +1,26 @@
-/** Makes the records of which a run's log is made, of its journal and of what is known of its messages. */
+/** Makes the messages that a run's log shows from the run's journal and from the records of its messages. */
 import { secondMs } from '../../../shared/clock.ts';
 import type { Header } from '../../../shared/headers.ts';
 import type { JournalRecord, ListedEntry, RunStart } from '../../rules/journal.ts';
-import type { StepFacts, StepIdentity } from '../../rules/step.ts';
+import type { StepDetails, StepIdentity } from '../../rules/step.ts';
 import { overlaid } from '../../rules/forwarding.ts';
 import { stepDurationMs } from '../../rules/time.ts';
-import type { CallRecord, Course, RunMessage } from './runRecord.ts';
+import type { CallRecord, History, RunMessage } from './runRecord.ts';
 
-/** The facts of a call besides its step. */
+/** The details of a call besides its step. */
 export type KnownCall = Pick<CallRecord, 'url' | 'method' | 'body' | 'response' | 'callback'> &
   Pick<CallRecord, 'maxRetries' | 'retryDelay' | 'headers'>;
 
-/** The facts of an invoked run. */
+/** The details of an invoked run. */
 export interface KnownInvoked {
   readonly body: string | undefined;
   readonly headers: readonly Header[];
 }
 
-/** The facts of a run besides its journal; texts and headers as they are shown. By ids of messages. */
+/** The details of a run besides its journal, by ids of messages; texts and headers as they are shown. */
 export interface KnownMessages {
-  readonly courses: ReadonlyMap<string, Course>;
-  /** Of entries: the payload, and the results of steps. */
+  readonly histories: ReadonlyMap<string, History>;
+  /** The texts of entries: the payload, and the results of steps. */
   readonly texts: ReadonlyMap<string, string | undefined>;
   readonly calls: ReadonlyMap<string, KnownCall>;
   readonly invoked: ReadonlyMap<string, KnownInvoked>;
@@ -28,14 +28,14 @@ export interface KnownMessages {
   readonly headersOf: (forwarded: readonly Header[]) => readonly Header[];
 }
 
-const nothingYet: Course = { failures: [] };
+const nothingYet: History = { failures: [] };
 
-/** The course of a message that is delivered at a moment; Unix milliseconds. */
-function courseFrom(known: KnownMessages, messageId: string, notBefore: number): Course {
-  const course = known.courses.get(messageId) ?? nothingYet;
-  return course.failures.length > 0 || course.end !== undefined
-    ? course
-    : { ...course, nextDeliveryAt: notBefore };
+/** The history of a message. @param notBefore Unix milliseconds before which it is not delivered */
+function historyFrom(known: KnownMessages, messageId: string, notBefore: number): History {
+  const history = known.histories.get(messageId) ?? nothingYet;
+  return history.failures.length > 0 || history.end !== undefined
+    ? history
+    : { ...history, nextDeliveryAt: notBefore };
 }
 
 const identityOf = ({ stepId, stepName, stepType, concurrent }: StepIdentity): StepIdentity => ({
@@ -46,7 +46,7 @@ const identityOf = ({ stepId, stepName, stepType, concurrent }: StepIdentity): S
 });
 
 /** Steps have seconds, the log has milliseconds. */
-const sleepOf = ({ sleepFor, sleepUntil }: StepFacts) => ({
+const sleepOf = ({ sleepFor, sleepUntil }: StepDetails) => ({
   sleepFor: sleepFor === undefined ? undefined : stepDurationMs(sleepFor),
   sleepUntil: sleepUntil === undefined ? undefined : Math.round(sleepUntil * secondMs),
 });
@@ -55,7 +55,7 @@ function ofEntry(start: RunStart, known: KnownMessages, entry: ListedEntry): Run
   const { messageId, createdAt, notBefore, step, forwarded = [] } = entry;
   const settings = entry.settings ?? start.settings;
   const common = {
-    ...courseFrom(known, messageId, notBefore),
+    ...historyFrom(known, messageId, notBefore),
     messageId,
     createdAt,
     maxRetries: settings.maxRetries,
@@ -72,7 +72,7 @@ function ofEntry(start: RunStart, known: KnownMessages, entry: ListedEntry): Run
 
 /** The payload of a run with an unknown client is delivered again when the client is known. */
 function withUpgrade(known: KnownMessages, message: RunMessage, messageId: string, at: number): RunMessage {
-  const again = courseFrom(known, messageId, at);
+  const again = historyFrom(known, messageId, at);
   return {
     ...message,
     failures: [...message.failures, ...again.failures],
@@ -110,14 +110,14 @@ export function runMessagesOf(
         messages.push(...record.entries.map((entry) => ofEntry(start, known, entry)));
         break;
       case 'lateResult':
-        // It is never delivered: its run has ended.
+        // The result is never delivered, because its run has ended.
         messages.push({ ...ofEntry(start, known, record.entry), end: 'DELIVERED' });
         break;
       case 'call': {
         const { messageId, step, at } = record;
-        const course = known.courses.get(messageId) ?? nothingYet;
+        const history = known.histories.get(messageId) ?? nothingYet;
         const call = known.calls.get(messageId) ?? { maxRetries, retryDelay, headers: [] };
-        messages.push({ kind: 'call', ...course, ...call, messageId, step, createdAt: at });
+        messages.push({ kind: 'call', ...history, ...call, messageId, step, createdAt: at });
         break;
       }
       case 'wait': {

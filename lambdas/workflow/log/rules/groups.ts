@@ -5,7 +5,7 @@
 import { hasEnded } from '../../run.ts';
 import { shownErrors, type ShownError } from './errors.ts';
 import type {
-  Course,
+  History,
   InitialRecord,
   PendingRecord,
   PlanRecord,
@@ -18,7 +18,7 @@ import {
   shownPending,
   shownPlan,
   shownResult,
-  stateOfCourse,
+  stateOfHistory,
   type ShownStep,
 } from './shownStep.ts';
 import type { StepState } from '../../../wire/states.ts';
@@ -29,7 +29,7 @@ export interface NextStep {
   readonly state: StepState;
   readonly retries: number;
   readonly retryDelay?: string | undefined;
-  /** Of the step whose function threw last. */
+  /** The name of the step whose function threw last. */
   readonly stepName?: string | undefined;
   readonly nextDeliveryTime?: number | undefined;
   readonly errors?: readonly ShownError[] | undefined;
@@ -48,7 +48,7 @@ interface StepMessages {
   readonly result?: ResultRecord;
 }
 
-/** Sorts messages by step. Of each kind the first one counts: what comes later is a repetition. */
+/** Sorts messages by step. The first message of each kind counts; later ones are repetitions. */
 function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
   const steps = new Map<number, StepMessages>();
   for (const message of messages) {
@@ -68,15 +68,15 @@ const branchesOf = ({ plan, pending, result }: StepMessages): number =>
 /** Splits steps into their groups: as many as their plans say, from the first on. */
 function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessages[])[] {
   const groups: StepMessages[][] = [];
-  let room = 0;
+  let missing = 0;
   for (const step of steps) {
     const last = groups.at(-1);
-    if (last !== undefined && room > 0) {
+    if (last !== undefined && missing > 0) {
       last.push(step);
-      room -= 1;
+      missing -= 1;
     } else {
       groups.push([step]);
-      room = branchesOf(step) - 1;
+      missing = branchesOf(step) - 1;
     }
   }
   return groups;
@@ -85,8 +85,8 @@ function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessage
 type Carrier = InitialRecord | ResultRecord;
 
 /**
- * Finds the delivery that brings what follows a group. Of a parallel group it is that of the result that was accepted last,
- * because only its list has all branches.
+ * Finds the delivery that brings the step after a group. For a parallel group it is the delivery of the result that was accepted
+ * last, because only its list has all branches.
  *
  * @returns undefined while the group is not over
  */
@@ -105,7 +105,7 @@ const isSleep = (message: Carrier): boolean =>
   message.kind === 'result' &&
   (message.step.stepType === 'SleepFor' || message.step.stepType === 'SleepUntil');
 
-/** The state of a sleep that is not over. Its result is recorded when it begins, and its delivery is held back. */
+/** The state of a sleep that is not over: its result is recorded when it begins, and its delivery is held back. */
 function stateOfSleep(message: Carrier, at: number): StepState | undefined {
   if (!isSleep(message) || message.failures.length > 0) return undefined;
   const { end, nextDeliveryAt } = message;
@@ -136,7 +136,7 @@ function shownStep(
 
 const nextOf = (carrier: Carrier, stepName: string | undefined): NextStep => ({
   messageId: carrier.messageId,
-  state: stateOfCourse(carrier),
+  state: stateOfHistory(carrier),
   retries: carrier.maxRetries,
   retryDelay: carrier.retryDelay,
   stepName,
@@ -144,9 +144,9 @@ const nextOf = (carrier: Carrier, stepName: string | undefined): NextStep => ({
   errors: shownErrors(carrier.failures),
 });
 
-/** With a run its messages end, without being written again. */
+/** Ends the messages of a run that has ended: their rows are not written again. */
 function settled(message: RunMessage): RunMessage {
-  const ended = <T extends Course>(course: T): T => ({ ...course, end: course.end ?? 'CANCELED' });
+  const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
   return message.kind === 'call' && message.callback !== undefined
     ? { ...ended(message), callback: ended(message.callback) }
     : ended(message);
@@ -155,14 +155,14 @@ function settled(message: RunMessage): RunMessage {
 /**
  * Groups a run's messages for the log.
  *
- * A delivery that was successful and brought nothing has no group `next`: the run waits for nothing.
+ * After a successful delivery that brought no step there is no group `next`: the run waits for no delivery.
  *
  * @param stepNameOf reads from a delivery which step's function threw
  * @param at the moment that is shown, Unix milliseconds: now, or when the run ended
  */
 export function stepGroups(
   run: RunRecord,
-  stepNameOf: (delivery: Course) => string | undefined,
+  stepNameOf: (delivery: History) => string | undefined,
   at: number,
 ): readonly StepGroup[] {
   const messages = hasEnded(run.state) ? run.messages.map(settled) : run.messages;

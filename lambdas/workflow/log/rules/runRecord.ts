@@ -1,26 +1,26 @@
-/** Records of a run, of which its log is made. */
+/** The messages that the log of a run is made of. */
 import type { Header } from '../../../shared/headers.ts';
 import type { RunState } from '../../../wire/states.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { FailedAttempt } from './errors.ts';
 
-/** The course of a message's own attempts. */
-export interface Course {
+/** The history of a message's attempts. */
+export interface History {
   /** Failed attempts so far, oldest first. */
   readonly failures: readonly FailedAttempt[];
-  /** The end: of the attempts, or of the message that was withdrawn with its run; undefined while one is still to come. */
+  /** The end of the attempts, or of a message that was withdrawn with its run; undefined while an attempt is to come. */
   readonly end?: 'DELIVERED' | 'FAILED' | 'CANCELED' | undefined;
   /** Unix milliseconds before which the next attempt is not made. */
   readonly nextDeliveryAt?: number | undefined;
 }
 
-interface Common extends Course {
+interface Common extends History {
   readonly messageId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly maxRetries: number;
   readonly retryDelay?: string | undefined;
-  /** Those forwarded, and the content type. */
+  /** The forwarded headers, and the content type. */
   readonly headers: readonly Header[];
 }
 
@@ -61,14 +61,14 @@ export interface CallResponse {
 export interface CallRecord extends Common {
   readonly kind: 'call';
   readonly step: StepIdentity;
-  /** Absent, as all of these, until its message is stored. */
+  /** This and the following fields are absent until the message is stored. */
   readonly url?: string | undefined;
   readonly method?: string | undefined;
   readonly body?: string | undefined;
-  /** Once it has come. */
+  /** Absent until it has come. */
   readonly response?: CallResponse | undefined;
-  /** The message that takes the response to the endpoint, once it is made. */
-  readonly callback?: (Course & { readonly messageId: string }) | undefined;
+  /** The message that takes the response to the endpoint; absent until it is made. */
+  readonly callback?: (History & { readonly messageId: string }) | undefined;
 }
 
 export interface WaitRecord extends Common {

@@ -3,7 +3,7 @@ import { shownHeaders, type HeaderLists } from '../../../shared/headers.ts';
 import type { StepType, CallType, StepState } from '../../../wire/states.ts';
 import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
 import type {
-  Course,
+  History,
   InitialRecord,
   PendingRecord,
   PlanRecord,
@@ -11,7 +11,7 @@ import type {
   RunMessage,
 } from './runRecord.ts';
 
-/** The facts of a step besides its name and its course; times in Unix milliseconds, durations in milliseconds. */
+/** The details of a step besides its name and its history; times in Unix milliseconds, durations in milliseconds. */
 interface Details {
   readonly sleepFor?: number | undefined;
   readonly sleepUntil?: number | undefined;
@@ -52,7 +52,7 @@ export interface ShownStep extends Details {
 }
 
 /** The state of a step whose message is on its way. */
-export function stateOfCourse({ end, failures }: Course): Exclude<StepState, 'STEP_SUCCESS'> {
+export function stateOfHistory({ end, failures }: History): Exclude<StepState, 'STEP_SUCCESS'> {
   if (end === 'FAILED') return 'STEP_FAILED';
   if (end === 'CANCELED') return 'STEP_CANCELED';
   return failures.length > 0 && end === undefined ? 'STEP_RETRY' : 'STEP_PROGRESS';
@@ -67,7 +67,7 @@ const common = (message: RunMessage) => ({
 });
 
 /** @param before failed attempts of the delivery that brought the step */
-const courseFields = (before: readonly FailedAttempt[], { failures, end, nextDeliveryAt }: Course) => ({
+const historyFields = (before: readonly FailedAttempt[], { failures, end, nextDeliveryAt }: History) => ({
   errors: shownErrors([...before, ...failures]),
   nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
 });
@@ -114,22 +114,22 @@ function detailsOf(message: PendingRecord): Details {
   }
 }
 
-/** The message whose attempts decide about a pending step: of a call, first its own, and then that which brings the answer. */
-const decisive = (message: PendingRecord): Course =>
+/** The history that decides about a pending step. For a call it is first its own, then that of the message with the answer. */
+const decisive = (message: PendingRecord): History =>
   message.kind === 'call' ? (message.callback ?? message) : message;
 
 /** Shows a step that has begun, and whose result comes from elsewhere. */
 export function shownPending(message: PendingRecord, before: readonly FailedAttempt[]): ShownStep {
-  const course = decisive(message);
-  // A call never fails: its last answer is its result, whatever the status is. The message that brings it may fail.
-  const state = stateOfCourse(message === course && course.end === 'FAILED' ? { failures: [] } : course);
+  const history = decisive(message);
+  // A call never fails: its last answer is its result, of any status. The message that brings the answer may fail.
+  const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
   return {
     ...message.step,
     callType: message.kind === 'call' ? (message.callback ? 'fromCallback' : 'toCallback') : 'step',
     state,
     ...common(message),
     ...detailsOf(message),
-    ...courseFields([...before, ...(message === course ? [] : message.failures)], course),
+    ...historyFields([...before, ...(message === history ? [] : message.failures)], history),
   };
 }
 
@@ -137,17 +137,17 @@ export function shownPending(message: PendingRecord, before: readonly FailedAtte
 export const shownPlan = (message: PlanRecord): ShownStep => ({
   ...message.step,
   callType: 'step',
-  state: stateOfCourse(message),
+  state: stateOfHistory(message),
   ...common(message),
   sleepFor: message.sleepFor,
   sleepUntil: message.sleepUntil,
-  ...courseFields([], message),
+  ...historyFields([], message),
 });
 
 /**
  * Shows a step that has ended.
  *
- * @param began what it began with, where that was a message of its own
+ * @param began the message that it began with, if any
  * @param failures failed attempts on the way to it
  */
 export const shownResult = (

@@ -10,7 +10,7 @@ export const beginningOfText = (text: string, mostBytes: number): string =>
     ? text
     : Buffer.from(beginningOf(Buffer.from(text), mostBytes)).toString('utf8');
 
-/** Hides what either of two hides. */
+/** Makes a redaction that hides what either of two hides. */
 export function bothRedactions(one = noRedaction, other = noRedaction): Redaction {
   const isAll = one.headers === 'all' || other.headers === 'all';
   return {
@@ -19,29 +19,29 @@ export function bothRedactions(one = noRedaction, other = noRedaction): Redactio
   };
 }
 
-/** Bytes of a text that are kept where all of them together are too long for an answer; a hash always fits. */
+/** Bytes of each text that are kept where all texts together are too long for an answer; a hash always fits. */
 export const longestCutText = 4_096;
-/** Where they are so many times too long, no more of them are kept at all. */
+/** Where the texts are this many times too long, no more of them are kept. */
 const hopeless = 8;
 
 /**
- * Makes the texts of one run's log, and counts them: once they are too long for an answer, only their beginnings are kept, so
- * that a process has room for them.
+ * Makes the texts of one run's log, and counts their bytes: once they are too long for an answer, only their beginnings are kept,
+ * so that they fit into the memory of a process.
  */
 export class ShownTexts {
   readonly #trimBody: number;
-  readonly #room: number;
+  readonly #answerBytes: number;
   readonly #keptHeader: string;
   #used = 0;
 
   /**
    * @param trimBody bytes that are shown of each text; −1 for none
-   * @param room bytes of the largest answer
+   * @param answerBytes bytes of the largest answer
    * @param keptHeader the name of a header that is never hidden
    */
-  constructor(trimBody: number, room: number, keptHeader: string) {
+  constructor(trimBody: number, answerBytes: number, keptHeader: string) {
     this.#trimBody = trimBody;
-    this.#room = room;
+    this.#answerBytes = answerBytes;
     this.#keptHeader = keptHeader;
   }
 
@@ -54,7 +54,7 @@ export class ShownTexts {
     if (!this.areShown) return undefined;
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     if (redaction.body && bytes.length > 0) return redacted(bytes);
-    const most = this.#used > this.#room ? longestCutText : Infinity;
+    const most = this.#used > this.#answerBytes ? longestCutText : Infinity;
     const shown = beginningOf(bytes, this.#isHopeless ? 0 : Math.min(this.#trimBody, most));
     this.#used += shown.length;
     return Buffer.from(shown.buffer, shown.byteOffset, shown.length).toString('utf8');
@@ -71,6 +71,6 @@ export class ShownTexts {
   }
 
   get #isHopeless(): boolean {
-    return this.#used > hopeless * this.#room;
+    return this.#used > hopeless * this.#answerBytes;
   }
 }

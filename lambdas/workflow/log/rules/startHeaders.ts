@@ -6,7 +6,7 @@ import { noRedaction, redactHeaders } from '../../../message/redaction.ts';
 import { branded } from '../../rules/brands.ts';
 import type { RunStart } from '../../rules/journal.ts';
 
-/** Makes them of the run's facts: its settings, and what it forwards, of which the redacted is shown as its hash. */
+/** Makes the headers from the settings of a run and from what it forwards; redacted values are shown as hashes. */
 export function startHeaders(runId: string, start: RunStart): readonly Header[] {
   const { prefix, settings, failureCallback } = start;
   const { maxRetries, retryDelay, labels, flowControl, redaction = noRedaction } = settings;

@@ -42,7 +42,7 @@ async function failing(more: Partial<RunStart> = {}, payload = '{"n":1}') {
   const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
   const { messageId } = await scene.start(runId, {
     payload,
-    facts: {
+    details: {
       url: inbox.url,
       settings: { maxRetries: 1, retryDelay: '0', labels: [], timeoutMs: 30_000 },
       failureCallback: { ...common, url: told.url, delayMs: 0 },
@@ -77,7 +77,7 @@ describe('a run whose delivery fails', () => {
       expect(inbox.deliveries.length).toBeLessThanOrEqual(3);
       const kinds = (await acts.records(runId)).map(({ kind }) => kind);
       expect(kinds).toEqual(['start', 'end', 'failureFunction']);
-      expect(await scene.headOf(runId)).toMatchObject({
+      expect(await scene.snapshotOf(runId)).toMatchObject({
         state: 'RUN_FAILED',
         failureState: 'CALLBACK_SUCCESS',
       });
@@ -102,7 +102,7 @@ describe('a run whose delivery fails', () => {
     const scene2 = await failing({ settings: onceOnly });
     const again = await world.receiveAttempt();
     await world.underFate(fateAt({ call: calls, when: 'after' }), () => world.deliver(again.work, false));
-    expect((await scene.headOf(scene2.runId)).state).toBe('RUN_FAILED');
+    expect((await scene.snapshotOf(scene2.runId)).state).toBe('RUN_FAILED');
     await scene.start(scene2.runId);
     await world.deliver(again.work, true);
     expect(await world.deadLettersOf(scene2.messageId)).toBe(1);
@@ -118,7 +118,7 @@ describe('a run whose delivery fails', () => {
     expect(inbox.deliveries).toHaveLength(0);
     await acts.end(runId, { body: '1' });
     await world.work();
-    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_SUCCESS' });
+    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_SUCCESS' });
     expect(await world.deadLettersOf(messageId)).toBe(0);
     expect(inbox.deliveries).toHaveLength(0);
   });
@@ -132,7 +132,7 @@ describe('a run whose delivery fails', () => {
     await world.work();
     const [, end] = await acts.records(runId);
     expect(end).toMatchObject({ kind: 'end', state: 'RUN_FAILED' });
-    expect((await scene.headOf(runId)).failureState).toBeUndefined();
+    expect((await scene.snapshotOf(runId)).failureState).toBeUndefined();
     expect(end?.kind === 'end' && end.failure?.response.error).toContain(`failed ${mostFaults} times`);
     expect(told.deliveries).toHaveLength(0);
   });

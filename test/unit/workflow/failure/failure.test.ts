@@ -87,8 +87,8 @@ describe('the body of a failure request', () => {
     const whole = JSON.stringify({ error: 'Error', message: 'no', stack: 'at €'.repeat(1_000) });
     const cut = Buffer.from(whole).subarray(0, 1_001);
     const response = { status: 500, headers: [], body: cut, isCut: true } as const;
-    const facts = { message, body: new Uint8Array(), response, retried: 3 };
-    const read: unknown = JSON.parse(Buffer.from(failureBody(run, facts, 100_000)).toString());
+    const details = { message, body: new Uint8Array(), response, retried: 3 };
+    const read: unknown = JSON.parse(Buffer.from(failureBody(run, details, 100_000)).toString());
     expect(read).toMatchObject({ bodyIsCut: true });
     expect(JSON.parse(answerIn(read))).toEqual({
       error: 'Error',

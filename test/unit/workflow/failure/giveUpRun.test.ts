@@ -12,7 +12,7 @@ import { endpoint, openRunScene, type RunScene } from '../../../support/runScene
 import { useWorld } from '../../../support/useWorld.ts';
 import type { World } from '../../../support/world.ts';
 
-/** Work of runs that the service fails with is given up in the end: whoever would wait for ever is told, or fails visibly. */
+/** Jobs of runs that the service fails with are given up in the end: a run that would wait for ever is told, or fails visibly. */
 
 let world: World;
 let scene: RunScene;
@@ -41,7 +41,7 @@ async function pair() {
   const [parent, child] = [`wfr_up_${runs}`, `wfr_down_${runs}`];
   const told = world.receiver.inbox();
   const failureCallback = { ...common, url: told.url, delayMs: 0 };
-  const { createdAt } = await scene.start(parent, { facts: { failureCallback } });
+  const { createdAt } = await scene.start(parent, { details: { failureCallback } });
   await acts.invoke({ runId: parent, createdAt }, 1, child);
   await world.drain();
   return { parent, child, told };
@@ -58,7 +58,7 @@ const endUnreadably = (child: string): Promise<void> =>
   });
 
 async function endWorkOf(child: string): Promise<Job> {
-  const { createdAt, startSeq } = await scene.headOf(child);
+  const { createdAt, startSeq } = await scene.snapshotOf(child);
   return { kind: 'runEnd', accountId: world.account.id, runId: child, createdAt, startSeq };
 }
 
@@ -93,7 +93,7 @@ async function failingAt(isIt: (input: string) => boolean, act: () => Promise<un
 }
 
 describe('the end of an invoked run that cannot be told', () => {
-  it('is answered with success all the same, and left to work of its own', async () => {
+  it('is answered with success all the same, and left to a job of its own', async () => {
     const { child } = await pair();
     await endUnreadably(child);
     await acts.end(child);
@@ -138,10 +138,12 @@ describe('the end of an invoked run that cannot be told', () => {
 describe('an invoker whose URL an earlier release took, and is none', () => {
   it('is told at the URL that it was started with', async () => {
     const { parent, child } = await pair();
-    const { createdAt } = await scene.headOf(parent);
+    const { createdAt } = await scene.snapshotOf(parent);
     const other = `${child}_old`;
     await scene.start(other, {
-      facts: { invoker: { runId: parent, createdAt, url: 'no url', step: stepOf(1, 'Invoke'), headers: [] } },
+      details: {
+        invoker: { runId: parent, createdAt, url: 'no url', step: stepOf(1, 'Invoke'), headers: [] },
+      },
     });
     await world.drain();
     await acts.end(other, { body: '1' });
@@ -152,7 +154,7 @@ describe('an invoker whose URL an earlier release took, and is none', () => {
 });
 
 describe('a start that cannot be finished', () => {
-  const lookIn = (works: readonly Job[]): readonly Job[] => works.filter(({ kind }) => kind === 'runStart');
+  const checksIn = (works: readonly Job[]): readonly Job[] => works.filter(({ kind }) => kind === 'runStart');
 
   it('fails its run, visibly, where nothing was delivered: at each AWS call of its process', async () => {
     let failed = 0;
@@ -160,14 +162,14 @@ describe('a start that cannot be finished', () => {
       runs += 1;
       const runId = `wfr_start_${runs}`;
       const told = world.receiver.inbox();
-      const facts = { failureCallback: { ...common, url: told.url, delayMs: 0 } };
-      await world.underFate(fateAt({ call, when: 'before' }), () => scene.start(runId, { facts }));
+      const details = { failureCallback: { ...common, url: told.url, delayMs: 0 } };
+      await world.underFate(fateAt({ call, when: 'before' }), () => scene.start(runId, { details }));
       const isRecorded = (await acts.records(runId)).length > 0;
       setClockAhead(call * 3_600_000);
       const works = await world.drain();
-      for (const work of lookIn(works)) await giveUp(work, 'faults');
+      for (const work of checksIn(works)) await giveUp(work, 'faults');
       if (!isRecorded) continue;
-      const { state } = await scene.headOf(runId);
+      const { state } = await scene.snapshotOf(runId);
       if (attemptsIn(works).length > 0) continue;
       expect(state).toBe('RUN_FAILED');
       await world.work();
@@ -182,10 +184,10 @@ describe('a start that cannot be finished', () => {
     const runId = `wfr_start_${runs}`;
     await scene.start(runId);
     setClockAhead(3_600_000);
-    const looks = lookIn(await world.drain());
-    expect(looks).toHaveLength(1);
-    for (const work of looks) await giveUp(work, 'faults');
-    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
+    const checks = checksIn(await world.drain());
+    expect(checks).toHaveLength(1);
+    for (const job of checks) await giveUp(job, 'faults');
+    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
   });
 });
 
@@ -194,7 +196,7 @@ describe('a wait that cannot be ended', () => {
     runs += 1;
     const runId = `wfr_wait_${runs}`;
     const told = world.receiver.inbox();
-    await scene.start(runId, { facts: { failureCallback: { ...common, url: told.url, delayMs: 0 } } });
+    await scene.start(runId, { details: { failureCallback: { ...common, url: told.url, delayMs: 0 } } });
     await scene.append(runId, {
       kind: 'wait',
       at: Date.now(),
@@ -211,7 +213,7 @@ describe('a wait that cannot be ended', () => {
       timeoutHeaders: [],
     });
     await world.drain();
-    const { seq } = await scene.headOf(runId);
+    const { seq } = await scene.snapshotOf(runId);
     const work: Job = { kind: 'waitTimeout', accountId: world.account.id, runId, seq, dueAt: Date.now() };
     return { runId, work, told };
   };
@@ -219,7 +221,7 @@ describe('a wait that cannot be ended', () => {
   it('fails its run when it is due and given up', async () => {
     const { runId, work, told } = await waiting(Date.now() - 1);
     await giveUp(work, 'faults');
-    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
     await world.work();
     expect(told.deliveries.length).toBeGreaterThan(0);
   });
@@ -227,7 +229,7 @@ describe('a wait that cannot be ended', () => {
   it('goes on where its deadline is still to come', async () => {
     const { runId, work } = await waiting(Date.now() + 3_600_000);
     await giveUp(work, 'deaths');
-    expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
+    expect((await scene.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });
 
@@ -250,7 +252,7 @@ describe('a call whose result cannot be stored', () => {
       (input) => input.includes('"callResult"'),
       () => giveUp(work, 'faults'),
     );
-    expect(await scene.headOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
   });
 });
 

@@ -31,7 +31,7 @@ describe('the log of a run', () => {
   it('has its steps, the attempts that failed on the way, and its end', async () => {
     const { messageId, createdAt } = await scene.start('wfr_whole', {
       payload: '{"n":1}',
-      facts: {
+      details: {
         url: 'https://user:secret@flow.example/orders',
         settings: {
           maxRetries: 2,
@@ -312,7 +312,7 @@ describe('the log of a run', () => {
   });
 
   it('shows a run of an unknown client by the delivery that its upgrade brought', async () => {
-    const { messageId } = await scene.start('wfr_upgrade', { facts: { isUnknownClient: true } });
+    const { messageId } = await scene.start('wfr_upgrade', { details: { isUnknownClient: true } });
     await scene.attempt(messageId, 'DELIVERED');
     expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS']);
     const { start } = (await scene.journalOf('wfr_upgrade')) ?? {};

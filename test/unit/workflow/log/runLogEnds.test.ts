@@ -60,7 +60,7 @@ describe('the log of a run that failed', () => {
       labels: [],
       delayMs: 0,
     };
-    const { messageId } = await scene.start('wfr_told', { facts: { failureCallback } });
+    const { messageId } = await scene.start('wfr_told', { details: { failureCallback } });
     const requestId = newMessageId();
     await scene.end('wfr_told', failedAs(messageId, requestId));
     const known = {
@@ -124,8 +124,11 @@ describe('what a log shows of texts', () => {
   const redaction = { body: true, headers: ['x-tenant'] };
   const settings = { maxRetries: 3, labels: [], timeoutMs: 30_000, redaction };
 
-  it('is a hash where the run hides it, whoever wrote it', async () => {
-    const { messageId } = await scene.start('wfr_hidden', { payload: 'secret payload', facts: { settings } });
+  it('is a hash where the run hides it, whether the user or an endpoint wrote it', async () => {
+    const { messageId } = await scene.start('wfr_hidden', {
+      payload: 'secret payload',
+      details: { settings },
+    });
     await scene.attempt(messageId, 'RETRY', {
       headers: [
         ['x-tenant', 'secret tenant'],
@@ -196,7 +199,7 @@ describe('what a log shows of texts', () => {
 
 describe('what is not kept any more', () => {
   it('is left out of a log, though its row may still be there', async () => {
-    const { createdAt } = await scene.start('wfr_old', { facts: { callerIp: '203.0.113.55' } });
+    const { createdAt } = await scene.start('wfr_old', { details: { callerIp: '203.0.113.55' } });
     const callId = newMessageId();
     const step = { stepId: 1, stepName: 'ask', stepType: 'Call', concurrent: 1 } as const;
     await scene.append('wfr_old', { kind: 'call', at: Date.now(), step, messageId: callId });
@@ -207,7 +210,7 @@ describe('what is not kept any more', () => {
     const [, call] = stepsOf(await runOf('wfr_old'));
     expect([call?.stepName, call?.callBody, call?.callUrl]).toEqual(['ask', undefined, undefined]);
 
-    const { keptUntil } = await scene.headOf('wfr_old');
+    const { keptUntil } = await scene.snapshotOf('wfr_old');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil);
     const old: readonly Header[] = [
       ['workflowRunId', 'wfr_old'],

@@ -9,7 +9,7 @@ import {
   stepsOf,
   type RunLogs,
 } from '../../../support/runLogs.ts';
-import { endpoint, openRunScene, resultOf, startFacts, type RunScene } from '../../../support/runScene.ts';
+import { endpoint, openRunScene, resultOf, startSettings, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
 import type { World } from '../../../support/world.ts';
 
@@ -75,8 +75,8 @@ describe('the log of a large run', () => {
   });
 
   it('leaves out its headers, and the last steps, where texts are not what makes it large', async () => {
-    const forwarded = [...startFacts().forwarded, ['x-long', 'h'.repeat(5_000)]] as const;
-    await scene.start('wfr_headers', { facts: { forwarded } });
+    const forwarded = [...startSettings().forwarded, ['x-long', 'h'.repeat(5_000)]] as const;
+    await scene.start('wfr_headers', { details: { forwarded } });
     await addSteps('wfr_headers', 1_000, '"done"');
     const run = await logs.runOf('wfr_headers');
     expect(jsonBytes(run)).toBeLessThanOrEqual(largestAnswer);
@@ -102,9 +102,9 @@ describe('the log of a large run', () => {
 
   it('does not keep those behind it from the pages that follow', async () => {
     const labels = ['large'];
-    const facts = { settings: { maxRetries: 3, timeoutMs: 30_000, labels } };
+    const details = { settings: { maxRetries: 3, timeoutMs: 30_000, labels } };
     for (const runId of ['wfr_a', 'wfr_b', 'wfr_c']) {
-      await scene.start(runId, { facts });
+      await scene.start(runId, { details });
       await addSteps(runId, 400, JSON.stringify('x'.repeat(7_000)));
     }
     const found: string[] = [];
@@ -127,7 +127,7 @@ describe('a page of 100 runs', () => {
   it('is read with about three calls for each', async () => {
     const callerIp = '203.0.113.77';
     for (let index = 0; index < 100; index += 1) {
-      await scene.start(`wfr_hundred${index}`, { facts: { callerIp } });
+      await scene.start(`wfr_hundred${index}`, { details: { callerIp } });
     }
     world.reset();
     const { runs, cursor } = await logs.page(['callerIp', callerIp]);

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   bodiesOf,
-  entriesOf,
   eventDigest,
   snapshotAfter,
   type Snapshot,
@@ -10,10 +9,11 @@ import {
   type ListedEntry,
   type RunStart,
 } from '../../../../lambdas/workflow/rules/journal.ts';
-import { stepFactsOf, type StepFacts } from '../../../../lambdas/workflow/rules/step.ts';
-import { hasStep } from '../../../../lambdas/workflow/rules/stepSet.ts';
+import { stepDetailsOf, type StepDetails } from '../../../../lambdas/workflow/rules/step.ts';
+import { hasStep } from '../../../../lambdas/workflow/rules/placing.ts';
+import { entriesOf } from '../../../../lambdas/workflow/rules/entry.ts';
 
-const facts: RunStart = {
+const settings: RunStart = {
   url: 'https://flow.example/',
   prefix: 'Upstash',
   features: [],
@@ -23,23 +23,23 @@ const facts: RunStart = {
   invokeDepth: 0,
   callerIp: '192.0.2.7',
 };
-const entryOf = (bodyBytes: number, step?: StepFacts): ListedEntry => ({
+const entryOf = (bodyBytes: number, step?: StepDetails): ListedEntry => ({
   messageId: `msg_${bodyBytes}`,
-  url: facts.url,
+  url: settings.url,
   createdAt: 1,
   notBefore: 1,
   body: { at: 'bucket', key: `16d/acct/msg_${bodyBytes}` },
   bodyBytes,
   step,
 });
-const step = (stepId: number, kind: StepFacts['kind'] = 'result'): StepFacts => ({
+const step = (stepId: number, kind: StepDetails['kind'] = 'result'): StepDetails => ({
   kind,
   stepId,
   stepName: 'step',
   stepType: 'Run',
   concurrent: 1,
 });
-const start: JournalRecord = { kind: 'start', at: 1_000, start: facts, entry: entryOf(10) };
+const start: JournalRecord = { kind: 'start', at: 1_000, start: settings, entry: entryOf(10) };
 const end: JournalRecord = { kind: 'end', at: 3_000, state: 'RUN_SUCCESS' };
 const steps = (...entries: readonly ListedEntry[]): JournalRecord => ({ kind: 'steps', at: 2_000, entries });
 const wait = (stepId: number, eventId: string): JournalRecord => ({
@@ -48,10 +48,10 @@ const wait = (stepId: number, eventId: string): JournalRecord => ({
   step: step(stepId),
   messageId: 'msg',
   eventId,
-  url: facts.url,
+  url: settings.url,
   timeout: '7d',
   deadline: 9_000,
-  timeoutUrl: facts.url,
+  timeoutUrl: settings.url,
   forwarded: [],
   timeoutForwarded: [],
   timeoutHeaders: [],
@@ -65,18 +65,22 @@ const event = (eventId: string): JournalRecord => ({
   body: { at: 'bucket', key: '16d/acct/msg_event' },
 });
 
-/** Computes the head after records, of which the first is a start. */
+/** Computes the snapshot after records; the first is a start. */
 function fold(records: readonly JournalRecord[], keptUntil = 100): Snapshot {
-  let head: Snapshot | undefined;
-  for (const record of records) head = snapshotAfter(head, record, keptUntil);
-  if (head === undefined) throw new Error('There are no records.');
-  return head;
+  let snapshot: Snapshot | undefined;
+  for (const record of records) snapshot = snapshotAfter(snapshot, record, keptUntil);
+  if (snapshot === undefined) throw new Error('There are no records.');
+  return snapshot;
 }
 
 describe('what is true after a record', () => {
   it('counts what the list has, and where the run is in its journal', () => {
-    const head = fold([start, steps(entryOf(5, step(1))), steps(entryOf(1, step(2)), entryOf(2, step(3)))]);
-    expect(head).toMatchObject({
+    const snapshot = fold([
+      start,
+      steps(entryOf(5, step(1))),
+      steps(entryOf(1, step(2)), entryOf(2, step(3))),
+    ]);
+    expect(snapshot).toMatchObject({
       seq: 2,
       startSeq: 0,
       factsSeq: 0,
@@ -86,25 +90,25 @@ describe('what is true after a record', () => {
       bodyBytes: 18,
       keptUntil: 100,
     });
-    expect(head.steps).toEqual({ result: '1-3' });
+    expect(snapshot.steps).toEqual({ result: '1-3' });
   });
 
   it('has nothing of the runs that its id had before', () => {
-    const head = fold([start, steps(entryOf(5, step(1))), wait(2, 'a'), event('b'), end, start]);
-    expect(head).toMatchObject({ seq: 5, startSeq: 5, entries: 1, steps: {}, waits: [], events: [] });
-    expect([head.endSeq, head.failureState]).toEqual([undefined, undefined]);
+    const snapshot = fold([start, steps(entryOf(5, step(1))), wait(2, 'a'), event('b'), end, start]);
+    expect(snapshot).toMatchObject({ seq: 5, startSeq: 5, entries: 1, steps: {}, waits: [], events: [] });
+    expect([snapshot.endSeq, snapshot.failureState]).toEqual([undefined, undefined]);
   });
 
-  it('knows the facts of an upgrade, and where the run ended', () => {
-    expect(fold([start, { kind: 'upgrade', at: 1, start: facts, messageId: 'msg' }]).factsSeq).toBe(1);
-    const head = fold([
+  it('knows the settings of an upgrade, and where the run ended', () => {
+    expect(fold([start, { kind: 'upgrade', at: 1, start: settings, messageId: 'msg' }]).factsSeq).toBe(1);
+    const snapshot = fold([
       start,
       wait(1, 'a'),
       event('b'),
       end,
       { kind: 'failureFunction', at: 1, messageId: '' },
     ]);
-    expect(head).toMatchObject({ state: 'RUN_SUCCESS', seq: 4, endSeq: 3, waits: [], events: [] });
+    expect(snapshot).toMatchObject({ state: 'RUN_SUCCESS', seq: 4, endSeq: 3, waits: [], events: [] });
   });
 
   it('forgets a wait with its result, and an event with the result that consumes it', () => {
@@ -117,13 +121,13 @@ describe('what is true after a record', () => {
 
   it('has each event and each wait by the digest of its name, which stays what stored records have', () => {
     expect(eventDigest('order-7')).toBe('34z4AifsMjeSLfDs');
-    const head = fold([start, event('early'), event('order-7'), wait(3, 'late')]);
-    expect(head.events).toEqual([
+    const snapshot = fold([start, event('early'), event('order-7'), wait(3, 'late')]);
+    expect(snapshot.events).toEqual([
       { digest: eventDigest('early'), seq: 1 },
       { digest: eventDigest('order-7'), seq: 2 },
     ]);
-    expect(head.waits).toEqual([{ digest: eventDigest('late'), seq: 3, stepId: 3 }]);
-    expect(hasStep(head.steps, 'wait', 3)).toBe(true);
+    expect(snapshot.waits).toEqual([{ digest: eventDigest('late'), seq: 3, stepId: 3 }]);
+    expect(hasStep(snapshot.steps, 'wait', 3)).toBe(true);
   });
 
   it('keeps the events that a result does not consume, and the waits that a plan does not end', () => {
@@ -140,12 +144,15 @@ describe('what is true after a record', () => {
     const call: JournalRecord = { kind: 'call', at: 1, step: step(1), messageId: 'msg' };
     const invoke: JournalRecord = {
       ...{ kind: 'invoke', at: 1, step: step(2), messageId: 'msg', runId: 'wfr_child' },
-      ...{ createdAt: 1, url: facts.url },
+      ...{ createdAt: 1, url: settings.url },
     };
-    const head = fold([start, call, invoke]);
-    expect([hasStep(head.steps, 'call', 1), hasStep(head.steps, 'invoke', 2)]).toEqual([true, true]);
-    expect([hasStep(head.steps, 'call', 2), hasStep(head.steps, 'invoke', 1)]).toEqual([false, false]);
-    expect(head).toMatchObject({ seq: 2, entries: 1 });
+    const snapshot = fold([start, call, invoke]);
+    expect([hasStep(snapshot.steps, 'call', 1), hasStep(snapshot.steps, 'invoke', 2)]).toEqual([true, true]);
+    expect([hasStep(snapshot.steps, 'call', 2), hasStep(snapshot.steps, 'invoke', 1)]).toEqual([
+      false,
+      false,
+    ]);
+    expect(snapshot).toMatchObject({ seq: 2, entries: 1 });
   });
 
   it('knows the newest thousand webhooks that the run has created, until it ends', () => {
@@ -203,9 +210,9 @@ describe('what is true after a record', () => {
   it('is kept for as long as any record asked for', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(), { minLength: 1 }), (times) => {
-        let head = snapshotAfter(undefined, start, 7);
-        for (const keptUntil of times) head = snapshotAfter(head, { kind: 'kept', at: 1 }, keptUntil);
-        expect(head.keptUntil).toBe(Math.max(7, ...times));
+        let snapshot = snapshotAfter(undefined, start, 7);
+        for (const keptUntil of times) snapshot = snapshotAfter(snapshot, { kind: 'kept', at: 1 }, keptUntil);
+        expect(snapshot.keptUntil).toBe(Math.max(7, ...times));
       }),
     );
   });
@@ -216,11 +223,11 @@ describe('what is true after a record', () => {
 });
 
 describe('a record', () => {
-  it('has the facts of a step beside its result', () => {
+  it('has the details of a step beside its result', () => {
     const { kind: _kind, ...identity } = step(1);
-    expect(stepFactsOf({ ...identity, kind: 'result', out: 'x' })).toStrictEqual(step(1));
+    expect(stepDetailsOf({ ...identity, kind: 'result', out: 'x' })).toStrictEqual(step(1));
     const plan = { ...identity, kind: 'plan' } as const;
-    expect(stepFactsOf(plan)).toBe(plan);
+    expect(stepDetailsOf(plan)).toBe(plan);
   });
 
   it('has no body for a run that returned nothing', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkGroup, checkPlace, checkRoom } from '../../../../lambdas/workflow/rules/placing.ts';
+import { checkGroup, checkPlace, checkCapacity } from '../../../../lambdas/workflow/rules/placing.ts';
 import type { Step } from '../../../../lambdas/workflow/rules/step.ts';
 
 const step = (kind: Step['kind'], stepId: number, concurrent = 1): Step => ({
@@ -67,10 +67,10 @@ describe('the place of a step', () => {
   });
 });
 
-describe('the room of a run', () => {
+describe('the capacity of a run', () => {
   const mebibyte = 1_024 * 1_024;
   const checkAdded = (bodyBytes: number, entries: number, added: readonly number[]) => () => {
-    checkRoom(
+    checkCapacity(
       { bodyBytes, entries },
       added.map((bytes) => ({ bodyBytes: bytes })),
     );

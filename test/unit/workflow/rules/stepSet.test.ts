@@ -7,7 +7,7 @@ import {
   withStep,
   type StepMark,
   type StepSets,
-} from '../../../../lambdas/workflow/rules/stepSet.ts';
+} from '../../../../lambdas/workflow/rules/placing.ts';
 
 const marks = fc.array(fc.tuple(fc.constantFrom(...stepMarks), fc.integer({ min: 1, max: 40 })), {
   maxLength: 120,

@@ -16,7 +16,7 @@ let scene: RunScene;
 let acts: RunActs;
 const importLambdas = async () => {
   const [keep, bodies, journal] = await Promise.all([
-    import('../../../../lambdas/workflow/runs/extendRun.ts'),
+    import('../../../../lambdas/workflow/runs/changeRun.ts'),
     import('../../../../lambdas/message/bodies.ts'),
     import('../../../../lambdas/workflow/rules/journal.ts'),
   ]);
@@ -105,7 +105,7 @@ describe('a run that sleeps for a year', () => {
 
   it('is not shortened by another process that needs it for less', async () => {
     await begin('wfr_two');
-    const before = await scene.headOf('wfr_two');
+    const before = await scene.snapshotOf('wfr_two');
     const key = scene.keyOf('wfr_two');
     await lambdas.extendRun(key, before, Date.now() + year);
     await lambdas.extendRun(key, before, before.keptUntil + dayMs);
@@ -115,7 +115,7 @@ describe('a run that sleeps for a year', () => {
 });
 
 async function listedExpiry(runId: string): Promise<number> {
-  const { createdAt } = await scene.headOf(runId);
+  const { createdAt } = await scene.snapshotOf(runId);
   for (let shard = 0; shard < 8; shard += 1) {
     const { Item } = await world.dynamodb.send(
       new GetItemCommand({
@@ -140,7 +140,7 @@ describe('a run that waits for another', () => {
     await scene.submit('wfr_c', [sleepOf(2)], { delay: '365d' });
     for (const runId of ['wfr_a', 'wfr_b', 'wfr_c']) {
       expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
-      expect((await scene.headOf(runId)).keptUntil).toBeGreaterThan(Date.now() + year);
+      expect((await scene.snapshotOf(runId)).keptUntil).toBeGreaterThan(Date.now() + year);
     }
     // It goes on as before: the record that keeps it is no step.
     await acts.end('wfr_c', { body: '1' });
@@ -159,7 +159,7 @@ describe('a message of a run that waits in a lane', () => {
     for (const runId of ['wfr_lane', 'wfr_over']) {
       await scene.start(runId);
       if (runId === 'wfr_over') await acts.end(runId, { cancel: true });
-      const { createdAt, startSeq } = await scene.headOf(runId);
+      const { createdAt, startSeq } = await scene.snapshotOf(runId);
       const part = { role: 'list', runId, createdAt, startSeq } as const;
       await lambdas.extendRunFor(world.account.id, part, Date.now() + year);
       expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);

@@ -53,14 +53,14 @@ describe('the list of a run', () => {
     const key = scene.keyOf('wfr_again');
     const before = await lambdas.loadRun(key, 0);
     expect(before?.entries.map(({ step }) => step?.stepName)).toEqual([undefined, 'step 1']);
-    expect(before?.head).toMatchObject({ createdAt: first.createdAt, state: 'RUN_CANCELED' });
-    const after = await lambdas.loadRun(key, (await scene.headOf('wfr_again'))?.startSeq ?? 0);
+    expect(before?.snapshot).toMatchObject({ createdAt: first.createdAt, state: 'RUN_CANCELED' });
+    const after = await lambdas.loadRun(key, (await scene.snapshotOf('wfr_again'))?.startSeq ?? 0);
     expect(after?.entries).toHaveLength(1);
-    expect(after?.head.createdAt).toBe(second.createdAt);
+    expect(after?.snapshot.createdAt).toBe(second.createdAt);
   });
 
-  it('has the facts that an upgrade brought', async () => {
-    await scene.start('wfr_upgraded', { facts: { isUnknownClient: true } });
+  it('has the settings that an upgrade brought', async () => {
+    await scene.start('wfr_upgraded', { details: { isUnknownClient: true } });
     const before = await lambdas.loadRun(scene.keyOf('wfr_upgraded'), 0);
     if (before === undefined) throw new Error('The run is not there.');
     const start = { ...before.start, isUnknownClient: false };

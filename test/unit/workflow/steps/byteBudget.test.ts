@@ -45,7 +45,7 @@ describe('a budget of 100 bytes', () => {
     expect(budget.held.now).toBe(0);
   });
 
-  it('ends a wait when its patience does, and lets those behind it in', async () => {
+  it('ends a wait at its timeout, and lets those behind it in', async () => {
     const budget = new ByteBudget(100, 1);
     await held(budget, 50);
     const tooLarge = budget.acquire(80, 5);

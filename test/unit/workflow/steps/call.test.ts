@@ -77,7 +77,7 @@ describe('a call', () => {
   it('shows nothing that its run does not show', async () => {
     const redaction = { body: true, headers: [] };
     const settings = { maxRetries: 3, labels: [], timeoutMs: 30_000, redaction };
-    await scene.start('wfr_secret', { facts: { settings } });
+    await scene.start('wfr_secret', { details: { settings } });
     const { messageId } = await acts.call('wfr_secret', 1, third);
     const history = await world.loadMessage({ accountId: world.account.id, messageId });
     expect(history?.message.redaction).toEqual(redaction);
@@ -91,7 +91,7 @@ describe('the answer to a call', () => {
     const answers = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const runId = 'wfr_answer_log';
     await scene.start(runId, {
-      facts: {
+      details: {
         url: endpoint,
         settings: { maxRetries: 3, retryDelay: '3600000', labels: [], timeoutMs: 30_000 },
       },
@@ -108,7 +108,7 @@ describe('the answer to a call', () => {
     const answers = world.receiver.inbox();
     const asked = world.receiver.inbox((_delivery, response) => response.writeHead(503).end('no'));
     const runId = `wfr_answer_${fate.name}`;
-    await scene.start(runId, { facts: { url: endpoint } });
+    await scene.start(runId, { details: { url: endpoint } });
     await world.drain();
     await acts.call(runId, 1, asked.url, { callback: answers.url });
     await world.work(fate);
@@ -122,6 +122,6 @@ describe('the answer to a call', () => {
       'x-tenant': 'acme',
     });
     expect(JSON.parse(String(answer?.body))).toMatchObject({ status: 503, retried: 0, maxRetries: 0 });
-    expect((await scene.headOf(runId)).state).toBe('RUN_STARTED');
+    expect((await scene.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });

@@ -22,8 +22,8 @@ const call: Message = {
 };
 
 const resultOf = (response: DestinationResponse, retried: number, maxBytes = 10_000): unknown => {
-  const facts = { message: call, body: new Uint8Array(), response, retried };
-  return JSON.parse(Buffer.from(callResultBody(facts, maxBytes)).toString());
+  const details = { message: call, body: new Uint8Array(), response, retried };
+  return JSON.parse(Buffer.from(callResultBody(details, maxBytes)).toString());
 };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -52,8 +52,8 @@ describe('the result of a call', () => {
 
   it('has the whole answer, and as much of the call’s own body as there is room for', () => {
     const answer = { status: 200, headers: [], body: Buffer.alloc(1_000, 'x') };
-    const facts = { message: call, body: Buffer.from('é'.repeat(1_000)), response: answer, retried: 0 };
-    const bytes = callResultBody(facts, 2_400);
+    const details = { message: call, body: Buffer.from('é'.repeat(1_000)), response: answer, retried: 0 };
+    const bytes = callResultBody(details, 2_400);
     expect(bytes.length).toBeLessThanOrEqual(2_400);
     const read = z
       .object({

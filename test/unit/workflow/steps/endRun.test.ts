@@ -5,7 +5,7 @@ import { openRunScene, resultOf, type RunScene } from '../../../support/runScene
 import { useWorld } from '../../../support/useWorld.ts';
 import { type World } from '../../../support/world.ts';
 
-/** A run ends once, and whoever asks for it again gets the answer of the first time. */
+/** A run ends once, and a repeated request gets the answer of the first time. */
 
 let world: World;
 let scene: RunScene;
@@ -39,11 +39,11 @@ describe('the end of a run', () => {
       await scene.start(runId);
       await Promise.allSettled([acts.end(runId, { body: '1' }), acts.end(runId, { cancel: true })]);
       expect(await kindsOf(runId)).toEqual(['start', 'end']);
-      expect(await acts.listed(runId)).toEqual([(await scene.headOf(runId)).state]);
+      expect(await acts.listed(runId)).toEqual([(await scene.snapshotOf(runId)).state]);
     }
   });
 
-  it('answers again what it answered: 2XX to its endpoint, 404 to whoever cancels another way', async () => {
+  it('answers again what it answered: 2XX to its endpoint, 404 to a user who cancels it another way', async () => {
     await scene.start('wfr_done');
     await acts.end('wfr_done');
     await acts.end('wfr_done');
@@ -52,14 +52,14 @@ describe('the end of a run', () => {
     await acts.end('wfr_cancelled', { cancel: true });
     await acts.end('wfr_cancelled', { cancel: true });
     await acts.end('wfr_cancelled');
-    expect((await scene.headOf('wfr_cancelled')).state).toBe('RUN_CANCELED');
+    expect((await scene.snapshotOf('wfr_cancelled')).state).toBe('RUN_CANCELED');
     await acts.end('wfr_nobody');
     await expect(acts.end('wfr_nobody', { cancel: true })).rejects.toMatchObject({ status: 404 });
   });
 
   it('drops what is still to be delivered of it', async () => {
     const inbox = world.receiver.inbox();
-    await scene.start('wfr_drop', { facts: { url: inbox.url } });
+    await scene.start('wfr_drop', { details: { url: inbox.url } });
     await scene.submit('wfr_drop', [resultOf(1)]);
     await acts.end('wfr_drop', { cancel: true });
     await world.work();
@@ -67,14 +67,14 @@ describe('the end of a run', () => {
     expect(await kindsOf('wfr_drop')).toEqual(['start', 'steps', 'end']);
   });
 
-  it('is in the list though the run ends before whoever started it has put it there', async () => {
+  it('is in the list though the run ends before the process that started it has put it there', async () => {
     const { followStart } = await import('../../../../lambdas/workflow/runs/follow.ts');
     await scene.start('wfr_fast');
-    const head = await scene.headOf('wfr_fast');
+    const snapshot = await scene.snapshotOf('wfr_fast');
     const [start] = await acts.records('wfr_fast');
     if (start?.kind !== 'start') throw new Error('The journal begins with no start.');
     await acts.end('wfr_fast');
-    await followStart(world.account, scene.keyOf('wfr_fast'), { head, record: start }, true);
+    await followStart(world.account, scene.keyOf('wfr_fast'), { snapshot, record: start }, true);
     expect(await acts.listed('wfr_fast')).toEqual(['RUN_SUCCESS']);
   });
 });

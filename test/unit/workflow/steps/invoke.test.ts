@@ -7,7 +7,7 @@ import { openRunScene, resultOf, type RunScene } from '../../../support/runScene
 import { useWorld } from '../../../support/useWorld.ts';
 import { type World } from '../../../support/world.ts';
 
-/** A run that invokes another is told its end once: whoever dies, and whichever of the two ends first. */
+/** A run that invokes another is told its end once, whichever process dies, and whichever of the two ends first. */
 
 let world: World;
 let scene: RunScene;
@@ -115,7 +115,7 @@ describe('the end of an invoked run', () => {
     const { parent, child, invoke } = await pair();
     const { followUpEnd } = await import('../../../../lambdas/workflow/steps/endRun.ts');
     await invoke();
-    const { startSeq } = await scene.headOf(child);
+    const { startSeq } = await scene.snapshotOf(child);
     // The process died as soon as the end was written.
     await scene.append(child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
     await scene.start(child);
@@ -134,7 +134,7 @@ describe('the end of an invoked run', () => {
     await acts.end(child, { body: '1' });
     expect(await kindsOf(parent)).toEqual(['start', 'invoke', 'end', 'lateResult']);
     expect(attemptsIn(await world.drain())).toEqual([]);
-    expect((await scene.headOf(parent)).state).toBe('RUN_CANCELED');
+    expect((await scene.snapshotOf(parent)).state).toBe('RUN_CANCELED');
   });
 
   it('is told to nobody where the invoker’s id has another run', async () => {

@@ -69,10 +69,10 @@ describe('a run in one process with its endpoint’s submissions', () => {
     async (fate) => {
       const runId = `wfr_whole_${fate.name}`;
       const inbox = endpointOf(runId);
-      await scene.start(runId, { facts: { url: inbox.url, settings } });
+      await scene.start(runId, { details: { url: inbox.url, settings } });
       await world.work(fate);
-      const head = await scene.headOf(runId);
-      expect(head.state).toBe('RUN_SUCCESS');
+      const snapshot = await scene.snapshotOf(runId);
+      expect(snapshot.state).toBe('RUN_SUCCESS');
       expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
       const steps = (await acts.records(runId)).flatMap((record) =>
         record.kind === 'steps' ? record.entries.map(({ step }) => `${step?.kind} ${step?.stepId}`) : [],
@@ -95,7 +95,7 @@ describe('a run in one process with its endpoint’s submissions', () => {
 describe('a delivery', () => {
   it('shows the list up to its own entry, however much came after it', async () => {
     const inbox = world.receiver.inbox();
-    await scene.start('wfr_list', { facts: { url: inbox.url, features: [] } });
+    await scene.start('wfr_list', { details: { url: inbox.url, features: [] } });
     for (const stepId of [1, 2, 3]) await scene.submit('wfr_list', [resultOf(stepId)]);
     await world.work();
     const lists = inbox.deliveries.map((delivery) => shownIn(delivery).length);
@@ -115,17 +115,17 @@ describe('a delivery', () => {
     const after = world.receiver.inbox((_delivery, response) =>
       response.writeHead(200, { 'upstash-workflow-sdk-version': '1' }).end(),
     );
-    await scene.start('wfr_reused', { facts: { url: before.url } });
+    await scene.start('wfr_reused', { details: { url: before.url } });
     await acts.end('wfr_reused', { cancel: true });
-    await scene.start('wfr_reused', { facts: { url: after.url } });
+    await scene.start('wfr_reused', { details: { url: after.url } });
     await world.work();
     expect([before.deliveries.length, after.deliveries.length]).toEqual([0, 1]);
-    expect((await scene.headOf('wfr_reused')).state).toBe('RUN_STARTED');
+    expect((await scene.snapshotOf('wfr_reused')).state).toBe('RUN_STARTED');
   });
 
   it('that is first, and finds no workflow at its destination, fails the run at once', async () => {
     const inbox = world.receiver.inbox();
-    await scene.start('wfr_wrong', { facts: { url: inbox.url } });
+    await scene.start('wfr_wrong', { details: { url: inbox.url } });
     await world.work();
     expect(inbox.deliveries).toHaveLength(1);
     const [, end] = await acts.records('wfr_wrong');

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StartDraft, Started } from '../../../../lambdas/workflow/steps/start.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunScene, resultOf, startFacts, type RunScene } from '../../../support/runScene.ts';
+import { openRunScene, resultOf, startSettings, type RunScene } from '../../../support/runScene.ts';
 import { useWorld } from '../../../support/useWorld.ts';
 import type { World } from '../../../support/world.ts';
 
@@ -18,7 +18,7 @@ useWorld(async (opened) => {
   const lambdas = await import('../../../../lambdas/workflow/steps/start.ts');
   startRun = (draft) =>
     lambdas.startRun(world.account, {
-      start: startFacts(),
+      start: startSettings(),
       payload: Buffer.from('{}'),
       notBefore: Date.now(),
       ...draft,
@@ -32,7 +32,7 @@ describe('a start', () => {
   it('makes six AWS calls', async () => {
     world.reset();
     await scene.start('wfr_counted');
-    // A look at the start; the newest run of the id; its record; the list; the message and its work.
+    // The job that checks the start; the newest run of the id; its record; the list; the message and its job.
     expect(world.operations()).toEqual({
       QueryCommand: 1,
       PutItemCommand: 2,
@@ -41,7 +41,7 @@ describe('a start', () => {
     });
   });
 
-  it('is read of once when it is looked at, and was finished', async () => {
+  it('costs its check one read where it was finished', async () => {
     const { messageId } = await scene.start('wfr_looked');
     await world.drain();
     world.reset();
@@ -64,15 +64,15 @@ describe('a start', () => {
     const other = await scene.start('wfr_again');
     expect(other.isDuplicate).toBe(false);
     expect(other.createdAt).toBeGreaterThan(one.createdAt);
-    expect((await scene.headOf('wfr_again')).startSeq).toBe(2);
+    expect((await scene.snapshotOf('wfr_again')).startSeq).toBe(2);
   });
 
   it('of an id whose run is not kept any more makes another one, whatever is left of that one', async () => {
     await scene.start('wfr_expired');
-    const { keptUntil } = await scene.headOf('wfr_expired');
+    const { keptUntil } = await scene.snapshotOf('wfr_expired');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil + 1);
     expect(await scene.start('wfr_expired')).toMatchObject({ isDuplicate: false });
-    expect((await scene.headOf('wfr_expired')).startSeq).toBe(1);
+    expect((await scene.snapshotOf('wfr_expired')).startSeq).toBe(1);
   });
 });
 
@@ -108,7 +108,7 @@ describe('the endpoint of an unknown client', () => {
   const upgrade = (runId: string) => startRun({ runId, isUpgrade: true });
 
   it('upgrades its run once, however many of its deliveries do', async () => {
-    await scene.start('wfr_up', { facts: unknown });
+    await scene.start('wfr_up', { details: unknown });
     const ids = (await Promise.all([upgrade('wfr_up'), upgrade('wfr_up')])).map(({ messageId }) => messageId);
     expect(new Set(ids).size).toBe(1);
     // One of the start, and one of the upgrade.
@@ -117,14 +117,14 @@ describe('the endpoint of an unknown client', () => {
   });
 
   it('upgrades no run that has steps', async () => {
-    const { messageId } = await scene.start('wfr_steps', { facts: unknown });
+    const { messageId } = await scene.start('wfr_steps', { details: unknown });
     await scene.submit('wfr_steps', [resultOf(1)]);
     expect(await upgrade('wfr_steps')).toMatchObject({ messageId, isDuplicate: true });
     expect((await acts.records('wfr_steps')).map(({ kind }) => kind)).toEqual(['start', 'steps']);
   });
 
   it('starts no other run when its own has ended', async () => {
-    await scene.start('wfr_gone', { facts: unknown });
+    await scene.start('wfr_gone', { details: unknown });
     await acts.end('wfr_gone', { cancel: true });
     await expect(upgrade('wfr_gone')).rejects.toMatchObject({ status: 400 });
     expect((await acts.records('wfr_gone')).map(({ kind }) => kind)).toEqual(['start', 'end']);

@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => fleet.close());
 
 const minuteMs = 60_000;
-/** Long enough for the look, for what it sends, and for a worker's next look for a row. */
+/** Long enough for the check, for the jobs that it sends, and for a worker to read a row again. */
 const afterwardsMs = 3 * minuteMs;
 
 /** An endpoint that answers as the published client does, and submits nothing. */
@@ -189,7 +189,7 @@ describe('a run that another invokes', () => {
     async () => {
       const inbox = openEndpoint();
       const [parent, child] = [newRunId(), newRunId()];
-      const { createdAt } = await scene.start(parent, { facts: { url: openEndpoint().url } });
+      const { createdAt } = await scene.start(parent, { details: { url: openEndpoint().url } });
       await fleet.advance(0);
       const start = () => acts.invoke({ runId: parent, createdAt }, 1, child, inbox.url);
       return { inbox, start, runIds: () => [child] };

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { chunksOf } from '../../../../lambdas/shared/lists.ts';
-import { lastStep } from '../../../../lambdas/workflow/rules/stepSet.ts';
+import { lastStep } from '../../../../lambdas/workflow/rules/placing.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import {
@@ -98,7 +98,7 @@ describe('a submission', () => {
     expect(results.toSorted()).toEqual(
       Array.from({ length: 20 }, (_, index) => `result ${index + 1}`).toSorted(),
     );
-    expect((await scene.headOf('wfr_many')).steps).toEqual({ plan: '', result: '1-20' });
+    expect((await scene.snapshotOf('wfr_many')).steps).toEqual({ plan: '', result: '1-20' });
     // The group is over: what follows is one step, or another group.
     await scene.submit('wfr_many', [resultOf(21)]);
     expect(await stepsOf('wfr_many')).toHaveLength(41);
@@ -192,7 +192,7 @@ describe('a long run', () => {
         if (isCall) await acts.call(runId, stepId, endpoint);
         await scene.submit(runId, [resultOf(stepId)]);
         callsOf[isCall ? 'call' : 'step'].add(world.calls());
-        lengths.push(JSON.stringify(await scene.headOf(runId)).length);
+        lengths.push(JSON.stringify(await scene.snapshotOf(runId)).length);
       }
     };
     await goOn(2, 9);
@@ -208,7 +208,7 @@ describe('a long run', () => {
 async function skipTo(runId: string, last: number): Promise<void> {
   const [start] = await acts.records(runId);
   if (start?.kind !== 'start') throw new Error('The journal begins with no start.');
-  const next = lastStep((await scene.headOf(runId)).steps, 'result') + 1;
+  const next = lastStep((await scene.snapshotOf(runId)).steps, 'result') + 1;
   const steps = Array.from({ length: last - next + 1 }, (_, index) => next + index);
   for (const some of chunksOf(steps, 100)) {
     const entries = some.map((stepId) => ({

@@ -7,7 +7,7 @@ import type { World } from '../../../support/world.ts';
 
 /**
  * Kills the process that waits, notifies or ends a wait at each of its AWS calls. What was answered is never lost; what was not
- * answered is sent again, or a look at the wait that was sent before does the rest.
+ * answered is sent again, or the job that was sent before does the rest.
  */
 
 let world: World;
@@ -37,7 +37,7 @@ async function waiting(
 ): Promise<{ readonly runId: string; readonly seq: number }> {
   const runId = await scene.start();
   await scene.wait(runId, eventId, options);
-  const [wait] = (await scene.headOf(runId)).waits;
+  const [wait] = (await scene.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
   await world.drain();
   return { runId, seq: wait.seq };
@@ -49,7 +49,7 @@ async function expectOneEnd(runId: string, sent: readonly string[]): Promise<Res
   if (result === undefined) throw new Error('The wait has not ended.');
   expect(more).toEqual([]);
   expect(new Set(sent)).toEqual(new Set([result.entry.messageId]));
-  expect((await scene.headOf(runId)).waits).toEqual([]);
+  expect((await scene.snapshotOf(runId)).waits).toEqual([]);
   return result;
 }
 
@@ -59,12 +59,12 @@ describe('a wait', () => {
     const runId = await scene.start();
     await world.drain();
     await world.again(fate, () => scene.wait(runId, eventId));
-    expect((await scene.headOf(runId)).waits).toHaveLength(1);
+    expect((await scene.snapshotOf(runId)).waits).toHaveLength(1);
     expect(await scene.listWaiters(world.account, eventId)).toHaveLength(1);
     // It is there for its event, and for its deadline.
-    const [{ seq } = { seq: 0 }] = (await scene.headOf(runId)).waits;
+    const [{ seq } = { seq: 0 }] = (await scene.snapshotOf(runId)).waits;
     setClockAhead(hourMs);
-    await scene.look(runId, seq);
+    await scene.check(runId, seq);
     expect((await expectOneEnd(runId, attemptsIn(await world.drain()))).isTimeout).toBe(true);
   });
 });
@@ -79,7 +79,7 @@ describe('a wait whose event has come before', () => {
     await world.again(fate, () => scene.wait(runId, eventId));
     const { event } = await expectOneEnd(runId, attemptsIn(await world.drain()));
     expect(event).toBe('first');
-    expect((await scene.headOf(runId)).events).toHaveLength(1);
+    expect((await scene.snapshotOf(runId)).events).toHaveLength(1);
   });
 });
 
@@ -100,9 +100,9 @@ describe('a notification of a run that waits', () => {
     expect(await scene.rowsOf(eventId)).toEqual([]);
   };
 
-  diesAtEachCall((fate) => notified(fate, (seq, runId) => scene.look(runId, seq)));
+  diesAtEachCall((fate) => notified(fate, (seq, runId) => scene.check(runId, seq)));
 
-  it('has sent a look at the wait before it ends it', async () => {
+  it('has sent the job that checks the wait before it ends it', async () => {
     const eventId = newEvent();
     const { runId } = await waiting(eventId);
     world.refuse('SendMessageBatchCommand');
@@ -116,8 +116,8 @@ describe('a notification of a run that does not wait', () => {
     const eventId = newEvent();
     const runId = await scene.start();
     await world.again(fate, () => scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')));
-    // Whoever is not answered sends it again: then it may count twice, but never not at all.
-    const { events: stored } = await scene.headOf(runId);
+    // A client without an answer sends it again: then it may count twice, but is never lost.
+    const { events: stored } = await scene.snapshotOf(runId);
     expect(stored.length).toBeGreaterThanOrEqual(1);
     expect(stored.length).toBeLessThanOrEqual(fate.comesAt === undefined ? 1 : 2);
   });
@@ -131,8 +131,8 @@ describe('a notification of all who wait', () => {
     await world.again(fate, async () => {
       answers.push((await scene.notify(world.account, eventId, Buffer.from('x'))).length);
     });
-    // Those that were recorded the first time are followed by looks, where the second time did not find them any more.
-    for (const { runId, seq } of runs) await scene.look(runId, seq);
+    // Those that were recorded the first time are followed by their jobs, where the second time did not find them any more.
+    for (const { runId, seq } of runs) await scene.check(runId, seq);
     const sent = attemptsIn(await world.drain());
     const own: string[] = [];
     for (const { runId } of runs) {
@@ -153,7 +153,7 @@ describe('a time-out', () => {
     // A short wait: where a new day begins meanwhile, its count of messages is read, which is a call more.
     const { runId, seq } = await waiting(eventId, { timeout: '10s' });
     setClockAhead(10_000);
-    await world.again(fate, () => scene.look(runId, seq));
+    await world.again(fate, () => scene.check(runId, seq));
     const { isTimeout } = await expectOneEnd(runId, attemptsIn(await world.drain()));
     expect(isTimeout).toBe(true);
     expect(await scene.rowsOf(eventId)).toEqual([]);

@@ -30,7 +30,7 @@ const newEvent = (): string => {
 };
 
 async function seqOf(runId: string): Promise<number> {
-  const [wait] = (await scene.headOf(runId)).waits;
+  const [wait] = (await scene.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
   return wait.seq;
 }
@@ -45,7 +45,7 @@ describe('two notifications of a run with one wait', () => {
         [0, 1].map((number) => scene.notifyRun(world.account, { runId, eventId }, event(number))),
       );
       expect(answers.flat().filter(({ waiter }) => waiter !== undefined)).toHaveLength(1);
-      expect((await scene.headOf(runId)).events).toHaveLength(1);
+      expect((await scene.snapshotOf(runId)).events).toHaveLength(1);
       await scene.wait(runId, eventId, { stepId: 2 });
       const results = await scene.resultsOf(runId);
       expect(results.map((result) => result.event).toSorted()).toEqual(['event 0', 'event 1']);
@@ -63,8 +63,8 @@ describe('a notification of a run that comes with its wait', () => {
         scene.wait(runId, eventId),
         scene.notifyRun(world.account, { runId, eventId }, event(0)),
       ]);
-      const head = await scene.headOf(runId);
-      expect([head.waits, head.events]).toEqual([[], []]);
+      const snapshot = await scene.snapshotOf(runId);
+      expect([snapshot.waits, snapshot.events]).toEqual([[], []]);
       const [result, ...more] = await scene.resultsOf(runId);
       expect([result?.event, more]).toEqual(['event 0', []]);
       expect(attemptsIn(await world.drain())).toEqual([result?.entry.messageId]);
@@ -82,8 +82,8 @@ describe('a notification of a run that comes with its wait', () => {
         scene.notifyRun(world.account, { runId, eventId }, event(number)),
       ]),
     );
-    const head = await scene.headOf(runId);
-    expect([head.waits, head.events]).toEqual([[], []]);
+    const snapshot = await scene.snapshotOf(runId);
+    expect([snapshot.waits, snapshot.events]).toEqual([[], []]);
     const results = await scene.resultsOf(runId);
     expect(new Set(results.map((result) => result.event))).toEqual(
       new Set(numbers(count).map((number) => event(number).toString())),
@@ -149,12 +149,12 @@ describe('a notification at the deadline', () => {
       await world.drain();
       setClockAhead(1_000);
       await Promise.all([
-        scene.look(runId, seq),
+        scene.check(runId, seq),
         scene.notifyRun(world.account, { runId, eventId }, event(0)),
       ]);
       const [result, ...more] = await scene.resultsOf(runId);
       expect(more).toEqual([]);
-      const { events } = await scene.headOf(runId);
+      const { events } = await scene.snapshotOf(runId);
       expect(events).toHaveLength(result?.isTimeout === true ? 1 : 0);
       const sent = attemptsIn(await world.drain());
       expect(new Set(sent)).toEqual(new Set([result?.entry.messageId]));
@@ -170,7 +170,7 @@ describe('waits of one step that come at once', () => {
     const answers = await Promise.all(numbers(5).map(() => scene.wait(runId, eventId)));
     expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1);
     expect(answers.filter(({ deduplicated }) => deduplicated === undefined)).toHaveLength(1);
-    expect((await scene.headOf(runId)).waits).toHaveLength(1);
+    expect((await scene.snapshotOf(runId)).waits).toHaveLength(1);
   });
 });
 

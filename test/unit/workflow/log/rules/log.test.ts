@@ -3,7 +3,7 @@ import type { FailedAttempt } from '../../../../../lambdas/workflow/log/rules/er
 import { stepGroups } from '../../../../../lambdas/workflow/log/rules/groups.ts';
 import type {
   CallRecord,
-  Course,
+  History,
   InitialRecord,
   InvokeRecord,
   PlanRecord,
@@ -15,13 +15,13 @@ import type { RunState, StepType } from '../../../../../lambdas/wire/states.ts';
 
 const now = 1_790_000_000_000;
 
-const common = (messageId: string, course: Partial<Course> = {}) => ({
+const common = (messageId: string, history: Partial<History> = {}) => ({
   messageId,
   createdAt: now,
   maxRetries: 3,
   headers: [['x-tenant', 'acme']] as const,
   failures: [],
-  ...course,
+  ...history,
 });
 const named = (stepId: number, stepType: StepType, concurrent: number) => ({
   stepId,
@@ -31,26 +31,26 @@ const named = (stepId: number, stepType: StepType, concurrent: number) => ({
 });
 
 const done = { end: 'DELIVERED' } as const;
-const initial = (course?: Partial<Course>): InitialRecord => ({
+const initial = (history?: Partial<History>): InitialRecord => ({
   kind: 'initial',
   payload: '{"n":1}',
-  ...common('init', course),
+  ...common('init', history),
 });
 const result = (
   stepId: number,
-  course?: Partial<Course>,
+  history?: Partial<History>,
   more: { type?: StepType; of?: number; out?: string; sleepFor?: number } = {},
 ): ResultRecord => ({
   kind: 'result',
   step: named(stepId, more.type ?? 'Run', more.of ?? 1),
   out: more.out ?? '"out"',
   sleepFor: more.sleepFor,
-  ...common(`result ${stepId}`, course),
+  ...common(`result ${stepId}`, history),
 });
-const plan = (stepId: number, course?: Partial<Course>, of = 2): PlanRecord => ({
+const plan = (stepId: number, history?: Partial<History>, of = 2): PlanRecord => ({
   kind: 'plan',
   step: named(stepId, 'Run', of),
-  ...common(`plan ${stepId}`, course),
+  ...common(`plan ${stepId}`, history),
 });
 const call = (stepId: number, more: Partial<CallRecord> = {}, of = 1): CallRecord => ({
   kind: 'call',
@@ -134,8 +134,8 @@ describe('the log of a run', () => {
     ['RUN_FAILED', { failures: [failed('a')], end: 'FAILED' }, ['next init STEP_FAILED']],
     ['RUN_CANCELED', {}, ['next init STEP_CANCELED']],
     ['RUN_CANCELED', { failures: [failed('a')] }, ['next init STEP_CANCELED']],
-  ] as const)('in the state %s, its delivery being %j, goes on with %j', (state, course, next) => {
-    expect(outline(state, initial(course))).toEqual(['sequential init STEP_SUCCESS', ...next]);
+  ] as const)('in the state %s, its delivery being %j, goes on with %j', (state, history, next) => {
+    expect(outline(state, initial(history))).toEqual(['sequential init STEP_SUCCESS', ...next]);
   });
 
   it('leaves a step a success when what was to follow it failed', () => {
@@ -271,7 +271,7 @@ describe('a step that is on its way', () => {
     outline(state, initial(done), message).slice(1);
 
   it('sleeps until its delivery is due, and then brings the next', () => {
-    const sleep = (course: Partial<Course>) => result(1, course, { type: 'SleepFor', sleepFor: 5_000 });
+    const sleep = (history: Partial<History>) => result(1, history, { type: 'SleepFor', sleepFor: 5_000 });
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }))).toEqual(['sequential result 1 STEP_PROGRESS']);
     expect(withStep(sleep({ nextDeliveryAt: now }))).toEqual([
       'sequential result 1 STEP_SUCCESS',
@@ -303,8 +303,8 @@ describe('a step that is on its way', () => {
 
   it('brings the answer of a third party to the endpoint, which may fail at it', () => {
     const response = { status: 201, headers: [['etag', 'x']], body: 'answer' } as const;
-    const answered = (course: Partial<Course>) =>
-      call(1, { end: 'DELIVERED', response, callback: { messageId: 'callback', failures: [], ...course } });
+    const answered = (history: Partial<History>) =>
+      call(1, { end: 'DELIVERED', response, callback: { messageId: 'callback', failures: [], ...history } });
     expect(withStep(answered({}))).toEqual(['sequential call 1 STEP_PROGRESS fromCallback']);
     const broken = answered({ failures: [failed('a')], end: 'FAILED' });
     expect(withStep(broken, 'RUN_FAILED')).toEqual(['sequential call 1 STEP_FAILED fromCallback']);

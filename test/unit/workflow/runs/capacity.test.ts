@@ -44,7 +44,7 @@ describe('the size of an invoke’s result', () => {
 });
 
 describe('results of invoked runs', () => {
-  it('that have no room fail their step, and say the size and the limit', async () => {
+  it('that do not fit into the run fail their step, and say the size and the limit', async () => {
     const { createdAt } = await scene.start('wfr_room');
     // 4 MiB that are 28 MiB in the JSON of a step.
     const body = '\u0001'.repeat(4 * mebibyte);
@@ -62,7 +62,7 @@ describe('results of invoked runs', () => {
     expect(outs[0]).toEqual({ body, isFailed: false, isCanceled: false });
     expect(outs[1]).toMatchObject({ isFailed: true, isCanceled: false });
     expect((outs[1] as { body: string }).body).toMatch(/has 29360\d+ bytes as JSON, but .* 33554432 bytes/);
-    expect((await scene.headOf('wfr_room')).bodyBytes).toBeLessThanOrEqual(32 * mebibyte);
+    expect((await scene.snapshotOf('wfr_room')).bodyBytes).toBeLessThanOrEqual(32 * mebibyte);
   });
 });
 
@@ -76,7 +76,7 @@ async function startCounting() {
     open += bytes;
     most = Math.max(most, open);
     request.resume().on('end', () => {
-      // Others that have room come meanwhile; without a limit, all ten would.
+      // Others that fit come meanwhile; without a limit, all ten would.
       setTimeout(() => {
         got.push(bytes);
         open -= bytes;
@@ -92,7 +92,7 @@ async function startCounting() {
 
 describe('ten deliveries of 39 MB that one worker gets at once', () => {
   it(
-    'are all made, and never more of them at a time than its memory has room for',
+    'are all made, and never more of them at a time than fit into its memory',
     { timeout: 120_000 },
     async () => {
       const counting = await startCounting();
@@ -100,7 +100,7 @@ describe('ten deliveries of 39 MB that one worker gets at once', () => {
       const large: Job[] = [];
       for (let count = 0; count < 10; count += 1) {
         const runId = `wfr_large_${count}`;
-        const { createdAt } = await scene.start(runId, { facts: { url: counting.url } });
+        const { createdAt } = await scene.start(runId, { details: { url: counting.url } });
         await acts.invoke({ runId, createdAt }, 1, `${runId}_child`, counting.url);
         await world.drain();
         await acts.end(`${runId}_child`, { body });

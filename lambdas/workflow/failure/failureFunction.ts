@@ -1,0 +1,57 @@
+/** The message that calls the failure function of a run, as it is sent again or withdrawn by hand. */
+import type { Account } from '../../account/account.ts';
+import { noSuchDeadLetter, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
+import { noteFailureState } from '../../deadLetter/rows.ts';
+import { attemptJob } from '../../job/job.ts';
+import { sendJob } from '../../job/send.ts';
+import { loadMessage } from '../../message/history.ts';
+import { isOver } from '../../message/message.ts';
+import { withdraw } from '../../publish/messages.ts';
+import type { FailureFunctionRecord, RunKey, Snapshot } from '../rules/journal.ts';
+import { loadRun } from '../runs/loadRun.ts';
+import { storeRequestOf } from './failureRequest.ts';
+
+/** The run of a dead letter. */
+export const runOf = ({ message: { accountId }, workflow: { runId } }: DeadLetterOfRun): RunKey => ({
+  accountId,
+  runId,
+});
+
+/** The state of the failure function as the journal has it; undefined where that has another run by now. */
+export const stateIn = (
+  snapshot: Snapshot | undefined,
+  { workflow }: DeadLetterOfRun,
+): Snapshot['failureState'] => (snapshot?.startSeq === workflow.startSeq ? snapshot.failureState : undefined);
+
+/** Stores and sends the message of a record, over one that an earlier try has left, unless it was attempted or has ended. */
+export async function sendAgain(
+  account: Account,
+  deadLetter: DeadLetterOfRun,
+  { messageId, at }: FailureFunctionRecord,
+): Promise<void> {
+  const { dlqId, message, retried } = deadLetter;
+  const key = runOf(deadLetter);
+  const sent = await loadMessage({ accountId: key.accountId, messageId });
+  if (sent !== undefined && (isOver(sent) || sent.attempts.length > 0)) return;
+  const [run, failed] = await Promise.all([loadRun(key, deadLetter.workflow.startSeq), loadMessage(message)]);
+  const last = failed?.attempts.find(({ number }) => number === retried);
+  if (run === undefined) throw noSuchDeadLetter(dlqId);
+  // Before the message can end: its end is noted over this.
+  await noteFailureState(key.accountId, dlqId, 'CALLBACK_INPROGRESS', 'CALLBACK_FAIL');
+  const { responseStatus: status, responseHeaders: headers, responseBody, error } = deadLetter;
+  const response = last?.response ?? { status, error, headers, body: responseBody ?? new Uint8Array() };
+  const request = await storeRequestOf(
+    account,
+    run,
+    { message, response, retried, dlqId },
+    { messageId, createdAt: at },
+  );
+  if (request === undefined) throw new Error(`Nobody is told of the failure of ${key.runId}.`);
+  await sendJob(attemptJob(request, 0), request.notBefore);
+}
+
+/** Withdraws the message that tells of a run's failure, unless it has ended. */
+export async function withdrawRequest({ accountId }: RunKey, messageId: string): Promise<void> {
+  const request = await loadMessage({ accountId, messageId });
+  if (request !== undefined && !isOver(request)) await withdraw(request.message, request.attempts.at(-1));
+}

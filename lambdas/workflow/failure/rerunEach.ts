@@ -1,0 +1,182 @@
+/**
+ * Runs failed runs again. The new run is stored whole before the dead letter's row chooses it; its deliveries can then be made by
+ * the next request, or by the job that is sent before; and at last the dead letter leaves the queue. So a process that dies
+ * loses neither of the two, and makes no second run.
+ */
+import { setTimeout } from 'node:timers/promises';
+import type { Account } from '../../account/account.ts';
+import { log } from '../../aws/log.ts';
+import { isOfRun, type DeadLetterOfRun } from '../../deadLetter/deadLetters.ts';
+import type { DeadRun, ListedDeadLetter } from '../../deadLetter/rows.ts';
+import { removeDeadLetters } from '../../deadLetter/size.ts';
+import type { HttpError } from '../../error/httpError.ts';
+import { now } from '../../shared/clock.ts';
+import { newId } from '../../shared/ids.ts';
+import { chunksOf, eachOf } from '../../shared/lists.ts';
+import { withAdmission, type Admission } from '../../usage/charge.ts';
+import { begunBefore, begunOf, copyRun, rerunTimeoutMs, type RerunPlan } from '../runs/copyRun.ts';
+import { followStarts, sendStartChecks, type Begun } from '../runs/follow.ts';
+import { loadRun } from '../runs/loadRun.ts';
+import { chooseRun, claimRun, findRerun } from '../store/deadRuns.ts';
+
+/** A request waits so long for other processes that start the same runs; the gateway gives up after 29 s. */
+export const waitingMs = 2 * rerunTimeoutMs;
+/** The first pause before dead letters that other processes have claimed are read again; each is twice as long as the one before. */
+const firstPauseMs = 500;
+
+/** Dead letters that one step of a bulk operation takes. */
+export const takenAtOnce = 20;
+/** Runs that are copied at once: the bodies of one have up to 32 MB. */
+const copiedAtOnce = 4;
+
+/** The new run; or the dead letter is gone, or its run could not be started, or a limit of the account refuses it. */
+type RerunOutcome = { readonly newRunId: string } | 'gone' | 'failed' | HttpError;
+
+/** A dead letter that was asked for; only its id where it is not in the queue. */
+export interface WantedRerun {
+  readonly dlqId: string;
+  readonly deadLetter: ListedDeadLetter['deadLetter'];
+}
+
+/**
+ * Runs the runs of dead letters again.
+ *
+ * @param until Unix milliseconds, until which it waits for other processes
+ * @returns the outcomes, in the order of the dead letters
+ */
+export async function rerunEach(
+  account: Account,
+  wanted: readonly WantedRerun[],
+  plans: (failed: DeadRun) => RerunPlan,
+  kind: RerunPlan['kind'],
+  until: number,
+): Promise<readonly RerunOutcome[]> {
+  const outcomes = new Map<string, RerunOutcome>();
+  const there = wanted.flatMap(({ deadLetter }) =>
+    deadLetter !== undefined && isOfRun(deadLetter) ? [deadLetter] : [],
+  );
+  await eachOf(wanted, copiedAtOnce, async ({ dlqId, deadLetter }) => {
+    if (deadLetter !== undefined) return;
+    const runId = await findRerun(account.id, dlqId, kind);
+    if (runId !== undefined) outcomes.set(dlqId, { newRunId: runId });
+  });
+  await withAdmission(account, there.length, async (admission) => {
+    let left: readonly DeadLetterOfRun[] = there;
+    for (let pauseMs = firstPauseMs; left.length > 0; pauseMs *= 2) {
+      const theirs = await takeEach(admission, account, left, plans, outcomes);
+      const leftMs = until - now();
+      for (const { dlqId } of leftMs <= 0 ? theirs : []) outcomes.set(dlqId, 'failed');
+      if (leftMs <= 0 || theirs.length === 0) return;
+      // Never beyond the end: the function would be stopped before it could answer.
+      await setTimeout(Math.min(pauseMs, leftMs));
+      left = theirs;
+    }
+  });
+  return wanted.map(({ dlqId }) => outcomes.get(dlqId) ?? 'gone');
+}
+
+/** @returns the dead letters that other processes have claimed */
+async function takeEach(
+  admission: Admission,
+  account: Account,
+  deadLetters: readonly DeadLetterOfRun[],
+  plans: (failed: DeadRun) => RerunPlan,
+  outcomes: Map<string, RerunOutcome>,
+): Promise<readonly DeadLetterOfRun[]> {
+  const theirs: DeadLetterOfRun[] = [];
+  for (const some of chunksOf(deadLetters, takenAtOnce)) {
+    const made: Made[] = [];
+    await eachOf(some, copiedAtOnce, async (deadLetter) => {
+      const refusal = admission.admit(1);
+      const taken = refusal ?? (await take(account, deadLetter, plans(deadLetter.workflow)));
+      if (typeof taken === 'object' && 'begun' in taken) {
+        made.push(taken);
+        return;
+      }
+      if (refusal === undefined) admission.giveBack(1);
+      if (taken === 'theirs') theirs.push(deadLetter);
+      else outcomes.set(deadLetter.dlqId, taken);
+    });
+    const isSent = await send(account, made);
+    if (!isSent) admission.giveBack(made.length);
+    for (const { deadLetter, runId } of made) {
+      outcomes.set(deadLetter.dlqId, isSent ? { newRunId: runId } : 'failed');
+    }
+  }
+  return theirs;
+}
+
+/** A run that a dead letter has chosen. */
+interface Made {
+  readonly deadLetter: DeadLetterOfRun;
+  readonly runId: string;
+  /** The run that is to be listed and delivered; undefined where its id has had another run since. */
+  readonly begun: Begun | undefined;
+}
+
+function logFailure(error: unknown, dlqIds: readonly string[]): 'failed' {
+  log.error('Failed runs could not be started again; their dead letters are still there', {
+    dlqIds,
+    error: error instanceof Error ? error : String(error),
+  });
+  return 'failed';
+}
+
+/** Makes the run that goes on from a dead letter, unless another process has claimed the dead letter or made the run. */
+async function take(
+  account: Account,
+  deadLetter: DeadLetterOfRun,
+  plan: RerunPlan,
+): Promise<Made | Exclude<RerunOutcome, HttpError> | 'theirs'> {
+  const { dlqId } = deadLetter;
+  const time = now();
+  try {
+    const claim = await claimRun(account.id, dlqId, { now: time, endedBy: time - rerunTimeoutMs });
+    if (claim.state === 'done') return { newRunId: claim.runId };
+    if (claim.state !== 'ours') return claim.state;
+    if (claim.runId !== undefined) {
+      return { deadLetter, runId: claim.runId, begun: await begunBefore(account, claim.runId) };
+    }
+    const failed = await loadRun(
+      { accountId: account.id, runId: deadLetter.workflow.runId },
+      deadLetter.workflow.startSeq,
+    );
+    if (failed === undefined) return 'gone';
+    const own = newId('wfr', now());
+    const copy = await copyRun(account, failed, own, plan);
+    // From here on it may be the run that the dead letter has chosen.
+    await sendStartChecks([
+      { accountId: account.id, runId: own, messageId: copy.record.entry.messageId, dlqId },
+    ]);
+    const runId = await chooseRun(account.id, dlqId, { runId: own, kind: plan.kind });
+    if (runId === undefined) return 'gone';
+    const begun = runId === own ? begunOf(account, own, copy) : await begunBefore(account, runId);
+    return { deadLetter, runId, begun };
+  } catch (error) {
+    return logFailure(error, [dlqId]);
+  }
+}
+
+/**
+ * Lists and delivers runs, and takes their dead letters out.
+ *
+ * @returns whether they were delivered; if not, the next request or the job of the start delivers them
+ */
+async function send(account: Account, made: readonly Made[]): Promise<boolean> {
+  const deadLetters = made.map(({ deadLetter }) => deadLetter);
+  try {
+    await followStarts(
+      account,
+      made.flatMap(({ begun }) => begun ?? []),
+      true,
+    );
+  } catch (error) {
+    logFailure(
+      error,
+      deadLetters.map(({ dlqId }) => dlqId),
+    );
+    return false;
+  }
+  await removeDeadLetters(account.id, deadLetters, 'sent');
+  return true;
+}

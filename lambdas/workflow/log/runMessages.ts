@@ -1,0 +1,88 @@
+/** The messages of a run, as its log shows them. */
+import { loadBody } from '../../message/bodies.ts';
+import { eachOf } from '../../shared/lists.ts';
+import type { EndRecord, JournalRecord, ListedEntry } from '../rules/journal.ts';
+import { parseStep } from '../rules/step.ts';
+import type { RunJournal } from '../runs/loadRun.ts';
+import { runMessagesOf, type KnownCall } from './rules/fromJournal.ts';
+import type { CallResponse, History, RunMessage } from './rules/runRecord.ts';
+import { loadCalls, loadInvoked, responseInResult } from './runCalls.ts';
+import { loadShownHistories } from './runHistories.ts';
+import type { RunView } from './runView.ts';
+
+export const isKind =
+  <K extends JournalRecord['kind']>(kind: K) =>
+  (record: JournalRecord): record is Extract<JournalRecord, { readonly kind: K }> =>
+    record.kind === kind;
+
+/** All entries, also a result that came after the end. */
+const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
+  records.flatMap((record) => {
+    if (record.kind === 'steps') return record.entries;
+    return record.kind === 'start' || record.kind === 'lateResult' ? [record.entry] : [];
+  });
+
+/** Bodies of entries that are read at once. A large one has some megabytes. */
+const bodiesAtOnce = 10;
+
+/** Reads the texts of entries, and the answers to calls that are among them. */
+async function loadTexts(view: RunView, records: readonly JournalRecord[]) {
+  const texts = new Map<string, string | undefined>();
+  const responses = new Map<number, CallResponse>();
+  if (!view.hasTexts) return { texts, responses };
+  await eachOf(entriesIn(records), bodiesAtOnce, async ({ messageId, body: stored, step }) => {
+    if (step?.kind === 'plan') return;
+    const body = await loadBody(messageId, stored);
+    if (step === undefined) {
+      texts.set(messageId, view.text(body));
+      return;
+    }
+    const parsed = parseStep(body);
+    if (parsed.kind !== 'result' || parsed.out === undefined) return;
+    texts.set(messageId, view.text(parsed.out));
+    const response = step.stepType === 'Call' ? responseInResult(view, parsed.out) : undefined;
+    if (response !== undefined) responses.set(step.stepId, response);
+  });
+  return { texts, responses };
+}
+
+const failureIn = (end: EndRecord | undefined) => end?.failure && { of: end.failure, at: end.at };
+
+/** Reads the messages of a run. */
+export async function loadRunMessages(
+  view: RunView,
+  journal: RunJournal,
+  end: EndRecord | undefined,
+): Promise<readonly RunMessage[]> {
+  const { key, start, records } = journal;
+  const { accountId } = key;
+  const { texts, responses } = await loadTexts(view, records);
+  const callRecords = records.filter(isKind('call'));
+  const loadedCalls = await loadCalls(view, accountId, callRecords, responses);
+  const results = [...loadedCalls.values()].flatMap(({ resultId }) => resultId ?? []);
+  const messageIds = [
+    ...entriesIn(records).map(({ messageId }) => messageId),
+    ...records.filter(isKind('upgrade')).map(({ messageId }) => messageId),
+    ...callRecords.map(({ messageId }) => messageId),
+    ...results,
+  ];
+  const histories = await loadShownHistories(view, accountId, [...new Set(messageIds)], failureIn(end));
+  const calls = new Map(
+    [...loadedCalls].map(([messageId, { resultId, ...call }]): [string, KnownCall] => {
+      const history: History = (resultId === undefined ? undefined : histories.get(resultId)) ?? {
+        failures: [],
+      };
+      const callback = resultId === undefined ? undefined : { messageId: resultId, ...history };
+      return [messageId, { ...call, callback }];
+    }),
+  );
+  const invoked = await loadInvoked(view, accountId, records.filter(isKind('invoke')));
+  const headersOf = view.forwarded.bind(view);
+  return runMessagesOf(start, records, { histories, texts, calls, invoked, headersOf });
+}
+
+/** Reads the value that the function returned, as it is shown. */
+export async function loadResponse(view: RunView, end: EndRecord | undefined): Promise<string | undefined> {
+  if (end?.response === undefined || end.responseId === undefined || !view.hasTexts) return undefined;
+  return view.text(await loadBody(end.responseId, end.response));
+}

@@ -1,0 +1,48 @@
+/** Headers of a publish that stand in the body of a submission. */
+import type { Account } from '../../account/account.ts';
+import { settings } from '../../aws/settings.ts';
+import type { DestinationRules } from '../../destination/destination.ts';
+import { canonicalize } from '../../request/dialect.ts';
+import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
+import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
+import { now } from '../../shared/clock.ts';
+import { scoped } from '../../shared/config.ts';
+import { readHeaders, type Header } from '../../shared/headers.ts';
+import { parseInvoke, type Invoke } from '../rules/invoking.ts';
+import { ordinaryConfig } from './ordinaryConfig.ts';
+
+/**
+ * Reads the options that headers in a submission's body give.
+ *
+ * @throws HttpError as a publish does
+ */
+export function optionsOfHeaders(
+  account: Account,
+  prefix: string,
+  headers: readonly Header[],
+  rules: DestinationRules,
+): PublishOptions {
+  const { headerPrefixes } = settings;
+  const { config } = canonicalize(headers, [], headerPrefixes);
+  const ordinary = ordinaryConfig(config, false, headerPrefixes);
+  return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
+}
+
+/** The headers that a publish with these headers would forward. */
+export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
+  [...scoped(canonicalize(headers, [], settings.headerPrefixes).config, 'forward')].flatMap(
+    ([name, values]) => values.map((value): Header => [name, value]),
+  );
+
+/** Reads an invoke and checks all that it says of its invoker, because the invoker is told of the end by these settings. */
+export function readInvoke(
+  account: Account,
+  { body, prefix }: PublishRequest,
+  rules: DestinationRules,
+): Invoke {
+  const { payload, invoker } = parseInvoke(body);
+  const headers = readHeaders('headers', invoker.headers);
+  optionsOfHeaders(account, prefix, headers, rules);
+  const url = urlOf({ url: invoker.url }, [], rules, 'workflowUrl');
+  return { payload, invoker: { ...invoker, url, headers } };
+}
