@@ -121,7 +121,7 @@ export async function sendMessages(
   const outcomes = await Promise.allSettled([
     beside?.(),
     sendAll(left, ({ message }) => ({
-      work: { ...attemptJob(message, 0), madeAt },
+      job: { ...attemptJob(message, 0), madeAt },
       dueAt: message.notBefore,
     })),
   ]);
