@@ -3,6 +3,7 @@ import type { CircuitSettings } from '../circuit/settings.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shardCounts } from '../shared/ids.ts';
 import { eachLimit, type Limits, type Plan } from '../value/limits.ts';
+import { HttpError } from '../error/httpError.ts';
 
 /** An account as it is stored: without its credentials, which are derived from the generations. */
 export interface Account {
@@ -130,3 +131,18 @@ export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== unde
 
 /** A worker goes on for so long with an account as it last read it: after this, each worker knows of a change. */
 export const accountLifetimeMs = 10 * secondMs;
+
+/**
+ * To be called for what begins something: a message, a schedule, a run. What goes on with something, such as a step of a run, or
+ * a retry of a dead letter, is taken, because it has to end here.
+ *
+ * @throws HttpError 503
+ */
+export function refuseWhileDraining({ isDraining, region }: Pick<Account, 'isDraining' | 'region'>): void {
+  if (isDraining !== true) return;
+  throw new HttpError(
+    503,
+    'region_draining',
+    `The region ${region} is being emptied and takes nothing new; nothing was accepted.`,
+  );
+}

@@ -1,8 +1,10 @@
 import { now, secondMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
-import { oldestDeadLetters, removeDeadLetter, type DeadLetter, type Removal } from './rows.ts';
+import type { DeadLetter } from './rows.ts';
+import { removeDeadLetter, type Removal } from './claims.ts';
 import {
+  oldestDeadLetters,
   beginTrimming,
   countIn,
   countOut,

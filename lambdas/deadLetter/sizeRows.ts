@@ -3,13 +3,21 @@
  * day (UTC) on which they expire, so that once a day is over, its dead letters are not counted any more, without a write
  * for each. Until then their rows are there, and are the first to go when the queue is trimmed.
  */
-import { UpdateItemCommand, type UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
+import { UpdateItemCommand, type UpdateItemCommandInput, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { claiming } from '../table/claim.ts';
-import { conditionalWrite, dynamodb, getRow, updateOnce, toItem, type Row } from '../aws/dynamodb.ts';
+import {
+  conditionalWrite,
+  dynamodb,
+  getRow,
+  updateOnce,
+  toItem,
+  type Row,
+  scanRows,
+} from '../aws/dynamodb.ts';
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
@@ -235,4 +243,40 @@ export async function endTrimming(
     ExpressionAttributeValues: toItem({ ':since': since }),
   });
   return row && sizeOf(row, now);
+}
+
+const presentRow = z.object({ id: z.string(), dlqExpiresAt: z.number() });
+
+/**
+ * Reads the oldest dead letters of one shard, from an index that has those that are there. It is a moment behind: one that
+ * was just taken out may be in it, and one that was just written may not. Those that have expired are in it until DynamoDB
+ * removes them.
+ */
+export async function oldestDeadLetters(shard: string, count: number): Promise<readonly PresentDeadLetter[]> {
+  const { Items = [] } = await dynamodb.send(
+    new QueryCommand({
+      TableName: settings.dlqTable,
+      IndexName: 'present',
+      KeyConditionExpression: '#shard = :shard',
+      ExpressionAttributeNames: { '#shard': 'shard' },
+      ExpressionAttributeValues: { ':shard': { S: shard } },
+      Limit: count,
+    }),
+  );
+  return Items.map((item) => {
+    const { id, dlqExpiresAt } = presentRow.parse(unmarshall(item));
+    return { dlqId: id, expiresAt: dlqExpiresAt };
+  });
+}
+
+/** Counts the dead letters of a region, of all accounts. */
+export async function countPresent(): Promise<number> {
+  const rows = scanRows({
+    TableName: settings.dlqTable,
+    FilterExpression: 'attribute_exists(presentSince)',
+    ProjectionExpression: 'id',
+  });
+  let count = 0;
+  for await (const row of rows) count += 'id' in row ? 1 : 0;
+  return count;
 }

@@ -4,7 +4,7 @@ import { throughFunctionUrl } from './functionUrl.ts';
 import { throughGateway } from './gateway.ts';
 import { answerOf, type Endpoints } from './handler.ts';
 import { messagingMiddlewares } from './messagingApi.ts';
-import type { Result } from './result.ts';
+import type { Result } from './request.ts';
 import type { MessagingFunction, Route } from './route.ts';
 
 /**

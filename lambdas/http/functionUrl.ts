@@ -12,8 +12,7 @@ import { log } from '../aws/log.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
-import type { ApiRequest } from './request.ts';
-import type { Answer, Result } from './result.ts';
+import type { ApiRequest, Answer, Result } from './request.ts';
 
 const decodedOrAsIs = (text: string): string => {
   try {

@@ -3,7 +3,6 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../wire/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
-import type { ErrorCode } from '../error/errorCodes.ts';
 import { HttpError, notFound } from '../error/httpError.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,8 +10,7 @@ import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
-import type { ApiRequest } from './request.ts';
-import type { Answer, Result } from './result.ts';
+import type { ApiRequest, Answer, Result } from './request.ts';
 import type { ApiFunction, Route } from './route.ts';
 import type { RoutesOf } from './routes.ts';
 
@@ -114,7 +112,7 @@ const errors: Middleware = {
       error: error ?? 'nothing was thrown',
     });
     count('RequestsFailed');
-    const code: ErrorCode = 'service_failed';
+    const code: HttpError['code'] = 'service_failed';
     const { method } = request;
     // Few requests come to this, and no cold start should load it.
     const { isFault } = await import('../job/fault.ts');

@@ -3,6 +3,7 @@ import { badRequest, quote } from '../error/httpError.ts';
 import { parseName } from '../value/names.ts';
 import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';
+import type { Context } from 'aws-lambda';
 
 /** A request as the handlers see it, whichever way it came: `gateway.ts` and `functionUrl.ts` make it of their events. */
 export interface ApiRequest {
@@ -86,3 +87,17 @@ export function refuseBody({ request: { body } }: { readonly request: ApiRequest
   if (body.length > 0)
     throw badRequest('body_invalid', `The body has ${body.length} bytes; allowed is none, because ${why}.`);
 }
+
+/**
+ * The result of a function behind an API, in a form that API Gateway and function URLs both take: a header has one value, because
+ * function URLs know no `multiValueHeaders`.
+ */
+export interface Result {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly isBase64Encoded?: boolean;
+}
+
+/** Answers a request. Never rejects: an error is an answer, too. */
+export type Answer = (request: ApiRequest, context: Context) => Promise<Result>;

@@ -9,12 +9,7 @@ import { ensureKeys } from '../lane/ensureKeys.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendEach, sendJob } from '../job/send.ts';
-
-/** A message that is about to be accepted, with its body. */
-export interface Draft {
-  readonly message: Message;
-  readonly body: Uint8Array;
-}
+import type { Draft } from './prepare.ts';
 
 /**
  * Accepts a message. When this returns true, its row and its first attempt are stored, and it will be delivered or end in

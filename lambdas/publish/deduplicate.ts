@@ -5,7 +5,7 @@ import { deduplicationKey, deduplicationWindowMs } from './deduplicationKey.ts';
 import type { Deduplication } from '../options/deduplication.ts';
 import { claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
 import { log } from '../aws/log.ts';
-import type { Draft } from './accept.ts';
+import type { Draft } from './prepare.ts';
 
 /** The decision on a message: it is new, or a duplicate of one before, or that could not be found out in time. */
 export interface Verdict {

@@ -11,9 +11,9 @@ import { eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
 import { ensureQueues } from '../lane/queues.ts';
 import { withAdmission, type Admission } from '../usage/charge.ts';
-import { acceptEach, takeBack, type Draft } from './accept.ts';
+import { acceptEach, takeBack } from './accept.ts';
+import type { Draft, Prepared } from './prepare.ts';
 import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
-import type { Prepared } from './prepare.ts';
 
 export interface PublishAnswer {
   /** 200, or 202 where all messages were published before. */

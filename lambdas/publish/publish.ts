@@ -1,10 +1,9 @@
-import type { Account } from '../account/account.ts';
-import { refuseWhileDraining } from '../account/draining.ts';
+import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { withAdmission } from '../usage/charge.ts';
-import { accept, type Draft } from './accept.ts';
-import { prepare, type Prepared, type PublishRequest } from './prepare.ts';
+import { accept } from './accept.ts';
+import { type Draft, prepare, type Prepared, type PublishRequest } from './prepare.ts';
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 import { answerOf, notStored, publishAll, type PublishAnswer } from './publications.ts';
 

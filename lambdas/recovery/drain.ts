@@ -3,7 +3,7 @@ import { isDeleted, type Account } from '../account/account.ts';
 import { isThere, waitingIn } from '../lane/lane.ts';
 import { settings } from '../aws/settings.ts';
 import { accountsOf, loadAccount, saveAccount } from '../account/accounts.ts';
-import { countPresent } from '../deadLetter/rows.ts';
+import { countPresent } from '../deadLetter/sizeRows.ts';
 import { readLanes } from '../lane/recover.ts';
 import { unfinishedMessages } from '../message/unfinished.ts';
 import { allSchedules } from '../schedule/rows.ts';

@@ -2,7 +2,7 @@
 import { parseCron, type Cron } from './cron.ts';
 import { formatNotice, schedulerName, type FireNotice, type Schedule } from './schedule.ts';
 import { log } from '../aws/log.ts';
-import { deleteBody } from '../message/bodies.ts';
+import { deleteBody, deleteLostBody } from '../message/bodies.ts';
 import type { StoredSchedule } from './rows.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../aws/scheduler.ts';
 
@@ -37,4 +37,18 @@ export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSched
       error: error instanceof Error ? error : String(error),
     });
   }
+}
+
+/** A cron expression translates to two of Scheduler's at most. */
+const mostExpressions = 2;
+
+/**
+ * Ends what is left of a save that was overwritten, deleted or never finished. Its schedules in Scheduler go last: should this
+ * process die, the next fire ends the rest.
+ */
+export async function endLeftOver(accountId: string, saveId: string): Promise<void> {
+  await deleteLostBody(saveId, accountId);
+  await Promise.all(
+    Array.from({ length: mostExpressions }, (_, index) => unschedule(schedulerName(saveId, index))),
+  );
 }

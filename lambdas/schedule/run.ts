@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Account } from '../account/account.ts';
-import { refuseWhileDraining } from '../account/draining.ts';
+import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { acceptEach, takeBack } from '../publish/accept.ts';

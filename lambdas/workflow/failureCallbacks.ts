@@ -15,7 +15,7 @@ import { loadMessage } from '../message/history.ts';
 import { loadRecord, type RunKey } from './store/journals.ts';
 import { sendJob } from '../job/send.ts';
 import { deadLetterOf, isOfRun, noSuchDeadLetter, type DeadLetterOfRun } from '../deadLetter/deadLetters.ts';
-import { withdraw } from '../publish/messages.ts';
+import { withdraw } from '../publish/withdraw.ts';
 import { withAdmission } from '../usage/charge.ts';
 import { changeRun, type Decision } from './runs/changeRun.ts';
 import { failureRequestIdOf } from './failure/failureRequestId.ts';

@@ -1,7 +1,6 @@
 /** Publishes requests of workflow clients: all of one request, or none. */
-import type { Account } from '../../account/account.ts';
+import { type Account, refuseWhileDraining } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
-import { refuseWhileDraining } from '../../account/draining.ts';
 import { now } from '../../shared/clock.ts';
 import { badRequest, HttpError } from '../../error/httpError.ts';
 import { derivedId, newId } from '../../shared/ids.ts';

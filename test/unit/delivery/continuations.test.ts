@@ -17,7 +17,7 @@ async function importServices() {
     await Promise.all([
       import('../../../lambdas/lane/store/lanes.ts'),
       import('../../../lambdas/publish/accept.ts'),
-      import('../../../lambdas/publish/messages.ts'),
+      import('../../../lambdas/publish/cancel.ts'),
       import('../../../lambdas/deadLetter/deadLetter.ts'),
       import('../../../lambdas/delivery/failOverdue.ts'),
       import('../../../lambdas/deadLetter/rows.ts'),

@@ -11,7 +11,7 @@ async function importLambdas() {
     import('../../../lambdas/schedule/fire.ts'),
     import('../../../lambdas/schedule/schedules.ts'),
     import('../../../lambdas/schedule/rows.ts'),
-    import('../../../lambdas/urlGroup/urlGroups.ts'),
+    import('../../../lambdas/urlGroup/endpoints.ts'),
     import('../../../lambdas/usage/usageRows.ts'),
   ]);
   return { fire, createSchedule, loadSchedule, addEndpoints, usageOf };

@@ -2,7 +2,7 @@ import { largestCount } from '../../../shared/bounds.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import { circuit, flowControl as shown } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 
 const key = { key: variables.flowControlKey };
 const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;

@@ -1,7 +1,8 @@
 import { messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { counting, variables } from '../parts/parameters.ts';
+import { counting } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = [

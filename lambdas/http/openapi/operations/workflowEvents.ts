@@ -1,6 +1,6 @@
 import { messageId, runId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { notified, waiter } from '../parts/runExamples.ts';
 import { ofSubmissions } from '../parts/runParameters.ts';
 import { badPath, busy } from './workflowRuns.ts';

@@ -1,7 +1,8 @@
 import type { Errors } from '../parts/errors.ts';
 import { runId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
-import { counting, variables } from '../parts/parameters.ts';
+import { counting } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { runEntries, runPage, startedRun } from '../parts/runExamples.ts';
 import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../parts/runParameters.ts';
 

@@ -3,7 +3,8 @@ import type { List } from '../../../wire/filters.ts';
 import type { ApiFunction, RoutesOf } from '../../routes.ts';
 import type { Errors } from './errors.ts';
 import type { AnswerHeaders } from './headers.ts';
-import type { NamedParameters, PathVariable, QueryParameter } from './parameters.ts';
+import type { NamedParameters, QueryParameter } from './parameters.ts';
+import type { PathVariable } from './variables.ts';
 import type { SchemaName, Shown } from './schemas.ts';
 
 /** The groups of operations. */
