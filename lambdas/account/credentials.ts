@@ -141,7 +141,7 @@ function operationIn(path: string): string | undefined {
   const passed: string[] = [];
   for (const segment of raw.split('/').flatMap((text) => fullyDecoded(text).split('/'))) {
     if (segment === '' || segment === '.') continue;
-    if (segment === '../domain') passed.pop();
+    if (segment === '..') passed.pop();
     else if (passed.at(-1) === 'v2') return `/v2/${segment}`;
     else passed.push(segment);
   }
