@@ -80,7 +80,7 @@ export const newAccount = (
 /** The hard daily limit is ten times the soft one, where no hard one is set. */
 const hardOverSoft = 10;
 
-/** By the limits that are set for an account: a request asks for all of them time and again. */
+/** The merged limits, by those that are set for an account: a request asks for all of them time and again. */
 const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
   free: new WeakMap(),
   paid: new WeakMap(),
@@ -124,17 +124,17 @@ const planRetries: Record<Plan, number> = { free: 3, paid: 5 };
 export const defaultRetries = (account: Account): number =>
   Math.min(planRetries[account.plan], limitsOf(account).max_retries);
 
-/** Whether its tokens work and its messages are delivered. */
+/** Whether an account's tokens work and its messages are delivered. */
 export const isServed = ({ active, state }: Account): boolean => active && state === 'active';
 
 export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
 
-/** A worker goes on for so long with an account as it last read it: after this, each worker knows of a change. */
+/** A worker goes on this long with an account as it last read it: after this, each worker knows of a change. */
 export const accountLifetimeMs = 10 * secondMs;
 
 /**
- * To be called for what begins something: a message, a schedule, a run. What goes on with something, such as a step of a run, or
- * a retry of a dead letter, is taken, because it has to end here.
+ * Refuses what begins something while the account's region is drained: a message, a schedule, a run. What goes on with something,
+ * such as a step of a run or a retry of a dead letter, is taken, because it has to end here.
  *
  * @throws HttpError 503
  */

@@ -8,10 +8,10 @@ import { conditionalWrite, dynamodb, toItem } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
 import { keyOf } from './rows.ts';
 
-/** The row of a dead letter stays so long after it was taken out: an attempt of its message cannot come back later. */
+/** The row of a dead letter stays this long after it was taken out: an attempt of its message cannot come back later. */
 const removedRowMs = 2 * dayMs;
 
-/** The reason why a dead letter was taken out: its owner deleted it, it was sent again, or it made room for others. */
+/** The reason why a dead letter was taken out: its owner deleted it, it was sent again, or others took its place. */
 export type Removal = 'deleted' | 'sent' | 'trimmed';
 
 /**
@@ -52,9 +52,9 @@ export async function removeDeadLetter(
 interface DeadLetterClaim {
   /** Unix milliseconds. */
   readonly now: number;
-  /** Unix milliseconds; a claim of this time or before is that of a process that died. */
+  /** Unix milliseconds; the process of a claim of this time or before has died. */
   readonly endedBy: number;
-  /** The id of what goes on from it. It is noted with the first claim; later ones leave it. */
+  /** The id of the new message or run. The first claim notes it; later ones leave it. */
   readonly retryId?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The dead letters: a row for each message that failed for good. The row has what lists show and filter by, and of the last
- * answer's body the beginning. Whole bodies stay with the message, whose own row is kept longer than this one.
+ * The dead letters: a row for each message that failed for good. The row has what lists show and filter by, and the
+ * beginning of the last answer's body. Whole bodies stay with the message, whose own row is kept longer than this one.
  */
 import type { Header } from '../shared/headers.ts';
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
@@ -23,21 +23,21 @@ export interface DeadRun {
   readonly runId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** The place of its start in the journal of its id. */
+  /** The place of the run's start in the journal of its id. */
   readonly startSeq: number;
-  /** The URL that it was started with. */
+  /** The URL that the run was started with. */
   readonly url: string;
-  /** Absent where nobody is told of the failure. */
+  /** Absent where the endpoint has no failure function. */
   readonly failureState?: FailureFunctionState | undefined;
 }
 
 export interface DeadLetter {
   readonly dlqId: string;
-  /** Of a run: the delivery that failed. */
+  /** The message that failed; of a run, the delivery that failed. */
   readonly message: Message;
-  /** The run, where one failed with the message. */
+  /** The run that failed with the message, if any. */
   readonly workflow?: DeadRun | undefined;
-  /** The number of the last attempt: how many retries there were. */
+  /** The number of the last attempt, which is the number of retries. */
   readonly retried: number;
   /** Unix milliseconds. */
   readonly failedAt: number;

@@ -65,12 +65,12 @@ export async function loadSize(accountId: string, now: number): Promise<number> 
 /** Longer than a dead letter may be kept (90 days). Each dead letter renews it, so that the row outlives all of them. */
 const rowLifetimeMs = 120 * dayMs;
 
-type Change = Pick<
+type SizeUpdate = Pick<
   UpdateItemCommandInput,
   'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
-const changeOf = (accountId: string, change: Change): UpdateItemCommandInput => ({
+const changeOf = (accountId: string, change: SizeUpdate): UpdateItemCommandInput => ({
   TableName: settings.dlqTable,
   Key: toItem(keyOf(accountId)),
   ReturnValues: 'ALL_NEW',
@@ -87,7 +87,7 @@ const changeOf = (accountId: string, change: Change): UpdateItemCommandInput => 
  */
 async function change(
   accountId: string,
-  update: Change,
+  update: SizeUpdate,
   isMade: (row: Row) => boolean = () => false,
 ): Promise<Row | undefined> {
   const write = await conditionalWrite(dynamodb.send(new UpdateItemCommand(changeOf(accountId, update))));
@@ -111,7 +111,7 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
 }
 
 /**
- * Counts dead letters that came. It is sent once: where its answer is lost, nobody knows whether they were counted. A count
+ * Counts dead letters that came. It is sent once: where its answer is lost, it is unknown whether they were counted. A count
  * that is too low makes the queue longer for a while; one that is too high would cost another dead letter its place.
  *
  * @param expiries when each expires, in Unix milliseconds
@@ -149,7 +149,7 @@ export async function countOut(accountId: string, expiries: readonly number[], n
   if (counted !== undefined) await change(accountId, counted);
 }
 
-function countingUpdate(expiries: readonly number[], by: 1 | -1, now: number): Change | undefined {
+function countingUpdate(expiries: readonly number[], by: 1 | -1, now: number): SizeUpdate | undefined {
   const { isEmpty, expression, names, values } = counting(expiries, by, now);
   if (isEmpty) return undefined;
   return {
@@ -229,7 +229,7 @@ export async function promiseRemoval(
  * Ends the trimming that this process began, when all it had promised is taken out.
  *
  * @param since when it began
- * @returns the size after it, for another look: processes that counted a dead letter meanwhile left the trimming to this
+ * @returns the size after it, to be checked again: processes that counted a dead letter meanwhile left the trimming to this
  * one. Undefined when another process has taken over
  */
 export async function endTrimming(

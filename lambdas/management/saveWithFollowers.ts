@@ -18,9 +18,9 @@ const laterSeconds = 60;
  */
 export async function saveWithFollowers(after: Account, before: Account): Promise<boolean> {
   const { region } = before;
-  // Whoever waits for the account may go on when it has room for more.
-  const isWider = limitsOf(after).max_global_parallelism > limitsOf(before).max_global_parallelism;
-  const isFollowed = isWider || after.state !== before.state || after.region !== region;
+  // Messages that wait for the account may go on when its parallelism is raised.
+  const isRaised = limitsOf(after).max_global_parallelism > limitsOf(before).max_global_parallelism;
+  const isFollowed = isRaised || after.state !== before.state || after.region !== region;
   const notice = { accountId: after.id, others: settings.regions.filter((other) => other !== region) };
   if (isFollowed) await answerOf(region, tellRegion(region, notice, laterSeconds));
   const isSaved = await answerOf(region, saveAccount(after, before));

@@ -19,7 +19,7 @@ export interface AgainRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
 
 /**
  * Publishes a message again, whether it waits or has ended: as a new one with an id of its own, to the same URL, through the
- * same queue, and with the same body, headers and settings. Of a group's messages this is the one to that endpoint. The first
+ * same queue, and with the same body, headers and settings. A group's message goes to its one endpoint again. The first
  * message stays as it is.
  *
  * @throws HttpError 404 for a message that is not there, or whose body is not; 400 for one of a workflow's run; or as for a publish

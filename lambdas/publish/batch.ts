@@ -12,7 +12,7 @@ import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 import { type BatchRequest, messagesIn, orThrow, readItems } from './batchItems.ts';
 
 /**
- * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, in its place. Those of a
+ * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, in its place. Items of a
  * workflow client are published all or none: it reads the status of the answer, and no item's.
  *
  * @throws HttpError 400 when the body is no list of at most 1,000 items, when they make more messages, or when the answer
@@ -86,7 +86,7 @@ async function prepareEach(
 /** Messages that a batch may make: they can be stored before the gateway gives up, after 29 s. */
 const mostMessages = 5_000;
 /** Bytes of a message's id and the JSON around it in an answer. */
-const verdictBytes = 120;
+const answerBytes = 120;
 /** Bytes of the longest refusal that publishing makes, with its code. */
 const refusalBytes = 550;
 
@@ -114,8 +114,8 @@ function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
 
 /** Bytes that the answer to an item may have, whether it is published or refused. */
 function mostAnswerBytes(item: Prepared | HttpError): number {
-  if (item instanceof HttpError) return jsonBytes(item.message) + verdictBytes;
+  if (item instanceof HttpError) return jsonBytes(item.message) + answerBytes;
   const urls = item.isGroup ? item.drafts.map(({ message }) => jsonBytes(message.url)) : [];
-  const whole = urls.reduce((sum, bytes) => sum + bytes, item.drafts.length * verdictBytes);
+  const whole = urls.reduce((sum, bytes) => sum + bytes, item.drafts.length * answerBytes);
   return Math.max(whole, refusalBytes);
 }

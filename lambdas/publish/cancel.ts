@@ -37,7 +37,7 @@ export async function cancelMessage(account: Account, messageId: string): Promis
 /** A message as far as it must be known to be withdrawn. */
 type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'end'>;
 
-/** A row among which messages to withdraw are; one whose id is that of no message has none. */
+/** A row of the messages to choose from; a row whose id belongs to no message has none. */
 interface Candidate extends Ordered {
   readonly found: Withdrawable | undefined;
 }

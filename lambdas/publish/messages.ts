@@ -13,6 +13,7 @@ import { callbackIdsOf, dlqIdOf } from '../message/consequenceIds.ts';
 export const noSuchMessage = (messageId: string): Error =>
   notFound('message_not_found', `There is no message ${quote(messageId)} that waits for its delivery.`);
 
+/** @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled */
 export async function loadWaiting(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
   if (history === undefined || isOver(history)) throw noSuchMessage(messageId);
@@ -35,7 +36,7 @@ export async function getMessage(
   }));
 }
 
-/** @throws HttpError 404 for one that is not there, or was not accepted */
+/** Loads an accepted message as long as it is kept. @throws HttpError 404 for one that is not there, or was not accepted */
 export async function loadAccepted(account: Account, messageId: string): Promise<MessageHistory> {
   const history = await loadMessage({ accountId: account.id, messageId });
   if (history === undefined || history.end === 'REJECTED') {

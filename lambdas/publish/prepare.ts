@@ -36,7 +36,7 @@ export interface PublishRequest extends Pick<
   readonly fire?: Fire | undefined;
 }
 
-/** A schedule's fire. The ids of its messages are derived from it, so that firing twice makes them once. */
+/** A schedule's fire. The ids of its messages are derived from it, so that a second fire makes none. */
 export interface Fire {
   readonly scheduleId: string;
   /** Unix milliseconds. */

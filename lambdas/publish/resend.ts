@@ -11,12 +11,12 @@ import { loadBody, mostBytesOf, type StoredBody } from '../message/bodies.ts';
 import { loadStoredBody } from '../message/history.ts';
 import { acceptEach } from './accept.ts';
 import { type Draft, renewed } from './prepare.ts';
-import { withAdmission, type Admission } from '../usage/charge.ts';
+import { withCharges, type Charges } from '../usage/charge.ts';
 import { removeDeadLetters } from '../deadLetter/size.ts';
 
 /** A retry that takes longer counts as that of a dead process, and another may claim its dead letters. */
-export const retryPatienceMs = 12_000;
-/** The first pause between two looks at what other processes retry; each is twice as long as the one before. */
+export const retryTimeoutMs = 12_000;
+/** The first pause between two claims of what other processes retry; each is twice as long as the one before. */
 const firstPauseMs = 500;
 
 /** Dead letters that are worked on at once. */
@@ -35,11 +35,11 @@ type Outcomes = Map<string, RetryOutcome>;
 
 /**
  * Sends dead letters again, as new messages, and takes them out of the queue. The id of the new message is fixed in the
- * dead letter's row by the first claim. Of several processes that retry a dead letter at once, one sends it and the others
+ * dead letter's row by the first claim. Where several processes retry a dead letter at once, one sends it and the others
  * wait; where that one dies, another sends the same message.
  *
  * @param until Unix milliseconds, after which it waits no longer for other processes
- * @returns by the dead letter's id
+ * @returns the outcomes by the dead letters' ids
  */
 export const retry = (
   account: Account,
@@ -47,8 +47,8 @@ export const retry = (
   overrides: Partial<PublishOptions>,
   until: number,
 ): Promise<ReadonlyMap<string, RetryOutcome>> =>
-  withAdmission(account, deadLetters.length, (admission) =>
-    retryAdmitted(admission, account, deadLetters, overrides, until),
+  withCharges(account, deadLetters.length, (charges) =>
+    retryCharged(charges, account, deadLetters, overrides, until),
   );
 
 /** A dead letter, and where its message's body is. */
@@ -62,8 +62,8 @@ interface Claimed extends Stored {
   readonly retryId: string;
 }
 
-async function retryAdmitted(
-  admission: Admission,
+async function retryCharged(
+  charges: Charges,
   account: Account,
   deadLetters: readonly DeadLetter[],
   overrides: Partial<PublishOptions>,
@@ -75,10 +75,10 @@ async function retryAdmitted(
     const theirs: Stored[] = [];
     // One chunk is sent and taken out before the bodies of the next are read: a process that dies leaves less to do.
     for (const chunk of weighedChunksOf(left, bodyBytesAtOnce, ({ body }) => mostBytesOf(body))) {
-      const claims = await claimEach(admission, account, chunk, outcomes);
+      const claims = await claimEach(charges, account, chunk, outcomes);
       theirs.push(...claims.theirs);
       for (const [dlqId, outcome] of await sendClaimed(account, claims.ours, overrides)) {
-        if (typeof outcome !== 'object') admission.giveBack(1);
+        if (typeof outcome !== 'object') charges.giveBack(1);
         outcomes.set(dlqId, outcome);
       }
     }
@@ -109,13 +109,13 @@ async function withBodies(
 }
 
 /**
- * Claims dead letters, each after the account's limits have admitted it.
+ * Claims dead letters, each after it was charged to the account.
  *
  * @param outcomes gets those that are decided by this: refused, sent by another process, or gone
  * @returns `ours`, which this process is to send, and `theirs`, which another process sends at this moment
  */
 async function claimEach(
-  admission: Admission,
+  charges: Charges,
   account: Account,
   deadLetters: readonly Stored[],
   outcomes: Outcomes,
@@ -124,7 +124,7 @@ async function claimEach(
   const theirs: Stored[] = [];
   await eachOf(deadLetters, atOnce, async (stored) => {
     const { dlqId } = stored.deadLetter;
-    const refusal = admission.admit(1);
+    const refusal = charges.charge(1);
     if (refusal !== undefined) {
       outcomes.set(dlqId, refusal);
       return;
@@ -133,13 +133,13 @@ async function claimEach(
     const claim = await claimRetry(account.id, dlqId, {
       retryId: newId('msg', time, account.shards),
       now: time,
-      endedBy: time - retryPatienceMs,
+      endedBy: time - retryTimeoutMs,
     });
     if (claim.state === 'ours') {
       ours.push({ ...stored, retryId: claim.retryId });
       return;
     }
-    admission.giveBack(1);
+    charges.giveBack(1);
     if (claim.state === 'theirs') theirs.push(stored);
     else outcomes.set(dlqId, claim.state === 'sent' ? { messageId: claim.retryId } : 'gone');
   });

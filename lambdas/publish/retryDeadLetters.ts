@@ -10,7 +10,7 @@ import { loadDeadLetter } from '../deadLetter/rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { onEach } from '../list/pages.ts';
 import { isOfMessage, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
-import { retry, retryPatienceMs } from './resend.ts';
+import { retry, retryTimeoutMs } from './resend.ts';
 
 /** A request to retry. Its configuration replaces that of the dead letter's message. */
 export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
@@ -18,11 +18,11 @@ export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
 }
 
 /** A request waits so long for other processes that retry the same; the gateway gives up after 29 s. */
-const waitingMs = 2 * retryPatienceMs;
+const waitingMs = 2 * retryTimeoutMs;
 /** Dead letters that one step of a bulk retry takes. */
 const retriedAtOnce = 100;
 
-/** The most messages of one answer. It has room for the ids of 100,000, but the time never suffices for so many. */
+/** The most messages of one answer. The ids of 100,000 would fit, but the time never suffices for so many. */
 const mostResponses = 10_000;
 
 /** @throws HttpError 404, 503, or as for a publish */

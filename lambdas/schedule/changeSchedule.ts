@@ -56,7 +56,7 @@ export async function changeSchedule(
       prefix: before.prefix,
       config: new Map([...configOverDefaults(given.config, before.config)].filter(isGiven)),
       otherHeaders: [...keptHeaders, ...given.otherHeaders.filter(([, value]) => value !== '')],
-      // They belong to the destination that they came with.
+      // Query parameters belong to the destination that they came with.
       otherQuery: isSameDestination ? before.otherQuery : [],
       destination: isSameDestination ? before.destination : destination,
       body: keptBody,

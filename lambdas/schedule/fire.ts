@@ -10,15 +10,15 @@ import { sendUndelivered } from '../job/receipt.ts';
 import { endLeftOver } from './firing.ts';
 import { publishFire } from './publishFire.ts';
 
-/** A worker that claimed a fire and has not finished it by then has died: its function ends after 60 s. */
+/** A worker that has not finished the fire it claimed by then has died: its function ends after 60 s. */
 const staleMs = minuteMs;
 
 /** A save's schedules in Scheduler are made before its row: until the request to the API has ended, the row may still come. */
 const savingMs = minuteMs;
 
 /**
- * Tells whether the row of a save may still come that is not the schedule's latest. A save is made on the row that was read
- * before it, so none comes after a later one.
+ * Tells whether the row of a save that is not the schedule's latest may still come. A save is made on the row that was read
+ * before it, so no row comes after a later one.
  *
  * @param schedule as it is now
  */
@@ -30,7 +30,7 @@ const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boo
  * Handles a schedule's fire, which Scheduler may send more than once: publishes what the schedule says, once.
  *
  * @param sentAt Unix milliseconds at which the notice was sent to its queue
- * @throws when the fire must be sent anew: another worker is at it, something could not be stored, or its save is not done yet
+ * @throws when the fire must be sent again: another worker handles it, something could not be stored, or its save is not done yet
  */
 export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: number }): Promise<void> {
   const { accountId, scheduleId, saveId } = notice;

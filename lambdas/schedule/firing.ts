@@ -23,8 +23,8 @@ export async function startFiring(schedule: Schedule, cron: Cron): Promise<void>
 }
 
 /**
- * Ends a save that is no schedule's any more: deletes its body, and then takes it out of Scheduler. What fails here is in
- * the log, and is done by the next fire of the save, which finds that it is out of date.
+ * Ends a save that no schedule has any more: deletes its body, and then takes it out of Scheduler. A failure is in the log;
+ * the next fire of the save finds that it is out of date, and does the rest.
  */
 export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSchedule): Promise<void> {
   try {

@@ -9,10 +9,15 @@ import { acceptEach } from '../publish/accept.ts';
 import { prepare } from '../publish/prepare.ts';
 import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
 import { ensureQueue } from '../lane/queues.ts';
-import { withAdmission } from '../usage/charge.ts';
+import { withCharges } from '../usage/charge.ts';
 import { reportUsage } from '../usage/counter.ts';
 
-/** @returns the ids of the messages that were made, or why there are none */
+/**
+ * Publishes what a schedule says.
+ *
+ * @param time Unix milliseconds of the fire
+ * @returns the ids of the messages that were made, or why there are none
+ */
 export async function publishFire(
   schedule: StoredSchedule,
   time: number,
@@ -35,17 +40,17 @@ export async function publishFire(
     }
     const { drafts } = await prepare(account, request);
     try {
-      await withAdmission(account, drafts.length, async ({ admit }) => {
-        const refusal = admit(drafts.length);
+      await withCharges(account, drafts.length, async ({ charge }) => {
+        const refusal = charge(drafts.length);
         if (refusal !== undefined) throw refusal;
         await ensureQueue(account, schedule.queueName);
-        // Messages that could not be accepted are accepted under the same ids when the fire is sent anew.
+        // Messages that could not be accepted are accepted under the same ids when the fire is sent again.
         const failures = [...(await acceptEach(drafts)).values()];
         if (failures.length > 0)
           throw new AggregateError(failures, 'Not every message of a fire could be stored.');
       });
     } finally {
-      // Messages that were reserved and given back too: other processes would hold the account to them.
+      // This holds for messages that were reserved and given back, too: other processes would hold the account to them.
       await reportUsage(account);
     }
     return { messageIds: drafts.map(({ message }) => message.messageId) };

@@ -30,8 +30,8 @@ async function checkCapacity(account: Account): Promise<void> {
  * Saves a schedule in the place of the one with its id, if there is one.
  *
  * Each save has an id of its own, and is made in this order: Scheduler fires it, its body is stored, its row is written.
- * It counts from its row on: a fire of any other save publishes nothing, and ends what is left of that save. So wherever
- * this fails, either the old schedule or the new one is there, whole, and nothing of the other outlives its next fire.
+ * The save counts from its row on: a fire of any other save publishes nothing, and ends what is left of that save. So
+ * wherever this fails, the old schedule or the new one is there, whole, and nothing of the other outlives its next fire.
  *
  * @param requestOf makes the request whose schedule is saved, of the schedule that is there; undefined to read that again
  * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
@@ -77,8 +77,8 @@ export function save(
 /**
  * Writes a schedule's row in the place of what was read.
  *
- * @returns false when somebody else was faster. A row of this very save is this call's own: the SDK sends a write again
- * when its answer is lost, and the second one is refused.
+ * @returns false when another change was faster. The SDK sends a write again when its answer is lost, and the second one is
+ * refused: so a row with the id of this save counts as written.
  */
 const isSaved = async (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> =>
   (await saveSchedule(schedule, readSaveId)) ||

@@ -17,12 +17,12 @@ import { prepare, withQuery, type Draft, type PublishRequest } from '../publish/
 /** A request for a schedule: a publish that says when, with a cron expression. */
 export type ScheduleRequest = Omit<PublishRequest, 'queueName' | 'fire'>;
 
-/** What a request says of its schedule. */
+/** A request for a schedule, as it was read. */
 interface RequestedSchedule {
   readonly cron: Cron;
   /** The messages that it would publish now. */
   readonly drafts: readonly Draft[];
-  /** As the schedule's row keeps it. */
+  /** The fields of the schedule that follow from the request. */
   readonly kept: Pick<
     Schedule,
     | 'cron'

@@ -48,7 +48,7 @@ export async function getSchedule(
   return fitting((bodies) => ({ ...record, ...bodyRecord(body, redactionOf(schedule), bodies) }));
 }
 
-/** The largest body, in bytes, that a list shows: a list must have room for many, and must not read the bucket for each. */
+/** The largest body, in bytes, that a list shows: many must fit into a list, and it must not read the bucket for each. */
 const longestListedBytes = 9 * 1_024;
 
 async function listedRecord(schedule: StoredSchedule): Promise<Answer<typeof answers.schedule>> {

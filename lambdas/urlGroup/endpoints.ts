@@ -11,7 +11,7 @@ import { listUrlGroups } from './rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { type GroupRequest, changeGroup, noSuchGroup } from './urlGroups.ts';
 
-/** Characters of a URL. A group is one row of at most 400 KB, in which a hundred endpoints of this length have room. */
+/** Characters of a URL. A group is one row of at most 400 KB, into which a hundred endpoints of this length fit. */
 const longestEndpointUrl = 2_048;
 
 async function readEndpoints(request: GroupRequest): Promise<readonly Endpoint[]> {

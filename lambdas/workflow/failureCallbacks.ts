@@ -16,7 +16,7 @@ import { loadRecord, type RunKey } from './store/journals.ts';
 import { sendJob } from '../job/send.ts';
 import { deadLetterOf, isOfRun, noSuchDeadLetter, type DeadLetterOfRun } from '../deadLetter/deadLetters.ts';
 import { withdraw } from '../publish/withdraw.ts';
-import { withAdmission } from '../usage/charge.ts';
+import { withCharges } from '../usage/charge.ts';
 import { changeRun, type Decision } from './runs/changeRun.ts';
 import { failureRequestIdOf } from './failure/failureRequestId.ts';
 import { storeRequestOf } from './failure/failureRequest.ts';
@@ -46,8 +46,8 @@ export async function rerunFailureCallback(
   dlqId: string,
 ): Promise<Answer<typeof rerunAnswer>> {
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
-  await withAdmission(account, 1, (admission) => {
-    const refused = admission.admit(1);
+  await withCharges(account, 1, (charges) => {
+    const refused = charges.charge(1);
     if (refused !== undefined) throw refused;
     return rerun(account, deadLetter);
   });

@@ -19,7 +19,7 @@ import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { loadSnapshot, type RunKey } from './store/journals.ts';
 import { reportUsage } from '../usage/counter.ts';
-import { admitHook } from '../usage/rateLimit.ts';
+import { limitHook } from '../usage/rateLimit.ts';
 import { loadWait } from './waits/endWait.ts';
 import { giveEvent } from './waits/giveEvent.ts';
 
@@ -55,7 +55,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   const account = await loadAccount(accountId, true);
   if (account === undefined || !isServed(account) || account.region !== settings.region) throw noWebhook();
   checkBodySize(account, request.body);
-  const admitted = await admitHook(account, request.body.length);
+  const admitted = await limitHook(account, request.body.length);
   try {
     const event = hookEvent(request);
     const callBytes = base64Bytes(event.length);

@@ -20,7 +20,7 @@ import { settings } from '../aws/settings.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadSnapshot, loadRecord, readJournal, type RunKey } from './store/journals.ts';
 import { putWaiter } from './store/waiters.ts';
-import { withAdmission } from '../usage/charge.ts';
+import { withCharges } from '../usage/charge.ts';
 import { changeRun, type Decision } from './runs/changeRun.ts';
 import { followEnds, resultOf, sendTimeout, waiterOf, type Place } from './waits/endWait.ts';
 import { settingsOfRun } from './runs/settings.ts';
@@ -62,8 +62,8 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
   const prepared = await prepareWait(account, request);
   const drafted = draft(account, eventId, start, prepared);
 
-  const { head, record } = await withAdmission(account, 1, (admission) => {
-    const made = oneMessage(admission);
+  const { head, record } = await withCharges(account, 1, (charges) => {
+    const made = oneMessage(charges);
     return changeRun(key, (current) =>
       decide(account, key, activeSnapshot(current, message), start, drafted, made),
     );

@@ -1,6 +1,6 @@
 /**
- * The APIs' descriptions. They are made of the tables that requests are answered with: routes, configuration, filters, the
- * shapes of bodies. Each route needs an entry in `operations/`, or nothing compiles.
+ * The APIs' descriptions. They are made from the tables that answer requests: routes, configuration, filters, the shapes of
+ * bodies. A route without an entry in `operations/` does not compile.
  */
 import manifest from '../../../package.json' with { type: 'json' };
 import { managementRoutes, routes, type Route } from '../routes.ts';

@@ -8,7 +8,7 @@ import { eachOf } from '../../shared/lists.ts';
 import { readWorkflowMessage, type StartMessage, type SubmissionMessage } from '../rules/workflowMessage.ts';
 import { settings } from '../../aws/settings.ts';
 import type { PublishRequest } from '../../publish/prepare.ts';
-import { withAdmission } from '../../usage/charge.ts';
+import { withCharges } from '../../usage/charge.ts';
 import { submitCall } from './call.ts';
 import { submitInvoke } from './invoke.ts';
 import {
@@ -88,12 +88,12 @@ export async function publishParts(
   await eachOf(parts, atOnce, async (part, index) => {
     prepared[index] = await preparePart(account, part);
   });
-  return withAdmission(account, prepared.length, async (admission) => {
-    const refusal = admission.admit(prepared.length);
+  return withCharges(account, prepared.length, async (charges) => {
+    const refusal = charges.charge(prepared.length);
     const [first] = prepared;
     if (refusal !== undefined && first !== undefined) throw await refusalOf(account, first, refusal);
     const answers = await refuseWhenBusy(() => acceptParts(account, prepared));
-    admission.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
+    charges.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
     return answers;
   });
 }

@@ -7,7 +7,7 @@ import type { StoredBody } from '../../message/bodies.ts';
 import type { EventRecord, Snapshot, WaitRecord } from '../rules/journal.ts';
 import { hasEnded } from '../run.ts';
 import type { RunKey } from '../store/journals.ts';
-import { withAdmission } from '../../usage/charge.ts';
+import { withCharges } from '../../usage/charge.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { followEnds, sendLooks } from './endWait.ts';
 import { storeEntryBody } from '../runs/entryBodies.ts';
@@ -52,8 +52,8 @@ export async function giveEvent(account: Account, key: RunKey, given: GivenEvent
     if (head === undefined || hasEnded(head.state)) throw given.noActiveRun();
     return head;
   };
-  const { record, head, result } = await withAdmission(account, 1, (admission) => {
-    const decide = deciderOf(account, key, messageId, given, oneMessage(admission));
+  const { record, head, result } = await withCharges(account, 1, (charges) => {
+    const decide = deciderOf(account, key, messageId, given, oneMessage(charges));
     return changeRun(key, (current) => decide(activeRun(current)), given.known);
   });
   const active = activeRun(head);

@@ -9,7 +9,7 @@ import { checkEventId, isWaiting } from '../rules/events.ts';
 import type { Snapshot, WaitRecord } from '../rules/journal.ts';
 import { loadRecords, type RunKey } from '../store/journals.ts';
 import { waitersOf, type Waiter } from '../store/waiters.ts';
-import { withAdmission, type Admission } from '../../usage/charge.ts';
+import { withCharges, type Charges } from '../../usage/charge.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { followEnds, sendLooks, type Ended } from './endWait.ts';
 import type { Notification } from './notifyRun.ts';
@@ -61,11 +61,11 @@ export async function notify(
   }
   if (waiters.length === 0) return [];
   const outcomes: Outcomes = new Map();
-  const end = await withAdmission(account, waiters.length, async (admission) => {
+  const end = await withCharges(account, waiters.length, async (charges) => {
     try {
       for (const together of chunksOf(waiters, wokenTogether)) {
         if (now() > until) return { isComplete: false };
-        await wakeTogether(account, together, body, admission, outcomes);
+        await wakeTogether(account, together, body, charges, outcomes);
       }
       return { isComplete: waiters.length < mostWaiters };
     } catch (error) {
@@ -89,7 +89,7 @@ async function wakeTogether(
   account: Account,
   waiters: readonly Waiter[],
   event: Uint8Array,
-  admission: Admission,
+  charges: Charges,
   outcomes: Outcomes,
 ): Promise<void> {
   const records = await loadRecords(waiters);
@@ -103,7 +103,7 @@ async function wakeTogether(
   try {
     await eachOf(byRun(found), atOnce, async (ofRun) => {
       for (const some of chunksOf(ofRun, wokenByOneRecord)) {
-        const end = await wakeOfRun(account, some, event, admission, outcomes);
+        const end = await wakeOfRun(account, some, event, charges, outcomes);
         if (end !== undefined) ended.push(end);
       }
     });
@@ -129,7 +129,7 @@ async function wakeOfRun(
   account: Account,
   found: readonly Found[],
   event: Uint8Array,
-  admission: Admission,
+  charges: Charges,
   outcomes: Outcomes,
 ): Promise<Ended | undefined> {
   const [first] = found;
@@ -144,8 +144,8 @@ async function wakeOfRun(
   let admitted = 0;
   let refusal: HttpError | undefined;
   const admit = (messages: number): void => {
-    if (admitted > messages) admission.giveBack(admitted - messages);
-    const tooMany = admitted < messages ? admission.admit(messages - admitted) : undefined;
+    if (admitted > messages) charges.giveBack(admitted - messages);
+    const tooMany = admitted < messages ? charges.charge(messages - admitted) : undefined;
     if (tooMany !== undefined) throw tooMany;
     admitted = messages;
   };

@@ -1,4 +1,4 @@
-import type { Admission } from '../../usage/charge.ts';
+import type { Charges } from '../../usage/charge.ts';
 
 /** The message that a change of a run may make. A change is decided anew where others were faster; it is counted once. */
 export interface OneMessage {
@@ -8,12 +8,12 @@ export interface OneMessage {
   readonly drop: () => void;
 }
 
-export function oneMessage({ admit, giveBack }: Admission): OneMessage {
+export function oneMessage({ charge, giveBack }: Charges): OneMessage {
   let isAdmitted = false;
   return {
     admit: () => {
       if (isAdmitted) return;
-      const refusal = admit(1);
+      const refusal = charge(1);
       if (refusal !== undefined) throw refusal;
       isAdmitted = true;
     },

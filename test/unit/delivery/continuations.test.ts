@@ -13,7 +13,7 @@ let world: World;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
-  const [lanes, acceptance, messages, burial, overdue, deadLetters, shards, records, usage] =
+  const [lanes, acceptance, messages, deadLettering, overdue, deadLetters, shards, records, usage] =
     await Promise.all([
       import('../../../lambdas/lane/store/lanes.ts'),
       import('../../../lambdas/publish/accept.ts'),
@@ -30,7 +30,7 @@ async function importServices() {
     ...lanes,
     ...acceptance,
     ...messages,
-    ...burial,
+    ...deadLettering,
     ...overdue,
     ...deadLetters,
     ...shards,

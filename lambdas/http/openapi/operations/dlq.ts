@@ -21,7 +21,7 @@ const badOverride: Errors = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
 };
 
-/** Of many dead letters, as many are sent as the account's daily limit and budget allow. */
+/** The end of the sentence that refuses a bulk retry: it sends as many as the account's daily limit and budget allow. */
 const sentBefore = 'Sent again before that: 42 dead letters.';
 
 export const dlq: Operations<'dlq'> = {
