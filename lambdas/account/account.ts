@@ -3,6 +3,7 @@ import type { CircuitSettings } from '../circuit/settings.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shardCounts } from '../shared/ids.ts';
 import { eachLimit, type Limits, type Plan } from '../value/limits.ts';
+import { HttpError } from '../error/httpError.ts';
 
 /** An account as it is stored: without its credentials, which are derived from the generations. */
 export interface Account {
@@ -79,7 +80,7 @@ export const newAccount = (
 /** The hard daily limit is ten times the soft one, where no hard one is set. */
 const hardOverSoft = 10;
 
-/** By the limits that are set for an account: a request asks for all of them time and again. */
+/** The merged limits, by those that are set for an account: a request asks for all of them time and again. */
 const knownLimits: Readonly<Record<Plan, WeakMap<Account['limits'], Limits>>> = {
   free: new WeakMap(),
   paid: new WeakMap(),
@@ -123,10 +124,25 @@ const planRetries: Record<Plan, number> = { free: 3, paid: 5 };
 export const defaultRetries = (account: Account): number =>
   Math.min(planRetries[account.plan], limitsOf(account).max_retries);
 
-/** Whether its tokens work and its messages are delivered. */
+/** Whether an account's tokens work and its messages are delivered. */
 export const isServed = ({ active, state }: Account): boolean => active && state === 'active';
 
 export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
 
-/** A worker goes on for so long with an account as it last read it: after this, each worker knows of a change. */
+/** A worker goes on this long with an account as it last read it: after this, each worker knows of a change. */
 export const accountLifetimeMs = 10 * secondMs;
+
+/**
+ * Refuses what begins something while the account's region is drained: a message, a schedule, a run. What goes on with something,
+ * such as a step of a run or a retry of a dead letter, is taken, because it has to end here.
+ *
+ * @throws HttpError 503
+ */
+export function refuseWhileDraining({ isDraining, region }: Pick<Account, 'isDraining' | 'region'>): void {
+  if (isDraining !== true) return;
+  throw new HttpError(
+    503,
+    'region_draining',
+    `The region ${region} is being emptied and takes nothing new; nothing was accepted.`,
+  );
+}

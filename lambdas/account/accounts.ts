@@ -100,7 +100,7 @@ export async function loadAccount(
       Key: { id: { S: id } },
       ConsistentRead: consistent,
     }),
-    // A call with options, even with none in them, makes a client put all its steps together anew.
+    // A call with options, even empty ones, makes a client put all its steps together again.
     region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(memoryTimeoutMs) },
   );
   return Item && readItem(id, Item);

@@ -25,7 +25,7 @@ export interface MasterSecret {
   readonly given?: GivenCredentials | undefined;
 }
 
-/** Finds what an account is given. Its credentials are fixed then: a rotation would not change them. */
+/** Finds the credentials that an account is given. They are fixed: a rotation would not change them. */
 export const givenTo = (
   { given }: Pick<MasterSecret, 'given'>,
   accountId: string,
@@ -133,15 +133,15 @@ function fullyDecoded(segment: string): string {
 
 /**
  * Finds the operation of an API in a path, such as `/v2/publish`, however the path is spelled: percent-encoded, with several
- * slashes, or with segments of dots. Undefined for a path that no API has. Only the operation is read so: what stands behind it,
- * a destination, is not looked at.
+ * slashes, or with segments of dots. Undefined for a path that no API has. Only the operation is read so, not what stands
+ * behind it, which is a destination.
  */
 function operationIn(path: string): string | undefined {
   const [raw = ''] = path.split('?', 1);
   const passed: string[] = [];
   for (const segment of raw.split('/').flatMap((text) => fullyDecoded(text).split('/'))) {
     if (segment === '' || segment === '.') continue;
-    if (segment === '../domain') passed.pop();
+    if (segment === '..') passed.pop();
     else if (passed.at(-1) === 'v2') return `/v2/${segment}`;
     else passed.push(segment);
   }
@@ -164,7 +164,7 @@ function loopMarkOf(masterSecret: string, path: string): string | undefined {
  * Makes the header by which the APIs of this deployment recognize a delivery that comes back to them, whatever their host
  * is called.
  *
- * @param path of the destination
+ * @param path the path of the destination
  * @returns no header for a path that no API has
  */
 export function loopMarkHeaders({ current }: MasterSecret, prefix: string, path: string): readonly Header[] {

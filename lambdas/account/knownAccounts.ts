@@ -29,7 +29,7 @@ export function createKnownAccounts(
   const all = new Map<string, Known>();
 
   async function read(id: string): Promise<Account | undefined> {
-    // What is read is as old as the moment at which the read began.
+    // The account is as old as the moment at which its read began.
     const until = now() + rememberedMs;
     const account = await load(id);
     if (account === undefined || !allowsManyRequests(account)) {

@@ -27,7 +27,7 @@ const refusal = 'The account is being changed by others; send the request again.
 export async function rotateSigningKeys(account: Account): Promise<Answer<typeof answers.signingKeys>> {
   const secret = await masterSecret();
   if (givenTo(secret, account.id) !== undefined) throw credentialsFixed();
-  // The first attempt needs no look of its own: the account was read for this very request.
+  // The first attempt needs no read of its own: the account was read for this very request.
   let known: Account | undefined = account;
   return retryOnConflict(refusal, async () => {
     const before = known ?? (await loadAccount(account.id, true));

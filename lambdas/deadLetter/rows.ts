@@ -1,29 +1,17 @@
 /**
- * The dead letters: a row for each message that failed for good. The row has what lists show and filter by, and of the last
- * answer's body the beginning. Whole bodies stay with the message, whose own row is kept longer than this one.
+ * The dead letters: a row for each message that failed for good. The row has what lists show and filter by, and the
+ * beginning of the last answer's body. Whole bodies stay with the message, whose own row is kept longer than this one.
  */
-import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { randomUUID } from 'node:crypto';
+
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { dayMs, epochSeconds } from '../shared/clock.ts';
+import { epochSeconds } from '../shared/clock.ts';
 import { shardOf, timeOfId } from '../shared/ids.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../wire/states.ts';
 import type { KeptResponse, Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
-import { claiming } from '../table/claim.ts';
-import {
-  conditionalWrite,
-  dynamodb,
-  getRow,
-  putNew,
-  queryRows,
-  scanRows,
-  toItem,
-  unlessRefused,
-  type Row,
-} from '../aws/dynamodb.ts';
-import { countedUntil, type PresentDeadLetter } from './sizeRows.ts';
+import { dynamodb, getRow, putNew, queryRows, toItem, unlessRefused, type Row } from '../aws/dynamodb.ts';
+import { countedUntil } from './sizeRows.ts';
 import type { Shape } from '../options/option.ts';
 import { messageAttributes, messageOf } from '../message/rows.ts';
 import { bytes, headerPairs } from '../table/attributes.ts';
@@ -34,21 +22,21 @@ export interface DeadRun {
   readonly runId: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** The place of its start in the journal of its id. */
+  /** The place of the run's start in the journal of its id. */
   readonly startSeq: number;
-  /** The URL that it was started with. */
+  /** The URL that the run was started with. */
   readonly url: string;
-  /** Absent where nobody is told of the failure. */
+  /** Absent where the endpoint has no failure function. */
   readonly failureState?: FailureFunctionState | undefined;
 }
 
 export interface DeadLetter {
   readonly dlqId: string;
-  /** Of a run: the delivery that failed. */
+  /** The message that failed; of a run, the delivery that failed. */
   readonly message: Message;
-  /** The run, where one failed with the message. */
+  /** The run that failed with the message, if any. */
   readonly workflow?: DeadRun | undefined;
-  /** The number of the last attempt: how many retries there were. */
+  /** The number of the last attempt, which is the number of retries. */
   readonly retried: number;
   /** Unix milliseconds. */
   readonly failedAt: number;
@@ -188,147 +176,4 @@ export async function* listDeadLetters(
     const ordered = { deadLetter: deadLetterOf(row, now), id, time: timeOfId(id) };
     if (isBehind(ordered, range)) yield ordered;
   }
-}
-
-const presentRow = z.object({ id: z.string(), dlqExpiresAt: z.number() });
-
-/**
- * Reads the oldest dead letters of one shard, from an index that has those that are there. It is a moment behind: one that
- * was just taken out may be in it, and one that was just written may not. Those that have expired are in it until DynamoDB
- * removes them.
- */
-export async function oldestDeadLetters(shard: string, count: number): Promise<readonly PresentDeadLetter[]> {
-  const { Items = [] } = await dynamodb.send(
-    new QueryCommand({
-      TableName: settings.dlqTable,
-      IndexName: 'present',
-      KeyConditionExpression: '#shard = :shard',
-      ExpressionAttributeNames: { '#shard': 'shard' },
-      ExpressionAttributeValues: { ':shard': { S: shard } },
-      Limit: count,
-    }),
-  );
-  return Items.map((item) => {
-    const { id, dlqExpiresAt } = presentRow.parse(unmarshall(item));
-    return { dlqId: id, expiresAt: dlqExpiresAt };
-  });
-}
-
-/** The row of a dead letter stays so long after it was taken out: an attempt of its message cannot come back later. */
-const removedRowMs = 2 * dayMs;
-
-/** The reason why a dead letter was taken out: its owner deleted it, it was sent again, or it made room for others. */
-export type Removal = 'deleted' | 'sent' | 'trimmed';
-
-/**
- * Takes a dead letter out. Its row stays for a while, marked as removed, so that the dead letter is not written again.
- *
- * @returns false when it was not there any more
- */
-export async function removeDeadLetter(
-  accountId: string,
-  dlqId: string,
-  now: number,
-  reason: Removal,
-): Promise<boolean> {
-  if (!isId('dlq', dlqId)) return false;
-  const removal = randomUUID();
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.dlqTable,
-        Key: toItem(keyOf(accountId, dlqId)),
-        UpdateExpression:
-          'SET removedAt = :now, removedAs = :reason, removal = :removal, expiresAt = :end REMOVE presentSince',
-        ConditionExpression: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
-        ExpressionAttributeValues: toItem({
-          ':removal': removal,
-          ':now': now,
-          ':reason': reason,
-          ':end': epochSeconds(now + removedRowMs),
-        }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
-  );
-  // The SDK tries again when an answer is lost, and then finds its own removal.
-  return isMade || row?.['removal'] === removal;
-}
-
-interface DeadLetterClaim {
-  /** Unix milliseconds. */
-  readonly now: number;
-  /** Unix milliseconds; a claim of this time or before is that of a process that died. */
-  readonly endedBy: number;
-  /** The id of what goes on from it. It is noted with the first claim; later ones leave it. */
-  readonly retryId?: string | undefined;
-}
-
-/**
- * Claims a dead letter that has not been taken out, for one process to go on from it.
- *
- * @returns whether this claim was made, and the row as it is after that
- */
-export const claimDeadLetter = (
-  accountId: string,
-  dlqId: string,
-  { now, endedBy, retryId }: DeadLetterClaim,
-) =>
-  conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.dlqTable,
-        Key: toItem(keyOf(accountId, dlqId)),
-        UpdateExpression: `SET ${retryId === undefined ? '' : 'retryId = if_not_exists(retryId, :id), '}retriedAt = :now`,
-        ReturnValues: 'ALL_NEW',
-        ...claiming({
-          attribute: 'retriedAt',
-          endedBy,
-          onlyIf: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
-          values: { ':now': now, ':id': retryId },
-        }),
-      }),
-    ),
-  );
-
-/**
- * The result of a claim: the dead letter is `ours` to send again; or it was `sent` before, under this id; or it is `theirs`,
- * sent by another process at this moment; or it is `gone`.
- */
-export type RetryClaim =
-  | { readonly state: 'ours' | 'sent'; readonly retryId: string }
-  | { readonly state: 'theirs' | 'gone' };
-
-const claimedRow = z.object({
-  retryId: z.optional(z.string()),
-  removedAt: z.optional(z.number()),
-  removedAs: z.optional(z.string()),
-});
-
-/**
- * Claims a dead letter, to send it again. The first claim decides on the id of the new message: where its process dies,
- * the next sends that same message.
- */
-export async function claimRetry(
-  accountId: string,
-  dlqId: string,
-  claim: DeadLetterClaim & { readonly retryId: string },
-): Promise<RetryClaim> {
-  const { isMade, row } = await claimDeadLetter(accountId, dlqId, claim);
-  const { retryId, removedAt, removedAs } = claimedRow.parse(row ?? {});
-  if (isMade) return { state: 'ours', retryId: retryId ?? claim.retryId };
-  if (removedAs === 'sent' && retryId !== undefined) return { state: 'sent', retryId };
-  return { state: row === undefined || removedAt !== undefined ? 'gone' : 'theirs' };
-}
-
-/** Counts the dead letters of a region, of all accounts. */
-export async function countPresent(): Promise<number> {
-  const rows = scanRows({
-    TableName: settings.dlqTable,
-    FilterExpression: 'attribute_exists(presentSince)',
-    ProjectionExpression: 'id',
-  });
-  let count = 0;
-  for await (const row of rows) count += 'id' in row ? 1 : 0;
-  return count;
 }

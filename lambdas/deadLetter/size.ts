@@ -1,8 +1,10 @@
 import { now, secondMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
-import { oldestDeadLetters, removeDeadLetter, type DeadLetter, type Removal } from './rows.ts';
+import type { DeadLetter } from './rows.ts';
+import { removeDeadLetter, type Removal } from './claims.ts';
 import {
+  oldestDeadLetters,
   beginTrimming,
   countIn,
   countOut,
@@ -33,11 +35,11 @@ const slackOf = (size: number): number => Math.min(Math.floor(size / 100), mostS
 
 /** Dead letters that are taken out at once. A process that dies can leave so many uncounted. */
 const removedAtOnce = 20;
-/** Dead letters that are looked for at once: after a limit was lowered there may be very many to trim. */
-const lookedForAtOnce = 200;
-/** One process trims for so long. The rest is left to the next dead letter. */
+/** Dead letters that are read at once: after a limit was lowered there may be very many to trim. */
+const readAtOnce = 200;
+/** One process trims for at most this long. The rest is left to the next dead letter. */
 const trimmingBudgetMs = 10 * secondMs;
-/** A process that began to trim so long ago has died: it stops after 10 s, and each of its calls ends after 13 s. */
+/** A process that began to trim this long ago has died: it stops after 10 s, and each of its calls ends after 13 s. */
 const trimmingStaleMs = 60 * secondMs;
 
 /**
@@ -45,14 +47,14 @@ const trimmingStaleMs = 60 * secondMs;
  * this: a dead letter that could not be counted is one more than the limit allows until it expires, and a trim that failed
  * is left to the next dead letter.
  *
- * @param expiresAt of the dead letter, in Unix milliseconds
+ * @param expiresAt Unix milliseconds at which the dead letter expires
  * @param size the account's `max_dlq_size`
  */
 export async function keepToSize(account: Sharded, expiresAt: number, size: number): Promise<void> {
   try {
     const there = await countIn(account.id, [expiresAt], now());
     if (there === undefined || !isTooLarge(there, size)) return;
-    // The process that trims looks at the count again when it is done, and sees this dead letter.
+    // The process that trims checks the count again when it is done, and sees this dead letter.
     if (there.trimmedSince !== undefined && there.trimmedSince >= now() - trimmingStaleMs) return;
     await trim(account, size);
   } catch (error) {
@@ -77,7 +79,7 @@ async function trim(account: Sharded, size: number): Promise<void> {
     await takeOutAll(accountId, there.promised, 'trimmed');
     let isGoingOn = true;
     while (isGoingOn && there.entries > size && now() < until) {
-      const oldest = await oldestOf(account, Math.min(there.entries - size, lookedForAtOnce));
+      const oldest = await oldestOf(account, Math.min(there.entries - size, readAtOnce));
       isGoingOn = false;
       for (const entries of chunksOf(oldest, removedAtOnce)) {
         there = await promiseRemoval(accountId, since, entries, now());
@@ -89,7 +91,7 @@ async function trim(account: Sharded, size: number): Promise<void> {
         );
         const notTaken = entries.filter(({ dlqId }) => !isGone.has(dlqId));
         there = (await countIn(accountId, expiriesOf(notTaken), now(), since)) ?? there;
-        // The index may still show dead letters that are gone. Where all were, looking again gives the same.
+        // The index may still show dead letters that are gone. Where all are gone, another read gives the same.
         isGoingOn ||= isGone.size > 0;
       }
     }

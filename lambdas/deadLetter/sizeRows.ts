@@ -3,13 +3,21 @@
  * day (UTC) on which they expire, so that once a day is over, its dead letters are not counted any more, without a write
  * for each. Until then their rows are there, and are the first to go when the queue is trimmed.
  */
-import { UpdateItemCommand, type UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
+import { UpdateItemCommand, type UpdateItemCommandInput, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { claiming } from '../table/claim.ts';
-import { conditionalWrite, dynamodb, getRow, updateOnce, toItem, type Row } from '../aws/dynamodb.ts';
+import {
+  conditionalWrite,
+  dynamodb,
+  getRow,
+  updateOnce,
+  toItem,
+  type Row,
+  scanRows,
+} from '../aws/dynamodb.ts';
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
@@ -57,12 +65,12 @@ export async function loadSize(accountId: string, now: number): Promise<number> 
 /** Longer than a dead letter may be kept (90 days). Each dead letter renews it, so that the row outlives all of them. */
 const rowLifetimeMs = 120 * dayMs;
 
-type Change = Pick<
+type SizeUpdate = Pick<
   UpdateItemCommandInput,
   'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
-const changeOf = (accountId: string, change: Change): UpdateItemCommandInput => ({
+const changeOf = (accountId: string, change: SizeUpdate): UpdateItemCommandInput => ({
   TableName: settings.dlqTable,
   Key: toItem(keyOf(accountId)),
   ReturnValues: 'ALL_NEW',
@@ -79,7 +87,7 @@ const changeOf = (accountId: string, change: Change): UpdateItemCommandInput => 
  */
 async function change(
   accountId: string,
-  update: Change,
+  update: SizeUpdate,
   isMade: (row: Row) => boolean = () => false,
 ): Promise<Row | undefined> {
   const write = await conditionalWrite(dynamodb.send(new UpdateItemCommand(changeOf(accountId, update))));
@@ -103,7 +111,7 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
 }
 
 /**
- * Counts dead letters that came. It is sent once: where its answer is lost, nobody knows whether they were counted. A count
+ * Counts dead letters that came. It is sent once: where its answer is lost, it is unknown whether they were counted. A count
  * that is too low makes the queue longer for a while; one that is too high would cost another dead letter its place.
  *
  * @param expiries when each expires, in Unix milliseconds
@@ -141,7 +149,7 @@ export async function countOut(accountId: string, expiries: readonly number[], n
   if (counted !== undefined) await change(accountId, counted);
 }
 
-function countingUpdate(expiries: readonly number[], by: 1 | -1, now: number): Change | undefined {
+function countingUpdate(expiries: readonly number[], by: 1 | -1, now: number): SizeUpdate | undefined {
   const { isEmpty, expression, names, values } = counting(expiries, by, now);
   if (isEmpty) return undefined;
   return {
@@ -221,7 +229,7 @@ export async function promiseRemoval(
  * Ends the trimming that this process began, when all it had promised is taken out.
  *
  * @param since when it began
- * @returns the size after it, for another look: processes that counted a dead letter meanwhile left the trimming to this
+ * @returns the size after it, to be checked again: processes that counted a dead letter meanwhile left the trimming to this
  * one. Undefined when another process has taken over
  */
 export async function endTrimming(
@@ -235,4 +243,40 @@ export async function endTrimming(
     ExpressionAttributeValues: toItem({ ':since': since }),
   });
   return row && sizeOf(row, now);
+}
+
+const presentRow = z.object({ id: z.string(), dlqExpiresAt: z.number() });
+
+/**
+ * Reads the oldest dead letters of one shard, from an index that has those that are there. It is a moment behind: one that
+ * was just taken out may be in it, and one that was just written may not. Those that have expired are in it until DynamoDB
+ * removes them.
+ */
+export async function oldestDeadLetters(shard: string, count: number): Promise<readonly PresentDeadLetter[]> {
+  const { Items = [] } = await dynamodb.send(
+    new QueryCommand({
+      TableName: settings.dlqTable,
+      IndexName: 'present',
+      KeyConditionExpression: '#shard = :shard',
+      ExpressionAttributeNames: { '#shard': 'shard' },
+      ExpressionAttributeValues: { ':shard': { S: shard } },
+      Limit: count,
+    }),
+  );
+  return Items.map((item) => {
+    const { id, dlqExpiresAt } = presentRow.parse(unmarshall(item));
+    return { dlqId: id, expiresAt: dlqExpiresAt };
+  });
+}
+
+/** Counts the dead letters of a region, of all accounts. */
+export async function countPresent(): Promise<number> {
+  const rows = scanRows({
+    TableName: settings.dlqTable,
+    FilterExpression: 'attribute_exists(presentSince)',
+    ProjectionExpression: 'id',
+  });
+  let count = 0;
+  for await (const row of rows) count += 'id' in row ? 1 : 0;
+  return count;
 }

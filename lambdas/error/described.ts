@@ -1,9 +1,9 @@
 /** The description of a code. */
 export interface Described {
-  /** The statuses that it comes with. */
+  /** The statuses with which the code comes. */
   readonly statuses: readonly [number, ...number[]];
-  /** What was refused, and why. */
+  /** The refusal, and its reason. */
   readonly meaning: string;
-  /** What the client can do. */
+  /** The client's next step. */
   readonly advice: string;
 }

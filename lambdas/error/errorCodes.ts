@@ -9,7 +9,7 @@ import { limitErrors } from './limitErrors.ts';
 import type { Described } from './described.ts';
 
 const requestErrors = {
-  // What is sent is wrong.
+  // The request is wrong.
   field_invalid: {
     statuses: [400],
     meaning:
@@ -79,7 +79,7 @@ const requestErrors = {
     advice: 'Stop: workflow clients do so by themselves.',
   },
 
-  // Who sends it.
+  // The sender is not known.
   token_missing: {
     statuses: [401],
     meaning: 'The request has no token.',
@@ -111,7 +111,7 @@ const requestErrors = {
     advice: 'Send the user name and the password that the deployment’s secret has.',
   },
 
-  // What the sender or the deployment may not.
+  // The sender or the deployment may not do this.
   token_read_only: {
     statuses: [403],
     meaning: 'The token is the read-only one, and the request changes something or shows what is redacted.',
@@ -144,7 +144,7 @@ const requestErrors = {
     advice: 'Ask the operator of the service.',
   },
 
-  // What is not there, or is there already.
+  // The subject of the request is not there, or is there already.
   path_not_found: {
     statuses: [404],
     meaning: 'The path is none of the API’s.',

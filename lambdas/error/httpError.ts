@@ -20,22 +20,22 @@ export class HttpError extends Error {
   }
 }
 
-/** For a header, parameter or field whose value is not allowed; the sentence names it, what is wrong, and what is allowed. */
+/** Refuses a header, parameter or field whose value is not allowed; the sentence names it, the mistake, and the allowed values. */
 export const badField = (message: string): HttpError => new HttpError(400, 'field_invalid', message);
 
-/** For another malformed request; the sentence names what is wrong, and what is allowed. */
+/** Refuses another malformed request; the sentence names the mistake, and what is allowed. */
 export const badRequest = (code: CodeOf<400>, message: string): HttpError =>
   new HttpError(400, code, message);
 
-/** For what the deployment's rules forbid. */
+/** Refuses what the deployment's rules forbid. */
 export const forbidden = (code: CodeOf<403>, message: string): HttpError => new HttpError(403, code, message);
 
 export const notFound = (code: CodeOf<404>, message: string): HttpError => new HttpError(404, code, message);
 
-/** For what would exceed a limit of the account; the sentence names the limit, its value and what was asked for. */
+/** Refuses what would exceed a limit of the account; the sentence names the limit, its value and the value asked for. */
 export const overLimit = (code: CodeOf<412>, message: string): HttpError => new HttpError(412, code, message);
 
-/** Characters, so that an error stays a readable sentence. */
+/** Characters of a quotation, so that an error stays a readable sentence. */
 const longestQuote = 60;
 const cut = (text: string, most: number): string =>
   text.length > most ? `${text.slice(0, most - 3).toWellFormed()}...` : text;

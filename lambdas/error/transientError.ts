@@ -1,2 +1,2 @@
-/** Thrown by our own code where work must be done again for a reason that passes, or that an operator has to mend. */
+/** Thrown where work must be done again: the reason passes, or an operator has to mend it. */
 export class TransientError extends Error {}

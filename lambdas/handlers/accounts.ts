@@ -15,7 +15,7 @@ import { getStats } from '../statistics/accountStats.ts';
 export const handler = managementApi<'accounts'>(accountsRoutes, {
   'GET /v2/{brand}/users': async ({ canonical }) => {
     const { accounts, next } = await listAccounts(canonical.otherQuery);
-    // Relative, so that it leads there under whatever host and path the API is reached.
+    // The link is relative, so that it is right for any host and path of the API.
     const link = next && `<?${new URLSearchParams(next).toString()}>; rel="next"`;
     return { ...ok(accounts), ...(link !== undefined && { headers: { link } }) };
   },

@@ -3,7 +3,7 @@ import { withMetrics } from '../aws/metrics.ts';
 import { timers } from '../aws/resources.ts';
 import { countAllOutcomes } from '../statistics/countAllOutcomes.ts';
 
-/** The time that is left to end what has begun. */
+/** The time that is kept to end what has begun. */
 const marginMs = minuteMs;
 
 export const handler = withMetrics((): Promise<void> =>

@@ -3,8 +3,8 @@ import { HttpError } from '../error/httpError.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 
-/** @param refusal goes into what API Gateway answers */
-const verdict = (
+/** @param refusal goes into the answer of API Gateway */
+const policy = (
   effect: 'Allow' | 'Deny',
   resource: string,
   refusal?: HttpError,
@@ -18,7 +18,7 @@ const verdict = (
 });
 
 /**
- * Authorizes requests to the management API on AWS. It is there because API Gateway renames the header `WWW-Authenticate`
+ * Authorizes requests to the management API on AWS. It exists because API Gateway renames the header `WWW-Authenticate`
  * of a function's answer, but not that of its own refusals. It refuses with 401 only: the function behind it checks the
  * credentials again, and answers the rest, such as 429.
  */
@@ -30,8 +30,8 @@ export const handler = withMetrics(
       await authenticateManager(authorization, requestContext.identity.sourceIp);
     } catch (error) {
       if (!(error instanceof HttpError)) throw error;
-      if (error.status === 401) return verdict('Deny', methodArn, error);
+      if (error.status === 401) return policy('Deny', methodArn, error);
     }
-    return verdict('Allow', methodArn);
+    return policy('Allow', methodArn);
   },
 );

@@ -7,13 +7,8 @@ import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
 import { publishAgain, type AgainRequest } from '../publish/again.ts';
 import { listMessages } from '../publish/listMessages.ts';
-import {
-  cancelMessage,
-  cancelMessages,
-  countMessages,
-  getMessage,
-  getMessageInAnyState,
-} from '../publish/messages.ts';
+import { getMessage, getMessageInAnyState } from '../publish/messages.ts';
+import { cancelMessage, cancelMessages, countMessages } from '../publish/cancel.ts';
 
 /** Shows a message that waits; with `state=ALL`, one that has ended as well. */
 function get(call: AuthenticatedCall): Promise<unknown> {

@@ -7,7 +7,8 @@ import { readQuery } from '../http/query.ts';
 import { nameIn, refuseBody, variable } from '../http/request.ts';
 import { schedulesRoutes } from '../http/routeTable.ts';
 import { runSchedule } from '../schedule/run.ts';
-import { changeSchedule, createSchedule, deleteSchedule, pauseSchedule } from '../schedule/schedules.ts';
+import { createSchedule, deleteSchedule, pauseSchedule } from '../schedule/schedules.ts';
+import { changeSchedule } from '../schedule/changeSchedule.ts';
 import { explainCron } from '../schedule/explainCron.ts';
 import { getSchedule, listSchedules } from '../schedule/shownSchedules.ts';
 

@@ -3,15 +3,9 @@ import { cursorOf, listAnswer } from '../http/lists.ts';
 import { api } from '../http/messagingApi.ts';
 import { nameIn } from '../http/request.ts';
 import { urlGroupsRoutes } from '../http/routeTable.ts';
-import {
-  addEndpoints,
-  deleteGroup,
-  getGroup,
-  listGroups,
-  removeEndpoints,
-  setDefaults,
-  type GroupRequest,
-} from '../urlGroup/urlGroups.ts';
+import { deleteGroup, getGroup, listGroups, type GroupRequest } from '../urlGroup/urlGroups.ts';
+import { setDefaults } from '../urlGroup/defaults.ts';
+import { addEndpoints, removeEndpoints } from '../urlGroup/endpoints.ts';
 
 const groupName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the URL group');
 

@@ -25,7 +25,7 @@ import { restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resu
 import { runEntries } from '../workflow/runEntries.ts';
 import { wait } from '../workflow/waits.ts';
 
-/** Whether a run is cancelled, which is what a request without the parameter asks for. */
+/** Whether the request cancels a run; it does without the parameter. */
 function isCancel(call: Call): boolean {
   const { cancel = 'true' } = readQuery(call, ['cancel']);
   if (cancel !== 'true' && cancel !== 'false') {
@@ -34,7 +34,7 @@ function isCancel(call: Call): boolean {
   return cancel === 'true';
 }
 
-/** The start of the run that is meant, where the client says which of the runs with one id it is; Unix milliseconds. */
+/** Unix milliseconds at which the run was started, where the client tells runs with one id apart. */
 function createdAtOf({ canonical: { config } }: Call): number | undefined {
   const [text] = config.get('workflow-createdat') ?? [];
   if (text === undefined) return undefined;
@@ -46,13 +46,13 @@ function createdAtOf({ canonical: { config } }: Call): number | undefined {
 
 const eventIdOf = (call: Call): string => segmentsOf(call, 'eventId').join('/');
 
-/** A request to a webhook as its sender sent it, with the URL that it was sent to. */
+/** Makes the request to a webhook as its sender sent it, with the URL that it was sent to. */
 function hookRequest({ request, canonical }: Call): HookRequest {
   const { method, headers, body, host, basePath, rawPath } = request;
   // The last one is the gateway's own.
   const proto = headers.findLast(([name]) => name === 'x-forwarded-proto')?.[1] === 'http' ? 'http' : 'https';
   const path = `${basePath}${rawPath.slice(Math.max(0, rawPath.indexOf('/v2/')))}`;
-  // A token that nobody asked for is not kept with the event.
+  // A webhook needs no token: one in the query is not kept with the event.
   const query = request.query.filter(([, value]) => value !== canonical.queryToken);
   return { method, headers, body, proto, host, url: withQuery(path, query) };
 }

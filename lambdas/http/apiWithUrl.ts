@@ -4,12 +4,12 @@ import { throughFunctionUrl } from './functionUrl.ts';
 import { throughGateway } from './gateway.ts';
 import { answerOf, type Endpoints } from './handler.ts';
 import { messagingMiddlewares } from './messagingApi.ts';
-import type { Result } from './result.ts';
+import type { Result } from './request.ts';
 import type { MessagingFunction, Route } from './route.ts';
 
 /**
- * Makes the Lambda handler of one function of the messaging API that has two doors: API Gateway, and a URL of its own. Whether the
- * URL is there is for the deployment to say (`publishUrl`); nobody else can send the events of a function URL.
+ * Makes the Lambda handler of one function of the messaging API that has two doors: API Gateway, and a URL of its own. The
+ * setting `publishUrl` decides whether the URL exists; only a function URL can send its events.
  */
 export function apiWithUrl<F extends MessagingFunction>(
   own: readonly (Route & { readonly function: F })[],

@@ -1,5 +1,5 @@
 /**
- * The files of the console. They are built and compressed before: this only reads them, once for a process.
+ * The files of the console. They are built and compressed before; a process only reads them, once.
  *
  * `index.html` names the others, and these have a hash of their content in their names. So a browser may keep them for ever,
  * and asks for the page each time.
@@ -12,8 +12,8 @@ import { notFound, quote } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 
 /**
- * The folder of the built files: in a function's bundle beside its code, on the local stage where it has built them. That is
- * when somebody opens the console, after the settings were read.
+ * The folder of the built files: in a function's bundle beside its code, on the local stage where it has built them. The
+ * local stage builds them when the console is first opened, after the settings were read.
  */
 const folder = process.env['CONSOLE_DIRECTORY'] ?? fileURLToPath(new URL('./console/', import.meta.url));
 
@@ -34,8 +34,8 @@ const files: ReadonlyMap<string, Uint8Array> = new Map(
 );
 
 /**
- * Nothing but the page's own files may run, and it may talk to its own API only. A token is in reach of whatever runs in the
- * page.
+ * Nothing but the page's own files may run, and it may talk to its own API only. Any script in the page
+ * could read the token.
  */
 const policy = [
   "default-src 'none'",
@@ -56,7 +56,7 @@ interface Served {
 /** A year, in seconds. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** The page names the APIs that have its address: only these can be called from it. */
+/** The page with the list of the APIs at its own address: only these can be called from it. */
 const page = Buffer.from(
   Buffer.from(files.get('index.html') ?? '')
     .toString()

@@ -7,9 +7,9 @@ export const isGreedy = (segment: string): boolean => segment.endsWith('+}');
 
 /** The two ways in which a path is matched. */
 interface Patterns {
-  /** As it is described, be it with a slash at its end. */
+  /** The path as it is described; a slash at its end is allowed. */
   readonly exact: RegExp;
-  /** With several slashes where one is meant. The rest of a path, a destination, is taken byte for byte here too. */
+  /** Several slashes stand for one. The rest of a path, a destination, is taken byte for byte here too. */
   readonly lenient: RegExp;
 }
 
@@ -31,7 +31,7 @@ const known = new Map<string, Patterns>();
 /**
  * Reads the variables of a route's path out of the path of a request: the rest of it byte for byte, others as they were sent.
  *
- * @returns by name; none where the path is not that route's
+ * @returns the values by name; none where the path is not that route's
  */
 export function variablesIn(routePath: string, rawPath: string): Readonly<Record<string, string>> {
   const patterns = known.get(routePath) ?? patternsOf(routePath);
@@ -68,9 +68,9 @@ export type FindRoute = (
 ) => { readonly route: Route | undefined; readonly matching: readonly Route[] };
 
 /**
- * Makes the function that finds a request's route by its raw path. The path as it stands counts first: of
- * `/v2/schedules/https://pause`, all behind `schedules/` is a destination. Then slashes too many are passed over, as API
- * Gateway does to find the resource.
+ * Makes the function that finds a request's route by its raw path. The path as it stands counts first: in
+ * `/v2/schedules/https://pause`, all behind `schedules/` is a destination. Then surplus slashes are ignored, as API Gateway
+ * does to find the resource.
  */
 export function finder(table: readonly Route[]): FindRoute {
   const all = [...table].sort(bySpecificity).map((route) => ({ route, ...patternsOf(route.path) }));

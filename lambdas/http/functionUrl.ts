@@ -1,6 +1,6 @@
 /**
- * The publish URL, a function URL of Lambda: the only file that knows its events. API Gateway does not stand before it, so what the
- * gateway refuses by itself is refused here, and the line that the gateway writes for each request is written here.
+ * The publish URL, a function URL of Lambda: the only file that knows its events. API Gateway does not stand before it, so the
+ * gateway's own refusals are made here, and the line of its access log is written here.
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
@@ -12,8 +12,7 @@ import { log } from '../aws/log.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import { basePathOf, type FindRoute } from './findRoute.ts';
 import { refuse } from './handler.ts';
-import type { ApiRequest } from './request.ts';
-import type { Answer, Result } from './result.ts';
+import type { ApiRequest, Answer, Result } from './request.ts';
 
 const decodedOrAsIs = (text: string): string => {
   try {
@@ -23,7 +22,7 @@ const decodedOrAsIs = (text: string): string => {
   }
 };
 
-/** Reads a query as forms write it, which is how API Gateway reads it: `+` is a space, and what is badly encoded stays as it is. */
+/** Reads a query as API Gateway does, in the form of HTML forms: `+` is a space, and badly encoded text stays as it is. */
 const readQueryString = (raw: string): readonly Header[] =>
   raw
     .replace(/^\?/, '')
@@ -35,7 +34,7 @@ const readQueryString = (raw: string): readonly Header[] =>
     });
 
 /**
- * Reads the headers. Lambda has joined the values of a name by commas, which nobody can take apart: a value may have commas of its
+ * Reads the headers. Lambda has joined the values of a name by commas, which cannot be taken apart: a value may have commas of its
  * own. Cookies come in a list besides, whether or not they stand among the headers as well.
  */
 function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Header[] {
@@ -67,9 +66,9 @@ function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: str
 }
 
 /**
- * Tells whether a body may not be the bytes that the client sent. Lambda hands over bodies with types of text as text. Had it
- * changed what is not UTF-8, the body would have another length than the client said; where the client said none, the replacement
- * character tells.
+ * Tells whether a body may not be the bytes that the client sent. Lambda hands over bodies with types of text as text. If it
+ * replaced bytes that are not UTF-8, the body has another length than the client said; where the client said none, it has the
+ * replacement character.
  */
 function isDoubtful(
   { body = '', isBase64Encoded }: LambdaFunctionURLEvent,
@@ -80,7 +79,7 @@ function isDoubtful(
   return length === undefined ? body.includes('\uFFFD') : Number(length) !== Buffer.byteLength(body);
 }
 
-/** Finds why a request is refused before the service looks at it; undefined when it is not. */
+/** Finds why a request is refused before it is routed; undefined when it is not. */
 function refusalOf(
   event: LambdaFunctionURLEvent,
   request: ApiRequest,
@@ -94,7 +93,7 @@ function refusalOf(
       `The request line and headers together exceed ${largestHeaders} bytes.`,
     );
   }
-  // Whoever decodes a path on the way, or does not encode it, leaves another destination than the client meant.
+  // A path that was decoded on the way, or never encoded, would name another destination than the client meant.
   if (!/^[\x21-\x7e]*$/.test(rawPath) || /[?#]/.test(rawPath)) {
     return badRequest(
       'request_malformed',
@@ -117,7 +116,7 @@ function refusalOf(
   return undefined;
 }
 
-/** Writes the line that API Gateway has in its access log: without path, query and headers, where destinations and tokens are. */
+/** Writes the line of API Gateway's access log: without path, query and headers, which have destinations and tokens. */
 function logRequest(
   { id, method, rawPath, callerIp }: ApiRequest,
   { statusCode, body, isBase64Encoded = false }: Result,

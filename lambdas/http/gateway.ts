@@ -3,8 +3,7 @@ import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
 import type { Header } from '../shared/headers.ts';
 import { basePathOf } from './findRoute.ts';
 import { withMetrics } from '../aws/metrics.ts';
-import type { ApiRequest } from './request.ts';
-import type { Answer, Result } from './result.ts';
+import type { ApiRequest, Answer, Result } from './request.ts';
 
 const pairs = (values: Record<string, string[] | undefined> | null): readonly Header[] =>
   Object.entries(values ?? {}).flatMap(([name, list]) => (list ?? []).map((value): Header => [name, value]));

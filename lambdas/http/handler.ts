@@ -3,7 +3,6 @@ import middy, { type MiddlewareObj } from '@middy/core';
 import type { Context } from 'aws-lambda';
 import { encodingOf, largestPayload } from '../wire/answerSize.ts';
 import { canonicalize, type CanonicalRequest } from '../request/dialect.ts';
-import type { ErrorCode } from '../error/errorCodes.ts';
 import { HttpError, notFound } from '../error/httpError.ts';
 import type { Caller } from '../account/authenticate.ts';
 import { settings } from '../aws/settings.ts';
@@ -11,8 +10,7 @@ import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
-import type { ApiRequest } from './request.ts';
-import type { Answer, Result } from './result.ts';
+import type { ApiRequest, Answer, Result } from './request.ts';
 import type { ApiFunction, Route } from './route.ts';
 import type { RoutesOf } from './routes.ts';
 
@@ -95,15 +93,15 @@ export function refuse({ id, method }: ApiRequest, { status, code, message, head
   return resultOf(method, status, { error: message, code }, headers);
 }
 
-/** The sentence of a 503: as that of a 500, but what failed passes. */
+/** The sentence of a 503: the failure passes. */
 const failedForNow = (method: string): string =>
   method === 'GET'
     ? 'The service cannot answer the request now. Send it again a moment later.'
     : 'The service cannot finish this request now, which may have taken effect all the same. Send it again a moment later if that does no harm.';
 
 /**
- * Turns an error into an answer: our own with their sentence, an outage such as throttling into a 503, and every other into a 500.
- * Both say nothing of the cause.
+ * Turns an error into an answer: an `HttpError` with its sentence, an outage such as throttling into a 503, and every other error
+ * into a 500. The sentences of the latter two do not name the cause.
  */
 const errors: Middleware = {
   onError: async ({ error, event: request, context }) => {
@@ -114,7 +112,7 @@ const errors: Middleware = {
       error: error ?? 'nothing was thrown',
     });
     count('RequestsFailed');
-    const code: ErrorCode = 'service_failed';
+    const code: HttpError['code'] = 'service_failed';
     const { method } = request;
     // Few requests come to this, and no cold start should load it.
     const { isFault } = await import('../job/fault.ts');
@@ -144,7 +142,7 @@ const route = (find: FindRoute): Middleware => ({
   },
 });
 
-/** Makes what answers the requests to one function of an API. */
+/** Makes the function that answers the requests to one function of an API. */
 export function answerOf<F extends ApiFunction>(
   endpoints: Endpoints<F>,
   find: FindRoute,

@@ -1,4 +1,4 @@
-/** Lists whose answer is an array, as the published clients expect it: their cursor is a header. */
+/** Lists that are answered as arrays, as the published clients expect: the cursor is a header. */
 import { headerName } from '../shared/headers.ts';
 import { badField } from '../error/httpError.ts';
 import type { ApiResponse, Call } from './handler.ts';

@@ -4,12 +4,12 @@ import { authenticate } from '../account/authenticate.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
-import { admitCall } from '../usage/rateLimit.ts';
+import { limitCall } from '../usage/rateLimit.ts';
 import { handlerOf, type Call, type Endpoints, type Middleware } from './handler.ts';
 import { finder } from './findRoute.ts';
 import type { MessagingFunction, Route } from './route.ts';
 
-/** Finds the token: in the query, for senders that can set nothing but a URL, or else in the header. */
+/** Finds the token: in the query, for senders that can set only a URL, else in the header. */
 function tokenOf({ request, canonical }: Call): string | undefined {
   return canonical.queryToken ?? bearerToken(request.headers);
 }
@@ -23,7 +23,7 @@ const token: Middleware = {
     context.caller = caller;
     await learnHost('messaging', call.request.host);
     await refuseOwnDelivery(call.canonical, call.request.rawPath);
-    await admitCall(caller.account, call.request.body.length);
+    await limitCall(caller.account, call.request.body.length);
     if (call.route.access === 'write' && caller.access === 'read') {
       throw forbidden(
         'token_read_only',
@@ -33,7 +33,7 @@ const token: Middleware = {
   },
 };
 
-/** Adds up what a request used once it is answered, be it with an error; and warns in the answer's headers. */
+/** Reports what a request used once it is answered, also with an error, and warns in the answer's headers. */
 const usage: Middleware = {
   after: async (request) => {
     const { caller, call } = request.context;
@@ -47,7 +47,7 @@ const usage: Middleware = {
   },
 };
 
-/** What every request to the messaging API passes, in this order. */
+/** The middlewares of every request to the messaging API, in this order. */
 export const messagingMiddlewares: readonly Middleware[] = [token, usage];
 
 /** Makes the Lambda handler of one function of the messaging API. */

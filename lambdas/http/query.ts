@@ -4,7 +4,7 @@ import type { Call } from './handler.ts';
 /**
  * Reads an operation's own query parameters, each of which may be given once.
  *
- * @param names those that it has
+ * @param names the operation's parameters
  * @returns the values of those that are given
  * @throws HttpError 400 for another name, and for one that is given twice or is empty
  */

@@ -3,12 +3,13 @@ import { badRequest, quote } from '../error/httpError.ts';
 import { parseName } from '../value/names.ts';
 import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';
+import type { Context } from 'aws-lambda';
 
-/** A request as the handlers see it, whichever way it came: `gateway.ts` and `functionUrl.ts` make it of their events. */
+/** A request as the handlers see it; `gateway.ts` and `functionUrl.ts` make it of their events. */
 export interface ApiRequest {
   readonly id: string;
   readonly method: string;
-  /** As AWS passes it on: not decoded, and with every slash that arrived there. */
+  /** The path as AWS passes it on: not decoded, and with every slash that arrived there. */
   readonly rawPath: string;
   /** The path before the API's own: the stage's name, or the path of a custom domain's mapping. */
   readonly basePath: string;
@@ -58,14 +59,14 @@ export function variable({ request, route }: Routed, name: string): string {
 /**
  * Reads a variable that is the name of a URL group, a queue or a schedule.
  *
- * @param of what it is the name of, in the error's text
- * @throws HttpError 400 also for what can be no name
+ * @param of the subject of the error's text, such as `The name of the queue`
+ * @throws HttpError 400 for a text that can be no name, too
  */
 export const nameIn = (routed: Routed, name: string, of: string): string =>
   parseName(of, variable(routed, name));
 
 /**
- * Reads the rest of a path as its segments, each decoded. A slash at the end of the path adds none, as everywhere.
+ * Reads the rest of a path as its segments, each decoded. A slash at the end of the path adds no segment, as everywhere.
  *
  * @throws HttpError 400 when a segment is empty or not correctly encoded
  */
@@ -77,12 +78,26 @@ export function segmentsOf(routed: Routed, name: string): readonly string[] {
 }
 
 /**
- * Refuses a body where another one is sent: who sends one expects it to be taken.
+ * Refuses a body where another one is delivered: its sender expects it to be taken.
  *
- * @param why the reason why there is none, as the end of a sentence
+ * @param why the reason, as the end of a sentence
  * @throws HttpError 400
  */
 export function refuseBody({ request: { body } }: { readonly request: ApiRequest }, why: string): void {
   if (body.length > 0)
     throw badRequest('body_invalid', `The body has ${body.length} bytes; allowed is none, because ${why}.`);
 }
+
+/**
+ * The result of a function behind an API, in a form that API Gateway and function URLs both take. A header has one value: function
+ * URLs know no `multiValueHeaders`.
+ */
+export interface Result {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly isBase64Encoded?: boolean;
+}
+
+/** Answers a request. It never rejects: an error is an answer, too. */
+export type Answer = (request: ApiRequest, context: Context) => Promise<Result>;

@@ -17,9 +17,8 @@ export type ManagementFunction = 'accounts';
 export type ApiFunction = MessagingFunction | ManagementFunction;
 
 /**
- * The credentials that a route needs: `write` the account's token, for what changes something or shows what is
- * redacted; `read` that or the read-only token, `management` those of
- * the management API, `open` none.
+ * The credentials that a route needs. `write`: the account's token, to change something or to see what is redacted elsewhere.
+ * `read`: that token or the read-only one. `management`: the credentials of the management API. `open`: none.
  */
 export type Access = 'write' | 'read' | 'management' | 'open';
 

@@ -8,7 +8,7 @@ export const publishRoutes = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/enqueue/{queueName}/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/batch', function: 'publish', access: 'write' },
-  // A run is started by a publish or a batch of a workflow client as well, so it takes the same rights and the same room.
+  // A publish or a batch of a workflow client starts runs, too: so this function has the rights and the memory for it anyway.
   { method: 'POST', path: '/v2/trigger/{destination+}', function: 'publish', access: 'write' },
   { method: 'POST', path: '/v2/batch/trigger', function: 'publish', access: 'write' },
 ] as const satisfies readonly Route[];
@@ -53,7 +53,7 @@ export const flowControlRoutes = [
   { method: 'POST', path: '/v2/flowControl/{key}/pin', function: 'flowControl', access: 'write' },
   { method: 'POST', path: '/v2/flowControl/{key}/unpin', function: 'flowControl', access: 'write' },
   { method: 'POST', path: '/v2/flowControl/{key}/resetRate', function: 'flowControl', access: 'write' },
-  // Another name of it, which published clients use.
+  // Published clients use this name.
   { method: 'POST', path: '/v2/flowControl/{key}/reset', function: 'flowControl', access: 'write' },
   { method: 'GET', path: '/v2/globalParallelism', function: 'flowControl', access: 'read' },
   { method: 'GET', path: '/v2/circuits', function: 'flowControl', access: 'read' },
@@ -86,7 +86,7 @@ export const schedulesRoutes = [
 
 export const workflowsRoutes = [
   { method: 'GET', path: '/v2/workflows/runs/count', function: 'workflows', access: 'read' },
-  // It shows payloads as they are, redacted ones too: endpoints need them.
+  // The answer shows payloads as they are, redacted ones too: endpoints need them.
   { method: 'GET', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs/{runId}', function: 'workflows', access: 'write' },
   { method: 'DELETE', path: '/v2/workflows/runs', function: 'workflows', access: 'write' },
@@ -96,7 +96,7 @@ export const workflowsRoutes = [
   { method: 'POST', path: '/v2/wait/{eventId+}', function: 'workflows', access: 'write' },
   { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write' },
   { method: 'GET', path: '/v2/waiters/{eventId+}', function: 'workflows', access: 'read' },
-  // Whoever knows the URL of a webhook may call it, with any method.
+  // Any caller that knows the URL of a webhook may call it, with any method.
   {
     method: 'GET',
     path: '/v2/workflows/hooks/{account}/{runId}/{eventId}',
@@ -167,8 +167,8 @@ export const consoleRoutes = [
 ] as const satisfies readonly Route[];
 
 /**
- * The management API: one for a deployment, under a host of its own. `brand` is `svc`, or what another dialect has in its
- * place.
+ * The management API: one for a deployment, under a host of its own. `brand` is `svc`, or the name of another
+ * dialect.
  */
 export const accountsRoutes = [
   { method: 'GET', path: '/v2/{brand}/users', function: 'accounts', access: 'management' },

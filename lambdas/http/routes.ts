@@ -1,6 +1,6 @@
 /**
  * The route table: the one list of the paths that the APIs answer. The CDK app makes the gateway's resources from it, the
- * local stage its router, and the handlers read from their part of it which token a path needs.
+ * local stage its router, and the handlers learn from their part of it which token a path needs.
  */
 import { finder, isGreedy, isVariable, segmentsOf } from './findRoute.ts';
 import type { ApiFunction, Route } from './route.ts';
@@ -78,14 +78,14 @@ for (const route of allRoutes) {
 }
 
 /**
- * Whether a resource of the gateway answers for several paths. They have different methods, and only the function behind the
- * resource can tell which.
+ * Whether a resource of the gateway answers for several paths. Their methods differ, and only the function behind the resource
+ * knows which path has which.
  */
 export const isShared = (path: string): boolean => (answered.get(path)?.size ?? 0) > 1;
 
 /** A route as the gateway has it. */
 export interface GatewayRoute extends Route {
-  /** The path of its resource is that of other routes as well: other methods are a matter of the function. */
+  /** Several routes share its resource, so the function itself answers 405 for methods that it does not know. */
   readonly isShared: boolean;
 }
 

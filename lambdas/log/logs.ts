@@ -33,7 +33,7 @@ function entriesOf(row: Source): readonly LogEntry[] {
     : attemptEntries(row.subject, row.attempt);
 }
 
-/** An entry, and its message where its own row made it. */
+/** An entry, and its message where the entry was made from the message's own row. */
 interface Found {
   readonly entry: LogEntry;
   readonly message: Message | undefined;
@@ -69,7 +69,7 @@ type Logged = readonly [entry: LogEntry, message: Message | undefined];
 export const listLogs = (account: Account, filter: Filter): Promise<Answer<typeof answers.logPage>> =>
   listed(account, filter, ([entry]) => entry, 1);
 
-/** Makes the same page for older clients: they read the entries from the field `events`, and by other names. */
+/** Makes a page of the log for older clients: they read the entries from the field `events`, and by other names. */
 export async function listEvents(
   account: Account,
   filter: Filter,

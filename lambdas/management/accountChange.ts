@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 /** The notice to a region that an account was changed, so that the region follows. */
 export interface AccountChange {
   readonly accountId: string;
-  /** Regions that the region which gets this tells in its turn. */
+  /** Regions that the receiving region has to tell. */
   readonly others?: readonly string[] | undefined;
   /** The version of the account's row that must have come to the region before it can follow. */
   readonly version?: number | undefined;
@@ -15,7 +15,7 @@ const changeShape = z.object({
   version: z.optional(z.number()),
 });
 
-/** @throws Error for a text that is no notice of a change */
+/** @throws Error for a text that is no notice */
 export const parseAccountChange = (text: string): AccountChange => changeShape.parse(JSON.parse(text));
 
 export const formatAccountChange = (change: AccountChange): string => JSON.stringify(change);

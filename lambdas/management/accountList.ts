@@ -77,7 +77,7 @@ export async function listAccounts(query: readonly Header[]): Promise<{
   let last = { region: first, after: after ?? '' };
   for (const region of settings.regions.slice(settings.regions.indexOf(first))) {
     const left = count - accounts.length;
-    // One more than there is room for shows whether another page follows.
+    // One account more than fits shows whether another page follows.
     for (const account of await firstOf(region, region === first ? after : undefined, left + 1)) {
       if (accounts.length === count) return { accounts, next: { count: String(count), ...last } };
       accounts.push(accountRecord(account, await masterSecret(), now()));

@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { accountRecord, parseAccountInput, withFields } from './rules/accountFields.ts';
-import { accountId, type AccountInput } from './accountShapes.ts';
-import type * as answers from '../wire/accountAnswers.ts';
-import type { Answer } from '../wire/answers.ts';
-import { isDeleted, limitsOf, newAccount, type Account } from '../account/account.ts';
+import {
+  accountRecord,
+  parseAccountInput,
+  parseNewAccount,
+  withFields,
+  type AccountRecord,
+} from './rules/accountFields.ts';
+import { isDeleted, newAccount, type Account } from '../account/account.ts';
 import { givenTo, secretMark } from '../account/credentials.ts';
 import { now } from '../shared/clock.ts';
-import { badField, HttpError, notFound, quote, quoteJson } from '../error/httpError.ts';
+import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { parseJson } from '../shared/json.ts';
 import { settings } from '../aws/settings.ts';
 import { saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
-import { tellRegion } from './store/accountChanges.ts';
-import { logAndContinue } from '../aws/logAndContinue.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { credentialsFixed } from '../account/signingKeys.ts';
 import { answerOf, busySentence, existingAccount, findAccount } from './replicas.ts';
-
-type AccountRecord = Answer<typeof answers.account>;
+import { saveWithFollowers } from './saveWithFollowers.ts';
 
 const recordOf = async (account: Account): Promise<AccountRecord> =>
   accountRecord(account, await masterSecret(), now());
@@ -26,29 +26,9 @@ const recordOf = async (account: Account): Promise<AccountRecord> =>
 export const getAccount = async (id: string): Promise<AccountRecord> =>
   recordOf(await existingAccount(id, 'stale'));
 
-/**
- * Reads a request for a new account: the fields that can be set, and an id.
- *
- * @throws HttpError 400
- */
-function parseNewAccount(bytes: Uint8Array): {
-  readonly id: string | undefined;
-  readonly input: AccountInput;
-} {
-  const body = bytes.length === 0 ? {} : parseJson('The body', bytes);
-  if (typeof body !== 'object' || body === null || !('id' in body)) {
-    return { id: undefined, input: parseAccountInput(body, settings.regions) };
-  }
-  const { id, ...fields } = body;
-  if (id === null) return { id: undefined, input: parseAccountInput(fields, settings.regions) };
-  const read = accountId.safeParse(id);
-  if (!read.success) throw badField(`id is ${quoteJson(id)}; allowed is a UUID.`);
-  return { id: read.data.toLowerCase(), input: parseAccountInput(fields, settings.regions) };
-}
-
 /** @throws HttpError 400, or 409 when the id is taken; nothing is changed then */
 export async function createAccount(bytes: Uint8Array): Promise<AccountRecord> {
-  const { id: givenId, input } = parseNewAccount(bytes);
+  const { id: givenId, input } = parseNewAccount(bytes, settings.regions);
   const [region = settings.region] = settings.regions;
   const secret = await masterSecret();
   const fresh = newAccount({
@@ -87,30 +67,6 @@ function notDeleted(account: Account): Account {
   if (isDeleted(account))
     throw notFound('account_not_found', `The account ${quote(account.id)} was deleted.`);
   return account;
-}
-
-/** Longer than a request to the API takes (29 s): by then the change was made, or it never will be. */
-const laterSeconds = 60;
-
-/**
- * Saves an account in its own region. After a change that other regions must follow, its own region tells them, and tries
- * again until each of them knows: no region but the account's own has to answer now. The own region is asked twice: before
- * the save, for a minute later, so that all follow even if this process dies right after it has saved; and once more after
- * the save, so that they follow at once.
- *
- * @returns false when somebody else changed it meanwhile; nothing is written then
- */
-async function saveWithFollowers(after: Account, before: Account): Promise<boolean> {
-  const { region } = before;
-  // Whoever waits for the account may go on when it has room for more.
-  const isWider = limitsOf(after).max_global_parallelism > limitsOf(before).max_global_parallelism;
-  const isFollowed = isWider || after.state !== before.state || after.region !== region;
-  const notice = { accountId: after.id, others: settings.regions.filter((other) => other !== region) };
-  if (isFollowed) await answerOf(region, tellRegion(region, notice, laterSeconds));
-  const isSaved = await answerOf(region, saveAccount(after, before));
-  // Should this fail, the change is made all the same, and the others follow a minute later.
-  if (isSaved && isFollowed) await logAndContinue(tellRegion(region, notice, 0));
-  return isSaved;
 }
 
 /** @throws HttpError 400, 404 or 503; nothing is changed then */

@@ -77,7 +77,7 @@ export async function authenticateManager(
   if (await verify(given)) return;
   const failures = await addFailedLogin(client, time);
   log.warn('Wrong credentials for the management API', { client, failures });
-  // Of attempts that were made at once, those beyond the limit do not learn either whether they were right.
+  // Attempts that were made at once and are beyond the limit do not learn either whether they were right.
   if (failures > mostFailures) throw tooMany(time);
   throw unauthorized('credentials_invalid', 'The user name or the password is wrong.');
 }

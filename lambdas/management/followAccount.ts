@@ -9,7 +9,7 @@ import { tellRegion } from './store/accountChanges.ts';
 import { removeLanes, resumeAccount } from '../lane/accountLanes.ts';
 import { stopFiring } from '../schedule/firing.ts';
 
-/** Seconds that a row takes from one region to another; where it takes longer, the notice is sent anew. */
+/** Seconds that a row takes from one region to another; where it takes longer, the notice is sent again. */
 const replicationSeconds = 5;
 
 /**
@@ -38,7 +38,7 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
   if (failures.length > 0) throw new AggregateError(failures, 'A region does not follow the account yet.');
 }
 
-/** Admits what waits for an account that is served; of a deleted one, ends what does not expire by itself. */
+/** Lets go on what waits for an account that is served; ends what does not expire by itself where the account is deleted. */
 async function follow(account: Account): Promise<void> {
   if (isDeleted(account)) await removeAll(account.id);
   if (isServed(account)) await resumeAccount(account);
@@ -46,7 +46,7 @@ async function follow(account: Account): Promise<void> {
 
 const removedAtOnce = 10;
 
-/** Removes what has no time to live; messages, dead letters and the log have one. */
+/** Removes what does not expire: schedules, URL groups and lanes. Messages, dead letters and the log expire. */
 async function removeAll(accountId: string): Promise<void> {
   await eachOf(await listSchedules(accountId), removedAtOnce, async ({ scheduleId }) => {
     const deleted = await deleteSchedule(accountId, scheduleId);

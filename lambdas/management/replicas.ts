@@ -11,9 +11,9 @@ import { log } from '../aws/log.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 
-/** A row may take so long from one region to another. Most take a second; a request ends after 29 s. */
+/** A row takes at most this long from one region to another, most of them a second. A request ends after 29 s. */
 const replicationMs = 10_000;
-/** The pause between two looks for a row that is on its way. */
+/** The pause between two reads of a row that is on its way. */
 const pauseMs = 100;
 
 /** The sentence of the 503 for an account that others change, or that is on its way to another region. */

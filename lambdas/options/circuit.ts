@@ -1,4 +1,4 @@
-/** Whether a delivery waits while its host is down. Undefined leaves that to its queue, else to its account. */
+/** Whether a delivery waits while its host is down. Where it is undefined, the queue decides, else the account. */
 import * as z from 'zod/mini';
 import { made, oneOf, parseSwitch, type FormFields, type Given, type Settings } from './option.ts';
 

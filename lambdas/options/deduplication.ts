@@ -1,4 +1,4 @@
-/** The rule by which a message is the same as one before, and is not sent: its publisher's id for it, or its content. */
+/** The rule by which a message is a duplicate of one before and is not sent: its publisher's id for it, or its content. */
 import { longestDeduplicationId } from '../shared/bounds.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { charactersIn, parseBoolean, type FormFields, type Given, type Settings } from './option.ts';

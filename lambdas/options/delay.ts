@@ -1,4 +1,4 @@
-/** The moment before which a message is not delivered: so long after now, or a time. */
+/** The moment before which a message is not delivered: a delay from now, or a time. */
 import type { Limits } from '../value/limits.ts';
 import { durationForm } from '../shared/bounds.ts';
 import { secondMs } from '../shared/clock.ts';
@@ -22,7 +22,10 @@ export const settings = {
   },
 } as const satisfies Settings;
 
-/** @param value as it was written: a delay may be too long to be written in another way */
+/**
+ * @param value as it was written: a delay may be too long to be written in another way
+ * @throws HttpError 412 above the account's limit
+ */
 function checkDelay(field: string, value: string, delayMs: number, { max_delay: most }: Limits): void {
   if (delayMs > most * secondMs) {
     throw overLimit(

@@ -17,7 +17,7 @@ import * as retries from './retries.ts';
 import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
 
-/** Settings that are no message's: those of a schedule, and of the start of a run. */
+/** The settings of a schedule, and of the start of a run. */
 const others = {
   cron: {
     description:

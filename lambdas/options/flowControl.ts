@@ -63,7 +63,7 @@ export const show = (flowControl: FlowControl | undefined) => ({
   period: flowControl && shownPeriod(flowControl.period),
 });
 
-/** Limits that are not set are left out. */
+/** Writes the two settings; limits that are not set are left out. */
 export const write = ({
   flowControlKey,
   parallelism,

@@ -1,7 +1,7 @@
 /**
  * The parts of an option of a message. Each option, or each family of them, has a file here, and exports from it
  *
- * - `settings`: its names in a request, with what the API's description says of them, and the requests that may give it;
+ * - `settings`: its names in a request, with their descriptions in the API's description, and the requests that may give it;
  * - `parse`: how it is read and refused; undefined where a request does not give it;
  * - `stored`: its shape in rows;
  * - `answer` and `show`: its fields in answers, and how they are made;
@@ -60,22 +60,22 @@ export interface FormField {
   readonly label: string;
   readonly placeholder?: string;
   readonly place: Place;
-  /** Of a setting that has one of a few values. */
+  /** The values of a setting that has one of a few. */
   readonly choices?: readonly string[];
-  /** Of a time in Unix seconds, or of `true` and nothing. */
+  /** The kind of a field that is not text: `time` in Unix seconds, or `switch`, which is `true` or nothing. */
   readonly kind?: 'time' | 'switch';
-  /** The form that has it, where not all have it. */
+  /** The form that has the field, where not all have it. */
   readonly only?: 'publish' | 'schedule';
-  /** Whether what is typed is code. */
+  /** Whether the text is code. */
   readonly isCode?: true;
-  /** The fields that it has in its place, where it is written as `<part>=<value>` with commas between. */
+  /** The fields of a setting that is written as `<part>=<value>`, with commas between. */
   readonly parts?: Readonly<Record<string, Pick<FormField, 'label' | 'placeholder'>>>;
 }
 
 /** Fields of forms, by the canonical names of their settings. */
 export type FormFields = Readonly<Record<string, FormField>>;
 
-/** A value that nobody changes. */
+/** A value that is only read. */
 export type Readable<T> = T extends readonly (infer Item)[]
   ? readonly Readable<Item>[]
   : T extends object
@@ -88,7 +88,7 @@ export type Every<T> = { readonly [Key in keyof Required<T>]: T[Key] };
 /** A shape for each field of a type, the optional ones included: one that is forgotten does not compile. */
 export type Shape<T> = Readonly<Record<keyof T, z.ZodMiniType>>;
 
-/** Makes a value by calls. Marked as pure, which calls have to be singly, it is left out of bundles that do not use it. */
+/** Makes a value by calls. One mark as pure then leaves it out of bundles that do not use it; else each call needs a mark. */
 export const made = <T>(make: () => T): T => make();
 
 export const text = (description: string) => z.string().check(z.describe(description));

@@ -12,7 +12,7 @@ import * as retries from './retries.ts';
 import * as retryDelay from './retryDelay.ts';
 import * as timeout from './timeout.ts';
 
-/** How rows keep the options of a delivery, be it of a message or of one of its callbacks. */
+/** The shapes in which rows keep the options of a delivery, of a message or of one of its callbacks. */
 export const stored = {
   method: method.stored,
   maxRetries: retries.stored,
@@ -28,9 +28,9 @@ export const stored = {
 export type DeliveryOptions = Readable<z.infer<z.ZodMiniObject<typeof stored>>>;
 
 /**
- * Reads the options that a request gives; the others are undefined. Of several mistakes, the first in this order is told.
+ * Reads the options that a request gives; the others are undefined. The error is that of the first mistake in this order.
  *
- * @param checkExpression as `retryDelay.ts` says
+ * @param checkExpression as `check` of `parse` in `retryDelay.ts`
  * @throws HttpError 400 for a malformed value, 412 above an account's limit
  */
 export const parseGiven = (
@@ -58,7 +58,7 @@ interface OwnOptions {
 /** The options that all messages of a run have from its start: all others. */
 export type RunSettings = Omit<DeliveryOptions, keyof OwnOptions>;
 
-/** How journals keep them. */
+/** The shapes in which journals keep a run's settings. */
 export const storedOfRun = {
   maxRetries: retries.stored,
   retryDelay: retryDelay.stored,
@@ -67,7 +67,7 @@ export const storedOfRun = {
   redaction: redaction.stored,
 } satisfies Shape<RunSettings>;
 
-/** Picks them. */
+/** Picks the settings that a run's messages have from its start. */
 export function inherited(of: RunSettings): Every<RunSettings>;
 export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>>;
 export function inherited(of: Partial<RunSettings>): Every<Partial<RunSettings>> {
@@ -105,14 +105,14 @@ export const showOptions = <Headers>(
   ...callbacks.show(of.callback, of.failureCallback),
 });
 
-type Shown<Write extends (of: never) => unknown> = Parameters<Write>[0];
+type WrittenBy<Write extends (of: never) => unknown> = Parameters<Write>[0];
 
 /** Writes a run's options as the settings that ask for them, by canonical name. */
 export const writeRun = (
-  of: Shown<typeof retries.write> &
-    Shown<typeof retryDelay.write> &
-    Shown<typeof labels.write> &
-    Shown<typeof flowControl.write>,
+  of: WrittenBy<typeof retries.write> &
+    WrittenBy<typeof retryDelay.write> &
+    WrittenBy<typeof labels.write> &
+    WrittenBy<typeof flowControl.write>,
 ) => ({
   ...retries.write(of),
   ...retryDelay.write(of),
@@ -123,11 +123,11 @@ export const writeRun = (
 /** Writes what an answer shows as the settings that ask for it, by canonical name. */
 export const writeOptions = (
   of: Parameters<typeof writeRun>[0] &
-    Shown<typeof method.write> &
-    Shown<typeof timeout.write> &
-    Shown<typeof redaction.write> &
-    Shown<typeof circuit.write> &
-    Shown<typeof callbacks.write>,
+    WrittenBy<typeof method.write> &
+    WrittenBy<typeof timeout.write> &
+    WrittenBy<typeof redaction.write> &
+    WrittenBy<typeof circuit.write> &
+    WrittenBy<typeof callbacks.write>,
 ) => ({
   ...method.write(of),
   ...timeout.write(of),

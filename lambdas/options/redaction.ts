@@ -1,11 +1,11 @@
-/** The parts of a message that are shown as their hash only. `domain/message/redaction.ts` hides them. */
+/** The parts of a message that are shown as their hash only. `message/redaction.ts` hides them. */
 import * as z from 'zod/mini';
 import { badField, quote } from '../error/httpError.ts';
 import { made, type FormFields, type Given, type Settings, type Shape } from './option.ts';
 
 export interface Redaction {
   readonly body: boolean;
-  /** Every header, or those of these names in lower case. */
+  /** All headers, or those with these names, in lower case. */
   readonly headers: 'all' | readonly string[];
 }
 
@@ -56,7 +56,7 @@ export const stored = /* @__PURE__ */ made(() =>
 /** Whether a body or a header's value is redacted: its hash is shown in its place. */
 export const isRedacted = (text: string): boolean => text.startsWith('REDACTED:');
 
-/** Answers do not repeat it: it is told from the hashes that they show. */
+/** Answers do not repeat the setting: it is derived from the hashes that they show. */
 export function write({
   header,
   body = '',

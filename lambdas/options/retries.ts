@@ -1,4 +1,4 @@
-/** How often a failed delivery is tried again. */
+/** The number of retries of a failed delivery. */
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { badField, overLimit, quote } from '../error/httpError.ts';

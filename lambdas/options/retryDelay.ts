@@ -13,7 +13,7 @@ export const settings = {
   },
 } as const satisfies Settings;
 
-/** @param check refuses what is no expression: its parser is a package, which only bundles that read options are to have */
+/** @param check refuses a text that is no expression. Its parser is a package that only bundles which read options shall have. */
 export const parse = (
   given: Given,
   check: (field: string, expression: string) => unknown,

@@ -1,4 +1,4 @@
-/** The time that a destination has to answer, connecting included. */
+/** The time in which a destination has to answer, connecting included. */
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { positiveDurationForm } from '../shared/bounds.ts';

@@ -9,16 +9,11 @@ import { ensureKeys } from '../lane/ensureKeys.ts';
 import { joinQueue, joinQueues, joinsAtOnce } from '../lane/joinQueues.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendEach, sendJob } from '../job/send.ts';
-
-/** A message that is about to be accepted, with its body. */
-export interface Draft {
-  readonly message: Message;
-  readonly body: Uint8Array;
-}
+import type { Draft } from './prepare.ts';
 
 /**
  * Accepts a message. When this returns true, its row and its first attempt are stored, and it will be delivered or end in
- * the dead letter queue. Both are written side by side; a worker that has the attempt and finds no row looks again. Only a
+ * the dead letter queue. Both are written side by side; a worker that has the attempt and finds no row reads again. Only a
  * message of a queue is written before it joins the queue's line; and a flow-control key that is new is made before all.
  *
  * @returns false when one of them could not be stored. Nothing half-done is left: a worker drops an attempt without a row,
@@ -51,7 +46,7 @@ export async function accept({ message, body }: Draft): Promise<boolean> {
   return false;
 }
 
-/** One after the other, up to the first that fails: a message is in its queue's line only if its row is there. */
+/** Makes writes one after the other, up to the first that fails: a message is in its queue's line only if its row is there. */
 async function inTurn(
   writes: readonly (() => Promise<void>)[],
 ): Promise<readonly PromiseSettledResult<void>[]> {
@@ -103,7 +98,7 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
   });
 
   const written = withBodies.map(({ message }) => message).filter((message) => !failures.has(message));
-  // Asked once: a message may become due between two looks at the clock.
+  // Asked once: a message may become due between two readings of the clock.
   const joining = new Set(written.filter(joinsAtOnce));
   const [unsent, unjoined] = await Promise.all([
     sendEach(

@@ -1,17 +1,15 @@
 import type { CanonicalRequest } from '../request/dialect.ts';
 import { parseOverrides } from '../request/publishOptions.ts';
-import type { Account } from '../account/account.ts';
-import { refuseWhileDraining } from '../account/draining.ts';
+import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { badRequest, notFound, quote } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
-import { loadAccepted, loadKeptBody } from './kept.ts';
-import { urlOf } from './prepare.ts';
+import { loadAccepted, loadKeptBody } from './messages.ts';
+import { urlOf, renewed } from './prepare.ts';
 import type { PublishAnswer } from './publications.ts';
 import { publishOne } from './publish.ts';
-import { renewed } from './renewed.ts';
 
 /** A request to publish a message again. Its configuration replaces that of the message. */
 export interface AgainRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
@@ -21,7 +19,7 @@ export interface AgainRequest extends Pick<CanonicalRequest, 'prefix' | 'config'
 
 /**
  * Publishes a message again, whether it waits or has ended: as a new one with an id of its own, to the same URL, through the
- * same queue, and with the same body, headers and settings. Of a group's messages this is the one to that endpoint. The first
+ * same queue, and with the same body, headers and settings. A group's message goes to its one endpoint again. The first
  * message stays as it is.
  *
  * @throws HttpError 404 for a message that is not there, or whose body is not; 400 for one of a workflow's run; or as for a publish

@@ -1,34 +1,18 @@
-import * as z from 'zod/mini';
 import type { batchAnswer } from '../wire/errorAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
-import { canonicalize } from '../request/dialect.ts';
-import { batchItem, longestBatch } from '../wire/batchItem.ts';
-import type { Account } from '../account/account.ts';
-import { refuseWhileDraining } from '../account/draining.ts';
-import { readHeaders, type Header } from '../shared/headers.ts';
+import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { badRequest, HttpError } from '../error/httpError.ts';
-import { codeOf, parseJson, problemOf } from '../shared/json.ts';
 import { eachOf } from '../shared/lists.ts';
-import { parseName } from '../value/names.ts';
 import type { UrlGroup } from '../urlGroup/urlGroup.ts';
-import { settings } from '../aws/settings.ts';
 import { loadUrlGroup } from '../urlGroup/rows.ts';
 import { prepare, type Prepared, type PublishRequest } from './prepare.ts';
 import { publishAll } from './publications.ts';
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
-
-export interface BatchRequest {
-  /** A JSON array of `{destination, body?, headers?, queue?}`. */
-  readonly body: Uint8Array;
-  /** The dialect of items whose headers show none. */
-  readonly prefix: string;
-  readonly callerIp: string;
-  readonly host: string;
-}
+import { type BatchRequest, messagesIn, orThrow, readItems } from './batchItems.ts';
 
 /**
- * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, in its place. Those of a
+ * Publishes up to 1,000 requests, which make up to 5,000 messages. Each item has its own answer, in its place. Items of a
  * workflow client are published all or none: it reads the status of the answer, and no item's.
  *
  * @throws HttpError 400 when the body is no list of at most 1,000 items, when they make more messages, or when the answer
@@ -48,51 +32,6 @@ export async function batch(account: Account, request: BatchRequest): Promise<An
       ? { error: outcome.message, code: outcome.code, status: outcome.status }
       : outcome.body,
   );
-}
-
-/**
- * Reads the items of a batch: each into a request, or the error that it is answered with.
- *
- * @throws HttpError 400 for a body that is no list, or too long
- */
-export function readItems(request: BatchRequest): readonly (PublishRequest | HttpError)[] {
-  const items = parseJson('The body', request.body);
-  if (!Array.isArray(items))
-    throw badRequest('body_invalid', 'The body is not a list; allowed is a JSON array of messages.');
-  if (items.length > longestBatch) {
-    throw badRequest('too_many_items', `The body has ${items.length} messages; allowed are ${longestBatch}.`);
-  }
-  return items.map((one: unknown, index) => readItem(request, one, index));
-}
-
-function readItem(request: BatchRequest, value: unknown, index: number): PublishRequest | HttpError {
-  const read = batchItem.safeParse(value);
-  if (!read.success) {
-    const problem = problemOf(read.error, 'The item', ['item', index]);
-    return badRequest(codeOf(read.error), `${problem}; allowed is {destination, body?, headers?, queue?}.`);
-  }
-  const { destination, body = '', headers = [], queue } = read.data;
-  try {
-    const pairs = readHeaders(`item.${index}.headers`, headers);
-    const canonical = canonicalize(pairs, [], settings.headerPrefixes);
-    return {
-      ...canonical,
-      prefix: canonical.config.size === 0 ? request.prefix : canonical.prefix,
-      destination,
-      queueName: queue === undefined ? undefined : parseName(`item.${index}.queue`, queue),
-      body: Buffer.from(body),
-      callerIp: request.callerIp,
-      host: request.host,
-    };
-  } catch (error) {
-    return orThrow(error);
-  }
-}
-
-/** An item's own error, which is its answer. @throws any other */
-function orThrow(error: unknown): HttpError {
-  if (error instanceof HttpError) return error;
-  throw error;
 }
 
 /** @throws HttpError the error of an item */
@@ -124,26 +63,6 @@ async function readOrRefuse(
   throw (await refusalOfRequest?.(account, messagesIn(request), refused)) ?? refused;
 }
 
-const itemWithHeaders = z.object({
-  headers: z.record(z.string(), z.unknown()),
-  body: z.optional(z.unknown()),
-});
-
-/** The configurations and bodies of all items that have headers, whatever else is wrong with them. */
-function messagesIn({ body }: BatchRequest): readonly Pick<PublishRequest, 'config' | 'body'>[] {
-  const items = parseJson('The body', body);
-  if (!Array.isArray(items)) return [];
-  return items.flatMap((item: unknown) => {
-    const read = itemWithHeaders.safeParse(item);
-    if (!read.success) return [];
-    const headers = Object.entries(read.data.headers).flatMap(([name, value]): Header[] =>
-      typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
-    );
-    const { config } = canonicalize(headers, [], settings.headerPrefixes);
-    return [{ config, body: Buffer.from(typeof read.data.body === 'string' ? read.data.body : '') }];
-  });
-}
-
 /** Items that are prepared at once. */
 const atOnce = 20;
 
@@ -168,7 +87,7 @@ async function prepareEach(
 /** Messages that a batch may make: they can be stored before the gateway gives up, after 29 s. */
 const mostMessages = 5_000;
 /** Bytes of a message's id and the JSON around it in an answer. */
-const verdictBytes = 120;
+const answerBytes = 120;
 /** Bytes of the longest refusal that publishing makes, with its code. */
 const refusalBytes = 550;
 
@@ -196,8 +115,8 @@ function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
 
 /** Bytes that the answer to an item may have, whether it is published or refused. */
 function mostAnswerBytes(item: Prepared | HttpError): number {
-  if (item instanceof HttpError) return jsonBytes(item.message) + verdictBytes;
+  if (item instanceof HttpError) return jsonBytes(item.message) + answerBytes;
   const urls = item.isGroup ? item.drafts.map(({ message }) => jsonBytes(message.url)) : [];
-  const whole = urls.reduce((sum, bytes) => sum + bytes, item.drafts.length * verdictBytes);
+  const whole = urls.reduce((sum, bytes) => sum + bytes, item.drafts.length * answerBytes);
   return Math.max(whole, refusalBytes);
 }

@@ -5,10 +5,10 @@ import { deduplicationKey, deduplicationWindowMs } from './deduplicationKey.ts';
 import type { Deduplication } from '../options/deduplication.ts';
 import { claimKey, markAccepted, releaseKey, takeOver } from './store/deduplication.ts';
 import { log } from '../aws/log.ts';
-import type { Draft } from './accept.ts';
+import type { Draft } from './prepare.ts';
 
-/** The decision on a message: it is new, or a duplicate of one before, or that could not be found out in time. */
-export interface Verdict {
+/** A message of which is known whether it is new or a duplicate of one before, or that this could not be found out in time. */
+export interface Deduplicated {
   /** The message to accept, under this id; undefined when the first one was accepted before. */
   readonly draft: Draft | undefined;
   readonly messageId: string;
@@ -26,7 +26,7 @@ const memoryTimeoutMs = 2_000;
  * died too. It has to accept its own messages after that, and an API function ends after 28 s.
  */
 const longestWaitMs = 10_000;
-/** Between two looks at a key. From the first look on they come less and less often, down to this. */
+/** The longest pause between two reads of a key; each pause is twice as long as the one before. */
 const longestPauseMs = 1_280;
 
 /**
@@ -36,7 +36,7 @@ const longestPauseMs = 1_280;
  *
  * @param waitUntil Unix milliseconds
  */
-async function claim(draft: Draft, key: string, waitUntil: number): Promise<Verdict> {
+async function claim(draft: Draft, key: string, waitUntil: number): Promise<Deduplicated> {
   const { messageId } = draft.message;
   for (let pauseMs = 20; ;) {
     const time = now();
@@ -50,7 +50,7 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Verd
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };
         return { draft: inItsPlace, ...duplicate, key };
       }
-      // Another one was sooner: the next look shows how far it is.
+      // Another one was sooner: the next read shows how far it is.
     } else if (time >= waitUntil) {
       return { draft: undefined, ...duplicate, error: heldUp() };
     }
@@ -66,9 +66,9 @@ const heldUp = (): HttpError =>
     `The same message is being published by other requests, which have not ended within ${longestWaitMs / secondMs} s; it was not accepted here, send it again.`,
   );
 
-/** Makes a function that judges the messages of one batch: of those that are the same, the first stands for the others. */
-export function deduplicator(): (draft: Draft, by: Deduplication | undefined) => Promise<Verdict> {
-  const firsts = new Map<string, Promise<Verdict>>();
+/** Makes a function that deduplicates the messages of one batch: the first of those that are the same stands for the others. */
+export function deduplicator(): (draft: Draft, by: Deduplication | undefined) => Promise<Deduplicated> {
+  const firsts = new Map<string, Promise<Deduplicated>>();
   const waitUntil = now() + longestWaitMs;
   return async (draft, by) => {
     if (by === undefined) return { draft, messageId: draft.message.messageId, isDuplicate: false };
@@ -82,7 +82,7 @@ export function deduplicator(): (draft: Draft, by: Deduplication | undefined) =>
 }
 
 /** Marks a key's message as accepted, for those that come after. Should that fail, one of them accepts it once more. */
-export async function confirm({ key, messageId }: Verdict): Promise<void> {
+export async function confirm({ key, messageId }: Deduplicated): Promise<void> {
   if (key === undefined) return;
   try {
     await markAccepted(key, messageId);
@@ -96,5 +96,5 @@ export async function confirm({ key, messageId }: Verdict): Promise<void> {
  *
  * @returns whether the message may be ended: not when another publisher relies on it
  */
-export const giveUp = async ({ key, messageId, isDuplicate }: Verdict): Promise<boolean> =>
+export const giveUp = async ({ key, messageId, isDuplicate }: Deduplicated): Promise<boolean> =>
   !isDuplicate && (key === undefined || (await releaseKey(key, messageId)));

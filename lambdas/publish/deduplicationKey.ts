@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { minuteMs } from '../shared/clock.ts';
 import type { Deduplication } from '../options/deduplication.ts';
 
-/** A message that is the same as another is not sent for this long after it. */
+/** A message is a duplicate for this long after the first one like it. */
 export const deduplicationWindowMs = 10 * minuteMs;
 
 /**
- * Makes the key that messages which are the same share. By id it follows from the account and the id, by content from the
+ * Makes the key that equal messages share. By id it follows from the account and the id, by content from the
  * account, the destination, the body, the content type and the forwarded headers. The messages to the endpoints of a URL
  * group have different keys.
  */
@@ -23,10 +23,10 @@ export function deduplicationKey(
 ): string {
   const { accountId, url, topicName, headers } = message;
   const byName = (one: Header, other: Header): number => (one.join() < other.join() ? -1 : 1);
-  const facts =
+  const parts =
     deduplication.by === 'id'
       ? ['id', deduplication.id, topicName === undefined ? '' : url]
       : ['content', url, [...headers].sort(byName), createHash('sha256').update(body).digest('hex')];
-  const hash = createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
+  const hash = createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
   return `${accountId}#${hash}`;
 }

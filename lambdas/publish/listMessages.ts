@@ -14,7 +14,7 @@ import { byAge, isBehind, isId, isNewer, shardsOf, type Ordered, type Range } fr
 import { limitedScan } from '../list/scans.ts';
 import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../list/pages.ts';
 
-/** A row of the list; one whose id is that of no message has none. */
+/** A row of the list; a row whose id belongs to no message has none. */
 interface Listed extends Ordered {
   readonly listed: Omit<ListedMessage, keyof Ordered> | undefined;
 }

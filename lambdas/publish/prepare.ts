@@ -1,6 +1,6 @@
 /** Reads a request into the messages that it asks for. Nothing is stored here. */
 import type { CanonicalRequest } from '../request/dialect.ts';
-import { parsePublishOptions } from '../request/publishOptions.ts';
+import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { configOverDefaults } from '../shared/config.ts';
@@ -15,13 +15,11 @@ import type { Header } from '../shared/headers.ts';
 import { notFound } from '../error/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
-import type { Deduplication } from '../options/deduplication.ts';
 import { expiryOf, type Message } from '../message/message.ts';
 import type { Endpoint, UrlGroup } from '../urlGroup/urlGroup.ts';
 import { loadUrlGroup } from '../urlGroup/rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { circuitOfQueue } from '../lane/queues.ts';
-import type { Draft } from './accept.ts';
 
 export interface PublishRequest extends Pick<
   CanonicalRequest,
@@ -38,7 +36,7 @@ export interface PublishRequest extends Pick<
   readonly fire?: Fire | undefined;
 }
 
-/** A schedule's fire. The ids of its messages are derived from it, so that firing twice makes them once. */
+/** A schedule's fire. The ids of its messages are derived from it, so that a second fire makes none. */
 export interface Fire {
   readonly scheduleId: string;
   /** Unix milliseconds. */
@@ -47,13 +45,19 @@ export interface Fire {
   readonly seed: string;
 }
 
+/** A message that is about to be accepted, with its body. */
+export interface Draft {
+  readonly message: Message;
+  readonly body: Uint8Array;
+}
+
 /** The messages that a request asks for. */
 export interface Prepared {
   /** One, or one for each endpoint of a URL group. */
   readonly drafts: readonly Draft[];
   readonly isGroup: boolean;
   readonly queueName: string | undefined;
-  readonly deduplication: Deduplication | undefined;
+  readonly deduplication: PublishOptions['deduplication'];
 }
 
 /** Characters of a destination's URL; gateways on the way to a destination take about as many. */
@@ -154,3 +158,27 @@ const messageIdFor = (
   fire === undefined
     ? newId('msg', createdAt, shards)
     : derivedId('msg', fire.time, JSON.stringify([fire, endpoint]));
+
+/**
+ * Makes a new message of one that was sent before, with another id. It holds no slot of a queue for another message, as the
+ * callback that it may have been did.
+ *
+ * @param overrides the settings that change
+ */
+export function renewed(
+  account: Account,
+  message: Message,
+  overrides: Partial<PublishOptions>,
+  messageId: string,
+): Message {
+  const createdAt = now();
+  const made = {
+    ...message,
+    createdAt,
+    notBefore: createdAt,
+    slotOf: undefined,
+    ...overrides,
+    messageId,
+  };
+  return { ...made, expiresAt: expiryOf(made, limitsOf(account).max_dlq_retention_time_milis) };
+}

@@ -10,10 +10,10 @@ import { HttpError } from '../error/httpError.ts';
 import { eachOf } from '../shared/lists.ts';
 import type { Message } from '../message/message.ts';
 import { ensureQueues } from '../lane/queues.ts';
-import { withAdmission, type Admission } from '../usage/charge.ts';
-import { acceptEach, takeBack, type Draft } from './accept.ts';
-import { confirm, deduplicator, giveUp, type Verdict } from './deduplicate.ts';
-import type { Prepared } from './prepare.ts';
+import { withCharges, type Charges } from '../usage/charge.ts';
+import { acceptEach, takeBack } from './accept.ts';
+import type { Draft, Prepared } from './prepare.ts';
+import { confirm, deduplicator, giveUp, type Deduplicated } from './deduplicate.ts';
 
 export interface PublishAnswer {
   /** 200, or 202 where all messages were published before. */
@@ -27,21 +27,21 @@ export interface PublishAnswer {
  * is refused or failed, no message is delivered.
  *
  * 1. `judged`: each of its messages is new, or a duplicate. Where that could not be found out in time, it is `refused`.
- * 2. `admitted`: the account has room for its new messages, and its queue is there. Otherwise it is `refused`.
+ * 2. `granted`: the account's limits allow its new messages, and its queue is there. Otherwise it is `refused`.
  * 3. `stored`: all its new messages and their first attempts are. Otherwise it is `failed`.
  */
 type State =
-  | { readonly name: 'judged' | 'admitted' | 'stored' }
+  | { readonly name: 'judged' | 'granted' | 'stored' }
   | { readonly name: 'refused' | 'failed'; readonly error: HttpError };
 
 /** A request on its way. */
 interface Publication {
   readonly prepared: Prepared;
   /** One for each of its messages, in their order. */
-  readonly verdicts: readonly Verdict[];
+  readonly deduplicated: readonly Deduplicated[];
   /** The new messages that are its own to store. */
   readonly drafts: readonly Draft[];
-  /** Requests before it in the batch whose new messages it asks for too. It cannot be stored unless they are. */
+  /** Requests before it in the batch that bring new messages which it asks for too. It cannot be stored unless they are. */
   readonly leansOn: readonly Publication[];
   state: State;
 }
@@ -63,34 +63,36 @@ export async function publishAll(
   const judged = await judge(prepared);
   const publications = judged.flatMap((item) => (item instanceof HttpError ? [] : [item]));
   const most = publications.reduce((sum, { drafts }) => sum + drafts.length, 0);
-  await withAdmission(account, most, async (admission) => {
-    await admit(account, publications, admission);
-    const failures = await store(publications, admission);
-    await eachOf(publications, atOnce, (publication) => finish(publication, failures, admission));
+  await withCharges(account, most, async (charges) => {
+    await grant(account, publications, charges);
+    const failures = await store(publications, charges);
+    await eachOf(publications, atOnce, (publication) => finish(publication, failures, charges));
   });
   return judged.map((item) => (item instanceof HttpError ? item : outcomeOf(item)));
 }
 
-/** Finds out which messages are new. Of requests in one batch that ask for the same message, the first brings it. */
+/** Finds out which messages are new. Where requests in one batch ask for the same message, the first brings it. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
 ): Promise<readonly (Publication | HttpError)[]> {
   const deduplicate = deduplicator();
-  const verdictsOf: (readonly Verdict[])[] = [];
+  const deduplicatedOf: (readonly Deduplicated[])[] = [];
   await eachOf(prepared, atOnce, async (item, index) => {
     if (item instanceof HttpError) return;
-    verdictsOf[index] = await Promise.all(item.drafts.map((draft) => deduplicate(draft, item.deduplication)));
+    deduplicatedOf[index] = await Promise.all(
+      item.drafts.map((draft) => deduplicate(draft, item.deduplication)),
+    );
   });
 
   const broughtBy = new Map<Draft, Publication>();
   return prepared.map((item, index) => {
     if (item instanceof HttpError) return item;
-    const verdicts = verdictsOf[index] ?? [];
-    const wanted = new Set(verdicts.flatMap(({ draft }) => draft ?? []));
-    const [error] = verdicts.flatMap((verdict) => verdict.error ?? []);
+    const deduplicated = deduplicatedOf[index] ?? [];
+    const wanted = new Set(deduplicated.flatMap(({ draft }) => draft ?? []));
+    const [error] = deduplicated.flatMap((one) => one.error ?? []);
     const publication: Publication = {
       prepared: item,
-      verdicts,
+      deduplicated,
       drafts: [...wanted].filter((draft) => !broughtBy.has(draft)),
       leansOn: [...wanted].flatMap((draft) => broughtBy.get(draft) ?? []),
       state: error === undefined ? { name: 'judged' } : { name: 'refused', error },
@@ -106,45 +108,45 @@ const inheritedError = ({ leansOn }: Publication): HttpError | undefined =>
 
 /**
  * Counts the new messages against the account's limits, and creates the queues that are missing. It goes in the order of
- * the requests: what room is left is for the first, and a request comes after those that it leans on.
+ * the requests: the first get what is left, and a request comes after those that it leans on.
  */
-async function admit(
+async function grant(
   account: Account,
   publications: readonly Publication[],
-  admission: Admission,
+  charges: Charges,
 ): Promise<void> {
   for (const publication of publications) {
     if (publication.state.name === 'refused') continue;
     const { length } = publication.drafts;
-    const error = inheritedError(publication) ?? (length === 0 ? undefined : admission.admit(length));
-    publication.state = error === undefined ? { name: 'admitted' } : { name: 'refused', error };
+    const error = inheritedError(publication) ?? (length === 0 ? undefined : charges.charge(length));
+    publication.state = error === undefined ? { name: 'granted' } : { name: 'refused', error };
   }
 
   const names = publications.flatMap((publication) => queueToUse(publication) ?? []);
   if (names.length === 0) return;
   const withoutQueue = await ensureQueues(account, names);
   for (const publication of publications) {
-    if (publication.state.name !== 'admitted') continue;
+    if (publication.state.name !== 'granted') continue;
     const error = inheritedError(publication) ?? withoutQueue.get(queueToUse(publication) ?? '');
     if (error === undefined) continue;
     publication.state = { name: 'refused', error };
-    admission.giveBack(publication.drafts.length);
+    charges.giveBack(publication.drafts.length);
   }
 }
 
 /** The queue that new messages go through: a request that only repeats others creates none. */
 const queueToUse = ({ state, drafts, prepared }: Publication): string | undefined =>
-  state.name === 'admitted' && drafts.length > 0 ? prepared.queueName : undefined;
+  state.name === 'granted' && drafts.length > 0 ? prepared.queueName : undefined;
 
 /** @returns the messages that could not be stored, each with the reason */
 async function store(
   publications: readonly Publication[],
-  admission: Admission,
+  charges: Charges,
 ): Promise<ReadonlyMap<Message, unknown>> {
-  const admitted = publications.filter(({ state }) => state.name === 'admitted');
-  const failures = await acceptEach(admitted.flatMap(({ drafts }) => drafts));
-  admission.giveBack(failures.size);
-  for (const publication of admitted) {
+  const granted = publications.filter(({ state }) => state.name === 'granted');
+  const failures = await acceptEach(granted.flatMap(({ drafts }) => drafts));
+  charges.giveBack(failures.size);
+  for (const publication of granted) {
     const isStored =
       inheritedError(publication) === undefined &&
       publication.drafts.every(({ message }) => !failures.has(message));
@@ -154,38 +156,41 @@ async function store(
 }
 
 /**
- * Lets later requests know how a request ended. Of one that is not published, the deduplication keys are given up, so that
- * nothing is answered as a duplicate of it; and where only some of its messages were stored, these are taken back.
+ * Lets later requests know how a request ended. A request that is not published gives up its deduplication keys, so that
+ * nothing is answered as a duplicate of it; where only some of its messages were stored, these are taken back.
  */
 async function finish(
-  { state, verdicts }: Publication,
+  { state, deduplicated }: Publication,
   failures: ReadonlyMap<Message, unknown>,
-  admission: Admission,
+  charges: Charges,
 ): Promise<void> {
   if (state.name === 'stored') {
-    await Promise.all(verdicts.map(confirm));
+    await Promise.all(deduplicated.map(confirm));
     return;
   }
   const givenUp = await Promise.all(
-    verdicts.map(async (verdict) => ((await giveUp(verdict)) ? (verdict.draft ?? []) : [])),
+    deduplicated.map(async (one) => ((await giveUp(one)) ? (one.draft ?? []) : [])),
   );
   if (state.name !== 'failed') return;
   const drafts = givenUp.flat();
   await takeBack(drafts);
-  admission.giveBack(drafts.filter(({ message }) => !failures.has(message)).length);
+  charges.giveBack(drafts.filter(({ message }) => !failures.has(message)).length);
 }
 
-const outcomeOf = ({ state, prepared, verdicts }: Publication): PublishAnswer | HttpError =>
-  'error' in state ? state.error : answerOf(prepared, verdicts);
+const outcomeOf = ({ state, prepared, deduplicated }: Publication): PublishAnswer | HttpError =>
+  'error' in state ? state.error : answerOf(prepared, deduplicated);
 
 /** The answer to a request whose messages are stored, or were before. */
-export function answerOf({ drafts, isGroup }: Prepared, verdicts: readonly Verdict[]): PublishAnswer {
-  const published = verdicts.map(({ messageId, isDuplicate }) => ({
+export function answerOf(
+  { drafts, isGroup }: Prepared,
+  deduplicated: readonly Deduplicated[],
+): PublishAnswer {
+  const published = deduplicated.map(({ messageId, isDuplicate }) => ({
     messageId,
     ...(isDuplicate && { deduplicated: true as const }),
   }));
   const [first] = published;
-  const status = verdicts.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;
+  const status = deduplicated.every(({ isDuplicate }) => isDuplicate) ? 202 : 200;
   if (!isGroup && first !== undefined) return { status, body: first };
   return {
     status,

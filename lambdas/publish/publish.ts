@@ -1,10 +1,9 @@
-import type { Account } from '../account/account.ts';
-import { refuseWhileDraining } from '../account/draining.ts';
+import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
 import { ensureQueue } from '../lane/queues.ts';
-import { withAdmission } from '../usage/charge.ts';
-import { accept, type Draft } from './accept.ts';
-import { prepare, type Prepared, type PublishRequest } from './prepare.ts';
+import { withCharges } from '../usage/charge.ts';
+import { accept } from './accept.ts';
+import { type Draft, prepare, type Prepared, type PublishRequest } from './prepare.ts';
 import { isOfWorkflow, workflowPublishing } from './workflows.ts';
 import { answerOf, notStored, publishAll, type PublishAnswer } from './publications.ts';
 
@@ -32,8 +31,8 @@ export async function publish(account: Account, request: PublishRequest): Promis
 
 /** Publishes the one message of a request that no other can be a duplicate of: in one round trip to AWS. */
 export async function publishOne(account: Account, prepared: Prepared, draft: Draft): Promise<PublishAnswer> {
-  await withAdmission(account, 1, async ({ admit }) => {
-    const refusal = admit(1);
+  await withCharges(account, 1, async ({ charge }) => {
+    const refusal = charge(1);
     if (refusal !== undefined) throw refusal;
     await ensureQueue(account, prepared.queueName);
     if (!(await accept(draft))) throw notStored();

@@ -1,5 +1,5 @@
 /**
- * Requests of workflow clients among those to publish. What they do is above publishing, and is plugged in by the handlers. Few
+ * Requests of workflow clients among those to publish. Workflows stand above publishing, so the handlers plug them in. Few
  * requests are such, and the code for them is loaded when the first comes.
  */
 import type { Account } from '../account/account.ts';

@@ -3,7 +3,7 @@ import { isDeleted, type Account } from '../account/account.ts';
 import { isThere, waitingIn } from '../lane/lane.ts';
 import { settings } from '../aws/settings.ts';
 import { accountsOf, loadAccount, saveAccount } from '../account/accounts.ts';
-import { countPresent } from '../deadLetter/rows.ts';
+import { countPresent } from '../deadLetter/sizeRows.ts';
 import { readLanes } from '../lane/recover.ts';
 import { unfinishedMessages } from '../message/unfinished.ts';
 import { allSchedules } from '../schedule/rows.ts';
@@ -25,12 +25,12 @@ export interface Left {
   readonly queues: Readonly<Record<string, number>>;
   /** Queues and flow-control keys that are paused while messages wait in them. */
   readonly paused: readonly string[];
-  /** Kept until they expire: nothing waits for them, but they go with the region. */
+  /** Paused schedules and dead letters: nothing waits for them, but they go with the region. */
   readonly pausedSchedules: number;
   readonly deadLetters: number;
 }
 
-/** Fires that were given up stay until an operator takes them out: nothing is done with them. */
+/** Queues that are not waited for: fires that were given up stay until an operator takes them out. */
 const notWaitedFor = new Set(['undeliveredFires']);
 
 /** Tells whether nothing of a region is still to be done. */
@@ -60,7 +60,7 @@ export async function setDraining(isDraining: boolean): Promise<number> {
   return changed;
 }
 
-/** Reads all tables once. */
+/** Reads the work that a region still has: all tables once. */
 export async function readRegion(): Promise<Left> {
   const depths = await queueDepths();
   let messages = 0;

@@ -1,6 +1,6 @@
 /**
  * Makes the work that tables ask for: after tables were restored, or queues or schedules were lost. Tables say what is to be
- * done; SQS and Scheduler only say when, so all that they had can be made anew from the tables. Doing it twice, or beside work
+ * done; SQS and Scheduler only say when, so all that they had can be made again from the tables. Doing it twice, or beside work
  * that is still there, may make an attempt twice, and nothing else.
  */
 import { now } from '../shared/clock.ts';
@@ -17,8 +17,8 @@ import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
 
 export interface RecoverOptions {
   /**
-   * Unix milliseconds: of what was recorded since, it is not known whether all that follows was done, so that is done again. An
-   * hour before the moment that was restored is enough: no worker takes longer.
+   * Unix milliseconds. What follows from records since then may not have been done, so it is done again. An hour before the
+   * moment that was restored is enough: no worker takes longer.
    */
   readonly since: number;
   /** Counts, and sends nothing. */
@@ -29,16 +29,16 @@ export interface RecoverOptions {
 export interface Recovered extends RecoveredRuns {
   /** Attempts that were sent. */
   readonly attempts: number;
-  /** Attempts that wait in lines, and go on when there is room. */
+  /** Attempts that wait in lines, and go on when there is capacity. */
   readonly waiting: number;
   /** Records whose consequences are done again. */
   readonly followUps: number;
-  /** Looks at lanes. */
+  /** Pumps of lanes. */
   readonly pumps: number;
   readonly schedules: number;
 }
 
-/** Work that is sent at once. */
+/** Jobs that are sent at once. */
 const together = 500;
 
 /** @throws when something could not be sent: it has to be done again, from the beginning */
@@ -47,16 +47,16 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
     if (!isDryRun) await sendAll(due, (one) => one);
   };
   const lanes = await readLanes();
-  const laneWork = await laneJobsOf(lanes);
+  const laneJobs = await laneJobsOf(lanes);
   const counted = { attempts: 0, waiting: 0, followUps: 0 };
   let batch: DueJob[] = [];
   for await (const history of unfinishedMessages(since)) {
-    const { work, isInLine } = workOf(history, since, laneWork);
+    const { jobs, isInLine } = jobsOf(history, since, laneJobs);
     counted.waiting += isInLine ? 1 : 0;
-    const followUps = work.filter((due) => due.job.kind === 'attempt' && due.job.isFollowUp === true);
+    const followUps = jobs.filter((due) => due.job.kind === 'attempt' && due.job.isFollowUp === true);
     counted.followUps += followUps.length;
-    counted.attempts += work.length - followUps.length;
-    batch.push(...work);
+    counted.attempts += jobs.length - followUps.length;
+    batch.push(...jobs);
     if (batch.length < together) continue;
     await send(batch);
     batch = [];
@@ -64,33 +64,33 @@ export async function recover({ since, isDryRun }: RecoverOptions): Promise<Reco
   await send(batch);
 
   const pumps = lanes.flatMap(pumpsOf);
-  // Behind the attempts: whoever is admitted by them has its place already.
+  // Pumps come after the attempts: an attempt to which a pump grants a slot has its place already.
   await send(pumps);
   const schedules = await startSchedules(isDryRun);
   return { ...counted, pumps: pumps.length, schedules, ...(await recoverRuns(since, isDryRun)) };
 }
 
-/** The work of one message: its next attempt, and a look at its last record where that is new. */
-function workOf(
+/** The jobs of one message: its next attempt, and the check of its last record where that is new. */
+function jobsOf(
   history: MessageHistory,
   since: number,
   { waiting, granted }: LaneJobs,
-): { readonly work: readonly DueJob[]; readonly isInLine: boolean } {
+): { readonly jobs: readonly DueJob[]; readonly isInLine: boolean } {
   const { message, attempts } = history;
   const last = attempts.at(-1);
   const followUp: readonly DueJob[] =
     last !== undefined && last.recordedAt >= since
       ? [{ job: { ...attemptJob(message, last.number), isFollowUp: true }, dueAt: now() }]
       : [];
-  if (isOver(history)) return { work: followUp, isInLine: false };
+  if (isOver(history)) return { jobs: followUp, isInLine: false };
   const attempt = last === undefined ? 0 : last.number + 1;
   const name = nameOf(message.accountId, { messageId: message.messageId, attempt });
-  if (waiting.has(name)) return { work: followUp, isInLine: true };
+  if (waiting.has(name)) return { jobs: followUp, isInLine: true };
   const admittedTo = granted.get(name);
-  // The look sends the next attempt itself, but it does not know of an admission.
-  if (followUp.length > 0 && admittedTo === undefined) return { work: followUp, isInLine: false };
+  // The check sends the next attempt itself, but it does not know of a grant.
+  if (followUp.length > 0 && admittedTo === undefined) return { jobs: followUp, isInLine: false };
   const next = { job: { ...attemptJob(message, attempt), admittedTo }, dueAt: dueTimeOf(history, attempt) };
-  return { work: [...followUp, next], isInLine: false };
+  return { jobs: [...followUp, next], isInLine: false };
 }
 
 /** Has Scheduler fire all schedules; what it fires already stays as it is. */

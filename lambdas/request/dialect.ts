@@ -8,7 +8,7 @@ import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
 import { badField } from '../error/httpError.ts';
 
 export interface CanonicalRequest {
-  /** The prefix of the request's headers. What the service sends for its message has the same one. */
+  /** The prefix of the request's headers, and of the headers that the service sends for its message. */
   readonly prefix: string;
   readonly config: Config;
   /** The token of the query, when there is one. */
@@ -39,7 +39,7 @@ export const prefixOfBrand = (brand: string, prefixes: readonly string[]): strin
 
 /**
  * Sorts a request's headers and query parameters into configuration and the rest. A header wins over a query
- * parameter of the same name; of two accepted prefixes in one request, the first of the list is remembered.
+ * parameter of the same name; where a request has two accepted prefixes, the first of the list is remembered.
  *
  * @param headers lower-case names
  * @param query decoded names and values
@@ -127,7 +127,7 @@ export class ConfigReader {
     return value === undefined ? undefined : parse(this.field(name), value);
   }
 
-  /** Headers to forward, their prefix gone. */
+  /** Headers to forward, without their prefix. */
   forwarded(): readonly Header[] {
     return [...scoped(this.#config, 'forward')].flatMap(([name, values]) =>
       values.map((value): Header => [name, value]),

@@ -19,7 +19,7 @@ const ownHeaders = new Set([
   'content-length',
 ]);
 
-/** Whether a header in lower case belongs to one connection, or is the service's to set. */
+/** Whether a header in lower case belongs to one connection, or is set by the service. */
 export const isOwnHeader = (name: string): boolean => ownHeaders.has(name);
 
 /** Headers that gateways on the way to the service add. */
@@ -34,7 +34,7 @@ const sendable = new RegExp(headerTextForm);
 /**
  * Checks the headers that are to be forwarded by name.
  *
- * @param field how the author wrote a header's name, for the error's text
+ * @param field gives a header's name as its author wrote it, for the error's text
  * @throws HttpError 400 for a name or value that cannot be sent
  */
 export function checkForwarded(
@@ -53,7 +53,7 @@ export function checkForwarded(
   return headers;
 }
 
-/** Tells whether a header has a token of the service, be it one of several values that were joined by commas. */
+/** Whether a header has a token of the service, also as one of several values that were joined by commas. */
 const carriesToken = ([name, value]: Header): boolean =>
   name === 'authorization' && value.split(/[\s,]/).some((part) => readToken(part) !== undefined);
 

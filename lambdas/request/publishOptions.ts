@@ -66,7 +66,7 @@ function parseCallback(
 /** A request, as far as it configures its message. */
 type Request = Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>;
 
-/** Reads all that a request configures of its message, and apart from that what it gives itself. */
+/** Reads all that a request configures of its message, and, apart from that, only what the request gives. */
 function parse(request: Request, account: Account, rules: DestinationRules, now: number) {
   const reader = new ConfigReader(request.prefix, request.config);
   const limits = limitsOf(account);
@@ -109,8 +109,8 @@ export const parsePublishOptions = (
 ): PublishOptions => parse(request, account, rules, now).options;
 
 /**
- * Keeps the credentials in the URLs of callbacks when a configuration takes the place of another: `withKnownCredentials` says
- * for which URLs.
+ * Keeps the credentials in the URLs of callbacks when a configuration takes the place of another; `withKnownCredentials`
+ * decides for which URLs.
  */
 export function configWithKnownCredentials(config: Config, before: Config | undefined): Config {
   const urlOf = (from: Config | undefined, name: CallbackScope): string | undefined => {
@@ -138,7 +138,7 @@ export function parseOverrides(
   return defined(parse({ ...request, otherHeaders: [] }, account, rules, now).given);
 }
 
-/** Reads the options that a request gives of a callback: only those. */
+/** Reads only those options of a callback that a request gives. */
 export function parseCallbackOverrides(
   { prefix, config }: Pick<CanonicalRequest, 'prefix' | 'config'>,
   scope: CallbackScope,

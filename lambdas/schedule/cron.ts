@@ -14,9 +14,9 @@ export interface Cron {
   readonly text: string;
   /** A name of the IANA time zone database; `UTC` where none was given. */
   readonly timezone: string;
-  /** One or two, each `cron(minutes hours day-of-month month day-of-week *)`. It fires when either does. */
+  /** One or two, each `cron(minutes hours day-of-month month day-of-week *)`; the schedule fires when either does. */
   readonly schedulerExpressions: readonly string[];
-  /** The five fields as they were given; those that a word such as `@daily` stands for. */
+  /** The five fields as they were given, or those that a word such as `@daily` stands for. */
   readonly fields: string;
   /** The five fields as croner reads them. */
   readonly pattern: string;
@@ -32,7 +32,7 @@ const nicknames: ReadonlyMap<string, string> = new Map([
   ['@annually', '0 0 1 1 *'],
 ]);
 
-/** More than every value of every field spelled out. */
+/** Characters of an expression: more than every value of every field spelled out. */
 const longestText = 500;
 
 /**

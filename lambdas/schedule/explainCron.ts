@@ -2,7 +2,7 @@ import type { Answer, explainedCron } from '../wire/answers.ts';
 import { now } from '../shared/clock.ts';
 import { fires, parseCron } from './cron.ts';
 
-/** So many of the next fires are shown. */
+/** The number of next fires that are shown. */
 const shownFires = 5;
 
 /**
@@ -15,7 +15,7 @@ export async function explainCron(given: string): Promise<Answer<typeof explaine
   // Only this needs the library: a cold start does without it.
   const { default: words } = await import('cronstrue');
   const when = words.toString(cron.fields, { use24HourTimeFormat: true });
-  // It needs two expressions of Scheduler where both a day of month and a day of week are named.
+  // There are two expressions where both a day of month and a day of week are named.
   const either = cron.schedulerExpressions.length > 1 ? ' (either day is enough)' : '';
   return {
     cron: cron.text,

@@ -1,34 +1,24 @@
-import { isServed } from '../account/account.ts';
 import { minuteMs, now } from '../shared/clock.ts';
 import { mostFaults, type GiveUpReason } from '../job/redelivery.ts';
 import { TransientError } from '../error/transientError.ts';
-import { HttpError } from '../error/httpError.ts';
 import { timeOfId } from '../shared/ids.ts';
-import { formatNotice, schedulerName, type FireNotice } from './schedule.ts';
-import { settings } from '../aws/settings.ts';
-import { loadAccount } from '../account/accounts.ts';
-import { deleteLostBody, loadBody } from '../message/bodies.ts';
+import { formatNotice, type FireNotice } from './schedule.ts';
 import { claimFire, finishFire, loadSchedule, noteFire, type StoredSchedule } from './rows.ts';
 import { log } from '../aws/log.ts';
 import { count, measure } from '../aws/metrics.ts';
 import { sendUndelivered } from '../job/receipt.ts';
-import { unschedule } from '../aws/scheduler.ts';
-import { acceptEach } from '../publish/accept.ts';
-import { prepare } from '../publish/prepare.ts';
-import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
-import { ensureQueue } from '../lane/queues.ts';
-import { withAdmission } from '../usage/charge.ts';
-import { reportUsage } from '../usage/counter.ts';
+import { endLeftOver } from './firing.ts';
+import { publishFire } from './publishFire.ts';
 
-/** A worker that claimed a fire and has not finished it by then has died: its function ends after 60 s. */
+/** A worker that has not finished the fire it claimed by then has died: its function ends after 60 s. */
 const staleMs = minuteMs;
 
 /** A save's schedules in Scheduler are made before its row: until the request to the API has ended, the row may still come. */
 const savingMs = minuteMs;
 
 /**
- * Tells whether the row of a save may still come that is not the schedule's latest. A save is made on the row that was read
- * before it, so none comes after a later one.
+ * Tells whether the row of a save that is not the schedule's latest may still come. A save is made on the row that was read
+ * before it, so no row comes after a later one.
  *
  * @param schedule as it is now
  */
@@ -40,7 +30,7 @@ const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boo
  * Handles a schedule's fire, which Scheduler may send more than once: publishes what the schedule says, once.
  *
  * @param sentAt Unix milliseconds at which the notice was sent to its queue
- * @throws when the fire must be sent anew: another worker is at it, something could not be stored, or its save is not done yet
+ * @throws when the fire must be sent again: another worker handles it, something could not be stored, or its save is not done yet
  */
 export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: number }): Promise<void> {
   const { accountId, scheduleId, saveId } = notice;
@@ -107,65 +97,4 @@ export async function giveUpFire(
 function fireTime({ time }: FireNotice, sentAt: number): number {
   const timeMs = Date.parse(time);
   return Number.isNaN(timeMs) ? Math.floor(sentAt / minuteMs) * minuteMs : timeMs;
-}
-
-/** A cron expression translates to two of Scheduler's at most. */
-const mostExpressions = 2;
-
-/**
- * Ends what is left of a save that was overwritten, deleted or never finished. Its schedules in Scheduler go last: should this
- * process die, the next fire ends the rest.
- */
-async function endLeftOver(accountId: string, saveId: string): Promise<void> {
-  await deleteLostBody(saveId, accountId);
-  await Promise.all(
-    Array.from({ length: mostExpressions }, (_, index) => unschedule(schedulerName(saveId, index))),
-  );
-}
-
-/** @returns the ids of the messages that were made, or why there are none */
-async function publishFire(
-  schedule: StoredSchedule,
-  time: number,
-): Promise<{ readonly messageIds: readonly string[]; readonly error?: string }> {
-  const { accountId, scheduleId, seed, saveId } = schedule;
-  const account = await loadAccount(accountId, false);
-  if (account === undefined) return { messageIds: [], error: 'The account is not there.' };
-  // An account that moved cannot change or delete a schedule here, so the schedule must not go on.
-  if (account.region !== settings.region) {
-    return { messageIds: [], error: `The account is served in ${account.region}.` };
-  }
-  if (!isServed(account)) return { messageIds: [], error: 'The account is not active.' };
-  const body = await loadBody(saveId, schedule.body);
-  const [host = ''] = settings.ownHosts;
-  const request = { ...schedule, body, host, fire: { scheduleId, time, seed } };
-  try {
-    if (isOfWorkflow(request)) {
-      const runs = await (await workflowPublishing()).publishRequests(account, [request]);
-      return { messageIds: runs.map(({ messageId }) => messageId) };
-    }
-    const { drafts } = await prepare(account, request);
-    try {
-      await withAdmission(account, drafts.length, async ({ admit }) => {
-        const refusal = admit(drafts.length);
-        if (refusal !== undefined) throw refusal;
-        await ensureQueue(account, schedule.queueName);
-        // Messages that could not be accepted are accepted under the same ids when the fire is sent anew.
-        const failures = [...(await acceptEach(drafts)).values()];
-        if (failures.length > 0)
-          throw new AggregateError(failures, 'Not every message of a fire could be stored.');
-      });
-    } finally {
-      // Messages that were reserved and given back too: other processes would hold the account to them.
-      await reportUsage(account);
-    }
-    return { messageIds: drafts.map(({ message }) => message.messageId) };
-  } catch (error) {
-    if (!(error instanceof HttpError)) throw error;
-    log.warn('A schedule fired, but nothing could be published', {
-      scheduleId,
-      error: error.message,
-    });
-    return { messageIds: [], error: error.message };
-  }
 }

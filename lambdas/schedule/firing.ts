@@ -2,7 +2,7 @@
 import { parseCron, type Cron } from './cron.ts';
 import { formatNotice, schedulerName, type FireNotice, type Schedule } from './schedule.ts';
 import { log } from '../aws/log.ts';
-import { deleteBody } from '../message/bodies.ts';
+import { deleteBody, deleteLostBody } from '../message/bodies.ts';
 import type { StoredSchedule } from './rows.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../aws/scheduler.ts';
 
@@ -23,8 +23,8 @@ export async function startFiring(schedule: Schedule, cron: Cron): Promise<void>
 }
 
 /**
- * Ends a save that is no schedule's any more: deletes its body, and then takes it out of Scheduler. What fails here is in
- * the log, and is done by the next fire of the save, which finds that it is out of date.
+ * Ends a save that no schedule has any more: deletes its body, and then takes it out of Scheduler. A failure is in the log;
+ * the next fire of the save finds that it is out of date, and does the rest.
  */
 export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSchedule): Promise<void> {
   try {
@@ -37,4 +37,18 @@ export async function stopFiring({ scheduleId, saveId, cron, body }: StoredSched
       error: error instanceof Error ? error : String(error),
     });
   }
+}
+
+/** A cron expression translates to two of Scheduler's at most. */
+const mostExpressions = 2;
+
+/**
+ * Ends what is left of a save that was overwritten, deleted or never finished. Its schedules in Scheduler go last: should this
+ * process die, the next fire ends the rest.
+ */
+export async function endLeftOver(accountId: string, saveId: string): Promise<void> {
+  await deleteLostBody(saveId, accountId);
+  await Promise.all(
+    Array.from({ length: mostExpressions }, (_, index) => unschedule(schedulerName(saveId, index))),
+  );
 }

@@ -68,7 +68,7 @@ export async function loadSchedule(
   return row && scheduleOf(row);
 }
 
-/** Reads the schedules of an account in the order of their ids, from behind one on, or all. */
+/** Reads the schedules of an account in the order of their ids: those behind an id, or all. */
 export async function* schedulesBehind(
   accountId: string,
   behind: string | undefined,
@@ -81,7 +81,7 @@ export async function* schedulesBehind(
 export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   const rows = scanRows({
     TableName: settings.schedulesTable,
-    // Rows of fires have none.
+    // Rows of fires have no save.
     FilterExpression: 'attribute_exists(saveId)',
   });
   for await (const row of rows) yield scheduleOf(row);
@@ -117,7 +117,7 @@ export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | unde
   );
 };
 
-/** @returns false when there is none */
+/** @returns false when there is no such schedule */
 export const setPaused = (accountId: string, scheduleId: string, isPaused: boolean): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
@@ -166,7 +166,7 @@ export async function noteFire(accountId: string, scheduleId: string, fire: Last
   );
 }
 
-/** The row of a fire is kept so long: Scheduler tries to send a fire for one day, and SQS keeps it for 14 days. */
+/** The row of a fire lives this long: Scheduler tries to send a fire for one day, and SQS keeps it for 14 days. */
 const fireMemoryMs = 16 * dayMs;
 
 /** The fires of a schedule have a partition of their own. No account's id has a slash. */
@@ -181,7 +181,7 @@ const fireRow = z.object({ isDone: z.boolean() });
  * Claims a fire, to handle it.
  *
  * @param now Unix milliseconds
- * @param endedBy Unix milliseconds; a claim of this time or before is that of a worker that died
+ * @param endedBy Unix milliseconds; the worker of a claim of this time or before has died
  * @returns `mine`; `done` when the fire was handled before; `busy` when another worker handles it now
  */
 export async function claimFire(

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Account } from '../account/account.ts';
-import { refuseWhileDraining } from '../account/draining.ts';
+import { type Account, refuseWhileDraining } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { ensureQueue } from '../lane/queues.ts';
 import { acceptEach, takeBack } from '../publish/accept.ts';
 import { prepare } from '../publish/prepare.ts';
 import { answerOf, notStored, type PublishAnswer } from '../publish/publications.ts';
 import { isOfWorkflow, workflowPublishing } from '../publish/workflows.ts';
-import { withAdmission } from '../usage/charge.ts';
+import { withCharges } from '../usage/charge.ts';
 import { loadWholeSchedule } from './wholeSchedule.ts';
 
 /**
- * Publishes what a schedule says, now, whether it is paused or not: to a URL, or to every endpoint of a URL group. As a fire
- * does, it passes over deduplication. It is no fire: the schedule, its last fire and its next one stay as they are.
+ * Publishes what a schedule says, now, whether it is paused or not: to a URL, or to every endpoint of a URL group. Like
+ * a fire it ignores deduplication, but it is no fire: the schedule, its last fire and its next one stay as they are.
  *
- * @param host of the service, that the request was sent to
+ * @param host the host of the service that the request was sent to
  * @throws HttpError 404 for a schedule that is not there; or as for a publish. Nothing is accepted then
  */
 export async function runSchedule(
@@ -24,7 +23,7 @@ export async function runSchedule(
 ): Promise<PublishAnswer> {
   refuseWhileDraining(account);
   const { schedule, body } = await loadWholeSchedule(account, scheduleId);
-  // With a seed of its own, so that each run makes messages of its own.
+  // The seed is new, so that each run makes messages of its own.
   const fire = { scheduleId, time: now(), seed: randomUUID() };
   const request = { ...schedule, body, host, fire };
   if (isOfWorkflow(request)) {
@@ -34,8 +33,8 @@ export async function runSchedule(
   }
   const prepared = await prepare(account, request);
   const { drafts } = prepared;
-  await withAdmission(account, drafts.length, async ({ admit }) => {
-    const refusal = admit(drafts.length);
+  await withCharges(account, drafts.length, async ({ charge }) => {
+    const refusal = charge(drafts.length);
     if (refusal !== undefined) throw refusal;
     await ensureQueue(account, schedule.queueName);
     const failures = await acceptEach(drafts);

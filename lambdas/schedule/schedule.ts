@@ -8,9 +8,9 @@ export interface Schedule {
   readonly scheduleId: string;
   /** The id of this save. A schedule that is replaced gets a new one, by which fires of the old one are recognized. */
   readonly saveId: string;
-  /** Random. The ids of the messages that a fire makes follow from it, so that a second fire makes the same ones. */
+  /** A random text. The ids of a fire's messages follow from it, so that a second fire makes the same ones. */
   readonly seed: string;
-  /** As it was given, a zone included. */
+  /** The expression as it was given, with its zone. */
   readonly cron: string;
   readonly destination: string;
   readonly prefix: string;
@@ -18,7 +18,7 @@ export interface Schedule {
   readonly otherHeaders: readonly Header[];
   readonly otherQuery: readonly Header[];
   readonly queueName?: string | undefined;
-  /** Its settings as the API shows them, as JSON: see `scheduleSettings.ts`. */
+  /** JSON of its settings as the API shows them: see `scheduleSettings.ts`. */
   readonly view: string;
   readonly callerIp: string;
   /** Unix milliseconds. */
@@ -32,7 +32,7 @@ export interface LastFire {
   /** Unix milliseconds. */
   readonly time: number;
   readonly messageIds: readonly string[];
-  /** The reason why it made no message. */
+  /** The reason why the fire made no message. */
   readonly error?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export type FireNotice = Readonly<z.infer<typeof noticeShape>>;
 
 export const formatNotice = (notice: FireNotice): string => JSON.stringify(notice);
 
-/** @throws Error when the text is no notice */
+/** @throws Error for a text that is no notice */
 export const parseNotice = (text: string): FireNotice => noticeShape.parse(JSON.parse(text));
 
 /** Names a save's schedule in Scheduler. There is one for each expression that its cron translates to, counted from 0. */

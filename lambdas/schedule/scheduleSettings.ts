@@ -1,7 +1,7 @@
 /**
  * A schedule's settings as the API shows them. They are read from the schedule's request once, and kept with it as JSON:
- * limits that change later must not make them unreadable. JSON, because DynamoDB's client refuses or loses maps with keys
- * such as `__proto__`, which headers may have.
+ * limits that change later must not make them unreadable. They are JSON because DynamoDB's client refuses or loses maps with
+ * keys such as `__proto__`, which headers may have.
  */
 import * as z from 'zod/mini';
 import { secondMs } from '../shared/clock.ts';
@@ -55,10 +55,10 @@ const stored: z.ZodMiniType<ScheduleSettings> = z.object({
 
 export const formatScheduleSettings = (settings: ScheduleSettings): string => JSON.stringify(settings);
 
-/** @throws when the text is none that {@link formatScheduleSettings} made */
+/** @throws for a text that {@link formatScheduleSettings} did not make */
 export function parseScheduleSettings(text: string): ScheduleSettings {
   const settings = stored.parse(JSON.parse(text));
-  // Schedules of before were kept without the period that none stands for.
+  // Older schedules were stored without the default period.
   return settings.flowControlKey === undefined
     ? settings
     : { ...settings, period: shownPeriod(settings.period) };

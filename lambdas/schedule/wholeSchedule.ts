@@ -1,4 +1,4 @@
-/** Reads schedules with their bodies, which are stored apart. Whoever replaces a schedule deletes the body of the old one. */
+/** Reads schedules with their bodies, which are stored apart: a schedule that replaces another deletes the body of that one. */
 import type { Account } from '../account/account.ts';
 import { notFound, quote, type HttpError } from '../error/httpError.ts';
 import { loadBody } from '../message/bodies.ts';

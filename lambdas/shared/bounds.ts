@@ -1,21 +1,21 @@
-/** Bounds of single values, apart from the table of all configuration: bundles do not load that for their sake. */
+/** Bounds of single values, apart from the table of all configuration: so that bundles need not load that. */
 import { dayMs } from './clock.ts';
 
-/** Names of URL groups, queues and schedules. */
+/** The form of names of URL groups, queues and schedules. */
 export const nameForm = '^[A-Za-z0-9._-]{1,128}$';
 export const mostLabels = 10;
 /** Characters, without the spaces at a label's ends. */
 export const longestLabel = 100;
 const labelForm = `\\s*[^,\\s]([^,]{0,${longestLabel - 2}}[^,\\s])?\\s*`;
-/** Labels with commas between them. */
+/** The form of labels with commas between them. */
 export const labelsForm = `^${labelForm}(,${labelForm}){0,${mostLabels - 1}}$`;
 export const longestDeduplicationId = 1_024;
 export const longestFlowControlKey = 256;
-/** Entries of a workflow's run: each delivery shows all before it. So no step has a higher number, and no group more branches. */
+/** Entries of a workflow's run, which bound its steps' numbers and a group's branches: each delivery shows all before it. */
 export const mostEntries = 10_000;
 /** Characters of a step's name. */
 export const longestStepName = 1_024;
-/** Of a retry-delay expression: enough for any sensible formula, and reading and evaluating it take microseconds. */
+/** Characters of a retry-delay expression: enough for any sensible formula; reading and evaluating it take microseconds. */
 export const longestExpression = 500;
 /** No retry waits longer than a day, whatever the message or its destination asks for. */
 export const longestRetryDelayMs = dayMs;
@@ -25,7 +25,7 @@ export const headerTextForm = '^[\\t\\x20-\\x7e\\x80-\\xff]*$';
 export const largestCount = 1_000_000_000;
 
 /**
- * The form of a duration. Those of any length can be written: what is too long is for the account's limits to say.
+ * The form of a duration of any length: the account's limits refuse what is too long.
  *
  * @param units their letters
  */
@@ -35,5 +35,5 @@ export const durationForm = (units: string): string => `^(\\d+[${units}])+$`;
 export const positiveDurationForm = (units: string): string =>
   `^(\\d+[${units}])*\\d*[1-9]\\d*[${units}](\\d+[${units}])*$`;
 
-/** What can be the URL of a destination; whether it is one, no pattern says. */
+/** The form of a destination's URL. Not all that match are URLs: a parser decides. */
 export const urlForm = '^[hH][tT][tT][pP][sS]?://[^/].*';

@@ -12,7 +12,7 @@ export const clockMarginMs = 5 * secondMs;
 /** The day of a moment in UTC, as `2026-11-20`. */
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** The hour of a day in which a moment is, UTC: 0 to 23; the last one where the day is over. */
+/** The hour of a day at a moment, UTC: 0 to 23; 23 where the day is over. */
 export const hourOf = (day: string, time: number): number =>
   Math.min(23, Math.floor((time - Date.parse(day)) / hourMs));
 
@@ -25,5 +25,5 @@ export const nextMonth = (time: number): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
 };
 
-/** Table rows count time to live in seconds. */
+/** Converts Unix milliseconds to the seconds in which rows have their time to live. */
 export const epochSeconds = (timeMs: number): number => Math.ceil(timeMs / secondMs);

@@ -1,12 +1,13 @@
-/** The configuration of a request, by canonical names: a header's name without the prefix, such as `retry-delay`. */
-
-/** Configuration by canonical name; a name given several times has several values. */
+/**
+ * The configuration of a request by canonical names: a header's name without the prefix, such as `retry-delay`. A name that is
+ * given several times has several values.
+ */
 export type Config = ReadonlyMap<string, readonly string[]>;
 
 /** Settings that answer the same question: a request that gives one of them overrides defaults of the others too. */
 const alternatives = [['delay', 'not-before']] as const;
 
-/** A request's configuration, and the defaults of its URL group for the settings that it does not give. */
+/** Adds the defaults of a URL group to a request's configuration, for the settings that it does not give. */
 export function configOverDefaults(config: Config, defaults: Config | undefined): Config {
   const merged = new Map([...(defaults ?? []), ...config]);
   for (const names of alternatives) {
@@ -16,7 +17,7 @@ export function configOverDefaults(config: Config, defaults: Config | undefined)
   return merged;
 }
 
-/** The configuration below a scope: from `callback-retries` and the scope `callback` comes `retries`. */
+/** Picks the configuration below a scope: `retries` from `callback-retries`, for the scope `callback`. */
 export function scoped(config: Config, scope: string): Config {
   const inner = new Map<string, readonly string[]>();
   for (const [name, values] of config) {

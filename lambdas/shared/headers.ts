@@ -13,7 +13,7 @@ export const largestHeaders = 10_240;
 /**
  * Checks headers that stood in JSON, and writes their names in lower case.
  *
- * @param field what the error's text calls them
+ * @param field the headers' name in the error's text
  * @throws HttpError 400 for what could not stand in an HTTP request
  */
 export function readHeaders(field: string, headers: readonly Header[]): readonly Header[] {

@@ -1,9 +1,9 @@
-/** The pattern of an id. The console reads this too, where there is no `node:crypto` to make one. */
+/** The pattern of an id. It stands apart from `ids.ts` because the console, which has no `node:crypto`, reads it too. */
 
 /** The letters of a ULID. */
 export const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Ends an id whose partition is one of the many. It is no letter of a ULID, so every other id keeps the partition that it had. */
+/** Ends an id whose partition is one of many. No ULID has this letter, so every other id keeps the partition that it had. */
 export const wideEnd = 'U';
 
 /** An id without its kind, as a regular expression. */

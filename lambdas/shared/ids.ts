@@ -10,7 +10,7 @@ export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr';
  */
 export const shardCounts = { usual: 8, wide: letters.length } as const;
 
-/** Letters of an id that do not tell its time, each from a byte. By itself the library asks the system for each one alone. */
+/** Random letters of an id, each made from a byte; the library would ask the system for each byte alone. */
 const randomLetters = 16;
 
 /**
@@ -45,7 +45,7 @@ function idOf(kind: IdKind, time: number, bytes: Buffer): string {
   return `${kind}_${ulid(time, nextFraction)}`;
 }
 
-/** Reads from an id when it was made, in Unix milliseconds. @throws for a text that is no id */
+/** Reads the time at which an id was made, in Unix milliseconds. @throws for a text that is no id */
 export const timeOfId = (id: string): number => decodeTime(id.slice(id.indexOf('_') + 1));
 
 /**

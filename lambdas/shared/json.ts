@@ -22,7 +22,7 @@ export function parseJson(field: string, bytes: Uint8Array): unknown {
 /**
  * Reads JSON of a shape.
  *
- * @param allowed what the shape is, in words
+ * @param allowed the shape in words
  * @throws HttpError 400 that names the first field that is wrong, also one whose text no store would take
  */
 export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMiniType<T>, allowed: string): T {
@@ -35,16 +35,16 @@ export function parseShape<T>(field: string, bytes: Uint8Array, shape: z.ZodMini
   throw badRequest(codeOf(read.error), `${problemOf(read.error, field)}; allowed is ${allowed}.`);
 }
 
-/** The code of the first thing that is wrong with a body: a name in it, a value in it, or the body itself. */
+/** Finds the code of the first mistake in a body: a name, a value, or the body itself. */
 export function codeOf({ issues: [issue] }: z.core.$ZodError): CodeOf<400> {
   if (issue?.code === 'unrecognized_keys') return 'field_unknown';
   return issue?.path.length === 0 ? 'body_invalid' : 'field_invalid';
 }
 
 /**
- * Describes the first thing that is wrong with a value: where it is, and what.
+ * Describes the first mistake in a value, and its place.
  *
- * @param whole what the value itself is called
+ * @param whole the name of the value itself
  * @param above the place of the value within something larger
  */
 export function problemOf(
@@ -58,7 +58,7 @@ export function problemOf(
   return `${path.length === 0 ? whole : path.join('.')}: ${issue?.message ?? 'it is malformed'}`;
 }
 
-/** Reads `null` as an absent value: the published Python client sends it for what is not set. */
+/** Reads `null` as an absent value: the published Python client sends it for settings that are not given. */
 export const orNull = <Shape extends z.ZodMiniType>(shape: Shape) =>
   z.pipe(
     z.nullable(shape),
@@ -104,7 +104,7 @@ export const headersIn = (description: string) =>
     }),
   );
 
-/** The names and values that Node lets stand in an HTTP request. */
+/** The names and values that Node takes in an HTTP request. */
 const headerNameForm = "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$";
 const headerText = { type: 'string', pattern: headerTextForm };
 

@@ -1,9 +1,9 @@
 /**
- * Bytes of texts in JSON, without making it. A control character takes six bytes, and seven where the JSON stands in another text
+ * Counts the bytes of texts in JSON, without making the JSON. A control character takes six bytes, and seven where the JSON stands in another text
  * of JSON, so that a body of 4 MiB may become 28 MiB.
  */
 
-/** Bytes of a code unit that is escaped as two characters, such as `\n`: with its backslashes doubled by each further level. */
+/** Code units that are escaped as two characters, such as `\n`; each further level doubles the backslash. */
 const shortEscapes: ReadonlySet<number> = new Set([8, 9, 10, 12, 13]);
 const quote = 34;
 const backslash = 92;
@@ -32,7 +32,7 @@ export function jsonTextBytes(text: string, levels = 1): number {
   return bytes;
 }
 
-/** Half a character is escaped, and a whole one is not. */
+/** Whether a whole character of two units stands at an index: it is not escaped, half of one is. */
 function isPair(text: string, index: number): boolean {
   const [high, low] = [text.charCodeAt(index), text.charCodeAt(index + 1)];
   return high <= 0xdbff && low >= 0xdc00 && low <= 0xdfff;

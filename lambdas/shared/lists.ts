@@ -4,30 +4,30 @@ export const chunksOf = <T>(items: readonly T[], size: number): readonly (readon
     items.slice(index * size, (index + 1) * size),
   );
 
-/** Splits items into lists that weigh at most so much, in their order; an item that is heavier by itself is alone. */
+/** Splits items into lists of at most a weight, in their order; an item that is heavier than that is alone. */
 export function weighedChunksOf<T>(
   items: readonly T[],
   most: number,
   weightOf: (item: T) => number,
 ): readonly (readonly T[])[] {
   const chunks: T[][] = [];
-  let room = 0;
+  let capacity = 0;
   for (const item of items) {
     const weight = weightOf(item);
     const last = chunks.at(-1);
-    if (last === undefined || weight > room) {
+    if (last === undefined || weight > capacity) {
       chunks.push([item]);
-      room = most - weight;
+      capacity = most - weight;
     } else {
       last.push(item);
-      room -= weight;
+      capacity -= weight;
     }
   }
   return chunks;
 }
 
 /**
- * Works on all items, so many at once. An error ends one of the workers; the others go on with the items that are left.
+ * Works on all items, `atOnce` at a time. An error ends one of the workers; the others go on with the items that are left.
  *
  * @throws the first worker's error, when all have ended
  */
@@ -45,7 +45,7 @@ export async function eachOf<T>(
     if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** Reads all items of what is read in pieces. */
+/** Reads all items into a list. */
 export async function listOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const list: T[] = [];
   for await (const item of items) list.push(item);

@@ -1,4 +1,4 @@
-/** Values that a process keeps at once. Above it, those that were used longest ago and are idle are forgotten. */
+/** Values that a process keeps at once. Above it, idle values that were used longest ago are forgotten. */
 const capacity = 1_000;
 
 /**

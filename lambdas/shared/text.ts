@@ -1,6 +1,6 @@
 /**
  * Tells whether a text can be stored and sent as it is: JSON may have halves of characters (lone surrogates), as in `"\ud83d"`,
- * which UTF-8 has not, and which DynamoDB and SQS refuse.
+ * which UTF-8 does not have, and which DynamoDB and SQS refuse.
  *
  * @param longest the most characters; each counts one, or two where it is beyond the first 65,536 of Unicode
  */

@@ -1,6 +1,6 @@
 /**
  * Credentials in a URL: `user:password@`. Only the destination gets them, with each delivery. Answers and records show the URL
- * without them, because others read these. A client may write back a URL as it was shown; it then means the one that is there.
+ * without them, because others read these. A client may write back a URL as it was shown; the stored one stays then.
  */
 import { type Config, callbackScopes } from './config.ts';
 import { quote } from '../error/httpError.ts';
@@ -8,7 +8,7 @@ import { quote } from '../error/httpError.ts';
 /** A URL without its credentials, as it is shown and compared. */
 export const shownUrl = (url: string): string => url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1');
 
-/** A text with all URLs in it cut to what may be logged: without user, password, query and fragment, which may be secret. */
+/** Cuts all URLs in a text to what may be logged: without user, password, query and fragment, which may be secret. */
 export const withoutSecrets = (text: string): string =>
   text.includes('://')
     ? text.replace(/([a-z][a-z0-9+.-]*:\/\/)(?:[^/?#\\\s"'<>]*@)?([^?#\s"'<>]*)(?:[?#][^\s"'<>]*)?/gi, '$1$2')
@@ -18,14 +18,14 @@ export const withoutSecrets = (text: string): string =>
 export const quoteUrl = (text: string): string => quote(shownUrl(text));
 
 /**
- * The URL that replaces another: where both are the same but for the credentials that the new one lacks, it keeps them.
+ * Makes the URL that replaces another: it keeps the credentials where it lacks only them.
  *
  * @param before the URL that is replaced
  */
 export const withKnownCredentials = (url: string, before: string | undefined): string =>
   before !== undefined && shownUrl(before) === url ? before : url;
 
-/** A configuration with the URLs of callbacks as they are shown. */
+/** Makes a configuration with the URLs of callbacks as they are shown. */
 export const shownConfig = (config: Config): Config =>
   new Map(
     [...config].map(([name, values]) => [

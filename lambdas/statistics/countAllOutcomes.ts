@@ -8,14 +8,14 @@ import type { Sharded } from '../table/shards.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { countOutcomes } from './countOutcomes.ts';
 
-/** Each reads its 8 or 32 shards side by side, and the client has a hundred sockets. */
+/** Accounts that are counted at once. Each reads its 8 or 32 shards side by side, and the client has a hundred sockets. */
 const accountsAtOnce = 3;
 /** An account whose log is long takes turns with the others. */
 const turnMs = 10 * secondMs;
 
 /**
- * Counts the outcomes of all accounts that this region serves, so that those are counted, too, that nobody asks for before
- * their records leave the log. Doing it twice, or from two processes at once, counts nothing twice.
+ * Counts the outcomes of all accounts that this region serves, those included that nobody asks for before their
+ * records leave the log. Doing it twice, or from two processes at once, counts nothing twice.
  *
  * @param until Unix milliseconds; what is not counted by then is left to the next time
  */

@@ -1,8 +1,8 @@
 /**
  * Counts what became of an account's messages. The log has the record that ended each of them, so nothing is counted, or
- * written, when that happens: whoever asks reads what was recorded since it was last counted, and adds that to the counts.
- * They are kept in one row with the place in the log up to which it is counted, written on the version that was read: so of
- * several that count at once one is kept, and each record is counted once, whoever dies meanwhile.
+ * written, when that happens: a question reads what was recorded since the last count, and adds that to the counts. They are
+ * kept in one row with the place in the log up to which it is counted, written on the version that was read: so where
+ * several count at once one count is kept, and each record is counted once, whichever process dies meanwhile.
  */
 import { minuteMs, now } from '../shared/clock.ts';
 import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
@@ -14,7 +14,7 @@ import { logAndContinue } from '../aws/logAndContinue.ts';
 /**
  * A record has its place in the log by the time at which its attempt ended, and comes into the log later: after up to four
  * calls of AWS, which end after 13 s each, and when the index has followed its table. After this time none is expected any
- * more before that place; later ones are not counted. Younger records are counted anew each time.
+ * more before that place; later ones are not counted. Younger records are counted again each time.
  */
 export const settledAfterMs = 2 * minuteMs;
 
@@ -27,7 +27,7 @@ export interface CountedOutcomes {
 /**
  * Counts the outcomes of an account.
  *
- * @param budgetMs the log is read for so long where much of it was not counted yet; at least once
+ * @param budgetMs how long the log is read where much of it was not counted yet; it is read at least once
  */
 export async function countOutcomes(account: Sharded, budgetMs: number): Promise<CountedOutcomes> {
   const { id: accountId } = account;
@@ -47,7 +47,7 @@ export async function countOutcomes(account: Sharded, budgetMs: number): Promise
   if (shards.some(({ hasMoved }) => hasMoved)) {
     const countedUntil = shards.map((shard) => shard.settledUntil);
     const version = kept?.version ?? 0;
-    // What could not be kept is counted again by the next.
+    // Counts that could not be kept are counted again the next time.
     await logAndContinue(saveOutcomes(accountId, { counts: settled, countedUntil, version }, time));
   }
   const ends = shards.flatMap(({ readUntil }) => readUntil ?? []);

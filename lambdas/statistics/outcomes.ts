@@ -13,14 +13,14 @@ export type PerOutcome = Readonly<Record<MessageOutcome, number>>;
 
 export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
 
-/** Tells which outcome of a message a record is. A retry is none, nor is an attempt whose message was cancelled before. */
+/** Reads a message's outcome from a record. A retry has none, nor has an attempt whose message was cancelled before. */
 export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefined {
   if (state === undefined) return 'cancelled';
   if (state === 'DELIVERED') return 'delivered';
   return state === 'FAILED' ? 'failed' : undefined;
 }
 
-/** Counts by hour are kept for so long, those by day for the days that are shown. */
+/** Hours for which counts by hour are kept; those by day are kept for the days that are shown. */
 const keptHours = 48;
 
 export interface OutcomeCounts {

@@ -12,14 +12,14 @@ import { getGlobalParallelism } from '../lane/flowControl.ts';
 import { dollarsFor } from './dollars.ts';
 import { countOutcomes } from './countOutcomes.ts';
 
-type Shown = Answer<typeof answers.ownStats>;
+type OwnStats = Answer<typeof answers.ownStats>;
 type UsageOfDays = ReadonlyMap<string, DayUsage>;
 
-/** An answer reads the log for so long where much of it was not counted yet. */
+/** An answer reads the log this long where much of it was not counted yet. */
 const logBudgetMs = secondMs;
 
 /** Shows what the account of a caller has used, what became of its messages, and what it may use. */
-export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
+export async function getOwnStats({ account, access }: Caller): Promise<OwnStats> {
   const time = now();
   const period = shownPeriod(time);
   const [usage, { counts, countedUntil }, parallelism, deadLetters] = await Promise.all([
@@ -51,7 +51,7 @@ export async function getOwnStats({ account, access }: Caller): Promise<Shown> {
 /** Processes take back what they have counted too much, in another hour or before another process has added its part. */
 const shownCount = (count = 0): number => Math.max(0, count);
 
-function hourStats(usage: UsageOfDays, { hours }: OutcomeCounts, hour: number): Shown['hours'][number] {
+function hourStats(usage: UsageOfDays, { hours }: OutcomeCounts, hour: number): OwnStats['hours'][number] {
   const day = dayOf(hour);
   return {
     hour,
@@ -60,7 +60,7 @@ function hourStats(usage: UsageOfDays, { hours }: OutcomeCounts, hour: number): 
   };
 }
 
-function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): Shown['today'] {
+function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): OwnStats['today'] {
   const used = usage.get(day);
   const messages = shownCount(used?.messages);
   return {
@@ -73,7 +73,7 @@ function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): Sho
   };
 }
 
-function monthStats(usage: UsageOfDays, { month }: ShownPeriod, { budget }: Account): Shown['month'] {
+function monthStats(usage: UsageOfDays, { month }: ShownPeriod, { budget }: Account): OwnStats['month'] {
   const days = [...usage].flatMap(([day, used]) => (day >= month ? [used] : []));
   const sum = (of: (one: Usage) => number): number =>
     shownCount(days.reduce((total, one) => total + of(one), 0));

@@ -29,7 +29,7 @@ export async function loadUrlGroup(accountId: string, name: string): Promise<Url
   return row && groupOf(row);
 }
 
-/** Reads the URL groups of an account in the order of their names, from behind a name on, or all. */
+/** Reads the URL groups of an account in the order of their names: those behind a name, or all. */
 export const urlGroupsBehind = (accountId: string, behind: string | undefined): AsyncGenerator<UrlGroup> =>
   namedBehind(table, groupOf, accountId, behind);
 

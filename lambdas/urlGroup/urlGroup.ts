@@ -12,12 +12,12 @@ export interface UrlGroup {
   readonly accountId: string;
   readonly name: string;
   readonly endpoints: readonly Endpoint[];
-  /** Configuration of every message to the group, unless the request says otherwise. */
+  /** The configuration of a message to the group whose request does not say otherwise. */
   readonly defaults: Config;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Raised by each change, so that of two changes at once one sees the other. */
+  /** Raised by each change, so that one of two changes at once sees the other. */
   readonly version: number;
 }
 
@@ -55,7 +55,7 @@ const isNamedBy = (endpoint: Endpoint, key: EndpointKey): boolean =>
 /**
  * Removes endpoints.
  *
- * @returns the endpoints that are left, and the keys that named none
+ * @returns the endpoints that are left, and the keys that named no endpoint
  */
 export function withoutEndpoints(
   endpoints: readonly Endpoint[],

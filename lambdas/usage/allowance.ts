@@ -8,15 +8,15 @@ export interface Allowance {
   readonly softPerDay: number;
   /** Messages a day above which no more are accepted. */
   readonly hardPerDay: number;
-  /** Requests with a token; and as many calls of webhooks. */
+  /** Requests with a token in a second; calls of webhooks may be as many again. */
   readonly callsPerSecond: number;
-  /** Bytes of the bodies of requests with a token; and as many of calls of webhooks. */
+  /** Bytes in a second of the bodies of requests with a token; calls of webhooks may have as many again. */
   readonly bytesPerSecond: number;
   /** Dollars a month; 0 for no limit. */
   readonly budget: number;
   /** Messages a month that the budget pays for. */
   readonly paidMessages: number;
-  /** The account's own metrics are written. */
+  /** Whether the account's own metrics are written. */
   readonly isExported: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The admission of messages: they are counted against the account's daily limit and budget before they are accepted. */
+/** Counts messages against the account's daily limit and budget before they are accepted. */
 import type { Account } from '../account/account.ts';
 import { dayOf, nextDay, nextMonth, now, secondMs } from '../shared/clock.ts';
 import { HttpError, overLimit } from '../error/httpError.ts';
@@ -7,39 +7,39 @@ import { count as countMetric } from '../aws/metrics.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { counterOf, type UsageCounter } from './counter.ts';
 
-export interface Admission {
+export interface Charges {
   /**
    * Counts messages that are about to be accepted.
    *
-   * @returns the refusal when there are too many: 429 above the hard daily limit, 412 above the budget. None of them is
-   * counted then.
+   * @returns the refusal when there are too many: 429 above the hard daily limit, 412 above the budget; then none is
+   * counted.
    */
-  readonly admit: (messages: number) => HttpError | undefined;
+  readonly charge: (messages: number) => HttpError | undefined;
   /** Takes back messages that were counted and not accepted after all. */
   readonly giveBack: (messages: number) => void;
 }
 
-/** Messages from which on a request reports all of them before they are admitted: other processes may do the same. */
+/** Messages from which on a request reports all of them before they are charged: other processes may do the same. */
 const reservedFrom = 20;
 
 /**
- * Does work that accepts messages. The work asks to admit each before it accepts it; what was reserved and not admitted is
- * given back when the work ends, and all that was admitted when it throws. While the common count cannot be read, the
- * limits are held against what this process knows.
+ * Does work that accepts messages. The work charges each before it accepts it; what was reserved and not charged is given
+ * back when the work ends, and all that was charged when it throws. While the common count cannot be read, the limits are
+ * held against what this process knows.
  *
  * @param most messages that the work may accept
  */
-export async function withAdmission<T>(
+export async function withCharges<T>(
   account: Account,
   most: number,
-  work: (admission: Admission) => Promise<T>,
+  work: (charges: Charges) => Promise<T>,
 ): Promise<T> {
   const time = now();
   const counter = await counterOf(account, time);
   await logAndContinue(counter.refresh());
 
   let reserved = most >= reservedFrom ? most : 0;
-  let admitted = 0;
+  let charged = 0;
   const count = (messages: number): void => {
     if (messages !== 0) counter.count({ requests: messages, messages });
   };
@@ -47,25 +47,25 @@ export async function withAdmission<T>(
     count(reserved);
     await logAndContinue(counter.report());
   }
-  const admission: Admission = {
-    admit: (messages) => {
+  const charges: Charges = {
+    charge: (messages) => {
       const refusal = refusalOf(counter, reserved, messages, time);
       if (refusal !== undefined) return refusal;
-      admitted += messages;
+      charged += messages;
       const fromReserve = Math.min(reserved, messages);
       reserved -= fromReserve;
       count(messages - fromReserve);
       return undefined;
     },
     giveBack: (messages) => {
-      admitted -= messages;
+      charged -= messages;
       count(-messages);
     },
   };
   try {
-    return await work(admission);
+    return await work(charges);
   } catch (error) {
-    admission.giveBack(admitted);
+    charges.giveBack(charged);
     throw error;
   } finally {
     count(-reserved);
@@ -73,7 +73,7 @@ export async function withAdmission<T>(
 }
 
 /**
- * @param reserved messages of this request that are counted already, and not admitted
+ * @param reserved messages of this request that are counted already, and not charged
  * @param time Unix milliseconds
  */
 function refusalOf(

@@ -1,6 +1,6 @@
 /**
  * The limits of an account's requests in a second, and of their bytes. Requests with a token and calls of webhooks, which need
- * none, are held to the same limits, each kind by itself: whoever sends too many of one kind has none of the other refused.
+ * none, are held to the same limits, each kind by itself: too many of one kind do not make the other refused.
  */
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
@@ -25,10 +25,10 @@ const bucketsOf: Readonly<Record<LimitedRequests, WeakMap<UsageCounter, Buckets>
 /**
  * Counts a request with a token, of whatever kind. Each process holds the account to the process's share of its requests.
  *
- * @param bytes of its body
+ * @param bytes the bytes of its body
  * @throws HttpError 429 when there are too many within a second, or too many bytes; nothing is counted then
  */
-export async function admitCall(account: Account, bytes: number): Promise<void> {
+export async function limitCall(account: Account, bytes: number): Promise<void> {
   const time = now();
   const counter = await counterOf(account, time);
   take('calls', counter, bytes, time);
@@ -36,20 +36,20 @@ export async function admitCall(account: Account, bytes: number): Promise<void> 
 }
 
 /** A call of a webhook that may go on. */
-export interface AdmittedHook {
+export interface LimitedHook {
   /** Counts it among the account's requests: it was accepted. */
   readonly count: () => void;
-  /** Leaves room for another in its place: it was refused after all. */
+  /** Lets another call take its place: this one was refused after all. */
   readonly giveBack: () => void;
 }
 
 /**
- * Admits a call of a webhook, as {@link admitCall} does a request with a token, and counts it later.
+ * Lets a call of a webhook pass, as {@link limitCall} does a request with a token, and counts it later.
  *
- * @param bytes of its body
+ * @param bytes the bytes of its body
  * @throws HttpError 429 when there are too many within a second, or too many bytes
  */
-export async function admitHook(account: Account, bytes: number): Promise<AdmittedHook> {
+export async function limitHook(account: Account, bytes: number): Promise<LimitedHook> {
   const time = now();
   const counter = await counterOf(account, time);
   const buckets = take('hooks', counter, bytes, time);

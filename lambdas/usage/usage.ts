@@ -8,7 +8,7 @@ export interface Usage {
   readonly calls: number;
   /** Calls of webhooks that were accepted. */
   readonly hooks: number;
-  /** Of the bodies of requests. */
+  /** Bytes of the bodies of requests. */
   readonly bytes: number;
 }
 

@@ -39,7 +39,7 @@ const keyOf = (accountId: string, day: string): { readonly owner: string; readon
 /**
  * Adds to an account's use of a day.
  *
- * @param hour 0 to 23, UTC: the messages are counted in this hour of the day, too. It is a part of the same row, so that it
+ * @param hour 0 to 23, UTC: the messages are counted in this hour of the day, too. The hour stands in the same row, so it
  * costs nothing more
  * @returns all that it has used on that day by now
  */
@@ -89,7 +89,7 @@ export const usageRows = (
     dynamodbIn(region),
   );
 
-/** Tells the day of a row, and what was used on it. */
+/** Reads a row's day, and what was used on it. */
 export function dayOfRow(row: Row): readonly [day: string, usage: Usage] {
   const { id, ...counts } = usageRow.parse(row);
   return [id.replace('day#', ''), counts];

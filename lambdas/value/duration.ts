@@ -7,14 +7,14 @@ export type DurationUnit = keyof typeof unitMs;
 
 const allUnits: readonly DurationUnit[] = ['d', 'h', 'm', 's'];
 
-/** Any letter: which units there are is said by the error. */
+/** Any letter passes here: the error names the units that are allowed. */
 const form = new RegExp(durationForm('a-z'));
 
 /**
  * Reads a duration such as `30s` or `1d10h30m5s`. Each unit may stand once, in any order.
  *
  * @param field the header's name, for the error's text
- * @param units those that the field may have
+ * @param units the units that the field may have
  * @returns milliseconds, Infinity for a number of hundreds of digits; above 200,000 years they are not exact
  * @throws HttpError 400
  */

@@ -14,12 +14,12 @@ export interface FlowControl {
   readonly period?: number | undefined;
 }
 
-/** Seconds: a week. A lane remembers the starts of one period. */
+/** Seconds: a week. A lane remembers all starts within one period. */
 const longestPeriod = 604_800;
-/** Seconds, where a rate is given without one. */
+/** Seconds: the period of a rate that is given without one. */
 export const defaultPeriod = 1;
 
-/** The period of a flow control, or of none that was given: seconds, as every record shows it. */
+/** The period in seconds as every record shows it; the default where none was given. */
 export const shownPeriod = (period: number | undefined): number => period ?? defaultPeriod;
 
 /** Characters that SQS refuses in a message, and that JSON does not write in another way; and halves of a character. */

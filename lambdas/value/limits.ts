@@ -1,6 +1,6 @@
 /**
- * The limits of an account: the one table of their names, defaults and ranges. Stored rows, the account record, what the
- * management API takes and what its description says all follow from it.
+ * The limits of an account: the one table of their names, defaults and ranges. Stored rows, the account record, the
+ * input of the management API and its description all follow from it.
  */
 import { dayMs, hourMs, secondMs } from '../shared/clock.ts';
 
@@ -76,7 +76,7 @@ export const limitTable = {
     free: 1_000,
     paid: 100_000,
     least: 1,
-    // The oldest make room for new ones.
+    // New dead letters take the place of the oldest.
     most: 1e7,
   },
   max_dlq_retention_time_milis: {
@@ -95,7 +95,7 @@ export const limitTable = {
     free: 100,
     paid: 100,
     least: 1,
-    // A group is one row of at most 400 KB: a hundred endpoints have room in it, however long their URLs are.
+    // A group is one row of at most 400 KB: a hundred endpoints fit into it, however long their URLs are.
     most: 100,
   },
   max_schedules: {

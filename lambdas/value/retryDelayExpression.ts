@@ -103,9 +103,10 @@ export function parseRetryDelay(field: string, text: string): RetryDelay {
 }
 
 /**
- * The value in milliseconds, unclamped; it may be NaN or infinite.
+ * Evaluates an expression.
  *
  * @param retried 0 for the first retry
+ * @returns milliseconds, unclamped; they may be NaN or infinite
  */
 export function evaluateRetryDelay(expression: RetryDelay, retried: number): number {
   switch (expression.kind) {

@@ -70,8 +70,8 @@ export const message = z.object({
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
 });
 
-/** How a message stands. */
-const standing = {
+/** The status of a message. */
+const status = {
   state: z.enum(messageStates),
   retried: message.shape.retried,
   responseStatus: z.optional(
@@ -85,13 +85,13 @@ const standing = {
     ),
   ),
 };
-export const listedMessage = z.object({ ...messageWithoutBody.shape, ...standing });
+export const listedMessage = z.object({ ...messageWithoutBody.shape, ...status });
 export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
 /** A message as `GET /v2/messages/{messageId}?state=ALL` shows it, whether it waits or has ended. */
 export const messageInAnyState = z.object({
   ...messageWithoutBody.shape,
   ...body,
-  ...standing,
+  ...status,
   callbackIds: z
     .array(messageId)
     .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),

@@ -1,11 +1,11 @@
-/** The JSON body of a batch, apart from those in `requests.ts`: publish loads it at its start, and should load little. */
+/** The JSON body of a batch, apart from those in `requests.ts`, because publish loads it at its start. */
 import * as z from 'zod/mini';
 import { nameForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
 
 export const longestBatch = 1_000;
 
-// What a pattern of these says is for the description. The parsers say it in their own words.
+// The patterns are for the description: the parsers check the values, and refuse in their own words.
 
 /** The destination of a message or a schedule. */
 export const destination = z.string().check(

@@ -14,7 +14,7 @@ import {
   type FailureFunctionState,
 } from './states.ts';
 
-/** The fields of an entry that filters can look at. */
+/** The fields of an entry that filters can check. */
 export interface Filterable {
   readonly url: string;
   readonly messageId?: string | undefined;
@@ -38,7 +38,7 @@ export interface Filterable {
     | undefined;
 }
 
-/** The filters, each with the values that it looks at in an entry. */
+/** The filters, each with the values of an entry that it checks. */
 const fields = {
   url: (entry) => [shownUrl(entry.url)],
   host: (entry) => [new URL(entry.url).host],
@@ -75,7 +75,7 @@ const common = [
 
 /** The filters of each list. */
 export const known = {
-  /** What a bulk cancellation cancels. */
+  /** The messages that a bulk cancellation cancels. */
   messages: common,
   listedMessages: [...common, 'messageId', 'state'],
   dlq: [...common, 'messageId', 'responseStatus'],
@@ -87,7 +87,7 @@ export const known = {
     'label',
     'callerIp',
     'flowControlKey',
-    // Of older clients.
+    // Older clients send these.
     'url',
     'responseStatus',
   ],
@@ -96,7 +96,7 @@ export const known = {
 
 export type List = keyof typeof known;
 
-/** The names of the filters that take ids, and make every other filter ignored. */
+/** The names of the filters that take ids; all other filters are ignored then. */
 export const idFilters = {
   messages: 'messageIds',
   listedMessages: 'messageIds',
@@ -132,7 +132,7 @@ export interface Filter {
   readonly toDate: number | undefined;
   readonly count: number | undefined;
   readonly cursor: string | undefined;
-  /** Undefined for the latest first, and where a list has no other. */
+  /** Undefined for the latest first, and for a list with one order only. */
   readonly order: Order | undefined;
   /** The values that each field may have. */
   readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
@@ -144,7 +144,7 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
   messages: 500,
   listedMessages: longestPage,
   dlq: longestPage,
-  // Of a bulk operation; a page of the list is not longer than others.
+  // The limit of a bulk operation; a page of the list is not longer than others.
   deadRuns: 10_000,
   // As the published clients promise.
   logs: 1_000,
@@ -153,9 +153,9 @@ export const mostAtOnce: Readonly<Record<List, number>> = {
 /** The lists that can be read in either order. */
 export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'deadRuns', 'logs']);
 export const mostIds = 1_000;
-/** Unix milliseconds, of 15 digits: tens of thousands of years, so whoever means all may write nines. */
+/** Unix milliseconds: a number of 15 digits, tens of thousands of years, so nines may stand for all. */
 export const latestDateMs = 999_999_999_999_999;
-/** The highest status of an HTTP answer; 0 is that of none. */
+/** The highest status of an HTTP answer; 0 stands for no answer. */
 export const highestStatus = 999;
 
 /** Older spellings of the same filters. */
@@ -165,7 +165,7 @@ export const aliases: Readonly<Record<string, Field>> = {
   urlGroup: 'topicName',
 };
 
-/** Parameters whose value is one, and no list. */
+/** Parameters whose value is not split at commas. */
 const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl']);
 const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
 
@@ -291,14 +291,14 @@ function failureStateOf(text: string): string {
 
 const ids = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
-/** The JSON bodies that name ids: those of bulk operations. */
+/** The JSON bodies of bulk operations, which name ids. */
 export const idBodies = {
   messages: z.strictObject({ [idFilters.messages]: ids }),
   dlq: z.strictObject({ [idFilters.dlq]: ids }),
 } as const satisfies Partial<Record<List, z.ZodMiniType<Readonly<Record<string, readonly string[]>>>>>;
 
 /**
- * The ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
+ * Reads the ids that a bulk operation's JSON body names, as the query would: `{"messageIds": […]}`.
  *
  * @throws HttpError 400
  */
@@ -320,7 +320,7 @@ const attributes: Readonly<Partial<Record<Field, string>>> = {
 };
 
 /**
- * Tells by a few attributes of a row whether its entry may match. Of long lists, few rows do: this is far cheaper than to read
+ * Tells by a few attributes of a row whether its entry may match. In long lists few rows do: this is far cheaper than to read
  * each of them whole.
  *
  * @param textsOf the texts of an attribute; undefined where they are not known

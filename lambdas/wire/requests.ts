@@ -4,9 +4,9 @@ import { nameForm, urlForm } from '../shared/bounds.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
 import { destination } from './batchItem.ts';
 
-// What a pattern of these says is for the description. The parsers say it in their own words.
+// The patterns are for the description: the parsers check the values, and refuse in their own words.
 
-/** What changes of a schedule; all else stays as it is. */
+/** The changes of a schedule; all else stays as it is. */
 export const scheduleChange = z.strictObject({
   destination: optionalField(destination),
   body: optionalField(z.string()),

@@ -1,9 +1,9 @@
-/** The states and kinds that answers and filters name. They are constants alone, so that the console and every bundle may have them. */
+/** The states and kinds that answers and filters name. They are constants only, so that the console and every bundle may have them. */
 
 /** The states that the log has, in the order in which a message passes them. */
 export const logStates = [
   'CREATED',
-  // It waits for its host, which is down: see docs/circuits.md.
+  // The message waits for its host, which is down: see docs/circuits.md.
   'HELD',
   'ACTIVE',
   'RETRY',

@@ -8,14 +8,14 @@ import { optionalField, parseShape } from '../shared/json.ts';
 import { stepStates, type StepState, runStates, type RunState } from './states.ts';
 import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';
 
-/** A run by what tells it from every other: an id may be used again when its run has ended. */
+/** The two values that identify a run: an id may be used again when its run has ended. */
 export interface RunIdentity {
   readonly runId: string;
   /** Unix milliseconds at which the start was accepted. */
   readonly createdAt: number;
 }
 
-/** The fields of a run that filters can look at. */
+/** The fields of a run that filters can check. */
 export interface FilterableRun {
   readonly url: string;
   readonly labels: readonly string[];
@@ -23,7 +23,7 @@ export interface FilterableRun {
   readonly flowControlKey?: string | undefined;
 }
 
-/** The filters by what a run was started with, each with the values that it looks at. */
+/** The filters by the settings of a run's start, each with the values that it checks. */
 const fields = {
   workflowUrl: ({ url }) => [shownUrl(url)],
   host: ({ url }) => [new URL(url).host],
@@ -37,7 +37,7 @@ type RunField = keyof typeof fields;
 const isRunField = (name: string): name is RunField => Object.hasOwn(fields, name);
 const runFields: readonly RunField[] = Object.keys(fields).filter(isRunField);
 
-/** Values that may have commas in them: several are given by repeating the filter. */
+/** Filters whose values may have commas: several values are given by repeating the filter. */
 const undivided: ReadonlySet<string> = new Set(['workflowUrl', 'path', 'workflowRunId', 'cursor']);
 
 /** Older spellings of the same filters. */
@@ -71,7 +71,7 @@ export const matchesRun = ({ values, urlsBegin }: RunFilter, run: FilterableRun)
     ),
   );
 
-/** The parameters of a request, each taken once; what is left is not known here. */
+/** The parameters of a request, each taken once; those that are left are unknown. */
 class Given {
   readonly #left = new Map<string, readonly string[]>();
 
@@ -112,7 +112,7 @@ class Given {
     return text === undefined ? undefined : found(name, text, allowed);
   }
 
-  /** Reads the filters by what a run was started with. */
+  /** Reads the filters by the settings of a run's start. */
   runFilter(): Omit<RunFilter, 'urlsBegin'> {
     const values = new Map<RunField, readonly string[]>();
     for (const field of runFields) {
@@ -127,7 +127,7 @@ class Given {
     return { ...period, values };
   }
 
-  /** @throws HttpError 400 for a parameter that nobody has taken */
+  /** @throws HttpError 400 for a parameter that was not taken */
   end(others: readonly string[]): void {
     const [unknown] = this.#left.keys();
     if (unknown === undefined) return;
@@ -175,7 +175,7 @@ const ofLog = [
   'groupBy',
 ] as const;
 
-/** Bytes, of 15 digits: more than any body has. */
+/** Bytes: a number of 15 digits, more than any body has. */
 export const mostTrimmed = 999_999_999_999_999;
 
 /** Reads `<id>@<createdAt>`; an id may have the character itself. */
@@ -204,7 +204,7 @@ const setOf = <T>(values: readonly T[] | undefined): ReadonlySet<T> | undefined 
  */
 export function parseRunsQuery(query: readonly Header[]): RunsQuery {
   const given = new Given(query);
-  // The client says how it wants the log; there is no other way here.
+  // The client asks for groups by run; the log has no others.
   given.oneOf('groupBy', ['workflowRunId']);
   const read: RunsQuery = {
     count: given.whole('count', 1, longestPage) ?? longestPage,
@@ -233,7 +233,7 @@ export interface CancelQuery extends RunFilter {
   readonly count: number | undefined;
 }
 
-/** The most runs that one request cancels, where it says how many. */
+/** The highest `count` of a cancellation. */
 const mostCancelled = 500;
 
 const texts = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
@@ -250,7 +250,7 @@ export const cancelBody = z.strictObject({
 
 const allowedBody = '{"workflowRunIds"?: ["<id>", …], "workflowUrl"?: "<beginning of URLs>"}';
 
-/** Reads which runs a request to cancel many means. */
+/** Reads which runs a request selects to be cancelled. */
 function runsToCancel(given: Given, inBody: readonly string[] = []): Omit<CancelQuery, 'count'> {
   const runIds = [...(given.list('workflowRunIds') ?? []), ...inBody];
   if (runIds.length > mostIds) {
@@ -263,7 +263,7 @@ function runsToCancel(given: Given, inBody: readonly string[] = []): Omit<Cancel
   return runIds.length === 0 ? { runIds: undefined, ...filter } : { runIds, ...everyRun };
 }
 
-/** Names of its parameters besides those that all lists of runs have. */
+/** Names of the parameters of a cancellation besides those that all lists of runs have. */
 const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
 
 /**

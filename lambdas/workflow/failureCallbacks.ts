@@ -5,7 +5,7 @@ import { noteFailureState } from '../deadLetter/rows.ts';
 import { badRequest } from '../error/httpError.ts';
 import { now } from '../shared/clock.ts';
 import { newId } from '../shared/ids.ts';
-import { withAdmission } from '../usage/charge.ts';
+import { withCharges } from '../usage/charge.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { rerunAnswer } from '../wire/workflowAnswers.ts';
 import { mayCancel, mayRerun } from './failure/failure.ts';
@@ -28,8 +28,8 @@ export async function rerunFailureCallback(
   dlqId: string,
 ): Promise<Answer<typeof rerunAnswer>> {
   const deadLetter = await deadLetterOf(account, dlqId, isOfRun);
-  await withAdmission(account, 1, (admission) => {
-    const refused = admission.admit(1);
+  await withCharges(account, 1, (charges) => {
+    const refused = charges.charge(1);
     if (refused !== undefined) throw refused;
     return rerun(account, deadLetter);
   });

@@ -12,7 +12,7 @@ import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { loadSnapshot } from './store/journals.ts';
 import { reportUsage } from '../usage/counter.ts';
-import { admitHook } from '../usage/rateLimit.ts';
+import { limitHook } from '../usage/rateLimit.ts';
 import { giveEvent } from './waits/giveEvent.ts';
 import { checkAddress, noWebhook, webhookOf } from './waits/webhook.ts';
 
@@ -44,7 +44,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   const account = await loadAccount(accountId, true);
   if (account === undefined || !isServed(account) || account.region !== settings.region) throw noWebhook();
   checkBodySize(account, request.body);
-  const granted = await admitHook(account, request.body.length);
+  const granted = await limitHook(account, request.body.length);
   try {
     const event = hookEvent(request);
     const callBytes = base64Bytes(event.length);

@@ -1,7 +1,7 @@
 /** Waits for events: a step that ends with its event, or at its deadline without it. */
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { withAdmission } from '../usage/charge.ts';
+import { withCharges } from '../usage/charge.ts';
 import type { Answer, published } from '../wire/answers.ts';
 import { checkCapacityForWait, isWaiting, oldestEvent } from './rules/events.ts';
 import type { RunKey, RunStart, Snapshot, StepsRecord, WaitRecord } from './rules/journal.ts';
@@ -28,8 +28,8 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
   const prepared = await prepareWait(account, request, message);
   const drafted = draftWait(account, request.eventId, start, prepared);
 
-  const { snapshot, record } = await withAdmission(account, 1, (admission) => {
-    const grant = granter(admission);
+  const { snapshot, record } = await withCharges(account, 1, (charges) => {
+    const grant = granter(charges);
     return changeRun(key, (current) =>
       decide(account, key, activeSnapshot(current, message), start, drafted, grant),
     );

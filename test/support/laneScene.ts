@@ -19,7 +19,7 @@ const hourMs = 3_600_000;
 export async function importForScenes() {
   const [queues, messages, stores, follow] = await Promise.all([
     import('../../lambdas/lane/queues.ts'),
-    import('../../lambdas/publish/messages.ts'),
+    import('../../lambdas/publish/cancel.ts'),
     import('../../lambdas/lane/store/lanes.ts'),
     import('../../lambdas/management/followAccount.ts'),
   ]);

@@ -35,7 +35,7 @@ async function published(count: number): Promise<readonly string[]> {
 const sideBySide = (count: number, act: () => Promise<unknown>): Promise<unknown> =>
   Promise.all(Array.from({ length: count }, act));
 
-/** Work that is refused is done: whoever asked has the error, and here only what is counted of it matters. */
+/** Work that is refused is done: its caller has the error, and only the counts matter here. */
 const regardless = (act: () => Promise<unknown>): (() => Promise<unknown>) =>
   scene.withMetrics(() => act().catch(() => undefined));
 

@@ -20,7 +20,7 @@ let acts: RunActs;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 const importLambdas = async () => {
   const [messages, schedules, stored] = await Promise.all([
-    import('../../lambdas/publish/messages.ts'),
+    import('../../lambdas/publish/cancel.ts'),
     import('../../lambdas/schedule/schedules.ts'),
     import('../../lambdas/schedule/rows.ts'),
   ]);

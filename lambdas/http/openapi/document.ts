@@ -1,26 +1,13 @@
 /**
- * The APIs' descriptions. They are made of the tables that requests are answered with: routes, configuration, filters, the
- * shapes of bodies. Each route needs an entry in `operations/`, or nothing compiles.
+ * The APIs' descriptions. They are made from the tables that answer requests: routes, configuration, filters, the shapes of
+ * bodies. A route without an entry in `operations/` does not compile.
  */
 import manifest from '../../../package.json' with { type: 'json' };
-import { managementRoutes, routes, type ApiFunction, type Route } from '../routes.ts';
+import { managementRoutes, routes, type Route } from '../routes.ts';
 import { refusalsOf, takesToken, type ErrorResponse } from './parts/errors.ts';
 import { softLimit, softLimitName, type Header } from './parts/headers.ts';
 import { linksOf, type Link } from './parts/links.ts';
-import { tags, type Operation, type Operations } from './parts/operation.ts';
-import { accounts } from './operations/accounts.ts';
-import { description } from './operations/description.ts';
-import { dlq } from './operations/dlq.ts';
-import { flowControl } from './operations/flowControl.ts';
-import { keys } from './operations/keys.ts';
-import { logs } from './operations/logs.ts';
-import { messages } from './operations/messages.ts';
-import { publish } from './operations/publish.ts';
-import { queues } from './operations/queues.ts';
-import { schedules } from './operations/schedules.ts';
-import { stats } from './operations/stats.ts';
-import { urlGroups } from './operations/urlGroups.ts';
-import { workflows } from './operations/workflows.ts';
+import { tags, type Operation } from './parts/operation.ts';
 import {
   configurationParameters,
   filterParameters,
@@ -29,23 +16,7 @@ import {
   type NamedParameters,
 } from './parts/parameters.ts';
 import { schemaOf, schemasIn, type Reference, type SchemaName } from './parts/schemas.ts';
-
-/** The console is a page for people, and no part of the API. */
-const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Operations<F> } = {
-  publish,
-  messages,
-  logs,
-  urlGroups,
-  queues,
-  flowControl,
-  dlq,
-  schedules,
-  workflows,
-  keys,
-  stats,
-  description,
-  accounts,
-};
+import { byFunction } from './operations.ts';
 
 const entries: readonly Readonly<Record<string, Operation>>[] = Object.values(byFunction);
 const operations = new Map(entries.flatMap((some) => Object.entries(some)));

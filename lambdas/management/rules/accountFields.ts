@@ -6,6 +6,7 @@ import {
   changedAccountInput,
   type AccountField,
   type AccountInput,
+  accountId,
 } from '../accountShapes.ts';
 import type * as answers from '../../wire/accountAnswers.ts';
 import type { Answer } from '../../wire/answers.ts';
@@ -13,6 +14,7 @@ import { secondMs } from '../../shared/clock.ts';
 import { tokenOf, type MasterSecret } from '../../account/credentials.ts';
 import { badField, badRequest, quote, quoteJson } from '../../error/httpError.ts';
 import { eachLimit } from '../../value/limits.ts';
+import { parseJson } from '../../shared/json.ts';
 
 const isField = (field: string): field is AccountField => Object.hasOwn(accountFields, field);
 
@@ -52,6 +54,30 @@ export function parseAccountInput(body: unknown, regions: readonly string[]): Ac
     throw badField('active and state contradict each other; allowed is one of them, or both alike.');
   }
   return input;
+}
+
+/**
+ * Reads a request for a new account: the fields that can be set, and an id.
+ *
+ * @param regions the regions in which accounts can be served
+ * @throws HttpError 400
+ */
+export function parseNewAccount(
+  bytes: Uint8Array,
+  regions: readonly string[],
+): {
+  readonly id: string | undefined;
+  readonly input: AccountInput;
+} {
+  const body = bytes.length === 0 ? {} : parseJson('The body', bytes);
+  if (typeof body !== 'object' || body === null || !('id' in body)) {
+    return { id: undefined, input: parseAccountInput(body, regions) };
+  }
+  const { id, ...fields } = body;
+  if (id === null) return { id: undefined, input: parseAccountInput(fields, regions) };
+  const read = accountId.safeParse(id);
+  if (!read.success) throw badField(`id is ${quoteJson(id)}; allowed is a UUID.`);
+  return { id: read.data.toLowerCase(), input: parseAccountInput(fields, regions) };
 }
 
 /** A field's new value: the one before where it is not given, and no value where null is given. */
@@ -104,16 +130,14 @@ const modifyingStates: Readonly<Record<string, string>> = {
   deleted: 'deleted',
 };
 
+export type AccountRecord = Answer<typeof answers.account>;
+
 /**
  * The account record that the management API shows, with the credentials that are derived for the account.
  *
  * @param now Unix milliseconds
  */
-export function accountRecord(
-  account: Account,
-  secret: MasterSecret,
-  now: number,
-): Answer<typeof answers.account> {
+export function accountRecord(account: Account, secret: MasterSecret, now: number): AccountRecord {
   const { stateChangedAt = 0, state } = account;
   const isModifying = now - stateChangedAt < accountLifetimeMs;
   const seconds = (time: number | undefined): number | undefined =>

@@ -16,7 +16,7 @@ export interface Claim {
   readonly messageId: string;
   /** Unix milliseconds at which it was made, or renewed by the publisher that took it over. */
   readonly claimedAt: number;
-  /** It is stored and will be delivered. Otherwise it is being accepted, or its publisher died before it was. */
+  /** Whether the message is stored and will be delivered. Otherwise it is being accepted, or its publisher has died. */
   readonly isAccepted: boolean;
 }
 
@@ -66,7 +66,7 @@ export const markAccepted = (key: string, messageId: string): Promise<boolean> =
   );
 
 /**
- * Renews a claim that does not hold any more, for another publisher that accepts the message in the first one's place. The
+ * Renews a claim that does not hold any more, for another publisher that accepts the message in the place of the first. The
  * first cannot give the key up from then on.
  *
  * @param claim its times in Unix milliseconds; one that was made by `endedBy` or before does not hold any more

@@ -9,7 +9,7 @@ interface Field {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** The names of the values from `min` on. */
+  /** Names of the values, from `min` on. */
   readonly names: readonly string[];
   /** Another number for `min`: 7 is Sunday, as 0 is. */
   readonly alsoMin?: number;

@@ -1,7 +1,7 @@
 import { dayMs } from '../../shared/clock.ts';
 
 /**
- * The clocks of a zone. A wall time is a number as well: the Unix milliseconds at which the clocks of UTC show the same.
+ * The clocks of a zone. A wall time is a number, too: the Unix milliseconds at which the clocks of UTC show the same.
  */
 export interface WallClock {
   readonly wallAt: (time: number) => number;

@@ -1,7 +1,6 @@
-/** The days that statistics show. */
 import { dayMs, dayOf } from '../../shared/clock.ts';
 
-/** Statistics show so many days, today included. */
+/** The number of days that statistics show, today included. */
 export const shownDays = 30;
 
 export interface ShownPeriod {

@@ -1,4 +1,4 @@
-/** Reads what was used in each hour. It is in a file of its own because few functions have to know it. */
+/** Reads what was used in each hour. It has a file of its own because few functions need it. */
 import * as z from 'zod/mini';
 import type { Usage } from '../../usage/usage.ts';
 import { dayOfRow, hourAttribute, usageRows } from '../../usage/usageRows.ts';

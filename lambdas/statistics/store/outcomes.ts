@@ -10,7 +10,7 @@ import { dynamodb, getRow, toItem, unlessRefused } from '../../aws/dynamodb.ts';
 /** The outcomes that were counted, and how far. */
 export interface KeptOutcomes {
   readonly counts: OutcomeCounts;
-  /** Of each shard of the log, in their order: what was recorded until then is counted, Unix milliseconds. */
+  /** Unix milliseconds up to which each shard of the log is counted, in the order of the shards. */
   readonly countedUntil: readonly number[];
   /** Raised by each change; 0 where nothing was counted yet. */
   readonly version: number;
@@ -24,7 +24,7 @@ const outcomesRow = z.object({
   version: z.number(),
 });
 
-/** As the row has them: three numbers are a third of what three attributes with names would be. */
+/** Writes counts as the row has them: three numbers are a third of what three attributes with names would be. */
 const toRow = <Key extends string | number>(of: ReadonlyMap<Key, PerOutcome>): z.infer<typeof counts> =>
   Object.fromEntries(
     [...of].map(([key, { delivered, failed, cancelled }]) => [String(key), [delivered, failed, cancelled]]),
@@ -44,7 +44,7 @@ const fromRow = <Key>(
 const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
 
 /**
- * Reads the counts, eventually consistent: whoever reads older ones reads more of the log, and comes to the same sums.
+ * Reads the counts, eventually consistent: after older counts, more of the log is read, and the sums are the same.
  *
  * @returns undefined where nothing was counted for so long that all of it is past
  */
@@ -76,7 +76,7 @@ export function saveOutcomes(
           days: toRow(days),
           countedUntil,
           version: version + 1,
-          // By then all of it is past.
+          // By then all counts are past.
           expiresAt: epochSeconds(now + (shownDays + 1) * dayMs),
         }),
         ConditionExpression: version === 0 ? 'attribute_not_exists(id)' : 'version = :version',

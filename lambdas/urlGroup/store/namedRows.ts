@@ -28,7 +28,7 @@ export async function loadNamed(
   return getRow(table.name, { accountId, name }, true);
 }
 
-/** Reads the rows of an account in the order of their names, from behind a name on, or all. */
+/** Reads the rows of an account in the order of their names: those behind a name, or all. */
 export async function* namedBehind<T>(
   table: NamedTable,
   read: (row: Row) => T,

@@ -1,6 +1,6 @@
 /**
  * The count that one process keeps of an account's use on a day, and its news of the other processes' counts. It decides when
- * to report; whoever has the table reports.
+ * to report; `counter.ts`, which has the table, reports.
  */
 import { secondMs } from '../../shared/clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
@@ -48,7 +48,7 @@ export class ProcessCount {
   #sinceReport = noUsage;
   /** This process's part of the account's messages, 0 to 1, between its last two reports. */
   #messageShare = 1;
-  /** The same of its requests, by their kind. */
+  /** This process's part of the account's requests, by their kind. */
   #requestShares: Readonly<Record<LimitedRequests, number>> = { calls: 1, hooks: 1 };
   /** Unix milliseconds of this process's last report. */
   #reportedAt = 0;
@@ -125,7 +125,7 @@ export class ProcessCount {
   /**
    * Takes note that a report was added to the row.
    *
-   * @param row as it is since then
+   * @param row the row after that
    */
   noteReported({ added, counted, before }: Report, row: Usage, time: number): void {
     this.#unreported = minus(this.#unreported, added);
@@ -143,10 +143,10 @@ export class ProcessCount {
 
   /** Messages between two reports. */
   #step({ hardPerDay, paidMessages }: CountedLimits, time: number): number {
-    const room = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
+    const capacity = Math.min(hardPerDay - this.dailyRequests, paidMessages - this.monthlyMessages);
     // Old news says nothing of the traffic now: what is left of it is reported message by message.
     const perSecond = this.hasNewsAt(time) ? this.#rate.perSecond : 0;
-    return stepOf(this.#reported.requests, Math.max(0, room), this.#messageShare, perSecond);
+    return stepOf(this.#reported.requests, Math.max(0, capacity), this.#messageShare, perSecond);
   }
 }
 
@@ -157,7 +157,7 @@ class MeasuredRate {
   #measured = 0;
   #present = 0;
 
-  /** In a second. A measurement that is under way counts where it is higher already: traffic may have begun just now. */
+  /** Growth in a second. A measurement that is under way counts where it is higher already: traffic may have begun just now. */
   get perSecond(): number {
     return Math.max(this.#measured, this.#present);
   }

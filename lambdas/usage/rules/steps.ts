@@ -6,10 +6,10 @@
  * - A sixteenth of the slack, because a process that ends loses what it has not reported.
  * - Half of the slack for all processes together, each by its share of the traffic: between two reports a process does not
  *   know what the others accept, so without this a hundred busy processes would pass the hard limit by six hundred messages.
- * - A sixteenth of the room that a limit leaves: close to it each message is reported, and the limit is exact.
+ * - A sixteenth of what a limit leaves: close to it each message is reported, and the limit is exact.
  * - An eighth of the count, so that an account with few messages sees them counted one by one.
  *
- * And one from below, save where a limit leaves little room: a two-hundredth of what all processes count in a second, up to
+ * One rule bounds it from below, save where a limit leaves little: a two-hundredth of what all processes count in a second, up to
  * half of the slack. They all write one row, which takes 1,000 writes a second. At 10,000 messages a second the four rules
  * alone come to several thousand writes, in the first minute of each day.
  *
@@ -35,15 +35,15 @@ const seldomPart = 1 / 2;
  * The number of messages that a process counts between two reports; at least 1.
  *
  * @param count the account's messages of the day, as all processes reported them
- * @param room the messages that are left until a limit is reached
+ * @param capacity the messages that are left until a limit is reached
  * @param share this process's part of the account's traffic, 0 to 1
  * @param perSecond the messages that all processes reported in a second, lately
  */
-export function stepOf(count: number, room: number, share: number, perSecond: number): number {
+export function stepOf(count: number, capacity: number, share: number, perSecond: number): number {
   const slack = Math.max(leastSlack, count * slackPart);
   const exact = Math.min(slack * processPart, slack * share * togetherPart, count * countPart);
   const seldom = Math.min(perSecond / mostReportsPerSecond, slack * seldomPart);
-  const left = Math.min(room * processPart, room * share * togetherPart);
+  const left = Math.min(capacity * processPart, capacity * share * togetherPart);
   return Math.max(1, Math.floor(Math.min(Math.max(exact, seldom), left)));
 }
 

@@ -5,7 +5,7 @@
 import { secondMs } from '../../shared/clock.ts';
 
 export interface TokenBucket {
-  /** Tokens that were in it at that time. */
+  /** Tokens that were in the bucket at the time `at`. */
   readonly level: number;
   /** Unix milliseconds. */
   readonly at: number;
@@ -24,7 +24,7 @@ export interface Taken {
  * Takes tokens out of a bucket.
  *
  * @param bucket undefined for a full one
- * @param perSecond tokens that come in within a second, and that it holds
+ * @param perSecond tokens that come in within a second, and that the bucket holds
  * @param least the level from which on anything can be taken: the amount itself, or less where an amount may be larger than
  * the bucket
  * @param now Unix milliseconds

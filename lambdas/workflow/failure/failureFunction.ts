@@ -6,7 +6,7 @@ import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { loadMessage } from '../../message/history.ts';
 import { isOver } from '../../message/message.ts';
-import { withdraw } from '../../publish/messages.ts';
+import { withdraw } from '../../publish/withdraw.ts';
 import type { FailureFunctionRecord, RunKey, Snapshot } from '../rules/journal.ts';
 import { loadRun } from '../runs/loadRun.ts';
 import { storeRequestOf } from './failureRequest.ts';

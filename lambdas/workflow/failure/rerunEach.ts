@@ -13,7 +13,7 @@ import type { HttpError } from '../../error/httpError.ts';
 import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
-import { withAdmission, type Admission } from '../../usage/charge.ts';
+import { withCharges, type Charges } from '../../usage/charge.ts';
 import { begunBefore, begunOf, copyRun, rerunTimeoutMs, type RerunPlan } from '../runs/copyRun.ts';
 import { followStarts, sendStartChecks, type Begun } from '../runs/follow.ts';
 import { loadRun } from '../runs/loadRun.ts';
@@ -60,10 +60,10 @@ export async function rerunEach(
     const runId = await findRerun(account.id, dlqId, kind);
     if (runId !== undefined) outcomes.set(dlqId, { newRunId: runId });
   });
-  await withAdmission(account, there.length, async (admission) => {
+  await withCharges(account, there.length, async (charges) => {
     let left: readonly DeadLetterOfRun[] = there;
     for (let pauseMs = firstPauseMs; left.length > 0; pauseMs *= 2) {
-      const theirs = await takeEach(admission, account, left, plans, outcomes);
+      const theirs = await takeEach(charges, account, left, plans, outcomes);
       const leftMs = until - now();
       for (const { dlqId } of leftMs <= 0 ? theirs : []) outcomes.set(dlqId, 'failed');
       if (leftMs <= 0 || theirs.length === 0) return;
@@ -77,7 +77,7 @@ export async function rerunEach(
 
 /** @returns the dead letters that other processes have claimed */
 async function takeEach(
-  admission: Admission,
+  charges: Charges,
   account: Account,
   deadLetters: readonly DeadLetterOfRun[],
   plans: (failed: DeadRun) => RerunPlan,
@@ -87,18 +87,18 @@ async function takeEach(
   for (const some of chunksOf(deadLetters, takenAtOnce)) {
     const made: Made[] = [];
     await eachOf(some, copiedAtOnce, async (deadLetter) => {
-      const refusal = admission.admit(1);
+      const refusal = charges.charge(1);
       const taken = refusal ?? (await take(account, deadLetter, plans(deadLetter.workflow)));
       if (typeof taken === 'object' && 'begun' in taken) {
         made.push(taken);
         return;
       }
-      if (refusal === undefined) admission.giveBack(1);
+      if (refusal === undefined) charges.giveBack(1);
       if (taken === 'theirs') theirs.push(deadLetter);
       else outcomes.set(deadLetter.dlqId, taken);
     });
     const isSent = await send(account, made);
-    if (!isSent) admission.giveBack(made.length);
+    if (!isSent) charges.giveBack(made.length);
     for (const { deadLetter, runId } of made) {
       outcomes.set(deadLetter.dlqId, isSent ? { newRunId: runId } : 'failed');
     }

@@ -1,11 +1,10 @@
 /** Publishes requests of workflow clients: all of one request, or none. */
-import type { Account } from '../../account/account.ts';
+import { type Account, refuseWhileDraining } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
-import { refuseWhileDraining } from '../../account/draining.ts';
 import { eachOf } from '../../shared/lists.ts';
 import type { StartMessage, SubmissionMessage } from '../rules/workflowMessage.ts';
 import type { PublishRequest } from '../../publish/prepare.ts';
-import { withAdmission } from '../../usage/charge.ts';
+import { withCharges } from '../../usage/charge.ts';
 import { submitCall } from './call.ts';
 import { submitInvoke } from './invoke.ts';
 import { preparePart, readParts, type PreparedPart, type WorkflowRequest } from './prepare.ts';
@@ -60,12 +59,12 @@ export async function publishParts(
   await eachOf(parts, atOnce, async (part, index) => {
     prepared[index] = await preparePart(account, part);
   });
-  return withAdmission(account, prepared.length, async (admission) => {
-    const refusal = admission.admit(prepared.length);
+  return withCharges(account, prepared.length, async (charges) => {
+    const refusal = charges.charge(prepared.length);
     const [first] = prepared;
     if (refusal !== undefined && first !== undefined) throw await refusalOf(account, first, refusal);
     const answers = await refuseWhenBusy(() => acceptParts(account, prepared));
-    admission.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
+    charges.giveBack(answers.filter(({ deduplicated }) => deduplicated === true).length);
     return answers;
   });
 }

@@ -9,7 +9,7 @@ import { features } from '../rules/features.ts';
 import { readWorkflowMessage } from '../rules/workflowMessage.ts';
 import { badRequest, HttpError } from '../../error/httpError.ts';
 import { settings } from '../../aws/settings.ts';
-import { readItems, type BatchRequest } from '../../publish/batch.ts';
+import { readItems, type BatchRequest } from '../../publish/batchItems.ts';
 import { withQuery, type PublishRequest } from '../../publish/prepare.ts';
 import type { WorkflowRequest } from './prepare.ts';
 import { publishParts } from './publish.ts';

@@ -5,7 +5,8 @@ import { rerunKinds, type RerunKind } from '../rules/resuming.ts';
 import { settings } from '../../aws/settings.ts';
 import { conditionalWrite, dynamodb, getRow, toItem, type Row } from '../../aws/dynamodb.ts';
 import { isId } from '../../table/shards.ts';
-import { claimDeadLetter, keyOf } from '../../deadLetter/rows.ts';
+import { keyOf } from '../../deadLetter/rows.ts';
+import { claimDeadLetter } from '../../deadLetter/claims.ts';
 
 const rerunRow = z.object({
   retryId: z.optional(z.string()),

@@ -5,7 +5,7 @@ import type { HttpError } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import type { StoredBody } from '../../message/bodies.ts';
 import { isActive, type EventRecord, type Snapshot, type WaitRecord, type RunKey } from '../rules/journal.ts';
-import { withAdmission } from '../../usage/charge.ts';
+import { withCharges } from '../../usage/charge.ts';
 import { changeRun, type Decision, storeEntryBody } from '../runs/changeRun.ts';
 import { followEnds, sendChecks } from './endWait.ts';
 import { granter, wakingOf, type GrantMessages, type Woken } from './wakeWaits.ts';
@@ -48,8 +48,8 @@ export async function giveEvent(account: Account, key: RunKey, given: GivenEvent
     if (!isActive(snapshot)) throw given.noActiveRun();
     return snapshot;
   };
-  const { record, snapshot, result } = await withAdmission(account, 1, (admission) => {
-    const decide = deciderOf(account, key, messageId, given, granter(admission));
+  const { record, snapshot, result } = await withCharges(account, 1, (charges) => {
+    const decide = deciderOf(account, key, messageId, given, granter(charges));
     return changeRun(key, (current) => decide(activeRun(current)), given.known);
   });
   const active = activeRun(snapshot);

@@ -9,7 +9,7 @@ import { checkEventId, isWaiting } from '../rules/events.ts';
 import type { Snapshot, WaitRecord, RunKey } from '../rules/journal.ts';
 import { loadRecords } from '../store/journals.ts';
 import { waitersOf, type Waiter } from '../store/waiters.ts';
-import { withAdmission, type Admission } from '../../usage/charge.ts';
+import { withCharges, type Charges } from '../../usage/charge.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
 import { followEnds, sendChecks, type Ended } from './endWait.ts';
 import { type Notification, waiterRecord } from './notifyRun.ts';
@@ -59,11 +59,11 @@ export async function notify(
   }
   if (waiters.length === 0) return [];
   const items: Items = new Map();
-  const end = await withAdmission(account, waiters.length, async (admission) => {
+  const end = await withCharges(account, waiters.length, async (charges) => {
     try {
       for (const together of chunksOf(waiters, wokenTogether)) {
         if (now() > until) return { isComplete: false };
-        await wakeTogether(account, together, body, admission, items);
+        await wakeTogether(account, together, body, charges, items);
       }
       return { isComplete: waiters.length < mostWaiters };
     } catch (error) {
@@ -87,7 +87,7 @@ async function wakeTogether(
   account: Account,
   waiters: readonly Waiter[],
   event: Uint8Array,
-  admission: Admission,
+  charges: Charges,
   items: Items,
 ): Promise<void> {
   const records = await loadRecords(waiters);
@@ -101,7 +101,7 @@ async function wakeTogether(
   try {
     await eachOf(byRun(found), atOnce, async (ofRun) => {
       for (const some of chunksOf(ofRun, wokenByOneRecord)) {
-        const end = await wakeOfRun(account, some, event, admission, items);
+        const end = await wakeOfRun(account, some, event, charges, items);
         if (end !== undefined) ended.push(end);
       }
     });
@@ -127,7 +127,7 @@ async function wakeOfRun(
   account: Account,
   found: readonly Found[],
   event: Uint8Array,
-  admission: Admission,
+  charges: Charges,
   items: Items,
 ): Promise<Ended | undefined> {
   const [first] = found;
@@ -139,7 +139,7 @@ async function wakeOfRun(
     const wait = waits.get(seq);
     return wait === undefined ? Promise.reject(new Error(`Wait ${seq} is unknown.`)) : Promise.resolve(wait);
   });
-  const grant = granter(admission);
+  const grant = granter(charges);
   let refusal: HttpError | undefined;
   const decide = async (current: Snapshot | undefined): Promise<Decision<readonly Woken[]>> => {
     const seqs = found.flatMap(({ waiter: { seq } }) => (isWaiting(current, seq) ? [seq] : []));

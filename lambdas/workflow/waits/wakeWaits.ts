@@ -9,17 +9,17 @@ import { waitResult } from '../waiting.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { removeWaiters, type Waiter } from '../store/waiters.ts';
 import { findResult } from '../runs/follow.ts';
-import type { Admission } from '../../usage/charge.ts';
+import type { Charges } from '../../usage/charge.ts';
 
 /** Sets how many messages a change of a run makes. @throws HttpError 429 or 412 where they are too many */
 export type GrantMessages = (messages: number) => void;
 
 /** Makes the function that counts the messages of one change. A change may be decided again; its messages count once. */
-export function granter({ admit, giveBack }: Admission): GrantMessages {
+export function granter({ charge, giveBack }: Charges): GrantMessages {
   let granted = 0;
   return (messages) => {
     if (granted > messages) giveBack(granted - messages);
-    const refusal = granted < messages ? admit(messages - granted) : undefined;
+    const refusal = granted < messages ? charge(messages - granted) : undefined;
     if (refusal !== undefined) throw refusal;
     granted = messages;
   };

@@ -143,6 +143,8 @@ describe('the mark of a delivery that may be to an API', () => {
     '//v2//publish/https://example.com',
     '/v2/./publish/https://example.com',
     '/other/%2e%2e/v2/publish/y',
+    '/v2/../v2/publish/y',
+    '/v2/%2e%2e/v2/publish/y',
     '/v2/publish/https://example.com/../../../../%zz?to=%zz',
   ])('is the same for a destination that spells the path %s', (path) => {
     expect(markOf(secret, path)).toBe(mark);

@@ -73,7 +73,7 @@ it('and a reset of its tokens holds within a second, while its new token is good
   const after = record.parse(await lambdas.rotateTokens(id));
   await send(token, 1);
   await send(after.token, 1);
-  // Whoever looks for the new token finds the old one gone.
+  // A request with the new token finds the old one gone.
   await expect(lambdas.authenticate(token)).rejects.toMatchObject(refusal);
 
   await send(after.token, 1);

@@ -92,7 +92,7 @@ describe('the master secret', () => {
     expect([await accepts(old), await accepts(young)]).toEqual([false, true]);
   });
 
-  it('is read anew for a token that it does not know, but not more often than every ten seconds', async () => {
+  it('is read again for a token that it does not know, but not more often than every ten seconds', async () => {
     const { accepts } = await startFunction();
     await accepts(old);
     set({ current: young, previous: old });

@@ -90,7 +90,7 @@ function queueOf(accountId: string, size: number) {
   return {
     entryAt,
     deadLetterAttempt,
-    buryMany: async (count: number, atOnce = 1): Promise<readonly string[]> => {
+    deadLetterMany: async (count: number, atOnce = 1): Promise<readonly string[]> => {
       const ids: string[] = [];
       await eachOf(Array.from({ length: count }), atOnce, async (_, index) => {
         ids[index] = await deadLetterAttempt();
@@ -120,8 +120,8 @@ describe('the dead letter queue', () => {
   it.each([1, 8, 20])('of %d entries is exact: the oldest of all go, and no other', async (size) => {
     const queue = queueOf(`exact-${size}`, size);
     const ids: string[] = [];
-    const buried = sizeOf({ ordinary: size + 5, thorough: 30 });
-    for (let number = 0; number < buried; number += 1) {
+    const written = sizeOf({ ordinary: size + 5, thorough: 30 });
+    for (let number = 0; number < written; number += 1) {
       ids.push(await queue.deadLetterAttempt());
       expect(await queue.left()).toEqual(ids.slice(-size));
     }
@@ -150,17 +150,20 @@ describe('the dead letter queue', () => {
     const old = Array.from({ length: 8 }, (_, number) => queue.entryAt(start - retentionMs + number));
     for (const entry of old) await queue.deadLetterAttempt({ ...entry, expiresAt: start + 2 * hourMs });
     later(3 * hourMs);
-    const ids = await queue.buryMany(12);
+    const ids = await queue.deadLetterMany(12);
     expect(await queue.left()).toEqual(ids.slice(-10));
     // Days later nothing of it is counted any more.
     vi.restoreAllMocks();
     later(2 * dayMs);
-    await queue.buryMany(1);
+    await queue.deadLetterMany(1);
     expect((await services.countIn('expired', [Date.now()], Date.now()))?.entries).toBe(11);
   });
 
   it('is brought down to a limit that was lowered', async () => {
-    const ids = await queueOf('lowered', 1_000_000).buryMany(sizeOf({ ordinary: 100, thorough: 500 }), 20);
+    const ids = await queueOf('lowered', 1_000_000).deadLetterMany(
+      sizeOf({ ordinary: 100, thorough: 500 }),
+      20,
+    );
     const queue = queueOf('lowered', 10);
     const last = await queue.deadLetterAttempt(queue.entryAt(start + 10_000));
     expect(await queue.left()).toEqual([...ids.slice(-9), last]);
@@ -181,7 +184,7 @@ describe('what a dead letter costs', () => {
     const accountId = `cost-${size}`;
     const queue = queueOf(accountId, size);
     const real = sizeOf({ ordinary: Math.min(size, dead + 50), thorough: 250 });
-    await queue.buryMany(real, 20);
+    await queue.deadLetterMany(real, 20);
     // The rest of a full queue is only counted, since a trim reads no more than the oldest entries.
     const missing = size - real;
     if (missing > 0) {
@@ -202,10 +205,10 @@ describe('what a dead letter costs', () => {
     for (let round = 0; round < sizeOf({ ordinary: 1, thorough: 3 }); round += 1) {
       world.reset();
       rowsRead = 0;
-      const ids = await queue.buryMany(dead);
+      const ids = await queue.deadLetterMany(dead);
       costs.push({ calls: world.calls() / dead, rows: rowsRead / dead });
       await queue.remove(ids.slice(-3));
-      await queue.buryMany(3);
+      await queue.deadLetterMany(3);
     }
     for (const cost of costs) {
       expect(cost.calls).toBeLessThanOrEqual(calls);
@@ -224,10 +227,10 @@ describe('what a dead letter costs', () => {
 
   it('is no more when many come at once, and the newest are left', async () => {
     const queue = queueOf('cost-many', 10);
-    // The clock stands still, so that on a busy machine, too, whoever trims has the time for all.
+    // The clock stands still, so that on a busy machine, too, the trim has the time for all.
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const count = sizeOf({ ordinary: 150, thorough: 500 });
-    const ids = await queue.buryMany(count, 50);
+    const ids = await queue.deadLetterMany(count, 50);
     expect(world.calls() / count).toBeLessThanOrEqual(14);
     expect(await queue.left()).toEqual([...ids].sort().slice(-10));
   });
@@ -236,7 +239,7 @@ describe('what a dead letter costs', () => {
 describe('a process that dies', () => {
   itAtEachDeath('while it trims loses nothing, and the next trims for it', async (fate) => {
     const queue = queueOf(fate.name, 5);
-    const ids = [...(await queue.buryMany(5))];
+    const ids = [...(await queue.deadLetterMany(5))];
     const sixth = queue.entryAt(start + 100);
     await world.underFate(fate, () => queue.deadLetterAttempt(sixth));
     // The attempt is redelivered, and writes the same entry again.
@@ -253,7 +256,7 @@ describe('a process that dies', () => {
 
   itAtEachDeath('while it takes entries out trims none too early', async (fate) => {
     const queue = queueOf(fate.name, 5);
-    const ids = await queue.buryMany(5);
+    const ids = await queue.deadLetterMany(5);
     await world.again(fate, () => queue.remove(ids.slice(2, 3)));
     const newest = await queue.deadLetterAttempt();
     expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
@@ -265,7 +268,7 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
     'of update %d of a dead letter counts nothing twice: none goes too early',
     async (call) => {
       const queue = queueOf(`lost-${call}`, 5);
-      const ids = [...(await queue.buryMany(5))];
+      const ids = [...(await queue.deadLetterMany(5))];
       world.loseAnswer('UpdateItemCommand', call);
       ids.push(await queue.deadLetterAttempt());
       world.reset();
@@ -281,7 +284,7 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
     'of update %d of a removal counts nothing twice, and the removal is known as done',
     async (call) => {
       const queue = queueOf(`lost-removal-${call}`, 5);
-      const ids = await queue.buryMany(5);
+      const ids = await queue.deadLetterMany(5);
       world.loseAnswer('UpdateItemCommand', call);
       expect([...(await queue.remove(ids.slice(2, 3)))]).toEqual(ids.slice(2, 3));
       world.reset();
@@ -304,7 +307,7 @@ describe('a row that takes no more writes', () => {
       { step: 'deserialize', name: 'throttled' },
     );
     try {
-      await queue.buryMany(3);
+      await queue.deadLetterMany(3);
     } finally {
       world.dynamodb.middlewareStack.remove('throttled');
     }
@@ -316,7 +319,7 @@ describe('a row that takes no more writes', () => {
 describe('a process that stands still while it trims', () => {
   it('and goes on when another has taken over counts nothing of what that one took out', async () => {
     const queue = queueOf('stands-still', 5);
-    const ids = [...(await queue.buryMany(5))];
+    const ids = [...(await queue.deadLetterMany(5))];
     let goOn = (): void => undefined;
     let isStanding = false;
     const stood = new Promise<void>((resolve) => {

@@ -13,11 +13,11 @@ let world: World;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
-  const [lanes, acceptance, messages, burial, overdue, deadLetters, shards, records, usage] =
+  const [lanes, acceptance, messages, deadLettering, overdue, deadLetters, shards, records, usage] =
     await Promise.all([
       import('../../../lambdas/lane/store/lanes.ts'),
       import('../../../lambdas/publish/accept.ts'),
-      import('../../../lambdas/publish/messages.ts'),
+      import('../../../lambdas/publish/cancel.ts'),
       import('../../../lambdas/deadLetter/deadLetter.ts'),
       import('../../../lambdas/delivery/failOverdue.ts'),
       import('../../../lambdas/deadLetter/rows.ts'),
@@ -30,7 +30,7 @@ async function importServices() {
     ...lanes,
     ...acceptance,
     ...messages,
-    ...burial,
+    ...deadLettering,
     ...overdue,
     ...deadLetters,
     ...shards,

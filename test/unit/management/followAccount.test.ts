@@ -10,7 +10,7 @@ const importLambdas = async () => {
   const [follow, schedules, groups, accounts, schedulesStore, groupsStore] = await Promise.all([
     import('../../../lambdas/management/followAccount.ts'),
     import('../../../lambdas/schedule/schedules.ts'),
-    import('../../../lambdas/urlGroup/urlGroups.ts'),
+    import('../../../lambdas/urlGroup/endpoints.ts'),
     import('../../../lambdas/account/accounts.ts'),
     import('../../../lambdas/schedule/rows.ts'),
     import('../../../lambdas/urlGroup/rows.ts'),

@@ -34,7 +34,7 @@ describe('flow control', () => {
   it.each<Refused>([
     ['', 'rate=1', 'Svc-Flow-Control-Key is ""'],
     ['x'.repeat(257), 'rate=1', 'Svc-Flow-Control-Key is'],
-    // SQS and DynamoDB take neither halves of a character nor these two, and the key is in the work of whoever waits.
+    // SQS and DynamoDB take neither halves of a character nor these two, and the key is in the job of what waits.
     ['half \ud83d', 'rate=1', 'Svc-Flow-Control-Key is'],
     ['not \ufffe', 'rate=1', 'Svc-Flow-Control-Key is'],
     ['not \uffff', 'rate=1', 'Svc-Flow-Control-Key is'],

@@ -11,7 +11,7 @@ beforeAll(async () => {
   world = await openWorld();
   const [service, groups] = await Promise.all([
     import('../../../lambdas/publish/batch.ts'),
-    import('../../../lambdas/urlGroup/urlGroups.ts'),
+    import('../../../lambdas/urlGroup/endpoints.ts'),
   ]);
   const common = { prefix: 'Svc', host: 'api.example.com' };
   const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

@@ -13,12 +13,13 @@ import { sizeOf } from '../../support/sample.ts';
 
 let world: World;
 const importServices = async () => {
-  const [messages, deadLetters, retry] = await Promise.all([
+  const [messages, deadLetters, retry, cancel] = await Promise.all([
     import('../../../lambdas/publish/messages.ts'),
     import('../../../lambdas/deadLetter/deadLetters.ts'),
     import('../../../lambdas/publish/retryDeadLetters.ts'),
+    import('../../../lambdas/publish/cancel.ts'),
   ]);
-  return { ...messages, ...deadLetters, ...retry };
+  return { ...messages, ...cancel, ...deadLetters, ...retry };
 };
 let services: Awaited<ReturnType<typeof importServices>>;
 useWorld(async (opened) => {

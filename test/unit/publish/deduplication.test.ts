@@ -13,7 +13,7 @@ beforeAll(async () => {
   world = await openWorld();
   const [service, groups] = await Promise.all([
     import('../../../lambdas/publish/batch.ts'),
-    import('../../../lambdas/urlGroup/urlGroups.ts'),
+    import('../../../lambdas/urlGroup/endpoints.ts'),
   ]);
   addGroup = async (account, name, urls) => {
     const body = Buffer.from(JSON.stringify({ endpoints: urls.map((url) => ({ url })) }));

@@ -39,9 +39,10 @@ const isBatch = (
 
 beforeAll(async () => {
   world = await openWorld();
-  const [service, groups] = await Promise.all([
+  const [service, defaults, groupEndpoints] = await Promise.all([
     import('../../../lambdas/publish/batch.ts'),
-    import('../../../lambdas/urlGroup/urlGroups.ts'),
+    import('../../../lambdas/urlGroup/defaults.ts'),
+    import('../../../lambdas/urlGroup/endpoints.ts'),
   ]);
   world.dynamodb.middlewareStack.add(
     (next) => (args) => {
@@ -60,8 +61,8 @@ beforeAll(async () => {
   batch = (items) => service.batch(account, { ...common, body: bytes(items), callerIp: '127.0.0.1' });
   setUpGroup = async (name, url, headers) => {
     const endpoints = [{ url, name: 'e'.repeat(128) }];
-    await groups.addEndpoints(account, { ...common, name, body: bytes({ endpoints }) });
-    await groups.setDefaults(account, { ...common, name, body: bytes({ headers }) });
+    await groupEndpoints.addEndpoints(account, { ...common, name, body: bytes({ endpoints }) });
+    await defaults.setDefaults(account, { ...common, name, body: bytes({ headers }) });
   };
   destination = createServer((socket) => {
     sockets.add(socket.on('error', () => socket.destroy()));

@@ -5,7 +5,7 @@ import { openWaitScene, type WaitScene } from '../../support/waitScene.ts';
 import { useWorld } from '../../support/useWorld.ts';
 import { configOf, idsOf, requestOf, type World } from '../../support/world.ts';
 
-/** All work is lost, as it is where tables are restored without their queues and schedules; then it is made anew. */
+/** All jobs are lost, as they are where tables are restored without their queues and schedules; then they are made again. */
 
 let world: World;
 let scene: WaitScene;

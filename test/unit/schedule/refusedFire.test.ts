@@ -11,7 +11,7 @@ async function importLambdas() {
     import('../../../lambdas/schedule/fire.ts'),
     import('../../../lambdas/schedule/schedules.ts'),
     import('../../../lambdas/schedule/rows.ts'),
-    import('../../../lambdas/urlGroup/urlGroups.ts'),
+    import('../../../lambdas/urlGroup/endpoints.ts'),
     import('../../../lambdas/usage/usageRows.ts'),
   ]);
   return { fire, createSchedule, loadSchedule, addEndpoints, usageOf };
@@ -22,7 +22,7 @@ useWorld(async (opened) => {
   lambdas = await importLambdas();
 });
 
-/** From so many messages on, all are reserved in the day's count before they are admitted. */
+/** From so many messages on, all are reserved in the day's count before they are charged. */
 const reservedFrom = 20;
 
 it('a fire to a large group that the daily limit refuses leaves nothing in the count of the day', async () => {

@@ -22,16 +22,19 @@ let world: World;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
-  const [fire, schedules, run, shown, scheduler, stores, messages, groups] = await Promise.all([
-    import('../../../lambdas/schedule/fire.ts'),
-    import('../../../lambdas/schedule/schedules.ts'),
-    import('../../../lambdas/schedule/run.ts'),
-    import('../../../lambdas/schedule/shownSchedules.ts'),
-    import('../../../lambdas/aws/scheduler.ts'),
-    import('../../../lambdas/schedule/rows.ts'),
-    import('../../../lambdas/publish/messages.ts'),
-    import('../../../lambdas/urlGroup/urlGroups.ts'),
-  ]);
+  const [fire, schedules, run, shown, scheduler, stores, messages, groups, cancel, endpoints] =
+    await Promise.all([
+      import('../../../lambdas/schedule/fire.ts'),
+      import('../../../lambdas/schedule/schedules.ts'),
+      import('../../../lambdas/schedule/run.ts'),
+      import('../../../lambdas/schedule/shownSchedules.ts'),
+      import('../../../lambdas/aws/scheduler.ts'),
+      import('../../../lambdas/schedule/rows.ts'),
+      import('../../../lambdas/publish/messages.ts'),
+      import('../../../lambdas/urlGroup/defaults.ts'),
+      import('../../../lambdas/publish/cancel.ts'),
+      import('../../../lambdas/urlGroup/endpoints.ts'),
+    ]);
   const { loadSchedule, deleteSchedule: dropRow } = stores;
   return {
     ...fire,
@@ -39,7 +42,9 @@ async function importLambdas() {
     ...run,
     ...shown,
     ...messages,
+    ...cancel,
     ...groups,
+    ...endpoints,
     loadSchedule,
     dropRow,
     scheduler: await scheduler.scheduler(),

@@ -18,7 +18,7 @@ afterAll(() => {
 
 async function startProcess() {
   vi.resetModules();
-  const [counter, admission, rateLimit, store, hours, { dynamodb }, { withMetrics }] = await Promise.all([
+  const [counter, charging, rateLimit, store, hours, { dynamodb }, { withMetrics }] = await Promise.all([
     import('../../../lambdas/usage/counter.ts'),
     import('../../../lambdas/usage/charge.ts'),
     import('../../../lambdas/usage/rateLimit.ts'),
@@ -43,7 +43,7 @@ async function startProcess() {
   );
   return {
     ...counter,
-    ...admission,
+    ...charging,
     ...rateLimit,
     ...store,
     ...hours,
@@ -62,8 +62,8 @@ async function startProcess() {
     },
     /** Sends so many messages as one request would, and returns whether it may. */
     send: async (account: Account, messages = 1): Promise<boolean> => {
-      const refusal = await admission.withAdmission(account, messages, ({ admit }) =>
-        Promise.resolve(admit(messages)),
+      const refusal = await charging.withCharges(account, messages, ({ charge }) =>
+        Promise.resolve(charge(messages)),
       );
       await counter.reportUsage(account);
       return refusal === undefined;
@@ -134,8 +134,8 @@ describe('the count of a day', () => {
   it('does not have what was given back', async () => {
     const one = await startProcess();
     const account = accountWith();
-    await one.withAdmission(account, 1, async ({ admit, giveBack }) => {
-      admit(500);
+    await one.withCharges(account, 1, async ({ charge, giveBack }) => {
+      charge(500);
       await one.reportUsage(account);
       giveBack(500);
     });
@@ -143,11 +143,11 @@ describe('the count of a day', () => {
     expect(Math.abs(await counted(one, account))).toBeLessThanOrEqual(6);
   });
 
-  it('does not have what was admitted by work that failed', async () => {
+  it('does not have what was charged by work that failed', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
-    const work = one.withAdmission(account, 1, async ({ admit }) => {
-      admit(7);
+    const work = one.withCharges(account, 1, async ({ charge }) => {
+      charge(7);
       await one.reportUsage(account);
       throw new Error('It failed.');
     });
@@ -157,15 +157,15 @@ describe('the count of a day', () => {
     expect(await one.send(account, 10)).toBe(true);
   });
 
-  it('does not have what was reserved and not admitted, whether the work fails or not', async () => {
+  it('does not have what was reserved and not charged, whether the work fails or not', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 30 } });
-    await one.withAdmission(account, 25, async ({ admit }) => {
+    await one.withCharges(account, 25, async ({ charge }) => {
       expect(await counted(one, account)).toBe(25);
-      expect(admit(1)).toBeUndefined();
+      expect(charge(1)).toBeUndefined();
     });
-    const work = one.withAdmission(account, 25, ({ admit }) => {
-      admit(2);
+    const work = one.withCharges(account, 25, ({ charge }) => {
+      charge(2);
       return Promise.reject(new Error('It failed.'));
     });
     await expect(work).rejects.toThrow('It failed.');
@@ -268,16 +268,16 @@ describe('the hard limit', () => {
   it('is exact for requests that come while a report is under way', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
-    await one.withAdmission(account, 10, ({ admit }) => Promise.resolve(admit(10)));
+    await one.withCharges(account, 10, ({ charge }) => Promise.resolve(charge(10)));
     const release = one.holdWrites();
     const report = one.reportUsage(account);
     const outcomes = Array.from({ length: 15 }, () =>
-      one.withAdmission(account, 1, ({ admit }) => Promise.resolve(admit(1) === undefined)),
+      one.withCharges(account, 1, ({ charge }) => Promise.resolve(charge(1) === undefined)),
     );
-    const admitted = (await Promise.all(outcomes)).filter(Boolean).length;
+    const charged = (await Promise.all(outcomes)).filter(Boolean).length;
     release();
     await report;
-    expect(admitted).toBe(10);
+    expect(charged).toBe(10);
     expect(await one.send(account)).toBe(false);
   });
 
@@ -312,7 +312,7 @@ describe('the hard limit', () => {
 });
 
 describe('the budget', () => {
-  it('counts the month, callbacks included, and begins anew with the next', async () => {
+  it('counts the month, callbacks included, and begins again with the next', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-10T12:00:00Z') });
     const account = accountWith({ budget: 1 });
     const one = await startProcess();
@@ -343,7 +343,7 @@ describe('requests in a second', () => {
         vi.setSystemTime(start + second * 1_000 + step * 20);
         for (const one of processes) {
           // Two hundred in a second are asked for, five times the limit.
-          const isAccepted = await one.admitCall(account, 0).then(
+          const isAccepted = await one.limitCall(account, 0).then(
             () => true,
             () => false,
           );
@@ -367,7 +367,7 @@ describe('requests in a second', () => {
     const account = accountWith({ limits: { max_requests_per_second: 100 } });
     const [idle, busy] = [await startProcess(), await startProcess()];
     const ask = async (one: Process): Promise<void> => {
-      await one.admitCall(account, 0);
+      await one.limitCall(account, 0);
       await one.reportUsage(account);
     };
     for (let number = 0; number < 15; number += 1) await ask(idle);
@@ -387,7 +387,7 @@ describe('requests in a second', () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_second: 5 } });
     const ask = (): Promise<boolean> =>
-      one.admitCall(account, 0).then(
+      one.limitCall(account, 0).then(
         () => true,
         () => false,
       );
@@ -422,7 +422,7 @@ describe('metrics', () => {
     const one = await startProcess();
     const account = accountWith({ prometheus: true });
     const lines = await metricLines(async () => {
-      await one.admitCall(account, 10);
+      await one.limitCall(account, 10);
       await one.send(account, 3);
     });
     expect(lines).toEqual([

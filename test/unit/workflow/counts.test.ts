@@ -9,7 +9,7 @@ import { configOf, type World } from '../../support/world.ts';
 let world: World;
 const importServices = async () => {
   const [messages, deadLetters, runs, workflows] = await Promise.all([
-    import('../../../lambdas/publish/messages.ts'),
+    import('../../../lambdas/publish/cancel.ts'),
     import('../../../lambdas/deadLetter/deadLetters.ts'),
     import('../../../lambdas/workflow/logs.ts'),
     import('../../../lambdas/workflow/steps/trigger.ts'),

@@ -267,12 +267,12 @@ describe('the limits of webhooks', () => {
       expect.objectContaining({ status: 429, code: 'rate_limit_reached' }),
     );
     // Requests with a token go on.
-    for (let sent = 0; sent < 5; sent += 1) await lambdas.admitCall(account, 100);
-    await expect(lambdas.admitCall(account, 0)).rejects.toThrow(refused(429));
+    for (let sent = 0; sent < 5; sent += 1) await lambdas.limitCall(account, 100);
+    await expect(lambdas.limitCall(account, 0)).rejects.toThrow(refused(429));
     vi.setSystemTime(Date.now() + 1_000);
     // And the other way round, also for bytes.
-    await lambdas.admitCall(account, 5_000);
-    await expect(lambdas.admitCall(account, 1)).rejects.toThrow(refused(429));
+    await lambdas.limitCall(account, 5_000);
+    await expect(lambdas.limitCall(account, 1)).rejects.toThrow(refused(429));
     await call(runId, eventId, { body: Buffer.alloc(5_000) }, 'apart');
     await expect(callOnce(Buffer.alloc(1), 7)).rejects.toThrow(
       expect.objectContaining({ status: 429, code: 'bandwidth_limit_reached' }),
@@ -325,9 +325,9 @@ describe('the limits of webhooks', () => {
     await report();
     await report();
     expect([counter.shareAt('hooks', Date.now()), counter.shareAt('calls', Date.now())]).toEqual([0.25, 1]);
-    for (let sent = 0; sent < 2; sent += 1) await lambdas.admitHook(account, 0);
-    await expect(lambdas.admitHook(account, 0)).rejects.toThrow(refused(429));
-    await lambdas.admitCall(account, 0);
+    for (let sent = 0; sent < 2; sent += 1) await lambdas.limitHook(account, 0);
+    await expect(lambdas.limitHook(account, 0)).rejects.toThrow(refused(429));
+    await lambdas.limitCall(account, 0);
   });
 });
 

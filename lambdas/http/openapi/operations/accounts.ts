@@ -3,7 +3,7 @@ import { accountFields, longestAccountPage } from '../../../management/accountSh
 import { account, accountId, accountStats } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 
 const { brand } = variables;
 const ofAccount = { brand, id: variables.accountId };

@@ -1,7 +1,8 @@
 import { deadLetter, deadLetterCount, deadLetterPage, dlqId, messageId } from '../parts/examples.ts';
 import { overBudget, overDay, type Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { counting, variables } from '../parts/parameters.ts';
+import { counting } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 
 const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
 const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
@@ -20,7 +21,7 @@ const badOverride: Errors = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."]],
 };
 
-/** Of many dead letters, as many are sent as the account's daily limit and budget allow. */
+/** The end of the sentence that refuses a bulk retry: it sends as many as the account's daily limit and budget allow. */
 const sentBefore = 'Sent again before that: 42 dead letters.';
 
 export const dlq: Operations<'dlq'> = {

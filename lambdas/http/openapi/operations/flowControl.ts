@@ -2,13 +2,13 @@ import { largestCount } from '../../../shared/bounds.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import { circuit, flowControl as shown } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 
 const key = { key: variables.flowControlKey };
 const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;
 const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;
 
-/** A change of a key that is there. */
+/** Describes a change of a key that is there. */
 const change = (
   own: Pick<Operation, 'id' | 'summary' | 'description' | 'query' | 'errors'>,
 ): Operation<'key'> => ({

@@ -1,7 +1,8 @@
 import { messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { counting, variables } from '../parts/parameters.ts';
+import { counting } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = [
@@ -9,7 +10,7 @@ const notWaiting = [
   `There is no message "${messageId}" that waits for its delivery.`,
 ] as const;
 
-/** Refusals of requests that send again what is stored, by the account's limits of now. */
+/** Refusals, by the account's present limits, of requests that send stored messages again. */
 export const refusalsOfSendingAgain = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."], tooManyQueues],
   413: [

@@ -2,7 +2,7 @@ import { messageId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { tooManyQueues } from './queues.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { triggers } from './workflowRuns.ts';
 
 const { destination, queueName } = variables;

@@ -1,7 +1,7 @@
 import { queue } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 
 const name = variables.queueName;
 

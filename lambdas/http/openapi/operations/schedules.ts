@@ -2,7 +2,7 @@ import { messageId, schedule } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { refusalsOfSendingAgain } from './messages.ts';
 import { tooManyQueues } from './queues.ts';
 

@@ -1,7 +1,7 @@
 import { urlGroup } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operations } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 
 const name = variables.groupName;
 

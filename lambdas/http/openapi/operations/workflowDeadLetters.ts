@@ -1,7 +1,8 @@
 import type { Errors } from '../parts/errors.ts';
 import { deadLetterCount, dlqId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
-import { counting, uncounted, variables } from '../parts/parameters.ts';
+import { counting, uncounted } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { rerunAnswer, rerunAnswers, runDeadLetter, runDeadLetterPage } from '../parts/runExamples.ts';
 import { ofDeadLetters, ofManyDeadLetters } from '../parts/runParameters.ts';
 import { busy } from './workflowRuns.ts';

@@ -1,6 +1,6 @@
 import { messageId, runId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
-import { variables } from '../parts/parameters.ts';
+import { variables } from '../parts/variables.ts';
 import { notified, waiter } from '../parts/runExamples.ts';
 import { ofSubmissions } from '../parts/runParameters.ts';
 import { badPath, busy } from './workflowRuns.ts';
@@ -25,7 +25,7 @@ type HookVariable = 'account' | 'runId' | 'eventId';
 const webhookUrl =
   'The URL is what `context.createWebhook` made; whoever knows it may call it, with any method. The run’s next wait for the webhook gets the request: method, headers, body and URL. Calls that come before the run waits are kept for it, up to 10 of each webhook. Calls are limited in a second as requests with a token are, but apart from them.';
 
-/** A request to a webhook, which each method makes alike. */
+/** The description of a request to a webhook, the same for each method. */
 const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}): Operation<HookVariable> => ({
   id: `${method.toLowerCase()}Webhook`,
   tag,

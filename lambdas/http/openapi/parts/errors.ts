@@ -36,10 +36,10 @@ export type Errors = { readonly [Status in ErrorStatus]?: readonly Example<Statu
 /** The properties of an operation from which its refusals follow. */
 interface Traits {
   readonly access: Access;
-  /** The path has variables that are decoded. */
+  /** Whether the path has variables that are decoded. */
   readonly hasVariables: boolean;
   readonly hasBody: boolean;
-  /** Its messages count towards the account's daily limit and budget. */
+  /** Whether its messages count towards the account's daily limit and budget. */
   readonly isHeldToUsage: boolean;
 }
 
@@ -58,7 +58,7 @@ const toEach = (): boolean => true;
 const hasBody = (operation: Traits): boolean => operation.hasBody;
 const isHeldToUsage = (operation: Traits): boolean => operation.isHeldToUsage;
 const takesCredentials = ({ access }: Traits): boolean => access === 'management';
-/** Tells whether an operation takes a token: the requests of these are counted. */
+/** Whether a route takes a token: only the requests of such routes are counted. */
 export const takesToken = ({ access }: Pick<Traits, 'access'>): boolean =>
   access === 'read' || access === 'write';
 

@@ -1,4 +1,4 @@
-/** Values that the description shows. The compiler checks them against what the service answers. */
+/** Values that the description shows. The compiler checks them against the types of the answers. */
 import { limitsOf } from '../../../account/account.ts';
 import { dayMs } from '../../../shared/clock.ts';
 import type { Shown } from './schemas.ts';

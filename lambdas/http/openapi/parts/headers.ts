@@ -10,7 +10,7 @@ export interface Header {
 
 export type AnswerHeaders = Readonly<Record<string, Header>>;
 
-/** The warning that `usage` adds to the answers of every operation that takes a token. */
+/** The warning that the middleware `usage` adds to the answers of every operation that takes a token. */
 export const softLimitName = headerName(defaultPrefix, 'soft-limit');
 export const softLimit: Header = {
   description:

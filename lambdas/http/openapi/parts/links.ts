@@ -1,4 +1,4 @@
-/** Links from the answers of operations to the operations that take what is named there. */
+/** Links from the answers of operations to the operations that take the ids in these answers. */
 
 type Expression = `$${string}`;
 
@@ -11,7 +11,7 @@ export interface Link {
 interface About {
   readonly parameter: string;
   readonly operations: readonly string[];
-  /** Other parameters that they need. */
+  /** Other parameters that the operations need. */
   readonly others?: Link['parameters'];
 }
 
@@ -64,7 +64,7 @@ const schedule: Leads = [['schedule', inBody('/scheduleId')]];
 const run: Leads = [['run', inBody('/workflowRunId')]];
 const account: Leads = [['account', inBody('/id')]];
 
-/** Where the answers of an operation lead, and which of their values, or of the request's, names the thing. */
+/** The targets of an operation's answers, and the value of the answer, or of the request, that names the thing. */
 const leads: ReadonlyMap<string, Leads> = new Map([
   ['publishMessage', message],
   [
@@ -103,8 +103,8 @@ const leads: ReadonlyMap<string, Leads> = new Map([
 ]);
 
 /**
- * Lists whose last page has no cursor, and whose others have that of the next. The last page of runs has an empty one, which leads
- * nowhere, and a link cannot say so.
+ * Lists whose last page has no cursor, and whose other pages have the cursor of the next. Lists of runs are not among them: their
+ * last page has an empty cursor, which a link cannot exclude.
  */
 const paged: ReadonlySet<string> = new Set([
   ...['listMessages', 'listLogs', 'listEvents', 'listDeadLetters', 'listRunDeadLetters'],

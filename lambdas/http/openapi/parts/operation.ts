@@ -3,7 +3,8 @@ import type { List } from '../../../wire/filters.ts';
 import type { ApiFunction, RoutesOf } from '../../routes.ts';
 import type { Errors } from './errors.ts';
 import type { AnswerHeaders } from './headers.ts';
-import type { NamedParameters, PathVariable, QueryParameter } from './parameters.ts';
+import type { NamedParameters, QueryParameter } from './parameters.ts';
+import type { PathVariable } from './variables.ts';
 import type { SchemaName, Shown } from './schemas.ts';
 
 /** The groups of operations. */
@@ -45,18 +46,18 @@ export interface Operation<Variable extends string = string> {
   readonly description?: string;
   readonly deprecated?: true;
   readonly variables: Readonly<Record<Variable, PathVariable>>;
-  /** It reads configuration headers, and the query parameters that stand for them. */
+  /** The kind of request whose configuration headers, and query parameters in their place, it reads. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
-  /** It counts what these filters select: all of it, so the parameter `count` is not among them. */
+  /** The list whose filters it counts by. It counts all that match, so it has no parameter `count`. */
   readonly counts?: List;
-  /** Other parameters that it shares with some operations: each is described once, and referred to. */
+  /** Other parameters that several operations have: each is described once, and referred to. */
   readonly shared?: NamedParameters;
   /** Query parameters of its own. */
   readonly query?: Readonly<Record<string, QueryParameter>>;
-  /** It is refused where its messages are too many for the account's daily limit or budget. */
+  /** Whether it is refused where its messages are too many for the account's daily limit or budget. */
   readonly isHeldToUsage?: true;
-  /** `bytes` are passed on as they are: a message, or what is described. */
+  /** `bytes` are passed on as they are: a message, or the thing that the text describes. */
   readonly body?: 'bytes' | { readonly bytes: string } | ({ readonly required: boolean } & Json);
   readonly answers: Readonly<
     Record<number, { readonly description: string; readonly headers?: AnswerHeaders } & Json>

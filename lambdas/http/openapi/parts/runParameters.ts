@@ -68,7 +68,7 @@ const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedP
     ]),
   );
 
-/** Of a list of dead letters, and of all that can be done to many. */
+/** The parameters of a list of dead letters, and of bulk operations on them. */
 export const ofDeadLetters: NamedParameters = {
   ...own(
     {
@@ -97,7 +97,7 @@ export const ofDeadLetters: NamedParameters = {
   ...pagingOf('dlq'),
 };
 
-/** Of bulk operations on dead letters. */
+/** The parameters of bulk operations on dead letters. */
 export const ofManyDeadLetters: NamedParameters = {
   ...uncounted(ofDeadLetters),
   ...countParameter('deadRuns'),
@@ -114,7 +114,7 @@ export const ofManyDeadLetters: NamedParameters = {
   ),
 };
 
-/** Of the log. */
+/** The parameters of the log. */
 export const ofLogs: NamedParameters = {
   ...named([
     'workflowUrl',
@@ -158,13 +158,13 @@ export const ofLogs: NamedParameters = {
     },
     'runs',
   ),
-  // A run takes more room than an entry: a page has as many as one of dead letters.
+  // A run is larger than an entry: a page has as many as one of dead letters.
   ...pagingOf('dlq'),
 };
 
 const { 'page.fromDate': fromDate, 'page.toDate': toDate, 'page.cursor': cursor } = pagingOf('logs');
 
-/** Of the runs that a request cancels. */
+/** The parameters that select the runs that a request cancels. */
 export const ofCancelledRuns: NamedParameters = {
   ...own(
     {
@@ -196,13 +196,13 @@ export const ofCancelledRuns: NamedParameters = {
   ...(toDate && { 'page.toDate': toDate }),
 };
 
-/** Of the runs that a request counts. */
+/** The parameters that select the runs that a request counts. */
 export const ofCountedRuns: NamedParameters = {
   ...uncounted(ofCancelledRuns),
   ...(cursor && { 'page.cursor': cursor }),
 };
 
-/** Of what the endpoint of a run submits. */
+/** The parameters of submissions by the endpoint of a run. */
 export const ofSubmissions: NamedParameters = {
   'submission.init': {
     name: headerName(defaultPrefix, 'workflow-init'),

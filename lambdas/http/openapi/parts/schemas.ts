@@ -126,7 +126,7 @@ export function componentSchemas(): Readonly<Record<string, object>> {
     uri,
     io: 'input',
     override: ({ jsonSchema }) => {
-      // Every integer and every map would have these, which say nothing about them.
+      // Every integer and every map would have these; they have no meaning.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },
@@ -145,13 +145,13 @@ export function componentSchemas(): Readonly<Record<string, object>> {
 export function schemasIn(described: unknown): Readonly<Record<string, object>> {
   const all = componentSchemas();
   const found = new Set<string>();
-  const look = (value: unknown): void => {
+  const collect = (value: unknown): void => {
     for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
       if (found.has(name)) continue;
       found.add(name);
-      look(all[name]);
+      collect(all[name]);
     }
   };
-  look(described);
+  collect(described);
   return Object.fromEntries(Object.entries(all).filter(([name]) => found.has(name)));
 }

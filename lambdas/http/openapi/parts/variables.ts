@@ -1,0 +1,65 @@
+/** The variables of paths. */
+import type { ValueSchema } from '../../../options/option.ts';
+import { longestFlowControlKey } from '../../../shared/bounds.ts';
+import { namePattern } from '../../../value/names.ts';
+import { accountId, dlqId, messageId, runId } from './examples.ts';
+import type { Parameter } from './parameters.ts';
+
+/** A variable of a path. */
+export type PathVariable = Pick<Parameter, 'description' | 'schema' | 'example'>;
+
+/** The beginning of a URL in a path: clients and proxies encode it as a whole, or make one slash of two. */
+const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';
+
+/** Names of URL groups and queues. */
+const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
+
+/** Variables that several operations have. */
+export const variables = {
+  destination: {
+    description:
+      'A URL that starts with `http://` or `https://`, as it is or percent-encoded as a whole, or the name of a URL group.',
+    schema: { type: 'string', pattern: `^(${schemeInPath}.+|[A-Za-z0-9._-]+)$` },
+    example: 'https://example.com/orders',
+  },
+  queueName: { description: 'The queue’s name.', schema: nameSchema, example: 'mail' },
+  flowControlKey: {
+    description: 'The key, percent-encoded, as its messages have it in `Svc-Flow-Control-Key`.',
+    schema: { type: 'string', minLength: 1, maxLength: longestFlowControlKey },
+    example: 'tenant-7',
+  },
+  circuitHost: {
+    description: 'The host, percent-encoded, as the list shows it.',
+    schema: { type: 'string', minLength: 1, maxLength: 259 },
+    example: 'hooks.example.com',
+  },
+  messageId: { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
+  dlqId: { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
+  schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
+  groupName: { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
+  brand: {
+    description:
+      '`svc`, or what stands for another dialect that the deployment accepts: `qstash` for that of `Upstash`.',
+    schema: { type: 'string' },
+    example: 'svc',
+  },
+  workflowUrl: {
+    description:
+      'The URL of the workflow’s endpoint: it starts with `http://` or `https://`, as it is or percent-encoded as a whole.',
+    schema: { type: 'string', pattern: `^${schemeInPath}.+` },
+    example: 'https://example.com/workflows/orders',
+  },
+  runId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
+  eventId: {
+    description: 'The event’s id, percent-encoded, though a slash in it may stand as it is.',
+    schema: { type: 'string', minLength: 1, maxLength: 256 },
+    example: 'order-4711-paid',
+  },
+  event: {
+    description:
+      'The event’s id, or the id of a run, a slash, and the event’s id: the event is for that run then.',
+    schema: { type: 'string' },
+    example: `${runId}/order-4711-paid`,
+  },
+  accountId: { description: 'The account’s id, a UUID.', schema: { type: 'string' }, example: accountId },
+} as const satisfies Record<string, PathVariable>;

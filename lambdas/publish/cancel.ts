@@ -1,0 +1,108 @@
+import { filterable } from '../message/logEntries.ts';
+import type { Account } from '../account/account.ts';
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { longestPage, matches, type Filter } from '../wire/filters.ts';
+import { badRequest, quote } from '../error/httpError.ts';
+import { eachOf } from '../shared/lists.ts';
+import { isOver } from '../message/message.ts';
+import { loadMessage } from '../message/history.ts';
+import { listMessages, type ListedMessage } from '../message/list.ts';
+import { isNewer, shardsOf, type Ordered, type Range } from '../table/shards.ts';
+import { countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../list/pages.ts';
+import { limitedScan } from '../list/scans.ts';
+import { withdraw } from './withdraw.ts';
+import { loadWaiting, noSuchMessage } from './messages.ts';
+
+/** Entries that a bulk operation works on at once. */
+const atOnce = 10;
+
+/**
+ * Withdraws a message: no attempt starts after this. One that is in flight may still arrive.
+ *
+ * @throws HttpError 404 for one that is not there, or was delivered, failed or cancelled; 400 for one of a workflow's run, which
+ * would wait for it for ever
+ */
+export async function cancelMessage(account: Account, messageId: string): Promise<void> {
+  const { message, attempts } = await loadWaiting(account, messageId);
+  if (message.workflow !== undefined) {
+    throw badRequest(
+      'message_of_run',
+      `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; cancel the run.`,
+    );
+  }
+  if (!(await withdraw(message, attempts.at(-1)))) throw noSuchMessage(messageId);
+}
+
+/** A message as far as it must be known to be withdrawn. */
+type Withdrawable = Pick<ListedMessage, 'message' | 'attempts' | 'end'>;
+
+/** A row of the messages to choose from; a row whose id belongs to no message has none. */
+interface Candidate extends Ordered {
+  readonly found: Withdrawable | undefined;
+}
+
+async function* listed(account: Account, range: Range): AsyncGenerator<Candidate> {
+  const shards = shardsOf(account).map((shard) => listMessages(shard, range));
+  for await (const found of merged(shards, isNewer)) yield { id: found.id, time: found.time, found };
+}
+
+/**
+ * Begins to read the messages that a bulk cancellation cancels.
+ *
+ * @returns the rows among which they are, newest first or in the order of the filter's ids; and `selected`, which gives a
+ * row's message, or undefined where it is not to be cancelled
+ */
+async function selection(account: Account, filter: Filter) {
+  const scope = `${account.id}/messages`;
+  const range = await rangeOf(scope, filter);
+  const rows: AsyncIterable<Candidate> =
+    filter.ids === undefined
+      ? limitedScan(account.id, listed(account, range))
+      : loadedRows(idRows(filter.ids, range.behind), atOnce, async (row) => ({
+          ...row,
+          found: await loadMessage({ accountId: account.id, messageId: row.id }),
+        }));
+  const selected = ({ found }: Candidate): Withdrawable | undefined =>
+    found !== undefined &&
+    !isOver(found) &&
+    // Those of runs are cancelled with their run.
+    found.message.workflow === undefined &&
+    (filter.ids !== undefined || matches(filter, filterable(found.message)))
+      ? found
+      : undefined;
+  return { scope, rows, selected };
+}
+
+/** The most messages that are cancelled. The published clients send a count of 100, the length of a page, where they mean all. */
+const mostOf = ({ ids, count }: Filter): number =>
+  ids !== undefined || count === undefined || count === longestPage ? Infinity : count;
+
+/**
+ * Withdraws messages by their ids, or all that match a filter. Safe to repeat.
+ *
+ * @returns the number of messages withdrawn, and a cursor when the time did not suffice for all
+ */
+export async function cancelMessages(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.cancelled>> {
+  const { scope, rows, selected } = await selection(account, filter);
+  let cancelled = 0;
+  const limits = { count: mostOf(filter), atOnce };
+  const cursor = await onEach(scope, rows, limits, selected, (some) =>
+    eachOf(some, atOnce, async ({ message, attempts }) => {
+      if (await withdraw(message, attempts.at(-1))) cancelled += 1;
+    }),
+  );
+  return { cancelled, cursor };
+}
+
+/** Counts the messages that a bulk cancellation would cancel. */
+export async function countMessages(
+  account: Account,
+  filter: Filter,
+): Promise<Answer<typeof answers.counted>> {
+  const { scope, rows, selected } = await selection(account, filter);
+  return countEach(scope, rows, selected);
+}

@@ -1,0 +1,177 @@
+import { setTimeout } from 'node:timers/promises';
+import type { PublishOptions } from '../request/publishOptions.ts';
+import type { Account } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import type { HttpError } from '../error/httpError.ts';
+import { newId } from '../shared/ids.ts';
+import { eachOf, weighedChunksOf } from '../shared/lists.ts';
+import type { DeadLetter } from '../deadLetter/rows.ts';
+import { claimRetry } from '../deadLetter/claims.ts';
+import { loadBody, mostBytesOf, type StoredBody } from '../message/bodies.ts';
+import { loadStoredBody } from '../message/history.ts';
+import { acceptEach } from './accept.ts';
+import { type Draft, renewed } from './prepare.ts';
+import { withCharges, type Charges } from '../usage/charge.ts';
+import { removeDeadLetters } from '../deadLetter/size.ts';
+
+/** A retry that takes longer counts as that of a dead process, and another may claim its dead letters. */
+export const retryTimeoutMs = 12_000;
+/** The first pause between two claims of what other processes retry; each is twice as long as the one before. */
+const firstPauseMs = 500;
+
+/** Dead letters that are worked on at once. */
+const atOnce = 10;
+/** Bytes of bodies that are in memory at once. A function has 512 MB, and each body is there twice while it is sent. */
+const bodyBytesAtOnce = 64 * 1_024 * 1_024;
+
+/**
+ * The outcome of one dead letter's retry: the message as which it was sent again; `gone`, because it was not there any
+ * more; `failed`, because it could not be sent; or the refusal by one of the account's limits.
+ */
+type RetryOutcome = { readonly messageId: string } | 'gone' | 'failed' | HttpError;
+
+/** Collects the outcomes of dead letters, by their ids. */
+type Outcomes = Map<string, RetryOutcome>;
+
+/**
+ * Sends dead letters again, as new messages, and takes them out of the queue. The id of the new message is fixed in the
+ * dead letter's row by the first claim. Where several processes retry a dead letter at once, one sends it and the others
+ * wait; where that one dies, another sends the same message.
+ *
+ * @param until Unix milliseconds, after which it waits no longer for other processes
+ * @returns the outcomes by the dead letters' ids
+ */
+export const retry = (
+  account: Account,
+  deadLetters: readonly DeadLetter[],
+  overrides: Partial<PublishOptions>,
+  until: number,
+): Promise<ReadonlyMap<string, RetryOutcome>> =>
+  withCharges(account, deadLetters.length, (charges) =>
+    retryCharged(charges, account, deadLetters, overrides, until),
+  );
+
+/** A dead letter, and where its message's body is. */
+interface Stored {
+  readonly deadLetter: DeadLetter;
+  readonly body: StoredBody;
+}
+
+interface Claimed extends Stored {
+  /** The id of the new message. */
+  readonly retryId: string;
+}
+
+async function retryCharged(
+  charges: Charges,
+  account: Account,
+  deadLetters: readonly DeadLetter[],
+  overrides: Partial<PublishOptions>,
+  until: number,
+): Promise<ReadonlyMap<string, RetryOutcome>> {
+  const outcomes: Outcomes = new Map();
+  let left = await withBodies(deadLetters, outcomes);
+  for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
+    const theirs: Stored[] = [];
+    // One chunk is sent and taken out before the bodies of the next are read: a process that dies leaves less to do.
+    for (const chunk of weighedChunksOf(left, bodyBytesAtOnce, ({ body }) => mostBytesOf(body))) {
+      const claims = await claimEach(charges, account, chunk, outcomes);
+      theirs.push(...claims.theirs);
+      for (const [dlqId, outcome] of await sendClaimed(account, claims.ours, overrides)) {
+        if (typeof outcome !== 'object') charges.giveBack(1);
+        outcomes.set(dlqId, outcome);
+      }
+    }
+    if (theirs.length === 0) return outcomes;
+    const leftMs = until - now();
+    if (leftMs <= 0) {
+      for (const { deadLetter } of theirs) outcomes.set(deadLetter.dlqId, 'failed');
+      return outcomes;
+    }
+    // Never beyond the end: the function would be stopped before it could answer.
+    await setTimeout(Math.min(pauseMs, leftMs));
+    left = theirs;
+  }
+}
+
+/** Finds the bodies of dead letters' messages. One whose message has expired is gone. */
+async function withBodies(
+  deadLetters: readonly DeadLetter[],
+  outcomes: Outcomes,
+): Promise<readonly Stored[]> {
+  const bodies = new Map<DeadLetter, StoredBody>();
+  await eachOf(deadLetters, atOnce, async (deadLetter) => {
+    const body = await loadStoredBody(deadLetter.message);
+    if (body === undefined) outcomes.set(deadLetter.dlqId, 'gone');
+    else bodies.set(deadLetter, body);
+  });
+  return [...bodies].map(([deadLetter, body]) => ({ deadLetter, body }));
+}
+
+/**
+ * Claims dead letters, each after it was charged to the account.
+ *
+ * @param outcomes gets those that are decided by this: refused, sent by another process, or gone
+ * @returns `ours`, which this process is to send, and `theirs`, which another process sends at this moment
+ */
+async function claimEach(
+  charges: Charges,
+  account: Account,
+  deadLetters: readonly Stored[],
+  outcomes: Outcomes,
+): Promise<{ readonly ours: readonly Claimed[]; readonly theirs: readonly Stored[] }> {
+  const ours: Claimed[] = [];
+  const theirs: Stored[] = [];
+  await eachOf(deadLetters, atOnce, async (stored) => {
+    const { dlqId } = stored.deadLetter;
+    const refusal = charges.charge(1);
+    if (refusal !== undefined) {
+      outcomes.set(dlqId, refusal);
+      return;
+    }
+    const time = now();
+    const claim = await claimRetry(account.id, dlqId, {
+      retryId: newId('msg', time, account.shards),
+      now: time,
+      endedBy: time - retryTimeoutMs,
+    });
+    if (claim.state === 'ours') {
+      ours.push({ ...stored, retryId: claim.retryId });
+      return;
+    }
+    charges.giveBack(1);
+    if (claim.state === 'theirs') theirs.push(stored);
+    else outcomes.set(dlqId, claim.state === 'sent' ? { messageId: claim.retryId } : 'gone');
+  });
+  return { ours, theirs };
+}
+
+/** Publishes claimed dead letters as new messages. Those that could not be accepted stay in the queue. */
+async function sendClaimed(
+  account: Account,
+  claimed: readonly Claimed[],
+  overrides: Partial<PublishOptions>,
+): Promise<ReadonlyMap<string, RetryOutcome>> {
+  const drafts: (Draft & { readonly deadLetter: DeadLetter })[] = [];
+  await eachOf(claimed, atOnce, async ({ deadLetter, body, retryId }) => {
+    const { message } = deadLetter;
+    drafts.push({
+      deadLetter,
+      message: renewed(account, message, overrides, retryId),
+      body: await loadBody(message.messageId, body),
+    });
+  });
+  const failures = await acceptEach(drafts);
+  const sent = drafts.filter(({ message }) => !failures.has(message));
+  await removeDeadLetters(
+    account.id,
+    sent.map(({ deadLetter }) => deadLetter),
+    'sent',
+  );
+  const outcomes: Outcomes = new Map();
+  for (const { deadLetter } of drafts) outcomes.set(deadLetter.dlqId, 'failed');
+  for (const { deadLetter, message } of sent) {
+    outcomes.set(deadLetter.dlqId, { messageId: message.messageId });
+  }
+  return outcomes;
+}

@@ -1,0 +1,26 @@
+import { now } from '../shared/clock.ts';
+import type { Message } from '../message/message.ts';
+import { count } from '../aws/metrics.ts';
+import { endMessage } from '../message/messages.ts';
+import type { LastAttempt } from '../message/rows.ts';
+import { isFarFrom, withdrawFar } from '../job/send.ts';
+import { withdrawFromLanes } from '../lane/withdrawFromLanes.ts';
+
+/**
+ * Ends a message, and takes back its next attempt where Scheduler keeps it. The worker of an attempt that is not taken back
+ * finds the end.
+ *
+ * @returns whether it had not ended before
+ */
+export async function withdraw(message: Message, last: LastAttempt | undefined): Promise<boolean> {
+  const isFirst = await endMessage(message, 'CANCELED', now());
+  const sentAt = last?.recordedAt ?? message.createdAt;
+  const dueAt = last?.nextDeliveryAt ?? message.notBefore;
+  if (!isFirst) return false;
+  count('Cancelled');
+  await withdrawFromLanes(message, last);
+  if (isFarFrom(sentAt, dueAt)) {
+    await withdrawFar(message.messageId, last === undefined ? 0 : last.number + 1);
+  }
+  return true;
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { limitsOf, type Account, refuseWhileDraining } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import { overLimit } from '../error/httpError.ts';
+import { newId } from '../shared/ids.ts';
+import { storeBody } from '../message/bodies.ts';
+import { listSchedules as listStored, loadSchedule, saveSchedule, type StoredSchedule } from './rows.ts';
+import { ensureKeys } from '../lane/ensureKeys.ts';
+import { ensureQueue } from '../lane/queues.ts';
+import { retryOnConflict } from '../aws/retryOnConflict.ts';
+import { startFiring, stopFiring } from './firing.ts';
+import { changedByMany } from './wholeSchedule.ts';
+import { readSchedule, type ScheduleRequest } from './scheduleRequest.ts';
+
+/** @throws HttpError 412 when the account has as many schedules as it may */
+async function checkCapacity(account: Account): Promise<void> {
+  const { max_schedules: most } = limitsOf(account);
+  const schedules = await listStored(account.id);
+  if (schedules.length >= most) {
+    throw overLimit(
+      'schedule_limit_reached',
+      `The schedule would be number ${schedules.length + 1}, but the account's limit max_schedules is ${most}.`,
+    );
+  }
+}
+
+/**
+ * Saves a schedule in the place of the one with its id, if there is one.
+ *
+ * Each save has an id of its own, and is made in this order: Scheduler fires it, its body is stored, its row is written.
+ * The save counts from its row on: a fire of any other save publishes nothing, and ends what is left of that save. So
+ * wherever this fails, the old schedule or the new one is there, whole, and nothing of the other outlives its next fire.
+ *
+ * @param requestOf makes the request whose schedule is saved, of the schedule that is there; undefined to read that again
+ * @throws HttpError 400, 403, 404, 412 or 503; nothing is changed then
+ */
+export function save(
+  account: Account,
+  scheduleId: string,
+  requestOf: (
+    before: StoredSchedule | undefined,
+  ) => ScheduleRequest | undefined | Promise<ScheduleRequest | undefined>,
+): Promise<Answer<typeof answers.scheduled>> {
+  refuseWhileDraining(account);
+  return retryOnConflict(changedByMany(scheduleId), async () => {
+    const before = await loadSchedule(account.id, scheduleId);
+    const request = await requestOf(before);
+    if (request === undefined) return undefined;
+    const { cron, drafts, kept } = await readSchedule(account, request, before);
+    if (before === undefined) await checkCapacity(account);
+    await ensureQueue(account, kept.queueName);
+    // All messages of a fire name the same keys.
+    for (const { message } of drafts.slice(0, 1)) await ensureKeys(message);
+    const saveId = newId('scd', now());
+    const unstored = {
+      ...kept,
+      accountId: account.id,
+      scheduleId,
+      saveId,
+      seed: before?.seed ?? randomUUID(),
+      createdAt: before?.createdAt ?? now(),
+      isPaused: before?.isPaused ?? false,
+      lastFire: before?.lastFire,
+    };
+    await startFiring(unstored, cron);
+    const owner = { accountId: account.id, messageId: saveId, expiresAt: Infinity };
+    const schedule = { ...unstored, body: await storeBody(owner, request.body, now()) };
+    const isOurs = await isSaved(schedule, before?.saveId);
+    const leftOver = isOurs ? before : schedule;
+    if (leftOver !== undefined) await stopFiring(leftOver);
+    return isOurs ? { scheduleId } : undefined;
+  });
+}
+
+/**
+ * Writes a schedule's row in the place of what was read.
+ *
+ * @returns false when another change was faster. The SDK sends a write again when its answer is lost, and the second one is
+ * refused: so a row with the id of this save counts as written.
+ */
+const isSaved = async (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> =>
+  (await saveSchedule(schedule, readSaveId)) ||
+  (await loadSchedule(schedule.accountId, schedule.scheduleId))?.saveId === schedule.saveId;

@@ -1,0 +1,55 @@
+import type { Config } from '../shared/config.ts';
+import type { Account } from '../account/account.ts';
+import type * as answers from '../wire/answers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { now } from '../shared/clock.ts';
+import { canonicalize } from '../request/dialect.ts';
+import { readHeaders } from '../shared/headers.ts';
+import { badRequest } from '../error/httpError.ts';
+import { parseShape } from '../shared/json.ts';
+import { configWithKnownCredentials, parsePublishOptions } from '../request/publishOptions.ts';
+import { groupDefaults } from '../wire/requests.ts';
+import { settings } from '../aws/settings.ts';
+import { destinationRules } from '../destination/rulesOfDeployment.ts';
+import { type GroupRequest, changeGroup, noSuchGroup, urlGroupRecord } from './urlGroups.ts';
+
+async function readDefaults(account: Account, request: GroupRequest): Promise<Config> {
+  const allowed = '{"headers": {"<name>": "<value>" or ["<value>", …]}}';
+  const { headers } = parseShape('The body', request.body, groupDefaults, allowed);
+  const { config, otherHeaders } = canonicalize(readHeaders('headers', headers), [], settings.headerPrefixes);
+  const [foreign] = otherHeaders;
+  if (foreign !== undefined) {
+    throw badRequest(
+      'field_unknown',
+      `headers.${foreign[0]} is not a header of the service; allowed are those, such as Svc-Retries and Svc-Forward-*.`,
+    );
+  }
+  parsePublishOptions(
+    { prefix: request.prefix, config, otherHeaders: [] },
+    account,
+    await destinationRules(request.host),
+    now(),
+  );
+  return config;
+}
+
+/**
+ * Sets the default headers of a group: the configuration of every message to it, unless the message's request says
+ * otherwise. They replace the defaults that were set before.
+ *
+ * @throws HttpError 400, 403, 404 or 412; nothing is changed then
+ */
+export async function setDefaults(
+  account: Account,
+  request: GroupRequest,
+): Promise<Answer<typeof answers.urlGroup>> {
+  const { name, prefix } = request;
+  const config = await readDefaults(account, request);
+  const group = await changeGroup(account, name, (before) => {
+    if (before === undefined) throw noSuchGroup(name);
+    const defaults = configWithKnownCredentials(config, before.defaults);
+    return { ...before, defaults, updatedAt: now() };
+  });
+  if (group === null) throw noSuchGroup(name);
+  return urlGroupRecord(group, prefix);
+}

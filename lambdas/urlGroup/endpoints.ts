@@ -1,0 +1,96 @@
+import { limitsOf, type Account } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import { badDestination, parseUrl, refuseSsrf } from '../destination/destination.ts';
+import { badField, notFound, overLimit, quote } from '../error/httpError.ts';
+import { parseShape } from '../shared/json.ts';
+import { parseName } from '../value/names.ts';
+import { addedEndpoints, removedEndpoints } from '../wire/requests.ts';
+import { quoteUrl } from '../shared/urlCredentials.ts';
+import { isSameUrl, withEndpoints, withoutEndpoints, type Endpoint } from './urlGroup.ts';
+import { listUrlGroups } from './rows.ts';
+import { destinationRules } from '../destination/rulesOfDeployment.ts';
+import { type GroupRequest, changeGroup, noSuchGroup } from './urlGroups.ts';
+
+/** Characters of a URL. A group is one row of at most 400 KB, into which a hundred endpoints of this length fit. */
+const longestEndpointUrl = 2_048;
+
+async function readEndpoints(request: GroupRequest): Promise<readonly Endpoint[]> {
+  const allowed = '{"endpoints": [{"url", "name"?}]} with at least one endpoint';
+  const { endpoints } = parseShape('The body', request.body, addedEndpoints, allowed);
+  const rules = await destinationRules(request.host);
+  return endpoints.map(({ url, name }, index) => {
+    const field = `endpoints.${index}.url`;
+    const parsed = parseUrl(field, url);
+    if (parsed.length > longestEndpointUrl) {
+      throw badDestination(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
+    }
+    refuseSsrf(field, parsed, rules);
+    const isTwice = endpoints.some(
+      (other, place) =>
+        place < index && (name === undefined ? isSameUrl(other.url, url) : other.name === name),
+    );
+    if (isTwice)
+      throw badField(`endpoints.${index} is there twice, by its ${name === undefined ? 'url' : 'name'}.`);
+    return { url: parsed, name: name === undefined ? undefined : parseName(`endpoints.${index}.name`, name) };
+  });
+}
+
+async function checkCapacity(account: Account, name: string): Promise<void> {
+  const { max_topics: most } = limitsOf(account);
+  const groups = await listUrlGroups(account.id);
+  if (groups.length >= most && !groups.some((group) => group.name === name)) {
+    throw overLimit(
+      'url_group_limit_reached',
+      `The URL group ${quote(name)} would be number ${groups.length + 1}, but the account's limit max_topics is ${most}.`,
+    );
+  }
+}
+
+/**
+ * Adds endpoints to a group. A group that is missing is created; an endpoint that is there already is updated.
+ *
+ * @throws HttpError 400, 403 or 412; nothing is changed then
+ */
+export async function addEndpoints(account: Account, request: GroupRequest): Promise<void> {
+  const { name } = request;
+  const endpoints = await readEndpoints(request);
+  const { max_endpoints_per_topic: most } = limitsOf(account);
+  await changeGroup(account, name, async (group) => {
+    if (group === undefined) await checkCapacity(account, name);
+    const all = withEndpoints(group?.endpoints ?? [], endpoints);
+    if (all.length > most) {
+      throw overLimit(
+        'endpoint_limit_reached',
+        `The URL group ${quote(name)} would have ${all.length} endpoints, but the account's limit max_endpoints_per_topic is ${most}.`,
+      );
+    }
+    const time = now();
+    const empty = { accountId: account.id, name, defaults: new Map(), createdAt: time, version: 0 };
+    return { ...(group ?? empty), endpoints: all, updatedAt: time };
+  });
+}
+
+/**
+ * Removes endpoints, each named by its URL, its name, or both. A group whose last endpoint is removed is deleted.
+ *
+ * @throws HttpError 400 or 404; nothing is changed then
+ */
+export async function removeEndpoints(account: Account, request: GroupRequest): Promise<void> {
+  const { name } = request;
+  const allowed = '{"endpoints": [{"url"?, "name"?}]} with at least one endpoint';
+  const { endpoints: keys } = parseShape('The body', request.body, removedEndpoints, allowed);
+  const unnamed = keys.findIndex((key) => key.url === undefined && key.name === undefined);
+  if (unnamed !== -1) throw badField(`endpoints.${unnamed} has neither url nor name; allowed is ${allowed}.`);
+  await changeGroup(account, name, (group) => {
+    if (group === undefined) throw noSuchGroup(name);
+    const { left, unknown } = withoutEndpoints(group.endpoints, keys);
+    const [first] = unknown;
+    if (first !== undefined) {
+      throw notFound(
+        'endpoint_not_found',
+        `The URL group ${quote(name)} has no endpoint ${first.name === undefined ? quoteUrl(first.url ?? '') : quote(first.name)}.`,
+      );
+    }
+    return left.length === 0 ? null : { ...group, endpoints: left, updatedAt: now() };
+  });
+}
