@@ -16,7 +16,7 @@ import { measureLaneSpeed } from './laneSpeed.ts';
 import { printLaneCosts, printLaneRows, printLaneSpeeds } from './printLanes.ts';
 import { printWorkflows } from './printWorkflows.ts';
 import { countWorkflows } from './workflowCosts.ts';
-import { startWorld, type World } from './world.ts';
+import { startFixture, type Fixture } from './fixture.ts';
 
 /**
  * The goals. The dollars are for a million messages of JSON in full batches: a bill of millions comes from a load that fills
@@ -166,13 +166,13 @@ function missedGoals(bills: readonly JudgedBill[], bundles: readonly BundleCost[
 }
 
 /** Counts messages through the API, and messages of JSON through the publish URL. */
-async function countMessages(world: World): Promise<readonly JudgedBill[]> {
-  const throughApi = (await countUses(world)).map((bill) => ({
+async function countMessages(fixture: Fixture): Promise<readonly JudgedBill[]> {
+  const throughApi = (await countUses(fixture)).map((bill) => ({
     title: `A message of ${bill.body}`,
     bill,
     goal: bill.body === jsonBodyName ? goals.dollarsPerMillion : undefined,
   }));
-  const { single, batch } = await countUrlUses(world);
+  const { single, batch } = await countUrlUses(fixture);
   return [
     ...throughApi,
     {
@@ -188,11 +188,11 @@ async function countMessages(world: World): Promise<readonly JudgedBill[]> {
   ];
 }
 
-async function measureMessages(world: World): Promise<readonly string[]> {
-  const bills = await countMessages(world);
+async function measureMessages(fixture: Fixture): Promise<readonly string[]> {
+  const bills = await countMessages(fixture);
   bills.forEach(printMessageBill);
-  const cpu = await measureCpu(world);
-  const { throughApi, urlLine } = estimate(cpu, await measureUrlLogBytes(world));
+  const cpu = await measureCpu(fixture);
+  const { throughApi, urlLine } = estimate(cpu, await measureUrlLogBytes(fixture));
   printEstimates(throughApi, urlLine);
   printCpu(cpu);
   printMemory(cpu);
@@ -201,8 +201,8 @@ async function measureMessages(world: World): Promise<readonly string[]> {
   return missedGoals(bills, bundles);
 }
 
-async function measureLanes(world: World): Promise<readonly string[]> {
-  const missed = printLaneCosts(await countLanes(world));
+async function measureLanes(fixture: Fixture): Promise<readonly string[]> {
+  const missed = printLaneCosts(await countLanes(fixture));
   printLaneRows(await measureLaneRows());
   return missed;
 }
@@ -216,13 +216,13 @@ export async function measureCosts(parts: readonly Part[]): Promise<readonly str
   const isWanted = (part: Part): boolean => parts.includes(part);
   console.log(`us-east-1, list prices as of ${pricedOn}; Node ${process.versions.node} on ${process.arch}`);
   const missed: string[] = [];
-  const world = await startWorld();
+  const fixture = await startFixture();
   try {
-    if (isWanted('messages')) missed.push(...(await measureMessages(world)));
-    if (isWanted('lanes')) missed.push(...(await measureLanes(world)));
-    if (isWanted('workflows')) printWorkflows(await countWorkflows(world));
+    if (isWanted('messages')) missed.push(...(await measureMessages(fixture)));
+    if (isWanted('lanes')) missed.push(...(await measureLanes(fixture)));
+    if (isWanted('workflows')) printWorkflows(await countWorkflows(fixture));
   } finally {
-    await world.close();
+    await fixture.close();
   }
   if (isWanted('lanes')) printLaneSpeeds(await measureLaneSpeed());
   if (isWanted('console')) missed.push(...printConsole(measureConsole()));

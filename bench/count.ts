@@ -4,7 +4,7 @@ import { bodies, jsonBody, jsonBodyName, queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
 import { dollarsPerMillion, type Unit } from './prices.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 /** The number of attempts that one invocation of deliver gets: one where little happens, ten under load. */
 export const batchSizes = [1, 10] as const;
@@ -30,20 +30,20 @@ interface Way {
   readonly messagesPerRequest: number;
   /** Whether a request passes API Gateway, which bills it. */
   readonly passesGateway: boolean;
-  readonly eventFor: (world: World, body: Buffer) => object;
+  readonly eventFor: (fixture: Fixture, body: Buffer) => object;
 }
 
 const throughApi: Way = {
   messagesPerRequest: 1,
   passesGateway: true,
-  eventFor: (world, body) => world.eventFor(body),
+  eventFor: (fixture, body) => fixture.eventFor(body),
 };
 
 /** Lambda bills nothing for a request to a function URL: only the invocation that follows. */
 const throughUrl: Way = {
   messagesPerRequest: 1,
   passesGateway: false,
-  eventFor: (world, body) => world.urlEventFor(body),
+  eventFor: (fixture, body) => fixture.urlEventFor(body),
 };
 
 /** The messages of a request of `POST /v2/batch`. */
@@ -51,7 +51,7 @@ export const batchCount = 100;
 const inBatches: Way = {
   messagesPerRequest: batchCount,
   passesGateway: false,
-  eventFor: (world, body) => world.batchEventFor(body, batchCount),
+  eventFor: (fixture, body) => fixture.batchEventFor(body, batchCount),
 };
 
 /** Dollars for a million messages. */
@@ -68,39 +68,41 @@ const countedRequests = 60;
  * Makes the bill of each body. Every handler is warm: it has read its secret, the usage of the day and the hosts of the APIs,
  * which it does once in minutes, and deliver has read the account, which it does once in ten seconds.
  */
-export async function countUses(world: World): Promise<readonly Bill[]> {
+export async function countUses(fixture: Fixture): Promise<readonly Bill[]> {
   const bills: Bill[] = [];
-  for (const [name, body] of bodies) bills.push(await billOf(world, name, body, throughApi));
+  for (const [name, body] of bodies) bills.push(await billOf(fixture, name, body, throughApi));
   return bills;
 }
 
 /** Makes the bills of messages of JSON that come through the publish URL: one to a request, and many. */
-export async function countUrlUses(world: World): Promise<{ readonly single: Bill; readonly batch: Bill }> {
+export async function countUrlUses(
+  fixture: Fixture,
+): Promise<{ readonly single: Bill; readonly batch: Bill }> {
   return {
-    single: await billOf(world, jsonBodyName, jsonBody, throughUrl),
-    batch: await billOf(world, jsonBodyName, jsonBody, inBatches),
+    single: await billOf(fixture, jsonBodyName, jsonBody, throughUrl),
+    batch: await billOf(fixture, jsonBodyName, jsonBody, inBatches),
   };
 }
 
 /** Lets both functions read what a process reads once, and learn the host that it is called by. It is not counted. */
-async function warmUp(world: World, way: Way): Promise<void> {
-  checkAnswer(await world.publish.invoke(way.eventFor(world, jsonBody)));
-  checkAnswer(await world.deliver.invoke(queueEvent(await world.takeAttempts(way.messagesPerRequest))));
+async function warmUp(fixture: Fixture, way: Way): Promise<void> {
+  checkAnswer(await fixture.publish.invoke(way.eventFor(fixture, jsonBody)));
+  checkAnswer(await fixture.deliver.invoke(queueEvent(await fixture.takeAttempts(way.messagesPerRequest))));
 }
 
 /** Whether a use is a message's own: usage is added up in steps of so many messages, and all else now and then is the process's. */
 const isOfMessages = (use: Use): boolean => isCounted(use) || use.what === 'UpdateItem usage';
 
-async function billOf(world: World, body: string, bytes: Buffer, way: Way): Promise<Bill> {
+async function billOf(fixture: Fixture, body: string, bytes: Buffer, way: Way): Promise<Bill> {
   const counted = countedRequests * way.messagesPerRequest;
   const groupOf = (size: BatchSize): number => Math.max(size, way.messagesPerRequest);
-  await warmUp(world, way);
-  for (let made = 0; made < counted; made += groupOf(10)) await messagesWay(world, bytes, way, 10);
+  await warmUp(fixture, way);
+  for (let made = 0; made < counted; made += groupOf(10)) await messagesWay(fixture, bytes, way, 10);
   const lists = new Map<BatchSize, readonly Use[]>();
   for (const size of batchSizes) {
     const uses: Use[] = [];
     for (let made = 0; made < counted; made += groupOf(size)) {
-      uses.push(...(await messagesWay(world, bytes, way, size)).filter(isOfMessages));
+      uses.push(...(await messagesWay(fixture, bytes, way, size)).filter(isOfMessages));
     }
     lists.set(size, uses);
   }
@@ -108,7 +110,12 @@ async function billOf(world: World, body: string, bytes: Buffer, way: Way): Prom
 }
 
 /** Publishes as many messages as fill a request and a batch, and delivers them in batches of that size. */
-async function messagesWay(world: World, body: Buffer, way: Way, size: BatchSize): Promise<readonly Use[]> {
+async function messagesWay(
+  fixture: Fixture,
+  body: Buffer,
+  way: Way,
+  size: BatchSize,
+): Promise<readonly Use[]> {
   const messages = Math.max(size, way.messagesPerRequest);
   const requests = messages / way.messagesPerRequest;
   const uses: Use[] = [];
@@ -116,20 +123,20 @@ async function messagesWay(world: World, body: Buffer, way: Way, size: BatchSize
     uses.push({ by: 'gateway', what: 'a request', unit: 'apiRequest', amount: requests });
   uses.push({ by: 'publish', what: 'its invocation', unit: 'lambdaRequest', amount: requests });
   uses.push(
-    ...(await world.meter.measure('publish', async () => {
+    ...(await fixture.meter.measure('publish', async () => {
       for (let made = 0; made < requests; made += 1) {
-        checkAnswer(await world.publish.invoke(way.eventFor(world, body)));
+        checkAnswer(await fixture.publish.invoke(way.eventFor(fixture, body)));
       }
     })),
   );
   for (let delivered = 0; delivered < messages; delivered += size) {
-    const event = queueEvent(await world.takeAttempts(size));
+    const event = queueEvent(await fixture.takeAttempts(size));
     uses.push(
       // The event source mapping calls SQS on the account's bill.
       { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
       { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
-      ...(await world.meter.measure('deliver', async () => {
-        checkAnswer(await world.deliver.invoke(event));
+      ...(await fixture.meter.measure('deliver', async () => {
+        checkAnswer(await fixture.deliver.invoke(event));
       })),
       { by: 'queue', what: 'DeleteMessageBatch', unit: 'sqsRequest', amount: 1 },
     );

@@ -3,7 +3,7 @@ import { chunksOf } from '../lambdas/shared/lists.ts';
 import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
 import { median } from './median.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 /** The functions that every message passes. */
 export const onTheWay = ['publish', 'deliver'] as const;
@@ -36,13 +36,13 @@ const messagesInRound = 300;
 const allMessages = warmUpMessages + rounds * messagesInRound;
 
 /** Publishes messages in one process, one by one, and delivers the same messages in another, in batches of ten. */
-export async function measureCpu(world: World): Promise<readonly CpuTime[]> {
+export async function measureCpu(fixture: Fixture): Promise<readonly CpuTime[]> {
   const [publish, deliver] = [startInvoker(bundleUrl('publish')), startInvoker(bundleUrl('deliver'))];
-  const first = await passThrough(world, publish, deliver, firstMessages);
-  await passThrough(world, publish, deliver, warmUpMessages - firstMessages);
+  const first = await passThrough(fixture, publish, deliver, firstMessages);
+  await passThrough(fixture, publish, deliver, warmUpMessages - firstMessages);
   const times: Record<OnTheWay, number>[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    times.push(await passThrough(world, publish, deliver, messagesInRound));
+    times.push(await passThrough(fixture, publish, deliver, messagesInRound));
   }
   const timeOf = async (handler: OnTheWay, invoker: Invoker): Promise<CpuTime> => {
     const ofHandler = times.map((time) => time[handler]);
@@ -67,7 +67,7 @@ const messagesAtOnce = 100;
  * @returns the CPU milliseconds of each for a message
  */
 export async function passThrough(
-  world: World,
+  fixture: Fixture,
   publish: Invoker,
   deliver: Invoker,
   messages: number,
@@ -75,7 +75,7 @@ export async function passThrough(
   const sums = { publish: 0, deliver: 0 };
   const times = messages / messagesAtOnce;
   for (let time = 0; time < times; time += 1) {
-    const cpuMs = await passSome(world, publish, deliver, messagesAtOnce);
+    const cpuMs = await passSome(fixture, publish, deliver, messagesAtOnce);
     sums.publish += cpuMs.publish / times;
     sums.deliver += cpuMs.deliver / times;
   }
@@ -83,22 +83,22 @@ export async function passThrough(
 }
 
 async function passSome(
-  world: World,
+  fixture: Fixture,
   publish: Invoker,
   deliver: Invoker,
   messages: number,
 ): Promise<Record<OnTheWay, number>> {
-  const requests = Array.from({ length: messages }, () => world.eventFor(jsonBody));
+  const requests = Array.from({ length: messages }, () => fixture.eventFor(jsonBody));
   const publishMs = await publish.invoke(requests);
-  const attempts = await world.takeAttempts(messages);
+  const attempts = await fixture.takeAttempts(messages);
   const batches = chunksOf(attempts, batchSize).map(queueEvent);
   return { publish: publishMs / messages, deliver: (await deliver.invoke(batches)) / messages };
 }
 
 /** Measures the size of the line that publish logs for a request to the publish URL. Through the API it logs none. */
-export async function measureUrlLogBytes(world: World): Promise<number> {
+export async function measureUrlLogBytes(fixture: Fixture): Promise<number> {
   const invoker = startInvoker(bundleUrl('publish'));
-  await invoker.invoke(Array.from({ length: batchSize }, () => world.urlEventFor(jsonBody)));
-  await world.takeAttempts(batchSize);
+  await invoker.invoke(Array.from({ length: batchSize }, () => fixture.urlEventFor(jsonBody)));
+  await fixture.takeAttempts(batchSize);
   return (await invoker.end()) / batchSize;
 }

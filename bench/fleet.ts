@@ -12,7 +12,7 @@ import { startEventSource } from '../local/lambda/eventSource.ts';
 import { toFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
 import { checkAnswer } from './answer.ts';
 import { compileChild } from './child.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 const region = 'us-east-1';
 const timeoutMs = 60_000;
@@ -47,7 +47,7 @@ const copy = z.object({
 
 const batch = z.object({ Records: z.array(z.object({ body: z.string() })) });
 
-export async function startFleet({ meter, standIns }: World): Promise<Fleet> {
+export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
   const file = pathToFileURL(compileChild('deliver')).href;
   // What goes back to its queue is counted, and not printed.
   setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });

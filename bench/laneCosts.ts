@@ -7,7 +7,7 @@ import { refusedMark } from './dynamodbUses.ts';
 import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
 import { dollarsPerMillion } from './prices.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 /** A lane, as the messages of a table's row have it. */
 export interface LaneCase {
@@ -78,18 +78,18 @@ const messagesThatWait = ({ parallelism }: LaneCase): number => (parallelism ===
 /** Lambda's batches, where more than one message is there. */
 const fullBatch = 10;
 
-export async function countLanes(world: World): Promise<LaneCosts> {
-  const fleet = await startFleet(world);
+export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
+  const fleet = await startFleet(fixture);
   const room: LaneCost[] = [];
   const waiting: LaneCost[] = [];
   // The account's own limits are out of the way: only the lane is measured. (With more requests it would be a large account.)
-  const { token } = await world.makeAccount({
+  const { token } = await fixture.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
     max_requests_per_second: 2_000,
   });
   for (const lane of laneCases) {
-    const traffic = await openLane(world, fleet, token, lane);
+    const traffic = await openLane(fixture, fleet, token, lane);
     room.push(await withRoom(traffic));
     waiting.push(await withWaiting(traffic));
   }
@@ -98,7 +98,7 @@ export async function countLanes(world: World): Promise<LaneCosts> {
 
 /** Messages through one lane. */
 interface Traffic {
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly fleet: Fleet;
   readonly lane: LaneCase;
   /** Publishes a message. */
@@ -107,14 +107,14 @@ interface Traffic {
   readonly deliver: (batchSize: number) => Promise<HandedOut>;
 }
 
-async function openLane(world: World, fleet: Fleet, token: string, lane: LaneCase): Promise<Traffic> {
+async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: LaneCase): Promise<Traffic> {
   const { queueName, flowControl, parallelism } = lane;
   if (queueName !== undefined) {
-    const queues = await world.load('queues');
+    const queues = await fixture.load('queues');
     const body = Buffer.from(JSON.stringify({ queueName, parallelism }));
     checkAnswer(await queues.invoke(apiEvent({ token, route: '/v2/queues', pathParameters: {}, body })));
   }
-  const inbox = world.receiver.inbox((_delivery, response) => {
+  const inbox = fixture.receiver.inbox((_delivery, response) => {
     setTimeout(() => response.writeHead(200).end(), assumed.destinationMs);
   });
   // As long as a real one: it stands in the message's row, which is billed by its size.
@@ -130,11 +130,11 @@ async function openLane(world: World, fleet: Fleet, token: string, lane: LaneCas
   });
   let published = 0;
   const traffic: Traffic = {
-    world,
+    fixture,
     fleet,
     lane,
     publish: async () => {
-      checkAnswer(await world.publish.invoke(event));
+      checkAnswer(await fixture.publish.invoke(event));
       published += 1;
     },
     deliver: async (batchSize) => {
@@ -152,12 +152,12 @@ async function openLane(world: World, fleet: Fleet, token: string, lane: LaneCas
 }
 
 /** One message after another. */
-async function withRoom({ world, lane, publish, deliver }: Traffic): Promise<LaneCost> {
+async function withRoom({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
   const uses: CountedUse[][] = [];
   let handedOut: HandedOut = { invocations: 0, pumps: 0 };
   for (let number = 0; number < messagesWithRoom; number += 1) {
-    uses.push([...(await world.meter.measure('publish', publish))]);
-    const delivered = await world.meter.measure('deliver', async () => {
+    uses.push([...(await fixture.meter.measure('publish', publish))]);
+    const delivered = await fixture.meter.measure('deliver', async () => {
       handedOut = sumOf(handedOut, await deliver(1));
     });
     uses.push([...delivered]);
@@ -166,13 +166,13 @@ async function withRoom({ world, lane, publish, deliver }: Traffic): Promise<Lan
 }
 
 /** All are published before the first is delivered. */
-async function withWaiting({ world, lane, publish, deliver }: Traffic): Promise<LaneCost> {
+async function withWaiting({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
   const messages = messagesThatWait(lane);
-  const published = await world.meter.measure('publish', async () => {
+  const published = await fixture.meter.measure('publish', async () => {
     for (let number = 0; number < messages; number += 1) await publish();
   });
   let handedOut: HandedOut = { invocations: 0, pumps: 0 };
-  const delivered = await world.meter.measure('deliver', async () => {
+  const delivered = await fixture.meter.measure('deliver', async () => {
     handedOut = await deliver(fullBatch);
   });
   return costOf(lane, messages, [published, delivered], handedOut);

@@ -20,7 +20,7 @@ import { compileChild } from './child.ts';
 import { queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 const options = { region: 'us-east-1', timeoutMs: 60_000 };
 const functionNames = ['publish', 'workflows'] as const;
@@ -88,10 +88,10 @@ const thirdPartyAnswer = JSON.stringify({ accepted: true, reference: 'pay_2f81c0
 /** The headers by which every endpoint of the client tells of itself. The service looks at it at the first delivery. */
 const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
 
-export async function startRunStage(world: World): Promise<RunStage> {
-  const { meter, standIns, receiver, deliver } = world;
+export async function startRunStage(fixture: Fixture): Promise<RunStage> {
+  const { meter, standIns, receiver, deliver } = fixture;
   setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
-  const { token } = await world.makeAccount({
+  const { token } = await fixture.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
     max_requests_per_second: 2_000,
@@ -249,7 +249,7 @@ export async function startRunStage(world: World): Promise<RunStage> {
       let made = 0;
       for (let count = waiting(); count > 0 && made < batches; count = waiting()) {
         made += 1;
-        const event = queueEvent(await world.takeAttempts(Math.min(size, count)));
+        const event = queueEvent(await fixture.takeAttempts(Math.min(size, count)));
         const work = async (): Promise<void> => {
           checkAnswer(await deliver.invoke(event));
         };

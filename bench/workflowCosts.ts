@@ -6,7 +6,7 @@ import { jsonBody } from './events.ts';
 import type { Use } from './meter.ts';
 import { dollarsPerMillion } from './prices.ts';
 import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 /** The calls and units of one run, on average. */
 export interface RunSums {
@@ -278,8 +278,8 @@ async function countLarge(stage: RunStage): Promise<readonly StepCost[]> {
   return costs;
 }
 
-export async function countWorkflows(world: World): Promise<WorkflowCosts> {
-  const stage = await startRunStage(world);
+export async function countWorkflows(fixture: Fixture): Promise<WorkflowCosts> {
+  const stage = await startRunStage(fixture);
   try {
     const count = (route: Route, wake?: (runId: string) => Promise<unknown>): Promise<Counted> =>
       countRuns(stage, stage.serve(route).url, wake);

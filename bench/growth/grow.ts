@@ -7,8 +7,8 @@ import { median } from '../median.ts';
 import type { CountedUse } from '../meter.ts';
 import { isCounted } from '../nowAndThen.ts';
 import { dollarsPerMillion } from '../prices.ts';
-import type { World } from '../world.ts';
-import { scenes, type Scene } from './scenes.ts';
+import type { Fixture } from '../fixture.ts';
+import { backlogs, type Backlog } from './backlogs.ts';
 
 type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
 
@@ -20,9 +20,9 @@ export interface Cost {
   readonly dollars: PerHandler<number>;
 }
 
-/** One line: a scene in which there are so many. */
+/** One line: a backlog in which there are so many. */
 export interface Growth extends Cost {
-  readonly scene: string;
+  readonly backlog: string;
   readonly there: number;
   /** CPU milliseconds of the bundled functions for a message; undefined where it was not asked for. */
   readonly cpuMs: PerHandler<number> | undefined;
@@ -41,40 +41,40 @@ export interface GrowthOptions {
   /** The numbers that there are to be, each a multiple of a hundred and larger than the one before. */
   readonly levels: readonly number[];
   readonly measuresCpu: boolean;
-  /** Is told before a scene is filled: that takes minutes. */
-  readonly onFilling: (scene: string, level: number) => void;
+  /** Is told before a backlog is filled: that takes minutes. */
+  readonly onFilling: (backlog: string, level: number) => void;
 }
 
-export async function measureGrowth(world: World, options: GrowthOptions): Promise<readonly Growth[]> {
+export async function measureGrowth(fixture: Fixture, options: GrowthOptions): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
-  for (const open of scenes) {
-    // What waits in one scene would be delivered in the next.
-    for (const queue of deliveryQueues) world.standIns.sqs.queues.purge(queue);
-    growths.push(...(await growScene(world, await open(world), options)));
+  for (const open of backlogs) {
+    // What waits in one backlog would be delivered in the next.
+    for (const queue of deliveryQueues) fixture.standIns.sqs.queues.purge(queue);
+    growths.push(...(await growBacklog(fixture, await open(fixture), options)));
   }
   return growths;
 }
 
-async function growScene(
-  world: World,
-  scene: Scene,
+async function growBacklog(
+  fixture: Fixture,
+  backlog: Backlog,
   { levels, measuresCpu, onFilling }: GrowthOptions,
 ): Promise<readonly Growth[]> {
   const growths: Growth[] = [];
   const invokers = measuresCpu ? startInvokers() : undefined;
   let there = 0;
   for (const level of levels) {
-    onFilling(scene.name, level);
+    onFilling(backlog.name, level);
     // The meter would remember each row.
-    await world.meter.ignore(() => scene.fill(level - there));
-    if (there === 0 && invokers !== undefined) await cpuOf(world, scene, invokers, warmUpMessages);
+    await fixture.meter.ignore(() => backlog.fill(level - there));
+    if (there === 0 && invokers !== undefined) await cpuOf(fixture, backlog, invokers, warmUpMessages);
     there = level;
     // What a process reads once, it reads now; the meter sees the rows that others have written; and what a row of a lane holds of a
     // large batch goes into pages.
-    await pass(world, scene, settlingMessages, invokeWith(world));
-    const cost = await count(world, scene);
-    const cpuMs = invokers === undefined ? undefined : await measureCpu(world, scene, invokers);
-    growths.push({ scene: scene.name, there, ...cost, cpuMs });
+    await pass(fixture, backlog, settlingMessages, invokeWith(fixture));
+    const cost = await count(fixture, backlog);
+    const cpuMs = invokers === undefined ? undefined : await measureCpu(fixture, backlog, invokers);
+    growths.push({ backlog: backlog.name, there, ...cost, cpuMs });
   }
   if (invokers !== undefined) for (const handler of onTheWay) await invokers[handler].end();
   return growths;
@@ -91,31 +91,31 @@ const quiet = { POWERTOOLS_LOG_LEVEL: 'ERROR' };
 type Invoke = (handler: OnTheWay, events: readonly object[]) => Promise<void>;
 
 /** Publishes so many messages, and delivers as many of those that are first. */
-async function pass(world: World, scene: Scene, messages: number, invoke: Invoke): Promise<void> {
-  const { event, batchSize } = scene;
+async function pass(fixture: Fixture, backlog: Backlog, messages: number, invoke: Invoke): Promise<void> {
+  const { event, batchSize } = backlog;
   for (let made = 0; made < messages; made += publishedAtOnce) {
     await invoke(
       'publish',
       Array.from({ length: publishedAtOnce }, () => event),
     );
     for (let delivered = 0; delivered < publishedAtOnce; delivered += batchSize) {
-      await invoke('deliver', [queueEvent(await world.takeAttempts(batchSize))]);
+      await invoke('deliver', [queueEvent(await fixture.takeAttempts(batchSize))]);
     }
   }
 }
 
 const invokeWith =
-  (world: World): Invoke =>
+  (fixture: Fixture): Invoke =>
   async (handler, events) => {
-    for (const event of events) checkAnswer(await world[handler].invoke(event));
+    for (const event of events) checkAnswer(await fixture[handler].invoke(event));
   };
 
-async function count(world: World, scene: Scene): Promise<Cost> {
+async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
   const uses: Record<OnTheWay, CountedUse[][]> = { publish: [], deliver: [] };
-  const invoke = invokeWith(world);
+  const invoke = invokeWith(fixture);
   await whileTimeStands(() =>
-    pass(world, scene, counted, async (handler, events) => {
-      const measured = await world.meter.measure(handler, () => invoke(handler, events));
+    pass(fixture, backlog, counted, async (handler, events) => {
+      const measured = await fixture.meter.measure(handler, () => invoke(handler, events));
       uses[handler].push(measured.filter(isCounted));
     }),
   );
@@ -151,25 +151,25 @@ const perHandler = <Value>(of: (handler: OnTheWay) => Value): PerHandler<Value> 
 });
 
 async function measureCpu(
-  world: World,
-  scene: Scene,
+  fixture: Fixture,
+  backlog: Backlog,
   invokers: PerHandler<Invoker>,
 ): Promise<PerHandler<number>> {
   const measured: PerHandler<number>[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    measured.push(await cpuOf(world, scene, invokers, messagesInRound));
+    measured.push(await cpuOf(fixture, backlog, invokers, messagesInRound));
   }
   return perHandler((handler) => median(measured.map((times) => times[handler])));
 }
 
 async function cpuOf(
-  world: World,
-  scene: Scene,
+  fixture: Fixture,
+  backlog: Backlog,
   invokers: PerHandler<Invoker>,
   messages: number,
 ): Promise<PerHandler<number>> {
   const ms: Record<OnTheWay, number> = { publish: 0, deliver: 0 };
-  await pass(world, scene, messages, async (handler, events) => {
+  await pass(fixture, backlog, messages, async (handler, events) => {
     ms[handler] += await invokers[handler].invoke(events);
   });
   return perHandler((handler) => ms[handler] / messages);

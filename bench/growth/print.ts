@@ -1,7 +1,7 @@
 /** Prints what a message costs where there are few others, and many, and tells where that grows. */
 import { onTheWay, type OnTheWay } from '../cpu.ts';
 import { formatTable } from '../table.ts';
-import { startWorld } from '../world.ts';
+import { startFixture } from '../fixture.ts';
 import { measureGrowth, type Growth } from './grow.ts';
 
 /** The numbers of others. */
@@ -17,15 +17,15 @@ const mostCpuGrowth = 1.25;
 
 /** @returns the figures that grow, as sentences */
 export async function printGrowth(levels: readonly number[] = usualLevels): Promise<readonly string[]> {
-  const world = await startWorld();
+  const fixture = await startFixture();
   try {
     // Each message that fails would be told on the terminal.
     (await import('../../lambdas/aws/log.ts')).log.setLogLevel('ERROR');
-    const growths = await measureGrowth(world, {
+    const growths = await measureGrowth(fixture, {
       levels,
       measuresCpu: true,
-      onFilling: (scene, level) => {
-        console.log(`${level} messages ${scene} ...`);
+      onFilling: (backlog, level) => {
+        console.log(`${level} messages ${backlog} ...`);
       },
     });
     const lines = growths.flatMap((growth) => {
@@ -40,14 +40,14 @@ export async function printGrowth(levels: readonly number[] = usualLevels): Prom
     );
     return grown(growths);
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }
 
-/** The same scene with the fewest others. */
-function firstOf({ scene }: Growth, growths: readonly Growth[]): Growth {
-  const first = growths.find((growth) => growth.scene === scene);
-  if (first === undefined) throw new Error(`Nothing was measured ${scene}.`);
+/** The same backlog with the fewest others. */
+function firstOf({ backlog }: Growth, growths: readonly Growth[]): Growth {
+  const first = growths.find((growth) => growth.backlog === backlog);
+  if (first === undefined) throw new Error(`Nothing was measured ${backlog}.`);
   return first;
 }
 
@@ -58,7 +58,7 @@ function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly strin
   };
   const cpuOf = ({ cpuMs }: Growth): number => cpuMs?.[handler] ?? Number.NaN;
   return [
-    growth.scene,
+    growth.backlog,
     handler,
     String(growth.there),
     growth.calls[handler].toFixed(2),
@@ -82,7 +82,7 @@ export function grown(growths: readonly Growth[]): readonly string[] {
       .filter(({ of }) => of(growth) > mostGrowth * of(first))
       .map(
         ({ what, of }) =>
-          `With ${growth.there} messages ${growth.scene}, the ${what} for one are ${of(growth).toFixed(2)}, with ${first.there} they are ${of(first).toFixed(2)}.`,
+          `With ${growth.there} messages ${growth.backlog}, the ${what} for one are ${of(growth).toFixed(2)}, with ${first.there} they are ${of(first).toFixed(2)}.`,
       );
   });
 }

@@ -66,7 +66,7 @@ function pickerOf(
   };
 }
 
-interface World {
+interface Fixture {
   readonly service: Service;
   readonly scenario: Scenario;
   readonly tables: CutOff;
@@ -81,7 +81,7 @@ interface World {
  * @returns the messages that it made
  */
 async function publishAndDeliver(
-  { service, scenario, tables, fleet, random, groupName }: World,
+  { service, scenario, tables, fleet, random, groupName }: Fixture,
   account: Account,
   isLargest: boolean,
   time: number,

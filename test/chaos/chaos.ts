@@ -11,7 +11,7 @@ import { Ledger } from './ledger.ts';
 import { startReceivers } from './receivers.ts';
 import { StageHandle } from './stageHandle.ts';
 import type { Measure } from './stageMessages.ts';
-import { prepare, TrafficClient, type Scene } from './traffic.ts';
+import { prepare, TrafficClient, type ChaosFixture } from './traffic.ts';
 import { neverStruck, struckKinds, type StruckFaults } from './struck.ts';
 import { faultsFound, settle } from './verdict.ts';
 import { startWorkflowApp } from './workflowApp.ts';
@@ -75,15 +75,18 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptions): Promise<ChaosReport> {
-  const { stage, receivers, ledger, app } = scene;
-  await prepare(scene);
+async function runIn(
+  fixture: ChaosFixture,
+  { seed, trafficMs, clients, say }: ChaosOptions,
+): Promise<ChaosReport> {
+  const { stage, receivers, ledger, app } = fixture;
+  await prepare(fixture);
   stage.tell('storm');
   let isOver = false;
   const traffic = Promise.all(
-    Array.from({ length: clients }, (_, at) => new TrafficClient(scene, at + 1).run(() => isOver)),
+    Array.from({ length: clients }, (_, at) => new TrafficClient(fixture, at + 1).run(() => isOver)),
   );
-  const { measures, jumps } = await storm(scene, trafficMs, say).finally(() => {
+  const { measures, jumps } = await storm(fixture, trafficMs, say).finally(() => {
     isOver = true;
   });
   await traffic;
@@ -92,10 +95,10 @@ async function runIn(scene: Scene, { seed, trafficMs, clients, say }: ChaosOptio
   // The faults of now are counted with the measure.
   await stage.measure();
   stage.tell('calm');
-  await settle(scene, say);
-  const found = await faultsFound(scene);
+  await settle(fixture, say);
+  const found = await faultsFound(fixture);
   const last = await stage.measure();
-  const struck = struckIn(scene, jumps);
+  const struck = struckIn(fixture, jumps);
   const lines = [
     `seed ${seed}, ${Math.round(trafficMs / 1_000)} s of traffic, ${stage.generation} starts of the stage`,
     `${ledger.accepted.size} messages accepted, ${ledger.runs.size} runs, ${ledger.schedules.size} schedules`,
@@ -125,7 +128,7 @@ const told = (measure: Measure): string => {
   );
 };
 
-const struckIn = ({ stage, receivers, app }: Scene, jumps: number): StruckFaults => ({
+const struckIn = ({ stage, receivers, app }: ChaosFixture, jumps: number): StruckFaults => ({
   ofStage: stage.faults,
   ofDestinations: receivers.counts,
   ofEndpoint: app.resets(),
@@ -145,11 +148,11 @@ const mostLongerMs = 180_000;
  * @returns the measures of the last process, and how often the clock jumped
  */
 async function storm(
-  scene: Scene,
+  fixture: ChaosFixture,
   trafficMs: number,
   say: (line: string) => void,
 ): Promise<{ readonly measures: readonly Measure[]; readonly jumps: number }> {
-  const { seed, stage } = scene;
+  const { seed, stage } = fixture;
   const chance = new Chance(seed, 'kills and jumps');
   const kills = Array.from({ length: Math.max(1, Math.round(trafficMs / 100_000)) }, () => ({
     at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
@@ -180,7 +183,7 @@ async function storm(
   }
   await setTimeout(Math.max(0, trafficMs - passedMs()));
   // Its counts come with a measure.
-  while (neverStruck(struckIn(scene, jumped)).length > 0 && passedMs() < trafficMs + mostLongerMs) {
+  while (neverStruck(struckIn(fixture, jumped)).length > 0 && passedMs() < trafficMs + mostLongerMs) {
     await setTimeout(500);
     await stage.measure();
   }

@@ -7,7 +7,7 @@ import type { Receivers } from './receivers.ts';
 import type { StageHandle } from './stageHandle.ts';
 import type { WorkflowApp } from './workflowApp.ts';
 
-export interface Scene {
+export interface ChaosFixture {
   readonly seed: number;
   readonly stage: StageHandle;
   readonly receivers: Receivers;
@@ -76,7 +76,7 @@ const memoryTimeoutMs = 35_000;
 
 /** Asks the service once. */
 export async function ask(
-  { stage, ledger }: Pick<Scene, 'stage' | 'ledger'>,
+  { stage, ledger }: Pick<ChaosFixture, 'stage' | 'ledger'>,
   what: string,
   path: string,
   { method = 'POST', headers = {}, body }: Asked = {},
@@ -101,14 +101,14 @@ export const isOk = ({ status }: Answered): boolean => status >= 200 && status <
 
 /** Asks until it is done: for what a test has to know. A stage that is being started again is waited for, however long that takes. */
 export async function askUntilDone(
-  scene: Pick<Scene, 'stage' | 'ledger'>,
+  fixture: Pick<ChaosFixture, 'stage' | 'ledger'>,
   what: string,
   path: string,
   asked: Asked = {},
 ): Promise<Answered> {
   for (let tries = 1; ; tries += 1) {
-    await scene.stage.up;
-    const answer = await ask(scene, what, path, asked);
+    await fixture.stage.up;
+    const answer = await ask(fixture, what, path, asked);
     if (isOk(answer) || (answer.status >= 400 && answer.status < 500 && answer.status !== 429)) return answer;
     if (tries === 60) throw new Error(`${what} was not done: ${JSON.stringify(answer)}`);
     await setTimeout(500);
@@ -116,14 +116,14 @@ export async function askUntilDone(
 }
 
 /** Sets up what all clients share. */
-export async function prepare(scene: Scene): Promise<void> {
-  const { receivers } = scene;
+export async function prepare(fixture: ChaosFixture): Promise<void> {
+  const { receivers } = fixture;
   for (const [at, queueName] of queueNames.entries()) {
     const body = JSON.stringify({ queueName, parallelism: at + 1 });
-    await askUntilDone(scene, 'queue', '/v2/queues', { body });
+    await askUntilDone(fixture, 'queue', '/v2/queues', { body });
   }
   const endpoints = Array.from({ length: groupSize }, (_, at) => ({ url: receivers.urlOf(at + 1) }));
-  await askUntilDone(scene, 'group', `/v2/topics/${groupName}/endpoints`, {
+  await askUntilDone(fixture, 'group', `/v2/topics/${groupName}/endpoints`, {
     body: JSON.stringify({ endpoints }),
   });
 }
@@ -133,7 +133,7 @@ const numbersPerAct = 20;
 
 /** One client. */
 export class TrafficClient {
-  readonly #scene: Scene;
+  readonly #fixture: ChaosFixture;
   readonly #client: number;
   /** Of the act that it is at. Each act has its own, so that no act depends on what came of the ones before. */
   #chance: Chance;
@@ -144,15 +144,15 @@ export class TrafficClient {
   readonly #runs: string[] = [];
   readonly #schedules: string[] = [];
 
-  constructor(scene: Scene, client: number) {
-    this.#scene = scene;
+  constructor(fixture: ChaosFixture, client: number) {
+    this.#fixture = fixture;
     this.#client = client;
     this.#chance = this.#chanceOf(0);
     this.#number = client * 1_000_000;
   }
 
   #chanceOf(act: number): Chance {
-    return new Chance(this.#scene.seed, `client ${this.#client} act ${act}`);
+    return new Chance(this.#fixture.seed, `client ${this.#client} act ${act}`);
   }
 
   async run(isOver: () => boolean): Promise<void> {
@@ -245,7 +245,7 @@ export class TrafficClient {
       isRepeated = false,
     } = {},
   ): Promise<void> {
-    const { receivers } = this.#scene;
+    const { receivers } = this.#fixture;
     const number = this.#next();
     const all = {
       ...this.#settings(),
@@ -282,13 +282,13 @@ export class TrafficClient {
       return undefined;
     }
     const message = { messageId: data.messageId, number, ...callbacks };
-    this.#scene.ledger.accept(message);
+    this.#fixture.ledger.accept(message);
     this.#own.push(data.messageId);
     return message;
   }
 
   async #batch(): Promise<void> {
-    const { receivers } = this.#scene;
+    const { receivers } = this.#fixture;
     const numbers = Array.from({ length: this.#chance.from(2, 14) }, () => this.#next());
     const items = numbers.map((number) => ({
       destination: receivers.urlOf(number),
@@ -320,13 +320,13 @@ export class TrafficClient {
   async #cancel(): Promise<void> {
     const messageId = this.#own.splice(this.#chance.from(0, 5), 1)[0];
     if (messageId === undefined) return;
-    this.#scene.ledger.cancelAsked.add(messageId);
+    this.#fixture.ledger.cancelAsked.add(messageId);
     const answer = await this.#tried('cancel', `/v2/messages/${messageId}`, { method: 'DELETE' }, [404]);
-    if (isOk(answer)) this.#scene.ledger.cancelled.add(messageId);
+    if (isOk(answer)) this.#fixture.ledger.cancelled.add(messageId);
   }
 
   async #retryDeadLetter(): Promise<void> {
-    const { ledger } = this.#scene;
+    const { ledger } = this.#fixture;
     const listed = await this.#tried('listDeadLetters', '/v2/dlq?count=20', { method: 'GET' });
     const letters = isOk(listed) ? deadLetters.parse(listed.json).messages : [];
     if (letters.length === 0) return;
@@ -352,7 +352,7 @@ export class TrafficClient {
     const path = `/v2/queues/${this.#chance.of(queueNames)}`;
     await this.#tried('pauseQueue', `${path}/pause`);
     await setTimeout(this.#chance.from(500, 4_000));
-    await askUntilDone(this.#scene, 'resumeQueue', `${path}/resume`);
+    await askUntilDone(this.#fixture, 'resumeQueue', `${path}/resume`);
   }
 
   async #simple(what: string, path: string, allowed: readonly number[], method = 'POST'): Promise<void> {
@@ -360,7 +360,7 @@ export class TrafficClient {
   }
 
   async #schedule(): Promise<void> {
-    const { receivers, ledger, stage } = this.#scene;
+    const { receivers, ledger, stage } = this.#fixture;
     const id = `schedule-${this.#next()}`;
     const answer = await this.#tried('schedule', `/v2/schedules/${receivers.origin}/s/${id}`, {
       headers: { ...this.#settings(), 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': id },
@@ -377,7 +377,7 @@ export class TrafficClient {
   }
 
   async #onSchedule(what: string, method: string, path: string): Promise<void> {
-    const { ledger, stage } = this.#scene;
+    const { ledger, stage } = this.#fixture;
     const id = method === 'DELETE' ? this.#schedules.shift() : this.#schedules[0];
     if (id === undefined) return;
     const known = ledger.schedules.get(id);
@@ -391,7 +391,7 @@ export class TrafficClient {
   }
 
   async #workflow(): Promise<void> {
-    const { app, ledger } = this.#scene;
+    const { app, ledger } = this.#fixture;
     const number = this.#chance.from(1, 100);
     try {
       const { workflowRunId } = await app.client.trigger({
@@ -412,12 +412,12 @@ export class TrafficClient {
   async #cancelRun(): Promise<void> {
     const runId = this.#runs.shift();
     if (runId === undefined) return;
-    this.#scene.ledger.cancelAsked.add(runId);
+    this.#fixture.ledger.cancelAsked.add(runId);
     await this.#tried('cancelRun', `/v2/workflows/runs/${runId}`, { method: 'DELETE' }, [404]);
   }
 
   #unexpected(what: string, answer: Answered): void {
-    this.#scene.ledger.unexpected.push(`${what}: ${answer.status} ${JSON.stringify(answer.json)}`);
+    this.#fixture.ledger.unexpected.push(`${what}: ${answer.status} ${JSON.stringify(answer.json)}`);
   }
 
   /** Asks up to three times, as a client does that got no answer or one that something failed. */
@@ -428,7 +428,7 @@ export class TrafficClient {
     allowed: readonly number[] = [],
   ): Promise<Tried> {
     for (let tries = 1; ; tries += 1) {
-      const answer = await ask(this.#scene, what, path, asked);
+      const answer = await ask(this.#fixture, what, path, asked);
       const { status } = answer;
       const isRefusal = status >= 400 && status < 500 && status !== 429;
       if (isRefusal && !allowed.includes(status)) this.#unexpected(what, answer);

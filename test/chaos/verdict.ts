@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { broken, type LaneInTheEnd } from './rules.ts';
-import { askUntilDone, flowKeys, isOk, queueNames, type Scene } from './traffic.ts';
+import { askUntilDone, flowKeys, isOk, queueNames, type ChaosFixture } from './traffic.ts';
 
 const shownMessage = z.object({ messageId: z.string(), url: z.string(), state: z.string() });
 const messagePage = z.object({ messages: z.array(shownMessage), cursor: z.optional(z.string()) });
@@ -18,26 +18,26 @@ const keyList = z.array(
 );
 
 /** Adds up the counts of all pages: a count that takes too long, be it that the clock jumped meanwhile, goes on with a cursor. */
-async function countAll(scene: Scene, path: string): Promise<number> {
+async function countAll(fixture: ChaosFixture, path: string): Promise<number> {
   let sum = 0;
   let cursor: string | undefined;
   do {
     const query: string = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
-    const page = counted.parse(await get(scene, `${path}${query}`));
+    const page = counted.parse(await get(fixture, `${path}${query}`));
     sum += page.count;
     ({ cursor } = page);
   } while (cursor !== undefined);
   return sum;
 }
 
-const get = async (scene: Scene, path: string): Promise<unknown> => {
-  const answer = await askUntilDone(scene, 'verdict', path, { method: 'GET' });
+const get = async (fixture: ChaosFixture, path: string): Promise<unknown> => {
+  const answer = await askUntilDone(fixture, 'verdict', path, { method: 'GET' });
   if (!isOk(answer)) throw new Error(`GET ${path} answered ${answer.status}: ${JSON.stringify(answer.json)}`);
   return answer.json;
 };
 
 async function pages<T>(
-  scene: Scene,
+  fixture: ChaosFixture,
   path: string,
   read: (json: unknown) => { readonly messages: readonly T[]; readonly cursor?: string | undefined },
 ): Promise<readonly T[]> {
@@ -45,7 +45,7 @@ async function pages<T>(
   let cursor: string | undefined;
   do {
     const page = read(
-      await get(scene, `${path}${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`),
+      await get(fixture, `${path}${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`),
     );
     all.push(...page.messages);
     ({ cursor } = page);
@@ -63,23 +63,23 @@ const roundsUnchanged = 8;
 const returnsMs = 17 * 60_000;
 
 /** Ends what makes new work by itself, and lets stage time pass until that changes nothing any more. */
-export async function settle(scene: Scene, say: (line: string) => void): Promise<void> {
-  const { stage, ledger } = scene;
+export async function settle(fixture: ChaosFixture, say: (line: string) => void): Promise<void> {
+  const { stage, ledger } = fixture;
   // A fire that comes again when its schedule is gone is dropped: so those that were cut off come again first.
   await stage.advance(returnsMs);
-  const schedules = scheduleList.parse(await get(scene, '/v2/schedules'));
+  const schedules = scheduleList.parse(await get(fixture, '/v2/schedules'));
   for (const { scheduleId } of schedules) {
     const known = ledger.schedules.get(scheduleId);
     if (known !== undefined) known.deletedAt ??= stage.now();
-    await askUntilDone(scene, 'deleteSchedule', `/v2/schedules/${scheduleId}`, { method: 'DELETE' });
+    await askUntilDone(fixture, 'deleteSchedule', `/v2/schedules/${scheduleId}`, { method: 'DELETE' });
   }
-  for (const name of queueNames) await askUntilDone(scene, 'resumeQueue', `/v2/queues/${name}/resume`);
+  for (const name of queueNames) await askUntilDone(fixture, 'resumeQueue', `/v2/queues/${name}/resume`);
   let before = '';
   let unchanged = 0;
   for (let round = 1; round <= 60 && unchanged < roundsUnchanged; round += 1) {
     await stage.advance(round < 10 ? 30_000 : 900_000);
-    const waiting = await countAll(scene, '/v2/messages/count');
-    const runs = await countAll(scene, '/v2/workflows/runs/count');
+    const waiting = await countAll(fixture, '/v2/messages/count');
+    const runs = await countAll(fixture, '/v2/workflows/runs/count');
     say(`settling: ${waiting} messages wait, ${runs} runs go on`);
     const now = `${waiting} ${runs}`;
     unchanged = now === before && (round >= 10 || now === '0 0') ? unchanged + (now === '0 0' ? 4 : 1) : 0;
@@ -90,23 +90,23 @@ export async function settle(scene: Scene, say: (line: string) => void): Promise
 }
 
 /** @returns what does not hold, a sentence each */
-export async function faultsFound(scene: Scene): Promise<readonly string[]> {
-  const { ledger, receivers, stage } = scene;
-  const shown = await pages(scene, '/v2/messages?state=ALL&count=100', (json) => messagePage.parse(json));
-  const dead = await pages(scene, '/v2/dlq?count=100', (json) => deadLetterPage.parse(json));
+export async function faultsFound(fixture: ChaosFixture): Promise<readonly string[]> {
+  const { ledger, receivers, stage } = fixture;
+  const shown = await pages(fixture, '/v2/messages?state=ALL&count=100', (json) => messagePage.parse(json));
+  const dead = await pages(fixture, '/v2/dlq?count=100', (json) => deadLetterPage.parse(json));
   return broken({
     ledger,
     answers: receivers.answers,
     callbacks: receivers.callbacks,
     shown,
     deadIds: new Set(dead.map(({ messageId }) => messageId)),
-    runStates: await runStates(scene),
+    runStates: await runStates(fixture),
     starts: stage.generation,
-    lanes: await lanesInTheEnd(scene),
+    lanes: await lanesInTheEnd(fixture),
   });
 }
 
-async function runStates({ ledger, app }: Scene): Promise<ReadonlyMap<string, string | undefined>> {
+async function runStates({ ledger, app }: ChaosFixture): Promise<ReadonlyMap<string, string | undefined>> {
   const states = new Map<string, string | undefined>();
   for (const workflowRunId of ledger.runs) {
     const { runs } = await app.client.logs({ filter: { workflowRunId } });
@@ -118,13 +118,13 @@ async function runStates({ ledger, app }: Scene): Promise<ReadonlyMap<string, st
 const sentLast = z.object({ messageId: z.string() });
 
 /** Looks at each lane, and sends a last message through it. */
-async function lanesInTheEnd(scene: Scene): Promise<readonly LaneInTheEnd[]> {
-  const { receivers, stage } = scene;
+async function lanesInTheEnd(fixture: ChaosFixture): Promise<readonly LaneInTheEnd[]> {
+  const { receivers, stage } = fixture;
   const queues = queueList
-    .parse(await get(scene, '/v2/queues'))
+    .parse(await get(fixture, '/v2/queues'))
     .map(({ name, lag }) => ({ name: `The queue ${name}`, waiting: lag, inFlight: 0 }));
   const keys = keyList
-    .parse(await get(scene, '/v2/flowControl'))
+    .parse(await get(fixture, '/v2/flowControl'))
     .map(({ flowControlKey, waitListSize, parallelismCount }) => ({
       name: `The key ${flowControlKey}`,
       waiting: waitListSize,
@@ -133,7 +133,7 @@ async function lanesInTheEnd(scene: Scene): Promise<readonly LaneInTheEnd[]> {
 
   const last = new Map<string, string>();
   const send = async (lane: string, path: string, headers: Record<string, string> = {}): Promise<void> => {
-    const { json } = await askUntilDone(scene, 'last', `/v2/${path}/${receivers.origin}/last`, { headers });
+    const { json } = await askUntilDone(fixture, 'last', `/v2/${path}/${receivers.origin}/last`, { headers });
     last.set(lane, sentLast.parse(json).messageId);
   };
   for (const name of queueNames) await send(`The queue ${name}`, `enqueue/${name}`);

@@ -1,9 +1,9 @@
-/** Runs of workflows that have failed, over the real stores in one process: see {@link openWorld}. */
+/** Runs of workflows that have failed, over the real stores in one process: see {@link openFixture}. */
 import type { ServerResponse } from 'node:http';
 import type { CallbackSettings } from '../../lambdas/message/message.ts';
 import type { ListedEntry, RunStart, StepsRecord, Snapshot } from '../../lambdas/workflow/rules/journal.ts';
 import type { Delivery, Inbox } from './receiver.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 /** The steps of a run, in the order in which they were recorded: results by their number, plans of a group by theirs. */
 export type RecordedStep =
@@ -42,7 +42,7 @@ export const resultBody = (stepId: number, out = `out ${stepId}`): string =>
 export const planBody = (targetStep: number, concurrent: number): string =>
   JSON.stringify({ stepId: 0, stepName: `step ${targetStep}`, stepType: 'Run', concurrent, targetStep });
 
-export async function failedRunsIn(world: World) {
+export async function failedRunsIn(fixture: Fixture) {
   const [starting, changing, messages, ids, journals, removing, listing] = await Promise.all([
     import('../../lambdas/workflow/steps/start.ts'),
     import('../../lambdas/workflow/runs/changeRun.ts'),
@@ -52,12 +52,12 @@ export async function failedRunsIn(world: World) {
     import('../../lambdas/deadLetter/rows.ts'),
     import('../../lambdas/workflow/deadLetters.ts'),
   ]);
-  const { account } = world;
+  const { account } = fixture;
 
   /** An endpoint that fails its deliveries until it is told that all is well, or answers as a test says. */
   function endpoint(answer?: (delivery: Delivery, response: ServerResponse) => boolean) {
     const state = { isWell: false };
-    const inbox = world.receiver.inbox((delivery, response) => {
+    const inbox = fixture.receiver.inbox((delivery, response) => {
       if (answer?.(delivery, response) === true) return;
       response
         .writeHead(state.isWell ? 200 : 500, { 'content-type': 'application/json' })
@@ -158,7 +158,7 @@ export async function failedRunsIn(world: World) {
     });
     if (steps.length > 0) {
       // The delivery of the payload is that of a step long done.
-      await world.drain();
+      await fixture.drain();
       await record(runId, start, steps);
     }
     return { runId };
@@ -173,7 +173,7 @@ export async function failedRunsIn(world: World) {
   /** Fails one run, and returns its dead letter. */
   async function failed(inbox: Inbox, failing: Failing = {}) {
     const { runId } = await fail(inbox.url, failing);
-    await world.work();
+    await fixture.work();
     const [deadLetter] = await deadLettersOf(inbox.url, [['workflowRunId', runId]]);
     if (deadLetter === undefined) throw new Error(`The run ${runId} has no dead letter.`);
     return { runId, dlqId: deadLetter.dlqId, createdAt: deadLetter.workflowCreatedAt };

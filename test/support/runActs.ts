@@ -5,8 +5,8 @@ import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
 import type { Job } from '../../lambdas/job/job.ts';
 import { setClockAhead } from './clockAhead.ts';
 import type { Fate } from './faults.ts';
-import { endpoint } from './runScene.ts';
-import { requestOf, type World } from './world.ts';
+import { endpoint } from './runFixture.ts';
+import { requestOf, type Fixture } from './fixture.ts';
 
 const ofClient = { url: endpoint, features: new Set<never>(), invokeDepth: 0, createdAt: undefined };
 
@@ -17,8 +17,8 @@ export const stepOf = (stepId: number, stepType: StepIdentity['stepType'], concu
   concurrent,
 });
 
-/** To be called once the world is open. */
-export async function openRunActs(world: World) {
+/** To be called once the fixture is open. */
+export async function openRunActs(fixture: Fixture) {
   const [call, invoke, end, prepare, journals, list, journal, bodies] = await Promise.all([
     import('../../lambdas/workflow/steps/call.ts'),
     import('../../lambdas/workflow/steps/invoke.ts'),
@@ -29,7 +29,7 @@ export async function openRunActs(world: World) {
     import('../../lambdas/workflow/rules/journal.ts'),
     import('../../lambdas/message/bodies.ts'),
   ]);
-  const { account } = world;
+  const { account } = fixture;
   const keyOf = (runId: string) => ({ accountId: account.id, runId });
   return {
     call: async (
@@ -74,12 +74,12 @@ export async function openRunActs(world: World) {
     /** Delivers the job that was sent before a start was recorded. The clock is right again when the test has ended. */
     checkStart: async (runId: string, messageId: string): Promise<void> => {
       setClockAhead(60_000);
-      await world.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });
+      await fixture.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });
     },
     /** Takes all work out of the queues, that of the next hour too. */
     drainAhead: async (): Promise<void> => {
       setClockAhead(3_600_000);
-      await world.drain();
+      await fixture.drain();
       vi.restoreAllMocks();
     },
     /** Removes the bodies of a run from the bucket. */
@@ -110,7 +110,7 @@ export async function openRunActs(world: World) {
      * @returns what both answered; undefined for the one that died
      */
     twice: async <T>(fate: Fate, act: () => Promise<T>): Promise<readonly [T | undefined, T]> => {
-      const first = await world.underFate(fate, act);
+      const first = await fixture.underFate(fate, act);
       return [first?.value, await act()];
     },
   };

@@ -1,12 +1,12 @@
 /** The log of runs, as tests read it. */
 import type { Header } from '../../lambdas/shared/headers.ts';
 import { newId } from '../../lambdas/shared/ids.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
-/** To be called once the world is open. */
-export async function openRunLogs(world: World) {
+/** To be called once the fixture is open. */
+export async function openRunLogs(fixture: Fixture) {
   const { listRuns } = await import('../../lambdas/workflow/logs.ts');
-  const page = (...query: readonly Header[]) => listRuns(world.account, query);
+  const page = (...query: readonly Header[]) => listRuns(fixture.account, query);
   return {
     page,
     /** The one run that an id has. */

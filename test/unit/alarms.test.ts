@@ -1,25 +1,30 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mostFaults } from '../../lambdas/job/redelivery.ts';
 import { alarmList, type AlarmName } from '../../lib/monitoring/alarmTable.ts';
-import { answerOf, openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
+import {
+  answerOf,
+  openMetricFixture,
+  switchMetricsOn,
+  type MetricFixture,
+} from '../support/metricFixture.ts';
 import { metricLines, metricValues } from '../support/metrics.ts';
-import { useWorld } from '../support/useWorld.ts';
-import type { World } from '../support/world.ts';
+import { useFixture } from '../support/useFixture.ts';
+import type { Fixture } from '../support/fixture.ts';
 
 /** Brings about what each alarm on a metric of our own watches, and holds what is written then against its threshold. */
 
 switchMetricsOn();
-let world: World;
-let scene: MetricScene;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openMetricScene(world);
+let fixture: Fixture;
+let metricFixture: MetricFixture;
+useFixture(async (opened) => {
+  fixture = opened;
+  metricFixture = await openMetricFixture(fixture);
 });
 beforeEach(async () => {
   // The SDK pauses between its tries for a part of a second that chance decides.
   vi.spyOn(Math, 'random').mockReturnValue(0);
-  await world.drain();
-  await scene.forget();
+  await fixture.drain();
+  await metricFixture.forget();
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -27,9 +32,9 @@ afterEach(() => {
 
 /** Publishes so many messages, and returns the texts of their work. */
 async function published(count: number): Promise<readonly string[]> {
-  const { url } = world.receiver.inbox();
-  for (let number = 0; number < count; number += 1) await world.send(url, { timeout: '20s' });
-  return scene.take(count);
+  const { url } = fixture.receiver.inbox();
+  for (let number = 0; number < count; number += 1) await fixture.send(url, { timeout: '20s' });
+  return metricFixture.take(count);
 }
 
 const sideBySide = (count: number, act: () => Promise<unknown>): Promise<unknown> =>
@@ -37,7 +42,7 @@ const sideBySide = (count: number, act: () => Promise<unknown>): Promise<unknown
 
 /** Work that is refused is done: its caller has the error, and only the counts matter here. */
 const regardless = (act: () => Promise<unknown>): (() => Promise<unknown>) =>
-  scene.withMetrics(() => act().catch(() => undefined));
+  metricFixture.withMetrics(() => act().catch(() => undefined));
 
 const inFreshProcess = async () => {
   vi.resetModules();
@@ -49,37 +54,43 @@ const inFreshProcess = async () => {
 };
 
 const conditions: Partial<Record<AlarmName, () => Promise<unknown>>> = {
-  WorkUnreadable: () => scene.deliver(['no work']),
+  WorkUnreadable: () => metricFixture.deliver(['no work']),
   WorkFaults: async () => {
     const bodies = await published(1);
-    world.refuse('QueryCommand');
-    await scene.deliver(bodies);
+    fixture.refuse('QueryCommand');
+    await metricFixture.deliver(bodies);
   },
   WorkOutages: async () => {
     const bodies = await published(10);
-    await scene.failing('dynamodb', answerOf('InternalServerError', 500), () => scene.deliver(bodies));
+    await metricFixture.failing('dynamodb', answerOf('InternalServerError', 500), () =>
+      metricFixture.deliver(bodies),
+    );
   },
   GivenUp: async () => {
     const [body = ''] = await published(1);
     const failed: unknown = { ...(JSON.parse(body) as object), faults: mostFaults };
-    await scene.deliver([JSON.stringify(failed)]);
+    await metricFixture.deliver([JSON.stringify(failed)]);
   },
   Lateness: async () => {
     const bodies = await published(1);
     const { now } = Date;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
-    await scene.deliver(bodies);
+    await metricFixture.deliver(bodies);
   },
   DynamodbErrors: async () => {
     const bodies = await published(10);
-    await scene.failing('dynamodb', answerOf('InternalServerError', 500), () => scene.deliver(bodies));
+    await metricFixture.failing('dynamodb', answerOf('InternalServerError', 500), () =>
+      metricFixture.deliver(bodies),
+    );
   },
   DynamodbThrottles: async () => {
     const bodies = await published(10);
-    await scene.failing('dynamodb', answerOf('ThrottlingException', 400), () => scene.deliver(bodies));
+    await metricFixture.failing('dynamodb', answerOf('ThrottlingException', 400), () =>
+      metricFixture.deliver(bodies),
+    );
   },
   SecretsErrors: async () => {
-    const secrets = world.standIns.secretValues;
+    const secrets = fixture.standIns.secretValues;
     const secret = secrets.get('master-secret') ?? '';
     secrets.delete('master-secret');
     try {
@@ -91,23 +102,23 @@ const conditions: Partial<Record<AlarmName, () => Promise<unknown>>> = {
     }
   },
   AwsErrors: () =>
-    scene.failing('sqs', answerOf('InternalError', 500), () =>
+    metricFixture.failing('sqs', answerOf('InternalError', 500), () =>
       sideBySide(
         3,
-        regardless(() => world.send(world.receiver.inbox().url)),
+        regardless(() => fixture.send(fixture.receiver.inbox().url)),
       ),
     ),
   AwsThrottles: () =>
-    scene.failing('sqs', answerOf('RequestThrottled', 400), () =>
+    metricFixture.failing('sqs', answerOf('RequestThrottled', 400), () =>
       sideBySide(
         3,
-        regardless(() => world.send(world.receiver.inbox().url)),
+        regardless(() => fixture.send(fixture.receiver.inbox().url)),
       ),
     ),
   BudgetReached: async () => {
-    const account = { ...world.account, id: 'acct-poor', budget: 0.000_001 };
-    const { publishRequest } = world;
-    const { requestOf } = await import('../support/world.ts');
+    const account = { ...fixture.account, id: 'acct-poor', budget: 0.000_001 };
+    const { publishRequest } = fixture;
+    const { requestOf } = await import('../support/fixture.ts');
     await regardless(() => publishRequest(account, requestOf('https://example.com/')))();
   },
 };
@@ -132,7 +143,7 @@ describe('an alarm on metrics of our own', () => {
   it('sees nothing of all that when messages are accepted and delivered', async () => {
     const values = metricValues(
       await metricLines(async () => {
-        await scene.deliver(await published(10));
+        await metricFixture.deliver(await published(10));
       }),
     );
     expect([...values.keys()].sort()).toEqual([

@@ -1,22 +1,22 @@
 import { expect, it } from 'vitest';
 import { measureGrowth, type Growth } from '../../bench/growth/grow.ts';
 import { grown } from '../../bench/growth/print.ts';
-import { startWorld } from '../../bench/world.ts';
+import { startFixture } from '../../bench/fixture.ts';
 import { sizeOf } from '../support/sample.ts';
 
 /** `npm run bench -- --growth` looks at 100,000. */
 const many = sizeOf({ ordinary: 1_000, thorough: 10_000 });
 
 it('a message takes as many calls, and costs as much, however many others wait, have failed, or stand in its line', async () => {
-  const world = await startWorld();
+  const fixture = await startFixture();
   try {
     const filled: string[] = [];
-    const growths = await measureGrowth(world, {
+    const growths = await measureGrowth(fixture, {
       levels: [100, many],
       measuresCpu: false,
-      onFilling: (scene, level) => filled.push(`${level} ${scene}`),
+      onFilling: (backlog, level) => filled.push(`${level} ${backlog}`),
     });
-    expect(growths.map(({ scene, there }) => `${there} ${scene}`)).toEqual(filled);
+    expect(growths.map(({ backlog, there }) => `${there} ${backlog}`)).toEqual(filled);
     expect(growths).toHaveLength(6);
     for (const { calls, dollars } of growths) {
       expect(calls.publish).toBeGreaterThanOrEqual(3);
@@ -26,13 +26,13 @@ it('a message takes as many calls, and costs as much, however many others wait, 
     }
     expect(grown(growths)).toEqual([]);
   } finally {
-    await world.close();
+    await fixture.close();
   }
 });
 
 it('calls and dollars that grow are told, with the function and the numbers', () => {
   const few: Growth = {
-    scene: 'in the line of a queue',
+    backlog: 'in the line of a queue',
     there: 100,
     calls: { publish: 5, deliver: 6 },
     dollars: { publish: 2, deliver: 3 },

@@ -4,18 +4,18 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { Account } from '../../lambdas/account/account.ts';
 import { metricLines, metricSums, metricValues } from '../support/metrics.ts';
-import { openMetricScene, switchMetricsOn, type MetricScene } from '../support/metricScene.ts';
+import { openMetricFixture, switchMetricsOn, type MetricFixture } from '../support/metricFixture.ts';
 import { openRunActs, type RunActs } from '../support/runActs.ts';
-import { openRunScene, resultOf, type RunScene } from '../support/runScene.ts';
-import { useWorld } from '../support/useWorld.ts';
-import { requestOf, type World } from '../support/world.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../support/runFixture.ts';
+import { useFixture } from '../support/useFixture.ts';
+import { requestOf, type Fixture } from '../support/fixture.ts';
 
 /** The metrics as CloudWatch would read them from the log: what one invocation writes, and what a second one adds. */
 
 switchMetricsOn();
-let world: World;
-let scene: MetricScene;
-let runs: RunScene;
+let fixture: Fixture;
+let metricFixture: MetricFixture;
+let runs: RunFixture;
 let acts: RunActs;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 const importLambdas = async () => {
@@ -26,37 +26,37 @@ const importLambdas = async () => {
   ]);
   return { ...messages, ...schedules, loadSchedule: stored.loadSchedule };
 };
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openMetricScene(world);
-  runs = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  metricFixture = await openMetricFixture(fixture);
+  runs = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   lambdas = await importLambdas();
 });
 beforeEach(async () => {
-  await world.drain();
-  await scene.forget();
+  await fixture.drain();
+  await metricFixture.forget();
 });
 
 /** The metrics that an invocation writes in which this is done. */
-const sumsOf = (act: () => Promise<unknown>) => metricSums(scene.withMetrics(act));
+const sumsOf = (act: () => Promise<unknown>) => metricSums(metricFixture.withMetrics(act));
 
-async function workOf(...request: Parameters<World['send']>): Promise<readonly string[]> {
-  await world.send(...request);
-  await scene.forget();
-  return scene.take();
+async function workOf(...request: Parameters<Fixture['send']>): Promise<readonly string[]> {
+  await fixture.send(...request);
+  await metricFixture.forget();
+  return metricFixture.take();
 }
 
 describe('the line of an invocation', () => {
   it('is one, for the region, and adds up what the invocation counted', async () => {
     const [line, ...others] = await metricLines(
-      scene.withMetrics(async () => {
-        scene.count('Accepted');
-        scene.count('Accepted', 2);
-        scene.countLargest('LongestLine', 7);
-        scene.countLargest('LongestLine', 3);
-        scene.measure('Lateness', 12);
-        scene.measure('Lateness', -1);
+      metricFixture.withMetrics(async () => {
+        metricFixture.count('Accepted');
+        metricFixture.count('Accepted', 2);
+        metricFixture.countLargest('LongestLine', 7);
+        metricFixture.countLargest('LongestLine', 3);
+        metricFixture.measure('Lateness', 12);
+        metricFixture.measure('Lateness', -1);
         await Promise.resolve();
       }),
     );
@@ -83,13 +83,13 @@ describe('the line of an invocation', () => {
   });
 
   it('is none when nothing was counted, and none of what an earlier one counted', async () => {
-    scene.count('Accepted', 0);
-    expect(await metricLines(scene.withMetrics(() => Promise.resolve()))).toEqual([]);
+    metricFixture.count('Accepted', 0);
+    expect(await metricLines(metricFixture.withMetrics(() => Promise.resolve()))).toEqual([]);
   });
 
   it('is written when the invocation fails, too', async () => {
-    const failing = scene.withMetrics(() => {
-      scene.count('WorkFaults');
+    const failing = metricFixture.withMetrics(() => {
+      metricFixture.count('WorkFaults');
       return Promise.reject(new Error('It fails.'));
     });
     const lines = await metricLines(() => expect(failing()).rejects.toThrow('It fails.'));
@@ -97,10 +97,10 @@ describe('the line of an invocation', () => {
   });
 
   it('is one for a batch of ten deliveries, with ten times of each kind', async () => {
-    const { url } = world.receiver.inbox();
-    for (let number = 0; number < 10; number += 1) await world.send(url, { timeout: '20s' });
-    const bodies = await scene.take(10);
-    const lines = await metricLines(() => scene.deliver(bodies));
+    const { url } = fixture.receiver.inbox();
+    for (let number = 0; number < 10; number += 1) await fixture.send(url, { timeout: '20s' });
+    const bodies = await metricFixture.take(10);
+    const lines = await metricLines(() => metricFixture.deliver(bodies));
     expect(lines).toHaveLength(1);
     const values = metricValues(lines);
     expect(values.get('Delivered')).toEqual([10]);
@@ -112,22 +112,22 @@ describe('the line of an invocation', () => {
 
 describe('messages', () => {
   it('are counted when they are accepted, one by one and together', async () => {
-    expect(await sumsOf(() => world.send('https://example.com/'))).toEqual({ Accepted: 1 });
+    expect(await sumsOf(() => fixture.send('https://example.com/'))).toEqual({ Accepted: 1 });
     const { batch } = await import('../../lambdas/publish/batch.ts');
     const body = Buffer.from(JSON.stringify([1, 2, 3].map(() => ({ destination: 'https://example.com/' }))));
     const request = { body, prefix: 'Svc', callerIp: '127.0.0.1', host: 'api.example.com' } as const;
-    expect(await sumsOf(() => batch(world.account, request))).toEqual({ Accepted: 3 });
+    expect(await sumsOf(() => batch(fixture.account, request))).toEqual({ Accepted: 3 });
   });
 
   it('that cannot be stored are not', async () => {
-    world.refuse('PutItemCommand');
-    expect(await sumsOf(() => world.send('https://example.com/').catch(() => undefined))).toEqual({});
+    fixture.refuse('PutItemCommand');
+    expect(await sumsOf(() => fixture.send('https://example.com/').catch(() => undefined))).toEqual({});
   });
 
   it('are delivered once, and the same work handed out again adds nothing', async () => {
-    const bodies = await workOf(world.receiver.inbox().url, { timeout: '20s' });
-    expect(await metricSums(() => scene.deliver(bodies))).toMatchObject({ Delivered: 1 });
-    const again = await metricSums(() => scene.deliver(bodies));
+    const bodies = await workOf(fixture.receiver.inbox().url, { timeout: '20s' });
+    expect(await metricSums(() => metricFixture.deliver(bodies))).toMatchObject({ Delivered: 1 });
+    const again = await metricSums(() => metricFixture.deliver(bodies));
     expect(again['Delivered']).toBeUndefined();
     expect(again['DestinationTime']).toBeUndefined();
   });
@@ -135,11 +135,11 @@ describe('messages', () => {
   it('that are made twice side by side are delivered once, and measured twice', async () => {
     // Neither has its answer before both are open at the destination.
     const open: ServerResponse[] = [];
-    const inbox = world.receiver.inbox((_, response) => {
+    const inbox = fixture.receiver.inbox((_, response) => {
       if (open.push(response) === 2) for (const answer of open) answer.writeHead(200).end();
     });
     const bodies = await workOf(inbox.url, { timeout: '20s' });
-    const sums = await metricLines(() => scene.deliver([...bodies, ...bodies]));
+    const sums = await metricLines(() => metricFixture.deliver([...bodies, ...bodies]));
     const values = metricValues(sums);
     expect(values.get('Delivered')).toEqual([1]);
     expect(values.get('DestinationTime')).toHaveLength(2);
@@ -148,29 +148,29 @@ describe('messages', () => {
   });
 
   it('that fail are retried, then fail, and come to the dead letter queue; callbacks are counted apart', async () => {
-    const inbox = world.receiver.inbox((_, response) => response.writeHead(500).end());
-    const callback = world.receiver.inbox().url;
+    const inbox = fixture.receiver.inbox((_, response) => response.writeHead(500).end());
+    const callback = fixture.receiver.inbox().url;
     const config = { timeout: '20s', retries: '1', 'retry-delay': '1', callback };
     const first = await workOf(inbox.url, config);
-    expect(await metricSums(() => scene.deliver(first))).toMatchObject({ Retried: 1, Callbacks: 1 });
-    await world.drain();
+    expect(await metricSums(() => metricFixture.deliver(first))).toMatchObject({ Retried: 1, Callbacks: 1 });
+    await fixture.drain();
 
     const last = await workOf(inbox.url, { timeout: '20s', retries: '0' });
-    expect(await metricSums(() => scene.deliver(last))).toMatchObject({ Failed: 1, DeadLettered: 1 });
-    expect((await metricSums(() => scene.deliver(last)))['DeadLettered']).toBeUndefined();
+    expect(await metricSums(() => metricFixture.deliver(last))).toMatchObject({ Failed: 1, DeadLettered: 1 });
+    expect((await metricSums(() => metricFixture.deliver(last)))['DeadLettered']).toBeUndefined();
   });
 
   it('are cancelled once', async () => {
-    const messageId = await world.send('https://example.com/', { delay: '10m' });
-    await scene.forget();
-    const cancel = () => lambdas.cancelMessage(world.account, messageId).catch(() => undefined);
+    const messageId = await fixture.send('https://example.com/', { delay: '10m' });
+    await metricFixture.forget();
+    const cancel = () => lambdas.cancelMessage(fixture.account, messageId).catch(() => undefined);
     expect(await sumsOf(cancel)).toEqual({ Cancelled: 1 });
     expect(await sumsOf(cancel)).toEqual({});
   });
 
   it('that were delayed have no delay before their first attempt, only lateness', async () => {
-    const bodies = await workOf(world.receiver.inbox().url, { timeout: '20s', delay: '1s' });
-    const values = metricValues(await metricLines(() => scene.deliver(bodies)));
+    const bodies = await workOf(fixture.receiver.inbox().url, { timeout: '20s', delay: '1s' });
+    const values = metricValues(await metricLines(() => metricFixture.deliver(bodies)));
     expect(values.has('FirstAttemptDelay')).toBe(false);
   });
 });
@@ -178,15 +178,17 @@ describe('messages', () => {
 describe('lanes', () => {
   it('tell of their longest line', async () => {
     const sums = await sumsOf(async () => {
-      for (let number = 0; number < 3; number += 1) await world.enqueue('line', 'https://example.com/');
+      for (let number = 0; number < 3; number += 1) await fixture.enqueue('line', 'https://example.com/');
     });
     // One of the three has the slot.
     expect(sums['LongestLine']).toBe(2);
   });
 
   it('excuse an attempt that waited in a queue for being late', async () => {
-    await world.enqueue('slow', world.receiver.inbox().url, { timeout: '20s' });
-    const values = metricValues(await metricLines(async () => scene.deliver(await scene.take())));
+    await fixture.enqueue('slow', fixture.receiver.inbox().url, { timeout: '20s' });
+    const values = metricValues(
+      await metricLines(async () => metricFixture.deliver(await metricFixture.take())),
+    );
     expect(values.get('FirstAttemptDelay')).toHaveLength(1);
     expect(values.has('Lateness')).toBe(false);
   });
@@ -210,18 +212,21 @@ describe('schedules', () => {
   const minute = Date.UTC(2026, 0, 1, 12, 0);
 
   it('count a fire and its message once, however often Scheduler sends it', async () => {
-    await create(world.account, 'counted');
+    await create(fixture.account, 'counted');
     const notice = await noticeOf('counted', minute);
-    expect(await metricSums(() => scene.fire(notice))).toMatchObject({ Accepted: 1, ScheduleFires: 1 });
-    expect(await metricSums(() => scene.fire(notice))).toEqual({});
+    expect(await metricSums(() => metricFixture.fire(notice))).toMatchObject({
+      Accepted: 1,
+      ScheduleFires: 1,
+    });
+    expect(await metricSums(() => metricFixture.fire(notice))).toEqual({});
   });
 
   it('count a fire of which nothing was published as missed', async () => {
-    const poor = { ...world.account, id: 'acct-poor', budget: 0.000_001 };
-    await world.saveAccount(poor, undefined);
+    const poor = { ...fixture.account, id: 'acct-poor', budget: 0.000_001 };
+    await fixture.saveAccount(poor, undefined);
     await create(poor, 'missed');
     const notice = await noticeOf('missed', minute, poor.id);
-    const sums = await metricSums(() => scene.fire(notice));
+    const sums = await metricSums(() => metricFixture.fire(notice));
     expect(sums).toEqual({ ScheduleMisses: 1, LimitsHit: 1, BudgetReached: 1 });
   });
 });

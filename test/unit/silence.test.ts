@@ -51,7 +51,7 @@ async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>
 }
 
 /** A process whose calls all meet services at fault. */
-interface Scene {
+interface Fixture {
   /** The outcome of each call, by its name. */
   readonly outcomes: Promise<readonly (readonly [string | undefined, string])[]>;
   readonly faultsMet: () => number;
@@ -61,7 +61,7 @@ let inProcess: Awaited<ReturnType<typeof startInProcess>>;
 const fronts: Front[] = [];
 
 /** Starts a process with services of its own, and makes all its calls; resolves when each has begun. */
-async function start(fault: Fault, times?: number): Promise<Scene> {
+async function start(fault: Fault, times?: number): Promise<Fixture> {
   const own = await Promise.all(
     endpoints.map(async ([variable, connections]) => {
       const front = await startFront(urls.get(variable) ?? '');
@@ -84,12 +84,13 @@ async function start(fault: Fault, times?: number): Promise<Scene> {
 
 const faults = ['silent', 'halting'] as const;
 const urls = new Map<string, string>();
-/** The scenes of each fault. They begin one after the other, and all wait at the same time. */
-const scenes = new Map<Fault, { readonly forGood: Scene; readonly once: Scene }>();
+/** The fixtures of each fault. They begin one after the other, and all wait at the same time. */
+const fixtures = new Map<Fault, { readonly forGood: Fixture; readonly once: Fixture }>();
 beforeAll(async () => {
   inProcess = await startInProcess();
   for (const [variable] of endpoints) urls.set(variable, process.env[variable] ?? '');
-  for (const fault of faults) scenes.set(fault, { forGood: await start(fault), once: await start(fault, 1) });
+  for (const fault of faults)
+    fixtures.set(fault, { forGood: await start(fault), once: await start(fault, 1) });
 });
 afterAll(async () => {
   for (const front of fronts) await front.close();
@@ -98,17 +99,17 @@ afterAll(async () => {
 
 describe.each(faults)('services that are %s', (fault) => {
   it('are given up by every client after some tries, so that its caller can answer in time', async () => {
-    const scene = scenes.get(fault)?.forGood;
-    const outcomes = await scene?.outcomes;
+    const fixture = fixtures.get(fault)?.forGood;
+    const outcomes = await fixture?.outcomes;
     expect(outcomes?.filter(([, status]) => status !== 'rejected')).toEqual([]);
     // Four tries each; three of the bucket, which is called twice.
-    expect(scene?.faultsMet()).toBe(6 * 4 + 2 * 3);
+    expect(fixture?.faultsMet()).toBe(6 * 4 + 2 * 3);
   });
 
   it('for one request are asked again by every client, and answer', async () => {
-    const scene = scenes.get(fault)?.once;
-    const outcomes = await scene?.outcomes;
+    const fixture = fixtures.get(fault)?.once;
+    const outcomes = await fixture?.outcomes;
     expect(outcomes?.filter(([, status]) => status !== 'fulfilled')).toEqual([]);
-    expect(scene?.faultsMet()).toBe(endpoints.length);
+    expect(fixture?.faultsMet()).toBe(endpoints.length);
   });
 });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
-import { answerOf, openMetricScene, type MetricScene } from '../support/metricScene.ts';
-import { useWorld } from '../support/useWorld.ts';
-import type { World } from '../support/world.ts';
+import { answerOf, openMetricFixture, type MetricFixture } from '../support/metricFixture.ts';
+import { useFixture } from '../support/useFixture.ts';
+import type { Fixture } from '../support/fixture.ts';
 
 /** One message is followed from its publish to its callbacks: all that follows from it carries the trace of its publish. */
 
@@ -31,15 +31,15 @@ const message = z.object({
 });
 const schedule = z.object({ Target: z.object({ Input: z.string() }) });
 
-let world: World;
-let scene: MetricScene;
+let fixture: Fixture;
+let metricFixture: MetricFixture;
 /** The inputs of what was sent since the test began: by SQS, and by Scheduler. */
 let sent: unknown[] = [];
 let scheduled: unknown[] = [];
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openMetricScene(world);
-  world.sqs.middlewareStack.add(
+useFixture(async (opened) => {
+  fixture = opened;
+  metricFixture = await openMetricFixture(fixture);
+  fixture.sqs.middlewareStack.add(
     (next, context) => (args) => {
       if (context.commandName === 'SendMessageCommand') sent.push(args.input);
       return next(args);
@@ -56,7 +56,7 @@ useWorld(async (opened) => {
   );
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
   sent = [];
   scheduled = [];
 });
@@ -67,38 +67,42 @@ const tracesSent = (): readonly (string | undefined)[] =>
 
 describe('the trace of a publish', () => {
   it('goes with the work to the queue, beside the text', async () => {
-    await traced(ofPublish, () => world.send('https://example.com/'));
+    await traced(ofPublish, () => fixture.send('https://example.com/'));
     expect(tracesSent()).toEqual([ofPublish]);
     expect(JSON.stringify(sent.map((input) => message.parse(input).MessageBody))).not.toContain('Root=');
   });
 
   it('goes on with callbacks and retries, although the delivery is an invocation with a trace of its own', async () => {
-    const inbox = world.receiver.inbox((_, response) => response.writeHead(500).end());
-    const callback = world.receiver.inbox().url;
+    const inbox = fixture.receiver.inbox((_, response) => response.writeHead(500).end());
+    const callback = fixture.receiver.inbox().url;
     const config = { timeout: '20s', retries: '1', callback };
-    await traced(ofPublish, () => world.send(inbox.url, config));
-    const bodies = await scene.take();
+    await traced(ofPublish, () => fixture.send(inbox.url, config));
+    const bodies = await metricFixture.take();
     sent = [];
-    await traced(ofDelivery, () => scene.deliver(bodies, ofPublish));
+    await traced(ofDelivery, () => metricFixture.deliver(bodies, ofPublish));
     expect(tracesSent()).toEqual([ofPublish, ofPublish]);
   });
 
   it('goes on with work that comes again after an outage', async () => {
-    await traced(ofPublish, () => world.send(world.receiver.inbox().url, { timeout: '20s' }));
-    const bodies = await scene.take();
+    await traced(ofPublish, () => fixture.send(fixture.receiver.inbox().url, { timeout: '20s' }));
+    const bodies = await metricFixture.take();
     sent = [];
     await traced(ofDelivery, () =>
-      scene.failing('dynamodb', answerOf('InternalServerError', 500), () => scene.deliver(bodies, ofPublish)),
+      metricFixture.failing('dynamodb', answerOf('InternalServerError', 500), () =>
+        metricFixture.deliver(bodies, ofPublish),
+      ),
     );
     expect(tracesSent()).toEqual([ofPublish]);
   });
 
   it('waits with a far message in Scheduler, which carries none beside the text', async () => {
-    await traced(ofPublish, () => world.send(world.receiver.inbox().url, { timeout: '20s', delay: '1h' }));
+    await traced(ofPublish, () =>
+      fixture.send(fixture.receiver.inbox().url, { timeout: '20s', delay: '1h' }),
+    );
     const [input = ''] = scheduled.map((one) => schedule.parse(one).Target.Input);
     expect(JSON.parse(input)).toMatchObject({ trace: ofPublish });
     // Scheduler sends two minutes early: the worker sends it on, under the trace of the publish.
-    await traced(ofDelivery, () => scene.deliver([input]));
+    await traced(ofDelivery, () => metricFixture.deliver([input]));
     expect(scheduled).toHaveLength(2);
     expect(schedule.parse(scheduled[1]).Target.Input).toContain(ofPublish);
   });

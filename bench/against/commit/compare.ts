@@ -5,7 +5,7 @@ import { bundleUrl, startInvoker } from '../../child.ts';
 import { firstMessages, onTheWay, passThrough, warmUpMessages, type OnTheWay } from '../../cpu.ts';
 import { median } from '../../median.ts';
 import { formatTable } from '../../table.ts';
-import { startWorld, type World } from '../../world.ts';
+import { startFixture, type Fixture } from '../../fixture.ts';
 import { checkOut, type Checkout } from './checkout.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -49,11 +49,11 @@ export async function compareWithCommit(name: string): Promise<void> {
     name: 'this tree',
     bundles: { publish: bundleUrl('publish'), deliver: bundleUrl('deliver') },
   };
-  const world = await startWorld();
+  const fixture = await startFixture();
   try {
-    print(other, await measureTurns(world, own, { name, bundles: await bundlesOf(other) }));
+    print(other, await measureTurns(fixture, own, { name, bundles: await bundlesOf(other) }));
   } finally {
-    await world.close();
+    await fixture.close();
   }
 }
 
@@ -62,11 +62,11 @@ const bundlesOf = async (checkout: Checkout): Promise<Side['bundles']> => ({
   deliver: await checkout.bundleUrl('deliver'),
 });
 
-async function measureTurns(world: World, own: Side, other: Side): Promise<Measured> {
+async function measureTurns(fixture: Fixture, own: Side, other: Side): Promise<Measured> {
   const first: Turn[] = [];
   const warm: Turn[] = [];
   for (let pair = 0; pair < pairs; pair += 1) {
-    const [ownProcesses, otherProcesses] = [start(world, own), start(world, other)];
+    const [ownProcesses, otherProcesses] = [start(fixture, own), start(fixture, other)];
     const measure = async (messages: number): Promise<Turn> => {
       const ofOwn = await ownProcesses.measure(messages);
       return { own: ofOwn, other: await otherProcesses.measure(messages) };
@@ -89,11 +89,11 @@ interface Processes {
   end(): Promise<void>;
 }
 
-function start(world: World, { name, bundles }: Side): Processes {
+function start(fixture: Fixture, { name, bundles }: Side): Processes {
   const [publish, deliver] = [startInvoker(bundles.publish), startInvoker(bundles.deliver)];
   const measure = async (messages: number): Promise<PerHandler<number>> => {
     try {
-      return await passThrough(world, publish, deliver, messages);
+      return await passThrough(fixture, publish, deliver, messages);
     } catch (error) {
       throw new BenchError(
         `The functions of ${name} fail with the tables and the variables of this tree: ${String(error)} Its error stands above.`,

@@ -1,14 +1,14 @@
 import { ConditionalCheckFailedException, type UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type * as storesModule from '../../../lambdas/aws/dynamodb.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let stores: typeof storesModule;
 let table: string;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   stores = await import('../../../lambdas/aws/dynamodb.ts');
   table = (await import('../../../lambdas/aws/settings.ts')).settings.accountsTable;
 });
@@ -19,7 +19,7 @@ let failing: Failing | undefined;
 let tries = 0;
 beforeEach(() => {
   tries = 0;
-  world.dynamodb.middlewareStack.add(
+  fixture.dynamodb.middlewareStack.add(
     (next, context) => async (args) => {
       if (context.commandName !== 'UpdateItemCommand') return next(args);
       tries += 1;
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   failing = undefined;
-  world.dynamodb.middlewareStack.remove('tries');
+  fixture.dynamodb.middlewareStack.remove('tries');
 });
 
 const adding = (id: string, condition?: string): UpdateItemCommandInput => ({

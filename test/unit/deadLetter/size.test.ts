@@ -4,8 +4,8 @@ import { newId } from '../../../lambdas/shared/ids.ts';
 import { eachOf } from '../../../lambdas/shared/lists.ts';
 import type { Message } from '../../../lambdas/message/message.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
 const hourMs = 3_600_000;
@@ -21,14 +21,14 @@ const importServices = async () => {
   return { ...size, ...stores, ...sizes, ...shards };
 };
 
-let world: World;
+let fixture: Fixture;
 let services: Awaited<ReturnType<typeof importServices>>;
 /** Rows that DynamoDB has handed out. */
 let rowsRead = 0;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   services = await importServices();
-  world.dynamodb.middlewareStack.add(
+  fixture.dynamodb.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
       if ('Items' in result.output && Array.isArray(result.output.Items)) {
@@ -189,9 +189,9 @@ describe('what a dead letter costs', () => {
     const missing = size - real;
     if (missing > 0) {
       const day = `d${Math.floor((start + retentionMs) / dayMs)}`;
-      const { Attributes } = await world.dynamodb.send(
+      const { Attributes } = await fixture.dynamodb.send(
         new UpdateItemCommand({
-          TableName: world.settings.dlqTable,
+          TableName: fixture.settings.dlqTable,
           Key: { shard: { S: `size#${accountId}` }, id: { S: 'size' } },
           UpdateExpression: `ADD ${day} :missing`,
           ExpressionAttributeValues: { ':missing': { N: String(missing) } },
@@ -203,10 +203,10 @@ describe('what a dead letter costs', () => {
     // The owner takes some entries out all the while.
     const costs: { readonly calls: number; readonly rows: number }[] = [];
     for (let round = 0; round < sizeOf({ ordinary: 1, thorough: 3 }); round += 1) {
-      world.reset();
+      fixture.reset();
       rowsRead = 0;
       const ids = await queue.deadLetterMany(dead);
-      costs.push({ calls: world.calls() / dead, rows: rowsRead / dead });
+      costs.push({ calls: fixture.calls() / dead, rows: rowsRead / dead });
       await queue.remove(ids.slice(-3));
       await queue.deadLetterMany(3);
     }
@@ -219,10 +219,10 @@ describe('what a dead letter costs', () => {
   it('is one write more where the queue is not full', async () => {
     const queue = queueOf('cost-empty', 100);
     await queue.deadLetterAttempt();
-    world.reset();
+    fixture.reset();
     await queue.deadLetterAttempt();
-    expect(world.calls()).toBe(2);
-    expect([world.callsOf('PutItemCommand'), world.callsOf('UpdateItemCommand')]).toEqual([1, 1]);
+    expect(fixture.calls()).toBe(2);
+    expect([fixture.callsOf('PutItemCommand'), fixture.callsOf('UpdateItemCommand')]).toEqual([1, 1]);
   });
 
   it('is no more when many come at once, and the newest are left', async () => {
@@ -231,7 +231,7 @@ describe('what a dead letter costs', () => {
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const count = sizeOf({ ordinary: 150, thorough: 500 });
     const ids = await queue.deadLetterMany(count, 50);
-    expect(world.calls() / count).toBeLessThanOrEqual(14);
+    expect(fixture.calls() / count).toBeLessThanOrEqual(14);
     expect(await queue.left()).toEqual([...ids].sort().slice(-10));
   });
 });
@@ -241,7 +241,7 @@ describe('a process that dies', () => {
     const queue = queueOf(fate.name, 5);
     const ids = [...(await queue.deadLetterMany(5))];
     const sixth = queue.entryAt(start + 100);
-    await world.underFate(fate, () => queue.deadLetterAttempt(sixth));
+    await fixture.underFate(fate, () => queue.deadLetterAttempt(sixth));
     // The attempt is redelivered, and writes the same entry again.
     await queue.deadLetterAttempt(sixth);
     ids.push(sixth.dlqId);
@@ -257,7 +257,7 @@ describe('a process that dies', () => {
   itAtEachDeath('while it takes entries out trims none too early', async (fate) => {
     const queue = queueOf(fate.name, 5);
     const ids = await queue.deadLetterMany(5);
-    await world.again(fate, () => queue.remove(ids.slice(2, 3)));
+    await fixture.again(fate, () => queue.remove(ids.slice(2, 3)));
     const newest = await queue.deadLetterAttempt();
     expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
   });
@@ -269,9 +269,9 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
     async (call) => {
       const queue = queueOf(`lost-${call}`, 5);
       const ids = [...(await queue.deadLetterMany(5))];
-      world.loseAnswer('UpdateItemCommand', call);
+      fixture.loseAnswer('UpdateItemCommand', call);
       ids.push(await queue.deadLetterAttempt());
-      world.reset();
+      fixture.reset();
       later();
       for (let more = 0; more < 3; more += 1) ids.push(await queue.deadLetterAttempt());
       const left = await queue.left();
@@ -285,9 +285,9 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
     async (call) => {
       const queue = queueOf(`lost-removal-${call}`, 5);
       const ids = await queue.deadLetterMany(5);
-      world.loseAnswer('UpdateItemCommand', call);
+      fixture.loseAnswer('UpdateItemCommand', call);
       expect([...(await queue.remove(ids.slice(2, 3)))]).toEqual(ids.slice(2, 3));
-      world.reset();
+      fixture.reset();
       const newest = await queue.deadLetterAttempt();
       expect(await queue.left()).toEqual([...ids.filter((_, number) => number !== 2), newest]);
     },
@@ -298,7 +298,7 @@ describe('a row that takes no more writes', () => {
   it('is written to once for each dead letter: no delivery waits for it, and none fails', async () => {
     const queue = queueOf('throttled', 5);
     let tries = 0;
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next, context) => (args) => {
         if (context.commandName !== 'UpdateItemCommand') return next(args);
         tries += 1;
@@ -309,7 +309,7 @@ describe('a row that takes no more writes', () => {
     try {
       await queue.deadLetterMany(3);
     } finally {
-      world.dynamodb.middlewareStack.remove('throttled');
+      fixture.dynamodb.middlewareStack.remove('throttled');
     }
     expect(tries).toBe(3);
     expect(await queue.left()).toHaveLength(3);
@@ -323,7 +323,7 @@ describe('a process that stands still while it trims', () => {
     let goOn = (): void => undefined;
     let isStanding = false;
     const stood = new Promise<void>((resolve) => {
-      world.dynamodb.middlewareStack.add(
+      fixture.dynamodb.middlewareStack.add(
         (next) => async (args) => {
           const { UpdateExpression: update = '' } = args.input as { readonly UpdateExpression?: string };
           if (!isStanding && update.includes('removedAt')) {
@@ -343,7 +343,7 @@ describe('a process that stands still while it trims', () => {
     ids.push(await queue.deadLetterAttempt());
     goOn();
     ids.splice(5, 0, await sixth);
-    world.dynamodb.middlewareStack.remove('standing');
+    fixture.dynamodb.middlewareStack.remove('standing');
     for (let more = 0; more < 3; more += 1) ids.push(await queue.deadLetterAttempt());
     expect(await queue.left()).toEqual(ids.slice(-5));
   });

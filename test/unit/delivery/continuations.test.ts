@@ -4,12 +4,12 @@ import { newId } from '../../../lambdas/shared/ids.ts';
 import { attemptJob, type AttemptJob } from '../../../lambdas/job/job.ts';
 import type { DeadLetter } from '../../../lambdas/deadLetter/rows.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { idOf, requestOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** What follows an attempt, and what does not. */
 
-let world: World;
+let fixture: Fixture;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
@@ -39,40 +39,40 @@ async function importServices() {
   };
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   services = await importServices();
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 
 const slotsOf = async (name: string): Promise<number | undefined> =>
-  (await services.loadLane({ accountId: world.account.id, kind: 'queue', name }))?.leases.size;
+  (await services.loadLane({ accountId: fixture.account.id, kind: 'queue', name }))?.leases.size;
 
 /** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
-  (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
 
 describe('a queue', () => {
   it('waits for the callbacks of all attempts of a message, though its last one was told first', async () => {
-    const inbox = world.receiver.inbox((_delivery, response, count) =>
+    const inbox = fixture.receiver.inbox((_delivery, response, count) =>
       response.writeHead(count === 0 ? 500 : 200).end(),
     );
-    const callback = world.receiver.inbox();
+    const callback = fixture.receiver.inbox();
     const config = { callback: callback.url, retries: '1', 'retry-delay': '0', timeout: '20s' };
-    const messageId = await world.enqueue('told late', inbox.url, config);
+    const messageId = await fixture.enqueue('told late', inbox.url, config);
     const isOwn = (work: AttemptJob): boolean => work.messageId === messageId;
-    await world.deliver((await world.receiveAttempt()).work, false);
+    await fixture.deliver((await fixture.receiveAttempt()).work, false);
     const afterFirst = await attempts();
-    for (const retry of afterFirst.filter(isOwn)) await world.deliver(retry, false);
-    for (const told of await attempts()) await world.deliver(told, false);
+    for (const retry of afterFirst.filter(isOwn)) await fixture.deliver(retry, false);
+    for (const told of await attempts()) await fixture.deliver(told, false);
     expect([inbox.deliveries.length, callback.deliveries.length]).toEqual([2, 1]);
     expect(await slotsOf('told late')).toBe(1);
 
     const [told] = afterFirst.filter((work) => !isOwn(work));
     if (told === undefined) throw new Error('There is no callback of the first attempt.');
-    await world.deliver(told, false);
+    await fixture.deliver(told, false);
     expect(callback.deliveries).toHaveLength(2);
     expect(await slotsOf('told late')).toBe(0);
   });
@@ -81,38 +81,38 @@ describe('a queue', () => {
 describe('a message that is cancelled while its attempt is under way', () => {
   it('keeps its slot until that attempt has surely ended, and nobody is told of its failure', async () => {
     const slots: (number | undefined)[] = [];
-    const inbox = world.receiver.inbox(({ headers }, response) => {
+    const inbox = fixture.receiver.inbox(({ headers }, response) => {
       const messageId = headers['svc-message-id'] ?? '';
       void services
-        .cancelMessage(world.account, messageId)
+        .cancelMessage(fixture.account, messageId)
         .then(async () => {
           slots.push(await slotsOf('cancelled'));
         })
         .finally(() => response.writeHead(500).end());
     });
-    const [callback, failureCallback] = [world.receiver.inbox(), world.receiver.inbox()];
+    const [callback, failureCallback] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
     const config = { callback: callback.url, 'failure-callback': failureCallback.url, retries: '0' };
-    const messageId = await world.enqueue('cancelled', inbox.url, { ...config, timeout: '20s' });
-    await world.deliver((await world.receiveAttempt()).work, false);
+    const messageId = await fixture.enqueue('cancelled', inbox.url, { ...config, timeout: '20s' });
+    await fixture.deliver((await fixture.receiveAttempt()).work, false);
     expect(slots).toEqual([1]);
     expect(await attempts()).toEqual([]);
-    await world.work();
+    await fixture.work();
     expect([callback.deliveries, failureCallback.deliveries]).toEqual([[], []]);
-    expect(await world.deadLettersOf(messageId)).toBe(0);
+    expect(await fixture.deadLettersOf(messageId)).toBe(0);
     expect(await slotsOf('cancelled')).toBe(0);
   });
 });
 
 describe('a message that is cancelled and delivered all the same', () => {
   it('was delivered, and its callback is told so', async () => {
-    const inbox = world.receiver.inbox(({ headers }, response) => {
+    const inbox = fixture.receiver.inbox(({ headers }, response) => {
       const messageId = headers['svc-message-id'] ?? '';
-      void services.cancelMessage(world.account, messageId).finally(() => response.end());
+      void services.cancelMessage(fixture.account, messageId).finally(() => response.end());
     });
-    const callback = world.receiver.inbox();
-    const messageId = await world.send(inbox.url, { callback: callback.url });
-    await world.work();
-    const history = await world.loadMessage({ accountId: world.account.id, messageId });
+    const callback = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, { callback: callback.url });
+    await fixture.work();
+    const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     expect(history).toMatchObject({ end: 'CANCELED', attempts: [{ state: 'DELIVERED' }] });
     expect(callback.deliveries).toHaveLength(1);
   });
@@ -126,11 +126,11 @@ describe('the record of an attempt', () => {
   ])(
     'says whether ids of callbacks follow its outcome, for $asked: $byOutcome',
     async ({ asked, byOutcome }) => {
-      const url = world.receiver.inbox().url;
-      await world.send(url, Object.fromEntries(asked.map((name) => [name, url])));
-      const { work } = await world.receiveAttempt();
-      await world.deliver(work, false);
-      const history = await world.loadMessage(work);
+      const url = fixture.receiver.inbox().url;
+      await fixture.send(url, Object.fromEntries(asked.map((name) => [name, url])));
+      const { work } = await fixture.receiveAttempt();
+      await fixture.deliver(work, false);
+      const history = await fixture.loadMessage(work);
       expect(history?.attempts.map(({ callbacksByOutcome }) => callbacksByOutcome)).toEqual([byOutcome]);
     },
   );
@@ -138,39 +138,39 @@ describe('the record of an attempt', () => {
 
 describe('the callbacks of an attempt', () => {
   it('count as messages of the account', async () => {
-    const counter = await services.counterOf(world.account, Date.now());
-    const inbox = world.receiver.inbox();
-    await world.send(inbox.url, { callback: inbox.url });
-    const { work } = await world.receiveAttempt();
+    const counter = await services.counterOf(fixture.account, Date.now());
+    const inbox = fixture.receiver.inbox();
+    await fixture.send(inbox.url, { callback: inbox.url });
+    const { work } = await fixture.receiveAttempt();
     const before = counter.monthlyMessages;
-    await world.deliver(work, false);
+    await fixture.deliver(work, false);
     expect(counter.monthlyMessages).toBe(before + 1);
   });
 });
 
 describe('a message that has waited for its host for too long', () => {
   it('fails for good with one record, and says why', async () => {
-    const messageId = await world.send(world.receiver.inbox().url, { retries: '3', delay: '1h' });
-    const message = { accountId: world.account.id, messageId };
-    const history = await world.loadMessage(message);
+    const messageId = await fixture.send(fixture.receiver.inbox().url, { retries: '3', delay: '1h' });
+    const message = { accountId: fixture.account.id, messageId };
+    const history = await fixture.loadMessage(message);
     if (history === undefined) throw new Error('The message is not there.');
-    await services.failOverdue({ history, account: world.account, body: Buffer.of() }, 0);
-    const after = await world.loadMessage(message);
+    await services.failOverdue({ history, account: fixture.account, body: Buffer.of() }, 0);
+    const after = await fixture.loadMessage(message);
     expect(after?.attempts).toMatchObject([{ state: 'FAILED', response: { status: 0 } }]);
     expect(after?.attempts[0]?.response.error).toMatch(/waited for it for more than 86400 s/);
-    expect(await world.deadLettersOf(messageId)).toBe(1);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 });
 
 describe('a retry', () => {
   it('is sent for when it is due, and not before', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    const messageId = await world.send(inbox.url, { retries: '1', 'retry-delay': '20000' });
-    const { work } = await world.receiveAttempt();
-    await world.deliver(work, false);
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const messageId = await fixture.send(inbox.url, { retries: '1', 'retry-delay': '20000' });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.deliver(work, false);
     expect(await attempts()).toEqual([]);
     // Work that comes too early, whoever sent it, makes no attempt.
-    await world.deliver({ ...work, attempt: 1 }, false);
+    await fixture.deliver({ ...work, attempt: 1 }, false);
     expect(inbox.deliveries).toHaveLength(1);
     setClockAhead(21_000);
     const sent = (await attempts()).map(({ attempt, ...one }) => [one.messageId, attempt]);
@@ -182,19 +182,19 @@ describe('a retry', () => {
   });
 
   it('does not follow where the account was deleted since', async () => {
-    const owner: Account = { ...world.account, id: 'deleted-since' };
-    await world.saveAccount({ ...owner, deletedAt: 1 }, undefined);
+    const owner: Account = { ...fixture.account, id: 'deleted-since' };
+    await fixture.saveAccount({ ...owner, deletedAt: 1 }, undefined);
     const { history, attempt } = await failedOf(owner);
     await services.recordAttempt(history.message, { ...attempt, state: 'RETRY', nextDeliveryAt: 1 });
-    await world.deliver(attemptJob(history.message, 0), true);
+    await fixture.deliver(attemptJob(history.message, 0), true);
     expect(await attempts()).toEqual([]);
   });
 });
 
 /** A message of an account that has failed for good. */
 async function failedOf(owner: Account, body = '') {
-  const answer = await world.publishRequest(owner, requestOf('https://example.com/', { delay: '1h' }));
-  const history = await world.loadMessage({ accountId: owner.id, messageId: idOf(answer) });
+  const answer = await fixture.publishRequest(owner, requestOf('https://example.com/', { delay: '1h' }));
+  const history = await fixture.loadMessage({ accountId: owner.id, messageId: idOf(answer) });
   if (history === undefined) throw new Error('The message is not there.');
   const at = Date.now();
   const response = { status: 500, error: undefined, headers: [], body: Buffer.from(body) };
@@ -204,27 +204,27 @@ async function failedOf(owner: Account, body = '') {
 
 describe('a message that was not accepted', () => {
   it('is not delivered, though its job was sent and only the answer to that was lost', async () => {
-    const inbox = world.receiver.inbox();
-    const accepted = await world.send(inbox.url, { delay: '1s' });
-    const history = await world.loadMessage({ accountId: world.account.id, messageId: accepted });
+    const inbox = fixture.receiver.inbox();
+    const accepted = await fixture.send(inbox.url, { delay: '1s' });
+    const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId: accepted });
     if (history === undefined) throw new Error('The message is not there.');
-    await world.drain();
+    await fixture.drain();
     const message = { ...history.message, messageId: newId('msg', Date.now()), notBefore: Date.now() };
-    world.refuse('SendMessageCommand');
+    fixture.refuse('SendMessageCommand');
     expect(await services.accept({ message, body: Buffer.from('x') })).toBe(false);
-    world.reset();
-    await world.deliver(attemptJob(message, 0), false);
+    fixture.reset();
+    await fixture.deliver(attemptJob(message, 0), false);
     expect(inbox.deliveries).toEqual([]);
-    const left = await world.loadMessage(message);
+    const left = await fixture.loadMessage(message);
     expect(left?.end).toBe('REJECTED');
   });
 });
 
 describe('a dead letter', () => {
   const account = (id: string, size: number): Account => ({
-    ...world.account,
+    ...fixture.account,
     id,
-    limits: { ...world.account.limits, max_dlq_size: size },
+    limits: { ...fixture.account.limits, max_dlq_size: size },
   });
   async function deadLettersOf(owner: Account) {
     const found: DeadLetter[] = [];

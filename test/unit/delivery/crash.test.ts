@@ -2,24 +2,24 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { callbackOf } from '../../support/callbacks.ts';
 import { eventually } from '../../support/eventually.ts';
 import { Fate, fateAt, itAtEachDeath } from '../../support/faults.ts';
-import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
 import type { Inbox } from '../../support/receiver.ts';
-import { idsOf, openWorld, type World } from '../../support/world.ts';
+import { idsOf, openFixture, type Fixture } from '../../support/fixture.ts';
 
 /** Kills a worker at each of its AWS calls; then its job is redelivered, as SQS does it. */
 
-let world: World;
-let loadLane: SceneLambdas['loadLane'];
+let fixture: Fixture;
+let loadLane: LaneLambdas['loadLane'];
 beforeAll(async () => {
-  world = await openWorld();
-  ({ loadLane } = await importForScenes());
+  fixture = await openFixture();
+  ({ loadLane } = await importLaneLambdas());
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 beforeEach(() => {
-  world.reset();
+  fixture.reset();
 });
 
-interface Scene {
+interface FailingMessage {
   readonly inbox: Inbox;
   readonly callbacks: Inbox;
   readonly failures: Inbox;
@@ -27,11 +27,11 @@ interface Scene {
 }
 
 /** A message that fails twice, with all that can follow from it. */
-async function failingMessage(): Promise<Scene> {
-  const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
-  const callbacks = world.receiver.inbox();
-  const failures = world.receiver.inbox();
-  const messageId = await world.send(inbox.url, {
+async function failingMessage(): Promise<FailingMessage> {
+  const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+  const callbacks = fixture.receiver.inbox();
+  const failures = fixture.receiver.inbox();
+  const messageId = await fixture.send(inbox.url, {
     retries: '1',
     'retry-delay': '0',
     callback: callbacks.url,
@@ -42,11 +42,11 @@ async function failingMessage(): Promise<Scene> {
 
 describe('a worker that makes a failing message’s way', () => {
   it('makes so many AWS calls in all', async () => {
-    const scene = await failingMessage();
-    expect(world.calls()).toBe(2);
+    const failing = await failingMessage();
+    expect(fixture.calls()).toBe(2);
     const counted = new Fate();
-    await world.work(counted);
-    expect(scene.inbox.deliveries).toHaveLength(2);
+    await fixture.work(counted);
+    expect(failing.inbox.deliveries).toHaveLength(2);
     // Two attempts: read, two writes each and what follows; three callbacks: read and write; a lease of slots.
     expect(counted.calls).toBeLessThanOrEqual(26);
     expect(counted.calls).toBeGreaterThan(10);
@@ -54,7 +54,7 @@ describe('a worker that makes a failing message’s way', () => {
 
   itAtEachDeath('and dies at any of its AWS calls loses nothing', async (fate) => {
     const { inbox, callbacks, failures, messageId } = await failingMessage();
-    await world.work(fate);
+    await fixture.work(fate);
 
     // Only the attempt in flight may have been made twice.
     const tries = inbox.deliveries.map(({ headers }) => headers['svc-retried']);
@@ -71,29 +71,29 @@ describe('a worker that makes a failing message’s way', () => {
       sourceMessageId: messageId,
       retried: 1,
     });
-    expect(await world.deadLettersOf(messageId)).toBe(1);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 });
 
 describe('two workers with the same attempt', () => {
   it('make one record, one callback message and one dead letter', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    const failures = world.receiver.inbox();
-    const messageId = await world.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
-    const { work } = await world.receiveAttempt();
-    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => world.deliver(work, false)));
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const failures = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
+    const { work } = await fixture.receiveAttempt();
+    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => fixture.deliver(work, false)));
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
     // A worker whose record came second gives its job back; redelivered, the job changes nothing.
-    await world.deliver(work, true);
-    await world.work();
+    await fixture.deliver(work, true);
+    await fixture.work();
     expect(idsOf(failures.deliveries).size).toBe(1);
-    expect(await world.deadLettersOf(messageId)).toBe(1);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 });
 
 const recordOf = async (messageId: string): Promise<void> => {
   await eventually(
-    () => world.loadMessage({ accountId: world.account.id, messageId }),
+    () => fixture.loadMessage({ accountId: fixture.account.id, messageId }),
     (history) => history?.attempts.length === 1,
   );
 };
@@ -109,7 +109,7 @@ describe('two workers whose attempts at the same message come to different ends'
     'tell what was recorded, $recorded and not $other, in the queue $queueName',
     async ({ queueName, recorded, other, retries }) => {
       let answerFirst: (() => void) | undefined;
-      const inbox = world.receiver.inbox((delivery, response, count) => {
+      const inbox = fixture.receiver.inbox((delivery, response, count) => {
         if (delivery.headers['svc-retried'] !== '0') response.end();
         // The first answers late, and so its worker records first what the second has not heard of.
         else if (count === 0) answerFirst = () => response.writeHead(recorded).end();
@@ -118,8 +118,8 @@ describe('two workers whose attempts at the same message come to different ends'
           void recordOf(messageId).then(() => response.writeHead(other).end());
         }
       });
-      const callbacks = world.receiver.inbox();
-      const failures = world.receiver.inbox();
+      const callbacks = fixture.receiver.inbox();
+      const failures = fixture.receiver.inbox();
       const config = {
         callback: callbacks.url,
         'failure-callback': failures.url,
@@ -128,19 +128,19 @@ describe('two workers whose attempts at the same message come to different ends'
       };
       const messageId =
         queueName === undefined
-          ? await world.send(inbox.url, config)
-          : await world.enqueue(queueName, inbox.url, config);
-      const { work } = await world.receiveAttempt();
-      const outcomes = await Promise.allSettled([0, 1].map(() => world.deliver(work, false)));
+          ? await fixture.send(inbox.url, config)
+          : await fixture.enqueue(queueName, inbox.url, config);
+      const { work } = await fixture.receiveAttempt();
+      const outcomes = await Promise.allSettled([0, 1].map(() => fixture.deliver(work, false)));
       expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-      await world.deliver(work, true);
-      await world.work();
+      await fixture.deliver(work, true);
+      await fixture.work();
       const told = callbacks.deliveries.map(callbackOf).find(({ retried }) => retried === 0);
       expect(told).toMatchObject({ sourceMessageId: messageId, status: recorded });
       expect(idsOf(callbacks.deliveries).size).toBe(recorded === 500 && retries === '1' ? 2 : 1);
       expect(failures.deliveries).toHaveLength(recorded === 500 && retries === '0' ? 1 : 0);
       if (queueName !== undefined) {
-        const lane = await loadLane({ accountId: world.account.id, kind: 'queue', name: queueName });
+        const lane = await loadLane({ accountId: fixture.account.id, kind: 'queue', name: queueName });
         expect(lane?.leases.size).toBe(0);
       }
     },
@@ -151,20 +151,20 @@ describe('a message that SQS has handed out twice', () => {
   it.each([500, 200])(
     'is given back by the worker that finds the record of a %i: the other may have failed to continue',
     async (status) => {
-      const inbox = world.receiver.inbox((delivery, response) =>
+      const inbox = fixture.receiver.inbox((delivery, response) =>
         response.writeHead(delivery.headers['svc-retried'] === '0' ? status : 200).end(),
       );
-      const callbacks = world.receiver.inbox();
-      await world.send(inbox.url, { retries: '1', 'retry-delay': '0', callback: callbacks.url });
-      const { work } = await world.receiveAttempt();
-      world.refuse('SendMessageCommand');
-      await expect(world.deliver(work, false)).rejects.toThrow();
-      world.reset();
+      const callbacks = fixture.receiver.inbox();
+      await fixture.send(inbox.url, { retries: '1', 'retry-delay': '0', callback: callbacks.url });
+      const { work } = await fixture.receiveAttempt();
+      fixture.refuse('SendMessageCommand');
+      await expect(fixture.deliver(work, false)).rejects.toThrow();
+      fixture.reset();
       // Should it end well, SQS would delete the message, and nobody would continue.
-      await expect(world.deliver(work, false)).rejects.toThrow('is not sure to have continued');
+      await expect(fixture.deliver(work, false)).rejects.toThrow('is not sure to have continued');
       expect(inbox.deliveries).toHaveLength(1);
-      await world.deliver(work, true);
-      await world.work();
+      await fixture.deliver(work, true);
+      await fixture.work();
       expect(inbox.deliveries).toHaveLength(status === 500 ? 2 : 1);
       expect(idsOf(callbacks.deliveries).size).toBe(inbox.deliveries.length);
     },
@@ -180,12 +180,12 @@ describe('a publish', () => {
   ] as const)(
     'whose storing fails $when call $call is not accepted, and never delivered',
     async (failure) => {
-      const inbox = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
       // The process lives on and has ended the message, so it knows that the message was not accepted.
-      await world.underFate(fateAt({ ...failure, survived: true }), async () => {
-        await expect(world.send(inbox.url)).rejects.toThrow('was not accepted');
+      await fixture.underFate(fateAt({ ...failure, survived: true }), async () => {
+        await expect(fixture.send(inbox.url)).rejects.toThrow('was not accepted');
       });
-      await world.work();
+      await fixture.work();
       expect(inbox.deliveries).toHaveLength(0);
     },
   );

@@ -3,14 +3,14 @@ import type { Account } from '../../../lambdas/account/account.ts';
 import { TransientError } from '../../../lambdas/error/transientError.ts';
 import { attemptJob, type AttemptJob } from '../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { idOf, requestOf, type World } from '../../support/world.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** The work of an attempt, as it finds its message: not due yet, made already, or of an account that is not served. */
 
-let world: World;
-let lambdas: SceneLambdas;
+let fixture: Fixture;
+let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
@@ -21,74 +21,74 @@ async function importServices() {
   return { endMessage, resumeAccount };
 }
 
-useWorld(async (opened) => {
-  world = opened;
-  lambdas = await importForScenes();
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLaneLambdas();
   services = await importServices();
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-async function historyOf(messageId: string, { id: accountId } = world.account) {
-  const history = await world.loadMessage({ accountId, messageId });
+async function historyOf(messageId: string, { id: accountId } = fixture.account) {
+  const history = await fixture.loadMessage({ accountId, messageId });
   if (history === undefined) throw new Error('The message is not there.');
   return history;
 }
 
 /** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
-  (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
 
 const leasesOf = async (kind: 'queue' | 'key', name: string) => [
-  ...((await lambdas.loadLane({ accountId: world.account.id, kind, name }))?.leases.values() ?? []),
+  ...((await lambdas.loadLane({ accountId: fixture.account.id, kind, name }))?.leases.values() ?? []),
 ];
 
-const failing = () => world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+const failing = () => fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
 
 describe('the work of an attempt that is recorded', () => {
   it('comes back until the next attempt shows that somebody has continued, and then is dropped', async () => {
     const inbox = failing();
-    const messageId = await world.send(inbox.url, { retries: '3', 'retry-delay': '0' });
-    const { work } = await world.receiveAttempt();
-    await world.deliver(work, false);
+    const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0' });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.deliver(work, false);
     const [retry] = await attempts();
     if (retry === undefined) throw new Error('There is no retry.');
-    await expect(world.deliver(work, false)).rejects.toThrow(TransientError);
-    await world.deliver(retry, false);
-    await world.drain();
-    await world.deliver(work, false);
+    await expect(fixture.deliver(work, false)).rejects.toThrow(TransientError);
+    await fixture.deliver(retry, false);
+    await fixture.drain();
+    await fixture.deliver(work, false);
     expect(await attempts()).toEqual([]);
     expect(inbox.deliveries).toHaveLength(2);
     expect((await historyOf(messageId)).attempts).toHaveLength(2);
   });
 
   it('ends the slot of a queue that it was sent for once more, when its message is over', async () => {
-    const messageId = await world.enqueue('once more', world.receiver.inbox().url, { timeout: '20s' });
-    const { work } = await world.receiveAttempt();
-    await world.deliver(work, false);
-    const lane = await lambdas.loadLane({ accountId: world.account.id, kind: 'queue', name: 'once more' });
+    const messageId = await fixture.enqueue('once more', fixture.receiver.inbox().url, { timeout: '20s' });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.deliver(work, false);
+    const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'queue', name: 'once more' });
     if (lane === undefined || work.admittedTo === undefined) throw new Error('It was not admitted.');
     const { ticket } = work.admittedTo;
     const lease = { slots: 1, ticket };
     await lambdas.saveLane({ ...lane, leases: new Map([[`${messageId.slice(4)}/0s`, lease]]) });
-    await expect(world.deliver(work, false)).rejects.toThrow(TransientError);
+    await expect(fixture.deliver(work, false)).rejects.toThrow(TransientError);
     expect(await leasesOf('queue', 'once more')).toEqual([]);
   });
 });
 
 describe('an attempt', () => {
   it('that comes too early is made when it is due, with the admission that it came with', async () => {
-    const inbox = world.receiver.inbox();
-    const messageId = await world.send(inbox.url, { delay: '20s' });
+    const inbox = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, { delay: '20s' });
     const { message } = await historyOf(messageId);
     const admittedTo = { lane: 'key', name: 'gone', ticket: 't', sentAt: Date.now() } as const;
     const clock = vi.spyOn(Date, 'now');
     clock.mockReturnValue(message.notBefore - 1);
-    await world.deliver({ ...attemptJob(message, 0), admittedTo, looks: 3 }, false);
+    await fixture.deliver({ ...attemptJob(message, 0), admittedTo, looks: 3 }, false);
     expect(inbox.deliveries).toEqual([]);
     expect(await attempts()).toEqual([]);
     clock.mockRestore();
@@ -102,19 +102,19 @@ describe('an attempt', () => {
   });
 
   it('is made at the moment at which it is due', async () => {
-    const inbox = world.receiver.inbox();
-    const { message } = await historyOf(await world.send(inbox.url, { delay: '20s' }));
+    const inbox = fixture.receiver.inbox();
+    const { message } = await historyOf(await fixture.send(inbox.url, { delay: '20s' }));
     vi.spyOn(Date, 'now').mockReturnValue(message.notBefore);
-    await world.deliver(attemptJob(message, 0), false);
+    await fixture.deliver(attemptJob(message, 0), false);
     expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('that cannot be recorded leaves its lanes to others, and comes again', async () => {
-    const inbox = world.receiver.inbox();
-    await world.send(inbox.url, { 'flow-control-key': 'tried', 'flow-control-value': 'parallelism=1' });
-    const { work } = await world.receiveAttempt();
+    const inbox = fixture.receiver.inbox();
+    await fixture.send(inbox.url, { 'flow-control-key': 'tried', 'flow-control-value': 'parallelism=1' });
+    const { work } = await fixture.receiveAttempt();
     let slots: number | undefined;
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next) => async (args) => {
         if (!JSON.stringify(args.input).includes('"DELIVERED"')) return next(args);
         slots = (await leasesOf('key', 'tried')).length;
@@ -122,27 +122,27 @@ describe('an attempt', () => {
       },
       { step: 'initialize', name: 'records' },
     );
-    await expect(world.deliver(work, false)).rejects.toThrow('It has no room.');
-    world.dynamodb.middlewareStack.remove('records');
+    await expect(fixture.deliver(work, false)).rejects.toThrow('It has no room.');
+    fixture.dynamodb.middlewareStack.remove('records');
     expect([inbox.deliveries.length, slots]).toEqual([1, 1]);
     expect(await leasesOf('key', 'tried')).toEqual([]);
   });
 
   it('of a cancelled message is not made, and leaves its queue to the next one', async () => {
-    const inbox = world.receiver.inbox();
-    const messageId = await world.enqueue('ended', inbox.url);
-    const { work } = await world.receiveAttempt();
+    const inbox = fixture.receiver.inbox();
+    const messageId = await fixture.enqueue('ended', inbox.url);
+    const { work } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
-    await world.deliver(work, false);
+    await fixture.deliver(work, false);
     expect(inbox.deliveries).toEqual([]);
     expect(await leasesOf('queue', 'ended')).toEqual([]);
   });
 
   it('of a cancelled message whose work comes again keeps its slot for as long as another worker may be at it', async () => {
-    const messageId = await world.enqueue('at it', world.receiver.inbox().url, { timeout: '20s' });
-    const { work } = await world.receiveAttempt();
+    const messageId = await fixture.enqueue('at it', fixture.receiver.inbox().url, { timeout: '20s' });
+    const { work } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
-    await world.deliver(work, true);
+    await fixture.deliver(work, true);
     const [lease] = await leasesOf('queue', 'at it');
     expect(lease?.until).toBeGreaterThan(Date.now() + 29_000);
     expect(lease?.until).toBeLessThanOrEqual(Date.now() + 30_000);
@@ -152,15 +152,15 @@ describe('an attempt', () => {
 describe('a message whose account', () => {
   /** A message of an account of its own, and its work. */
   async function ofOwnAccount(id: string) {
-    const inbox = world.receiver.inbox();
-    const account: Account = { ...world.account, id };
-    await world.saveAccount(account, undefined);
-    const messageId = idOf(await world.publishRequest(account, requestOf(inbox.url)));
-    const { work } = await world.receiveAttempt();
+    const inbox = fixture.receiver.inbox();
+    const account: Account = { ...fixture.account, id };
+    await fixture.saveAccount(account, undefined);
+    const messageId = idOf(await fixture.publishRequest(account, requestOf(inbox.url)));
+    const { work } = await fixture.receiveAttempt();
     const change = async (of: Partial<Account>): Promise<Account> => {
-      const found = await world.loadAccount(id, true);
+      const found = await fixture.loadAccount(id, true);
       const changed = { ...account, ...of, version: found?.version ?? 0 };
-      await world.saveAccount(changed, found);
+      await fixture.saveAccount(changed, found);
       return changed;
     };
     return { inbox, messageId, work, change };
@@ -169,19 +169,19 @@ describe('a message whose account', () => {
   it('was deleted is not delivered', async () => {
     const { inbox, messageId, work, change } = await ofOwnAccount('gone');
     await change({ deletedAt: Date.now() });
-    await world.deliver(work, false);
-    expect(await world.drain()).toEqual([]);
-    const { attempts: made, end } = await historyOf(messageId, { ...world.account, id: 'gone' });
+    await fixture.deliver(work, false);
+    expect(await fixture.drain()).toEqual([]);
+    const { attempts: made, end } = await historyOf(messageId, { ...fixture.account, id: 'gone' });
     expect([inbox.deliveries, made, end]).toEqual([[], [], undefined]);
   });
 
   it('is not served waits, and is delivered when the account is served again', async () => {
     const { inbox, work, change } = await ofOwnAccount('away');
     await change({ active: false });
-    await world.deliver(work, false);
+    await fixture.deliver(work, false);
     expect([inbox.deliveries, await attempts()]).toEqual([[], []]);
     await services.resumeAccount(await change({ active: true }));
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
@@ -189,7 +189,7 @@ describe('a message whose account', () => {
     const { inbox, work, change } = await ofOwnAccount('back');
     await change({ active: false });
     let isBack = false;
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next) => async (args) => {
         const result = await next(args);
         if (!isBack && JSON.stringify(args.input).includes('back#account#')) {
@@ -200,10 +200,10 @@ describe('a message whose account', () => {
       },
       { step: 'initialize', name: 'back' },
     );
-    await world.deliver(work, false);
-    world.dynamodb.middlewareStack.remove('back');
+    await fixture.deliver(work, false);
+    fixture.dynamodb.middlewareStack.remove('back');
     expect(isBack).toBe(true);
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
   });
 });

@@ -4,14 +4,14 @@ import { newId } from '../../../lambdas/shared/ids.ts';
 import type { LaneKey } from '../../../lambdas/lane/lane.ts';
 import { attemptJob, type AttemptJob } from '../../../lambdas/job/job.ts';
 import { callbackOf } from '../../support/callbacks.ts';
-import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { idOf, requestOf, type World } from '../../support/world.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** A message that is given up fails visibly, and goes without what the service fails with. */
 
-let world: World;
-let lambdas: SceneLambdas;
+let fixture: Fixture;
+let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
@@ -22,17 +22,17 @@ async function importServices() {
   return { giveUp, endMessage };
 }
 
-useWorld(async (opened) => {
-  world = opened;
-  lambdas = await importForScenes();
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLaneLambdas();
   services = await importServices();
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 
-async function historyOf(messageId: string, { id: accountId } = world.account) {
-  const history = await world.loadMessage({ accountId, messageId });
+async function historyOf(messageId: string, { id: accountId } = fixture.account) {
+  const history = await fixture.loadMessage({ accountId, messageId });
   if (history === undefined) throw new Error('The message is not there.');
   return history;
 }
@@ -49,14 +49,14 @@ async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>
     throw error;
   };
   const options = { step: 'initialize', name: 'failing' } as const;
-  world.dynamodb.middlewareStack.add(
+  fixture.dynamodb.middlewareStack.add(
     (next) => async (args) => {
       fail(args.input);
       return next(args);
     },
     options,
   );
-  world.sqs.middlewareStack.add(
+  fixture.sqs.middlewareStack.add(
     (next) => async (args) => {
       fail(args.input);
       return next(args);
@@ -66,18 +66,18 @@ async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>
   try {
     return await act();
   } finally {
-    world.dynamodb.middlewareStack.remove(options.name);
-    world.sqs.middlewareStack.remove(options.name);
+    fixture.dynamodb.middlewareStack.remove(options.name);
+    fixture.sqs.middlewareStack.remove(options.name);
     expect(failures).toBeGreaterThan(0);
   }
 }
 
 /** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
-  (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
+  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work] : []));
 
 const slotsOf = async (kind: LaneKey['kind'], name: string): Promise<number | undefined> =>
-  (await lambdas.loadLane({ accountId: world.account.id, kind, name }))?.leases.size;
+  (await lambdas.loadLane({ accountId: fixture.account.id, kind, name }))?.leases.size;
 
 const keyed = (name: string) => ({ 'flow-control-key': name, 'flow-control-value': 'parallelism=1' });
 
@@ -88,16 +88,16 @@ describe('an attempt that is given up', () => {
   ] as const)(
     'because of $why fails as the last one, in the dead letter queue, and says so',
     async ({ why, error }) => {
-      const inbox = world.receiver.inbox();
-      const told = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
+      const told = fixture.receiver.inbox();
       const config = { retries: '3', 'failure-callback': told.url };
-      const messageId = await world.send(inbox.url, config, 'the body');
-      await services.giveUp((await world.receiveAttempt()).work, why);
+      const messageId = await fixture.send(inbox.url, config, 'the body');
+      await services.giveUp((await fixture.receiveAttempt()).work, why);
       const { attempts: made } = await historyOf(messageId);
       expect(made).toMatchObject([{ number: 0, state: 'FAILED', response: { status: 0 } }]);
       expect(made[0]?.response.error).toMatch(error);
-      expect(await world.deadLettersOf(messageId)).toBe(1);
-      await world.work();
+      expect(await fixture.deadLettersOf(messageId)).toBe(1);
+      await fixture.work();
       expect(inbox.deliveries).toEqual([]);
       const [callback] = told.deliveries;
       if (callback === undefined) throw new Error('Nobody was told.');
@@ -108,8 +108,8 @@ describe('an attempt that is given up', () => {
 
   it('has left the slot of its key that a dead worker had, and that of its queue', async () => {
     const config = { ...keyed('given up'), timeout: '20s' };
-    await world.enqueue('given up', world.receiver.origin, config);
-    const { work } = await world.receiveAttempt();
+    await fixture.enqueue('given up', fixture.receiver.origin, config);
+    const { work } = await fixture.receiveAttempt();
     await lambdas.saveLane({
       ...(await laneOf('key', 'given up')),
       leases: new Map([[`${work.messageId.slice(4)}/0s`, { slots: 1, until: Date.now() + 60_000 }]]),
@@ -119,19 +119,23 @@ describe('an attempt that is given up', () => {
   });
 
   it('tells its callback without the body where that cannot be read', async () => {
-    const told = world.receiver.inbox();
+    const told = fixture.receiver.inbox();
     const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
-    await world.send(world.receiver.origin, { callback: told.url }, body);
-    const { work } = await world.receiveAttempt();
+    await fixture.send(fixture.receiver.origin, { callback: told.url }, body);
+    const { work } = await fixture.receiveAttempt();
     await whileFailing(`"body#${work.messageId}"`, fault, () => services.giveUp(work, 'faults'));
-    await world.work();
+    await fixture.work();
     expect(told.deliveries.map((one) => callbackOf(one).sourceBody)).toEqual(['']);
   });
 
   it('comes again where its body cannot be read for a while', async () => {
     const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
-    const messageId = await world.send(world.receiver.origin, { callback: world.receiver.origin }, body);
-    const { work } = await world.receiveAttempt();
+    const messageId = await fixture.send(
+      fixture.receiver.origin,
+      { callback: fixture.receiver.origin },
+      body,
+    );
+    const { work } = await fixture.receiveAttempt();
     const again = whileFailing(`"body#${messageId}"`, outage, () => services.giveUp(work, 'faults'));
     await expect(again).rejects.toThrow(outage);
     expect((await historyOf(messageId)).attempts).toEqual([]);
@@ -139,7 +143,7 @@ describe('an attempt that is given up', () => {
 });
 
 const laneOf = async (kind: LaneKey['kind'], name: string) => {
-  const lane = await lambdas.loadLane({ accountId: world.account.id, kind, name });
+  const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind, name });
   if (lane === undefined) throw new Error('The lane is not there.');
   return lane;
 };
@@ -147,10 +151,10 @@ const laneOf = async (kind: LaneKey['kind'], name: string) => {
 describe('an attempt that is given up though it was recorded', () => {
   /** A message whose first attempt has failed, and whose retry is to be sent. */
   async function failed(config: Readonly<Record<string, string>> = {}) {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    const messageId = await world.send(inbox.url, { retries: '3', 'retry-delay': '0', ...config });
-    const { work } = await world.receiveAttempt();
-    await world.deliver(work, false);
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0', ...config });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.deliver(work, false);
     const following = await attempts();
     return { messageId, work, following };
   }
@@ -169,18 +173,18 @@ describe('an attempt that is given up though it was recorded', () => {
       { number: 0, state: 'RETRY' },
       { number: 1, state: 'FAILED' },
     ]);
-    expect(await world.deadLettersOf(messageId)).toBe(1);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 
   it('changes nothing where the next one is recorded as well', async () => {
-    const callback = world.receiver.inbox();
+    const callback = fixture.receiver.inbox();
     const { messageId, work, following } = await failed({ callback: callback.url });
-    for (const one of following) await world.deliver(one, false);
-    await world.drain();
+    for (const one of following) await fixture.deliver(one, false);
+    await fixture.drain();
     const told = following.find((one) => one.messageId !== messageId);
     await whileFailing(`${told?.messageId}`, fault, () => services.giveUp(work, 'faults'));
     expect((await historyOf(messageId)).attempts).toHaveLength(2);
-    expect(await world.deadLettersOf(messageId)).toBe(0);
+    expect(await fixture.deadLettersOf(messageId)).toBe(0);
   });
 
   it('comes again where continuing fails for a while only, or where it was the last one', async () => {
@@ -198,14 +202,14 @@ describe('work that is given up of a message', () => {
   it('that is not there ends its admission', async () => {
     const messageId = newId('msg', Date.now());
     const ticket = 'lost';
-    await world.send(world.receiver.origin, keyed('lost'));
+    await fixture.send(fixture.receiver.origin, keyed('lost'));
     await lambdas.saveLane({
       ...(await laneOf('key', 'lost')),
       leases: new Map([[`${messageId.slice(4)}/0s`, { slots: 1, until: Date.now() + 60_000, ticket }]]),
     });
-    const { account } = world;
+    const { account } = fixture;
     const work = attemptJob(
-      { messageId, accountId: account.id, url: world.receiver.origin, timeoutMs: 1_000 },
+      { messageId, accountId: account.id, url: fixture.receiver.origin, timeoutMs: 1_000 },
       0,
     );
     await services.giveUp(
@@ -216,8 +220,8 @@ describe('work that is given up of a message', () => {
   });
 
   it('that was cancelled makes no attempt of it, and frees its slot', async () => {
-    const messageId = await world.enqueue('withdrawn', world.receiver.origin, { timeout: '20s' });
-    const { work } = await world.receiveAttempt();
+    const messageId = await fixture.enqueue('withdrawn', fixture.receiver.origin, { timeout: '20s' });
+    const { work } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
     await services.giveUp(work, 'deaths');
     expect((await historyOf(messageId)).attempts).toEqual([]);
@@ -231,12 +235,12 @@ describe('work that is given up of a message', () => {
     { state: 'is suspended', of: { active: false }, waits: 1 },
     { state: 'was deleted', of: { deletedAt: 1 }, waits: 0 },
   ])('whose account $state does not fail it', async ({ state, of, waits }) => {
-    const account: Account = { ...world.account, id: state.replaceAll(' ', '-') };
-    await world.saveAccount(account, undefined);
-    const messageId = idOf(await world.publishRequest(account, requestOf(world.receiver.origin)));
-    const { work } = await world.receiveAttempt();
-    const saved = await world.loadAccount(account.id, true);
-    await world.saveAccount({ ...account, ...of }, saved);
+    const account: Account = { ...fixture.account, id: state.replaceAll(' ', '-') };
+    await fixture.saveAccount(account, undefined);
+    const messageId = idOf(await fixture.publishRequest(account, requestOf(fixture.receiver.origin)));
+    const { work } = await fixture.receiveAttempt();
+    const saved = await fixture.loadAccount(account.id, true);
+    await fixture.saveAccount({ ...account, ...of }, saved);
     await services.giveUp(work, 'deaths');
     expect((await historyOf(messageId, account)).attempts).toEqual([]);
     const lane = await lambdas.loadLane({ accountId: account.id, kind: 'account', name: '' });

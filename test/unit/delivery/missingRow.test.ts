@@ -2,23 +2,23 @@ import { beforeEach, expect, it } from 'vitest';
 import { newId } from '../../../lambdas/shared/ids.ts';
 import type { AttemptJob, Job } from '../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** A job whose message is not there: its row is written beside it, and may come later, or never. */
 
-let world: World;
-useWorld((opened) => {
-  world = opened;
+let fixture: Fixture;
+useFixture((opened) => {
+  fixture = opened;
   return Promise.resolve();
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 
 const attemptOf = (messageId: string): AttemptJob => ({
   kind: 'attempt',
-  accountId: world.account.id,
+  accountId: fixture.account.id,
   messageId,
   attempt: 0,
   queue: 'short',
@@ -26,9 +26,9 @@ const attemptOf = (messageId: string): AttemptJob => ({
 
 /** Does the job, lets so much time pass, and returns the job that was sent again meanwhile. */
 async function doJob(work: Job, aheadMs: number): Promise<Job | undefined> {
-  await world.perform(work, { isAgain: false });
+  await fixture.perform(work, { isAgain: false });
   setClockAhead(aheadMs);
-  const [again] = await world.drain();
+  const [again] = await fixture.drain();
   return again;
 }
 

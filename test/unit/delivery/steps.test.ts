@@ -1,12 +1,12 @@
 import { Command } from '@smithy/core/client';
 import { expect, it, vi } from 'vitest';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let loadAccount: (id: string, consistent: boolean) => Promise<object | undefined>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   ({ loadAccount } = await import('../../../lambdas/account/accounts.ts'));
   const [{ dynamodb }, { sqs }] = await Promise.all([
     import('../../../lambdas/aws/dynamodb.ts'),
@@ -18,14 +18,14 @@ useWorld(async (opened) => {
 
 it('A process that has published and delivered puts no steps of an AWS client together again', async () => {
   const resolved = vi.spyOn(Command.prototype, 'resolveMiddlewareWithContext');
-  const inbox = world.receiver.inbox();
+  const inbox = fixture.receiver.inbox();
   const pass = async (count: number): Promise<void> => {
     for (let message = 0; message < count; message += 1) {
       // As each request to the API does.
-      expect(await loadAccount(world.account.id, true)).toBeDefined();
-      await world.send(inbox.url);
+      expect(await loadAccount(fixture.account.id, true)).toBeDefined();
+      await fixture.send(inbox.url);
     }
-    await world.drain();
+    await fixture.drain();
   };
   await pass(2);
   const atFirst = resolved.mock.calls.length;

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { answerOf } from '../../support/metricScene.ts';
+import { answerOf } from '../../support/metricFixture.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { useWorld } from '../../support/useWorld.ts';
-import { requestOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** A waiting line drains by itself: each that leaves lets the next go, and no pump has to come. */
 
-let world: World;
+let fixture: Fixture;
 /** The bodies of all jobs that were sent to a delivery queue. */
 const sent: string[] = [];
 
@@ -19,12 +19,12 @@ function bodiesIn(input: object): readonly string[] {
 /** Pauses the key, or resumes it. */
 let pause: (isPaused: boolean) => Promise<void>;
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   const { lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts');
-  const key = { accountId: world.account.id, kind: 'key', name: 'draining' } as const;
+  const key = { accountId: fixture.account.id, kind: 'key', name: 'draining' } as const;
   pause = (isPaused) => lanes.update(key, (lane) => ({ ...lane, isPaused }));
-  world.sqs.middlewareStack.add(
+  fixture.sqs.middlewareStack.add(
     (next) => (args) => {
       sent.push(...bodiesIn(args.input));
       return next(args);
@@ -33,38 +33,38 @@ useWorld(async (opened) => {
   );
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
   sent.length = 0;
 });
 
-const worksSent = () => sent.map((body) => world.parseJob(body));
+const worksSent = () => sent.map((body) => fixture.parseJob(body));
 const waiting = 30;
 
 describe('a line of 30', () => {
   it('in a queue drains without a pump: each message is sent once, when it is its turn', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     for (let number = 0; number < waiting; number += 1) {
-      await world.publishRequest(world.account, { ...requestOf(inbox.url), queueName: 'draining' });
+      await fixture.publishRequest(fixture.account, { ...requestOf(inbox.url), queueName: 'draining' });
     }
     expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(1);
     // It does what is visible, and lets no time pass.
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(waiting);
     expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(waiting);
     expect(worksSent().filter(({ kind }) => kind === 'pump')).toEqual([]);
   });
 
   it('under a key drains before the pump that checks for workers that died', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const config = { 'flow-control-key': 'draining', 'flow-control-value': 'parallelism=1' };
     await pause(true);
     for (let number = 0; number < waiting; number += 1) {
-      await world.publishRequest(world.account, requestOf(inbox.url, config));
+      await fixture.publishRequest(fixture.account, requestOf(inbox.url, config));
     }
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(0);
     await pause(false);
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(waiting);
     expect(worksSent().filter(({ kind }) => kind === 'pump').length).toBeLessThanOrEqual(1);
   });

@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { fateAt, itAtEachDeath, type Fate } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
-import { openRunScene, startSettings, type RunScene } from '../../support/runScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, idsOf, requestOf, type World } from '../../support/world.ts';
+import { openRunFixture, startSettings, type RunFixture } from '../../support/runFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** A flow-control key is there as soon as a message that names it is accepted, however long before it is due. */
 
 const dayMs = 86_400_000;
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -39,9 +39,9 @@ async function importLambdas() {
   };
 }
 
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
   lambdas = await importLambdas();
 });
 
@@ -51,9 +51,9 @@ const named = (key: string, more: Readonly<Record<string, string>> = {}) => ({
   'flow-control-value': 'parallelism=3, rate=7, period=1m',
   ...more,
 });
-const laneOf = (key: string) => lambdas.keyLane(world.account.id, key);
+const laneOf = (key: string) => lambdas.keyLane(fixture.account.id, key);
 const rowKey = (key: string) => ({
-  lane: { S: `${world.account.id}#key#${key}` },
+  lane: { S: `${fixture.account.id}#key#${key}` },
   part: { S: 'lane' },
 });
 
@@ -63,7 +63,7 @@ function later(): void {
 }
 
 async function expectShown(key: string): Promise<void> {
-  expect(await lambdas.getFlowControl(world.account, key)).toMatchObject({
+  expect(await lambdas.getFlowControl(fixture.account, key)).toMatchObject({
     flowControlKey: key,
     parallelismMax: 3,
     rateMax: 7,
@@ -76,11 +76,11 @@ async function expectShown(key: string): Promise<void> {
 
 describe('a flow-control key', () => {
   it('of a delayed message can be shown, pinned and paused at once', async () => {
-    await world.send(url, named('delayed', { delay: '1h' }));
+    await fixture.send(url, named('delayed', { delay: '1h' }));
     await expectShown('delayed');
-    await lambdas.pinFlowControl(world.account, 'delayed', { parallelism: '1' });
-    await lambdas.pauseFlowControl(world.account, 'delayed');
-    expect(await lambdas.getFlowControl(world.account, 'delayed')).toMatchObject({
+    await lambdas.pinFlowControl(fixture.account, 'delayed', { parallelism: '1' });
+    await lambdas.pauseFlowControl(fixture.account, 'delayed');
+    expect(await lambdas.getFlowControl(fixture.account, 'delayed')).toMatchObject({
       parallelismMax: 1,
       isPaused: true,
       isPinnedParallelism: true,
@@ -88,23 +88,23 @@ describe('a flow-control key', () => {
   });
 
   it('that was paused before its message is due holds it back', async () => {
-    const inbox = world.receiver.inbox();
-    const id = await world.send(inbox.url, named('held'));
-    await lambdas.pauseFlowControl(world.account, 'held');
-    await world.work();
+    const inbox = fixture.receiver.inbox();
+    const id = await fixture.send(inbox.url, named('held'));
+    await lambdas.pauseFlowControl(fixture.account, 'held');
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(0);
-    await lambdas.resumeFlowControl(world.account, 'held');
-    await world.work();
+    await lambdas.resumeFlowControl(fixture.account, 'held');
+    await fixture.work();
     expect(idsOf(inbox.deliveries)).toEqual(new Set([id]));
   });
 
   it('of a message in a queue is there', async () => {
-    await world.enqueue('line', url, named('queued', { delay: '1h' }));
+    await fixture.enqueue('line', url, named('queued', { delay: '1h' }));
     await expectShown('queued');
   });
 
   it('of callbacks is there', async () => {
-    await world.send(url, {
+    await fixture.send(url, {
       delay: '1h',
       callback: 'https://example.com/done',
       'callback-flow-control-key': 'told',
@@ -129,8 +129,8 @@ describe('a flow-control key', () => {
     const body = Buffer.from(
       JSON.stringify([...Array.from({ length: 30 }, () => item('batch-a')), item('batch-b')]),
     );
-    world.reset();
-    await lambdas.batch(world.account, {
+    fixture.reset();
+    await lambdas.batch(fixture.account, {
       body,
       prefix: 'Svc',
       callerIp: '192.0.2.1',
@@ -139,31 +139,31 @@ describe('a flow-control key', () => {
     await expectShown('batch-a');
     await expectShown('batch-b');
     // Two for each key, and the two of this test.
-    expect(world.callsOf('GetItemCommand')).toBe(6);
-    expect(world.callsOf('PutItemCommand')).toBe(2);
+    expect(fixture.callsOf('GetItemCommand')).toBe(6);
+    expect(fixture.callsOf('PutItemCommand')).toBe(2);
   });
 
   it('of a schedule is there before the schedule fires, and when it is run', async () => {
     const config = configOf({ ...named('nightly'), cron: '0 3 * * *' });
-    const { scheduleId } = await lambdas.createSchedule(world.account, { ...requestOf(url), config });
+    const { scheduleId } = await lambdas.createSchedule(fixture.account, { ...requestOf(url), config });
     await expectShown('nightly');
-    await world.dynamodb.send(
-      new DeleteItemCommand({ TableName: world.settings.lanesTable, Key: rowKey('nightly') }),
+    await fixture.dynamodb.send(
+      new DeleteItemCommand({ TableName: fixture.settings.lanesTable, Key: rowKey('nightly') }),
     );
     later();
-    await lambdas.runSchedule(world.account, scheduleId, 'api.example.com');
+    await lambdas.runSchedule(fixture.account, scheduleId, 'api.example.com');
     await expectShown('nightly');
   });
 
   it('of a dead letter that is retried with another key is there', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    await world.send(inbox.url, { retries: '0' });
-    await world.work();
-    const { messages } = await lambdas.listDeadLetters(world.account, {
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await fixture.send(inbox.url, { retries: '0' });
+    await fixture.work();
+    const { messages } = await lambdas.listDeadLetters(fixture.account, {
       ...noFilter,
       values: new Map([['url', new Set([inbox.url])]]),
     });
-    await lambdas.retryDeadLetter(world.account, messages[0]?.dlqId ?? '', {
+    await lambdas.retryDeadLetter(fixture.account, messages[0]?.dlqId ?? '', {
       prefix: 'Svc',
       config: configOf(named('again', { delay: '1h' })),
       host: 'api.example.com',
@@ -176,70 +176,70 @@ describe('a flow-control key', () => {
       ...startSettings().settings,
       flowControl: { key: 'run', parallelism: 3, rate: 7, period: 60 },
     };
-    await scene.start('wfr_named', { notBefore: Date.now() + 3_600_000, details: { settings } });
+    await runFixture.start('wfr_named', { notBefore: Date.now() + 3_600_000, details: { settings } });
     await expectShown('run');
   });
 
   it('comes back with the next message where it was deleted', async () => {
-    await world.send(url, named('deleted', { delay: '1h' }));
-    await world.dynamodb.send(
-      new DeleteItemCommand({ TableName: world.settings.lanesTable, Key: rowKey('deleted') }),
+    await fixture.send(url, named('deleted', { delay: '1h' }));
+    await fixture.dynamodb.send(
+      new DeleteItemCommand({ TableName: fixture.settings.lanesTable, Key: rowKey('deleted') }),
     );
     later();
-    await world.send(url, named('deleted', { delay: '1h' }));
+    await fixture.send(url, named('deleted', { delay: '1h' }));
     await expectShown('deleted');
   });
 
   it('that is about to be forgotten is kept by the next message', async () => {
-    await world.send(url, named('old', { delay: '1h' }));
+    await fixture.send(url, named('old', { delay: '1h' }));
     const soon = Math.ceil(Date.now() / 1_000) + 3_600;
-    await world.dynamodb.send(
+    await fixture.dynamodb.send(
       new UpdateItemCommand({
-        TableName: world.settings.lanesTable,
+        TableName: fixture.settings.lanesTable,
         Key: rowKey('old'),
         UpdateExpression: 'SET expiresAt = :soon',
         ExpressionAttributeValues: { ':soon': { N: String(soon) } },
       }),
     );
     later();
-    await world.send(url, named('old', { delay: '1h' }));
+    await fixture.send(url, named('old', { delay: '1h' }));
     expect(await lambdas.laneLastsUntil(laneOf('old'))).toBeGreaterThan(Date.now() + 29 * dayMs);
   });
 
   it('stays for a message that is due in a hundred days, and for the next without another write', async () => {
-    await world.send(url, named('far', { delay: '1h' }));
-    await world.send(url, named('far', { delay: '100d' }));
+    await fixture.send(url, named('far', { delay: '1h' }));
+    await fixture.send(url, named('far', { delay: '100d' }));
     const until = await lambdas.laneLastsUntil(laneOf('far'));
     expect(until).toBeGreaterThan(Date.now() + 100 * dayMs);
     // What else happens to the lane leaves that as it is.
-    await lambdas.pauseFlowControl(world.account, 'far');
-    await lambdas.resumeFlowControl(world.account, 'far');
+    await lambdas.pauseFlowControl(fixture.account, 'far');
+    await lambdas.resumeFlowControl(fixture.account, 'far');
     expect(await lambdas.laneLastsUntil(laneOf('far'))).toBe(until);
     const { version } = (await lambdas.loadLane(laneOf('far'))) ?? {};
-    await world.send(url, named('far', { delay: '100d' }));
+    await fixture.send(url, named('far', { delay: '100d' }));
     expect((await lambdas.loadLane(laneOf('far')))?.version).toBe(version);
   });
 
   it('keeps the limits of its newest message, whichever is due first', async () => {
-    await world.send(url, { ...named('newest', { delay: '1h' }), 'flow-control-value': 'parallelism=1' });
-    const inbox = world.receiver.inbox();
-    await world.send(inbox.url, named('newest'));
-    await world.work();
+    await fixture.send(url, { ...named('newest', { delay: '1h' }), 'flow-control-value': 'parallelism=1' });
+    const inbox = fixture.receiver.inbox();
+    await fixture.send(inbox.url, named('newest'));
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
-    expect(await lambdas.getFlowControl(world.account, 'newest')).toMatchObject({ parallelismMax: 3 });
+    expect(await lambdas.getFlowControl(fixture.account, 'newest')).toMatchObject({ parallelismMax: 3 });
   });
 });
 
 describe('a process that dies while it accepts the first message of a key', () => {
   /** Publishes with a key that nobody knows, in a process that dies, and again as a client does that got no answer. */
   async function publishAgain(fate: Fate): Promise<void> {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const key = `dies-${fate.name}`;
-    const first = await world.underFate(fate, () => world.send(inbox.url, named(key)));
+    const first = await fixture.underFate(fate, () => fixture.send(inbox.url, named(key)));
     later();
-    const second = await world.send(inbox.url, named(key));
+    const second = await fixture.send(inbox.url, named(key));
     await expectShown(key);
-    await world.work();
+    await fixture.work();
     const delivered = idsOf(inbox.deliveries);
     expect(delivered).toContain(second);
     if (first !== undefined) expect(delivered).toContain(first.value);
@@ -248,12 +248,12 @@ describe('a process that dies while it accepts the first message of a key', () =
   itAtEachDeath('leaves nothing half-done, at whichever call', publishAgain);
 
   it('accepts nothing where the key cannot be made', async () => {
-    const inbox = world.receiver.inbox();
-    await world.underFate(fateAt({ call: 1, when: 'before', survived: true }), () =>
-      expect(world.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 }),
+    const inbox = fixture.receiver.inbox();
+    await fixture.underFate(fateAt({ call: 1, when: 'before', survived: true }), () =>
+      expect(fixture.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 }),
     );
-    world.reset();
-    await world.work();
+    fixture.reset();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(0);
     expect(await lambdas.loadLane(laneOf('unmade'))).toBeUndefined();
   });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { newLane, type Lane } from '../../../lambdas/lane/lane.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** Flow-control keys, seen from inside: what lists of them cost, and what a change of one writes. */
 
-let world: World;
+let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -23,12 +23,12 @@ async function importLambdas() {
   };
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
 });
 
-const accountOf = (id: string) => ({ ...world.account, id });
+const accountOf = (id: string) => ({ ...fixture.account, id });
 
 async function makeKeys(accountId: string, names: readonly string[], fields: Partial<Lane> = {}) {
   await Promise.all(
@@ -49,18 +49,20 @@ describe('a list of flow-control keys', () => {
     const account = accountOf('lists');
     await makeKeys('lists', [...numbered('many', 250), ...numbered('few', 3)]);
     const namesOf = async (search?: string): Promise<readonly string[]> => {
-      world.reset();
+      fixture.reset();
       const { records } = await lambdas.listFlowControl(account, search, undefined);
       return records.map(({ flowControlKey }) => flowControlKey);
     };
     expect(await namesOf()).toEqual([...numbered('few', 3), ...numbered('many', 250)]);
-    expect([world.callsOf('QueryCommand'), world.callsOf('BatchGetItemCommand'), world.calls()]).toEqual([
-      1, 3, 4,
-    ]);
+    expect([
+      fixture.callsOf('QueryCommand'),
+      fixture.callsOf('BatchGetItemCommand'),
+      fixture.calls(),
+    ]).toEqual([1, 3, 4]);
     expect(await namesOf('ew-')).toEqual(numbered('few', 3));
-    expect(world.calls()).toBe(2);
+    expect(fixture.calls()).toBe(2);
     expect(await namesOf('none')).toEqual([]);
-    expect(world.calls()).toBe(1);
+    expect(fixture.calls()).toBe(1);
   });
 
   it('goes on behind a cursor, with the same search only', async () => {
@@ -84,9 +86,9 @@ describe('a change of a flow-control key', () => {
   it('is one read and one write, and makes no key', async () => {
     const account = accountOf('changes');
     await makeKeys('changes', ['there']);
-    world.reset();
+    fixture.reset();
     await lambdas.pinFlowControl(account, 'there', { parallelism: '3', rate: '4', period: '1m' });
-    expect([world.callsOf('PutItemCommand'), world.calls()]).toEqual([1, 2]);
+    expect([fixture.callsOf('PutItemCommand'), fixture.calls()]).toEqual([1, 2]);
     expect(await lambdas.getFlowControl(account, 'there')).toMatchObject({
       parallelismMax: 3,
       rateMax: 4,
@@ -102,9 +104,9 @@ describe('a change of a flow-control key', () => {
     await lambdas.pauseFlowControl(account, 'paused');
     await lambdas.pinFlowControl(account, 'pinned', { rate: '4' });
     const { ScanCommand } = await import('@aws-sdk/client-dynamodb');
-    const { Items = [] } = await world.dynamodb.send(
+    const { Items = [] } = await fixture.dynamodb.send(
       new ScanCommand({
-        TableName: world.settings.lanesTable,
+        TableName: fixture.settings.lanesTable,
         FilterExpression: '#owner = :owner AND attribute_exists(expiresAt)',
         ExpressionAttributeNames: { '#owner': 'owner' },
         ExpressionAttributeValues: { ':owner': { S: 'forgets#key' } },

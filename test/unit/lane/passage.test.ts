@@ -11,132 +11,132 @@ import {
   guarded,
   key,
   minuteMs,
-  PassageScene,
+  AcquireFixture,
   queue,
   rated,
   timeoutMs,
-} from '../../support/passageScene.ts';
+} from '../../support/acquireFixture.ts';
 
 /** The lanes of an attempt, one after the other, in each of which it takes a slot. */
 
 describe('an attempt that goes on', () => {
   it('has the slot of its queue for as long as its message lasts, and that of its key for as long as its request may take', async () => {
-    const scene = new PassageScene();
-    await scene.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
+    const fixture = new AcquireFixture();
+    await fixture.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
     const attempt = attemptOf(1, { queueName: queue.name, flowControl });
-    const passage = await scene.pass(attempt);
-    expect(scene.leaseOf(queue, attempt)?.until).toBeUndefined();
-    expect(scene.leaseOf(key, attempt)?.until).toBe(endOfRequest(scene));
-    expect([...scene.lane(account).leases.keys()]).toEqual(['process#1']);
+    const passage = await fixture.pass(attempt);
+    expect(fixture.leaseOf(queue, attempt)?.until).toBeUndefined();
+    expect(fixture.leaseOf(key, attempt)?.until).toBe(endOfRequest(fixture));
+    expect([...fixture.lane(account).leases.keys()]).toEqual(['process#1']);
     await passage.release();
-    expect([queue, key, account].map((lane) => scene.lane(lane).leases.size)).toEqual([1, 0, 0]);
+    expect([queue, key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([1, 0, 0]);
   });
 
   it('reads no lane but those that it passes', async () => {
-    const scene = new PassageScene();
+    const fixture = new AcquireFixture();
     const read: string[] = [];
-    scene.onRead = ({ kind }) => read.push(kind);
-    const passage = await scene.pass(attemptOf(1, { circuit: guarded(scene) }));
+    fixture.onRead = ({ kind }) => read.push(kind);
+    const passage = await fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
     await passage.release();
     expect(read).toEqual(['account']);
   });
 
   it('says about its host what it has found, and nothing where it has found nothing', async () => {
-    const scene = new PassageScene();
-    const enter = () => scene.pass(attemptOf(1, { circuit: guarded(scene) }));
+    const fixture = new AcquireFixture();
+    const enter = () => fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
     await (await enter()).release();
-    expect(scene.lane(circuit).version).toBe(0);
+    expect(fixture.lane(circuit).version).toBe(0);
     const passage = await enter();
     passage.report({ says: 'down', status: 503, error: undefined, notBefore: undefined });
     await passage.release();
-    expect(scene.lane(circuit).circuit).toMatchObject({ failures: 1, lastStatus: 503 });
+    expect(fixture.lane(circuit).circuit).toMatchObject({ failures: 1, lastStatus: 503 });
   });
 
   it('gives back its slots once, though it is told twice', async () => {
-    const scene = new PassageScene();
+    const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { flowControl });
-    const passage = await scene.pass(attempt);
+    const passage = await fixture.pass(attempt);
     await passage.release();
-    const written = scene.written.length;
-    await scene.lanes.update(key, (lane) => withLease(lane, formatEntry(attempt), { slots: 1 }));
+    const written = fixture.written.length;
+    await fixture.lanes.update(key, (lane) => withLease(lane, formatEntry(attempt), { slots: 1 }));
     await passage.release();
-    expect(scene.written.length).toBe(written + 1);
+    expect(fixture.written.length).toBe(written + 1);
   });
 
   it('passes the queue whose slot its message has, though others fill it', async () => {
-    const scene = new PassageScene();
-    await scene.occupy(queue, 1, 1);
+    const fixture = new AcquireFixture();
+    await fixture.occupy(queue, 1, 1);
     const queueName = queue.name;
-    expect(await scene.laneGate.acquire(attemptOf(1, { queueName }))).toBe('waits');
+    expect(await fixture.laneGate.acquire(attemptOf(1, { queueName }))).toBe('waits');
     const admittedTo = { lane: 'account', name: '', ticket: 't', sentAt: 0 } as const;
-    await scene.pass(attemptOf(2, { queueName, attempt: 1 }));
-    await scene.pass(attemptOf(3, { queueName, admittedTo, accountLimits: { version: 1 } }));
-    expect(scene.lane(queue).line.back).toHaveLength(1);
+    await fixture.pass(attemptOf(2, { queueName, attempt: 1 }));
+    await fixture.pass(attemptOf(3, { queueName, admittedTo, accountLimits: { version: 1 } }));
+    expect(fixture.lane(queue).line.back).toHaveLength(1);
   });
 
   it('is not held back by a queue that was deleted', async () => {
-    const scene = new PassageScene();
-    await scene.occupy(queue, 1, 1);
-    await scene.lanes.update(queue, (lane) => ({ ...lane, isDeleted: true }));
-    await scene.pass(attemptOf(1, { queueName: queue.name }));
+    const fixture = new AcquireFixture();
+    await fixture.occupy(queue, 1, 1);
+    await fixture.lanes.update(queue, (lane) => ({ ...lane, isDeleted: true }));
+    await fixture.pass(attemptOf(1, { queueName: queue.name }));
   });
 
   it('stands for itself in its account where its work comes again, so that another is told', async () => {
-    const scene = new PassageScene();
+    const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { accountLimits: { parallelism: 5, version: 1 }, isAgain: true });
-    await scene.pass(attempt);
-    expect(scene.leaseOf(account, attempt)?.until).toBe(endOfRequest(scene));
-    expect(scene.lane(account)).toMatchObject({ parallelism: 5 });
+    await fixture.pass(attempt);
+    expect(fixture.leaseOf(account, attempt)?.until).toBe(endOfRequest(fixture));
+    expect(fixture.lane(account)).toMatchObject({ parallelism: 5 });
   });
 
   it.each([queue, key, account])(
     'comes again for a minute while its admission to the $kind is not written, and then arrives anew',
     async ({ kind, name }) => {
-      const scene = new PassageScene();
-      const admittedTo = { lane: kind, name, ticket: 'never written', sentAt: scene.time } as const;
+      const fixture = new AcquireFixture();
+      const admittedTo = { lane: kind, name, ticket: 'never written', sentAt: fixture.time } as const;
       const attempt = attemptOf(1, { queueName: queue.name, flowControl, admittedTo });
-      await scene.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
-      scene.time += minuteMs;
-      expect(await scene.laneGate.acquire(attempt)).toBe('early');
-      expect(await scene.laneGate.decline({ ...attempt, admittedTo }, 'over')).toBe(false);
-      scene.time += 1;
-      expect(await scene.laneGate.decline({ ...attempt, admittedTo }, 'over')).toBe(true);
-      await scene.pass(attempt);
+      await fixture.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
+      fixture.time += minuteMs;
+      expect(await fixture.laneGate.acquire(attempt)).toBe('early');
+      expect(await fixture.laneGate.decline({ ...attempt, admittedTo }, 'over')).toBe(false);
+      fixture.time += 1;
+      expect(await fixture.laneGate.decline({ ...attempt, admittedTo }, 'over')).toBe(true);
+      await fixture.pass(attempt);
     },
   );
 
   it('overtakes nobody who waits for the slot of one that has died', async () => {
-    const scene = new PassageScene();
+    const fixture = new AcquireFixture();
     const single = { ...flowControl, parallelism: 1 };
-    await scene.pass(attemptOf(1, { flowControl: single, accountLimits: { version: 1 } }));
-    expect(await scene.laneGate.acquire(attemptOf(2, { flowControl: single }))).toBe('waits');
-    scene.time += timeoutMs + leaseMarginMs;
-    expect(await scene.laneGate.acquire(attemptOf(3, { flowControl: single }))).toBe('waits');
-    expect(scene.sent.map(({ admitted }) => admitted.messageId)).toEqual([attemptOf(2).messageId]);
+    await fixture.pass(attemptOf(1, { flowControl: single, accountLimits: { version: 1 } }));
+    expect(await fixture.laneGate.acquire(attemptOf(2, { flowControl: single }))).toBe('waits');
+    fixture.time += timeoutMs + leaseMarginMs;
+    expect(await fixture.laneGate.acquire(attemptOf(3, { flowControl: single }))).toBe('waits');
+    expect(fixture.sent.map(({ admitted }) => admitted.messageId)).toEqual([attemptOf(2).messageId]);
   });
 
   it('leaves the slots of its key as they are where another stands for it in its account', async () => {
-    const scene = new PassageScene();
+    const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { flowControl, isAgain: true });
-    const lease = { slots: 1, until: scene.time + minuteMs, ticket: 'other' };
-    await scene.lanes.update(account, (lane) => withLease(lane, formatEntry(attempt), lease));
-    expect(await scene.laneGate.acquire(attempt)).toBe('stale');
-    expect(scene.leaseOf(key, attempt)?.until).toBe(endOfRequest(scene));
+    const lease = { slots: 1, until: fixture.time + minuteMs, ticket: 'other' };
+    await fixture.lanes.update(account, (lane) => withLease(lane, formatEntry(attempt), lease));
+    expect(await fixture.laneGate.acquire(attempt)).toBe('stale');
+    expect(fixture.leaseOf(key, attempt)?.until).toBe(endOfRequest(fixture));
   });
 });
 
 describe('an attempt whose account takes its time', () => {
   /** @returns the lanes after an attempt has entered, and its key first, so many milliseconds before the account let it in */
   async function after(ms: number, more: Partial<DueAttempt>) {
-    const scene = new PassageScene();
-    const startedAt = scene.time;
-    scene.onRead = ({ kind }) => {
-      if (kind === 'account') scene.time += ms;
+    const fixture = new AcquireFixture();
+    const startedAt = fixture.time;
+    fixture.onRead = ({ kind }) => {
+      if (kind === 'account') fixture.time += ms;
     };
     const attempt = attemptOf(1, { accountLimits: { parallelism: 5, version: 1 }, ...more });
-    await scene.pass(attempt);
-    const { starts } = scene.lane(key);
-    return { startedAt, starts, writes: scene.written.filter((kind) => kind === 'key').length };
+    await fixture.pass(attempt);
+    const { starts } = fixture.lane(key);
+    return { startedAt, starts, writes: fixture.written.filter((kind) => kind === 'key').length };
   }
 
   it.each([
@@ -175,30 +175,30 @@ describe('an attempt whose account takes its time', () => {
 describe('an attempt that comes late for the start that was counted', () => {
   /** An attempt that was admitted to its key, and whose work comes when others have made the starts of this period. */
   async function late(rate: Partial<typeof rated>, usedAt: number) {
-    const scene = new PassageScene();
-    const attempt = await scene.admittedToKey(
+    const fixture = new AcquireFixture();
+    const attempt = await fixture.admittedToKey(
       attemptOf(1, { flowControl: { ...rated, ...rate }, accountLimits: { version: 1 } }),
     );
-    scene.time += 3_000;
-    const at = scene.time + usedAt;
-    await scene.lanes.update(key, (lane) => ({ ...lane, starts: [{ at, count: 1 }] }));
-    return { scene, entered: await scene.laneGate.acquire(attempt) };
+    fixture.time += 3_000;
+    const at = fixture.time + usedAt;
+    await fixture.lanes.update(key, (lane) => ({ ...lane, starts: [{ at, count: 1 }] }));
+    return { fixture, entered: await fixture.laneGate.acquire(attempt) };
   }
 
   it('waits for the next one that is free', async () => {
-    const { scene, entered } = await late({}, -500);
+    const { fixture, entered } = await late({}, -500);
     expect(entered).toHaveProperty('release');
-    expect(scene.slept).toEqual([1_500]);
+    expect(fixture.slept).toEqual([1_500]);
   });
 
   it('waits in the line where that is more than five seconds away', async () => {
-    const { scene, entered } = await late({ periodMs: 60_000 }, -500);
+    const { fixture, entered } = await late({ periodMs: 60_000 }, -500);
     expect(entered).toBe('waits');
-    expect(scene.slept).toEqual([]);
+    expect(fixture.slept).toEqual([]);
   });
 
   it('does not wait for a start that is free', async () => {
-    const { scene } = await late({}, -2_000);
-    expect(scene.slept).toEqual([]);
+    const { fixture } = await late({}, -2_000);
+    expect(fixture.slept).toEqual([]);
   });
 });

@@ -13,84 +13,86 @@ import {
   host,
   key,
   minuteMs,
-  PassageScene,
+  AcquireFixture,
   queue,
   rated,
-} from '../../support/passageScene.ts';
+} from '../../support/acquireFixture.ts';
 
 /** An attempt that waits in one of its lanes, with the slots that it keeps meanwhile, or leaves one. */
 
 describe('an attempt whose account has no room', () => {
   /** An attempt that waits for its account, and has a slot of its key. */
   async function waiting(more: Partial<DueAttempt> = {}) {
-    const scene = new PassageScene();
-    await scene.occupy(account, 2, 2);
+    const fixture = new AcquireFixture();
+    await fixture.occupy(account, 2, 2);
     const accountLimits = { parallelism: 2, version: 1 };
     const attempt = attemptOf(1, { flowControl: rated, accountLimits, ...more });
-    expect(await scene.laneGate.acquire(attempt)).toBe('waits');
-    return { scene, attempt };
+    expect(await fixture.laneGate.acquire(attempt)).toBe('waits');
+    return { fixture, attempt };
   }
 
   it('waits, also where it has no key', async () => {
-    const { scene, attempt } = await waiting({ flowControl: undefined });
-    expect(scene.lane(account).line.back).toEqual([formatEntry(attempt)]);
+    const { fixture, attempt } = await waiting({ flowControl: undefined });
+    expect(fixture.lane(account).line.back).toEqual([formatEntry(attempt)]);
   });
 
   it('keeps the slot of its key for a day, and its start is not counted meanwhile', async () => {
-    const { scene, attempt } = await waiting();
-    expect(scene.leaseOf(key, attempt)?.until).toBe(scene.time + 24 * 60 * minuteMs);
-    expect(scene.lane(key).starts).toEqual([]);
+    const { fixture, attempt } = await waiting();
+    expect(fixture.leaseOf(key, attempt)?.until).toBe(fixture.time + 24 * 60 * minuteMs);
+    expect(fixture.lane(key).starts).toEqual([]);
   });
 
   it('has its start stay counted where its work came again: what came before may have made it', async () => {
-    const { scene } = await waiting({ isAgain: true });
-    expect(scene.lane(key).starts).toEqual([{ at: scene.time, count: 1 }]);
+    const { fixture } = await waiting({ isAgain: true });
+    expect(fixture.lane(key).starts).toEqual([{ at: fixture.time, count: 1 }]);
   });
 
   it('makes its start when it is admitted, with leases that last as long as its request may take', async () => {
-    const { scene, attempt } = await waiting();
-    scene.time += 10 * minuteMs;
-    await scene.leave(account);
-    const admittedTo = scene.admissionOf(attempt);
+    const { fixture, attempt } = await waiting();
+    fixture.time += 10 * minuteMs;
+    await fixture.leave(account);
+    const admittedTo = fixture.admissionOf(attempt);
     expect(admittedTo).toMatchObject({ lane: 'account', name: '' });
-    const passage = await scene.pass({ ...attempt, admittedTo });
-    expect(scene.lane(key).starts).toEqual([{ at: scene.time, count: 1 }]);
-    expect(scene.leaseOf(key, attempt)?.until).toBeGreaterThanOrEqual(endOfRequest(scene));
-    expect(scene.leaseOf(account, attempt)).toBeDefined();
+    const passage = await fixture.pass({ ...attempt, admittedTo });
+    expect(fixture.lane(key).starts).toEqual([{ at: fixture.time, count: 1 }]);
+    expect(fixture.leaseOf(key, attempt)?.until).toBeGreaterThanOrEqual(endOfRequest(fixture));
+    expect(fixture.leaseOf(account, attempt)).toBeDefined();
     await passage.release();
-    expect([key, account].map((lane) => scene.lane(lane).leases.size)).toEqual([0, 0]);
+    expect([key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([0, 0]);
   });
 
   it('goes on when it is admitted, though another admission has brought it to its account', async () => {
-    const scene = new PassageScene();
-    await scene.occupy(account, 1, 1);
-    const attempt = await scene.admittedToKey(attemptOf(1, { flowControl: rated }));
-    expect(await scene.laneGate.acquire(attempt)).toBe('waits');
-    await scene.leave(account);
-    await scene.pass({ ...attempt, admittedTo: scene.admissionOf(attempt) });
+    const fixture = new AcquireFixture();
+    await fixture.occupy(account, 1, 1);
+    const attempt = await fixture.admittedToKey(attemptOf(1, { flowControl: rated }));
+    expect(await fixture.laneGate.acquire(attempt)).toBe('waits');
+    await fixture.leave(account);
+    await fixture.pass({ ...attempt, admittedTo: fixture.admissionOf(attempt) });
   });
 
   it('leaves the account to others where its key has given its slot away when it is admitted', async () => {
-    const { scene, attempt } = await waiting();
-    scene.time += 10 * minuteMs;
-    await scene.occupy(key, 1, 1);
-    await scene.lanes.update(key, (lane) => withLease(lane, formatEntry(attempt), undefined));
-    await scene.lanes.update(key, (lane) => ({ ...lane, isPinnedParallelism: true }));
-    await scene.leave(account);
-    const admittedTo = scene.admissionOf(attempt);
-    expect(await scene.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
-    expect(scene.lane(account).leases.size).toBe(0);
-    expect(scene.lane(key).line.back).toEqual([formatEntry(attempt)]);
+    const { fixture, attempt } = await waiting();
+    fixture.time += 10 * minuteMs;
+    await fixture.occupy(key, 1, 1);
+    await fixture.lanes.update(key, (lane) => withLease(lane, formatEntry(attempt), undefined));
+    await fixture.lanes.update(key, (lane) => ({ ...lane, isPinnedParallelism: true }));
+    await fixture.leave(account);
+    const admittedTo = fixture.admissionOf(attempt);
+    expect(await fixture.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
+    expect(fixture.lane(account).leases.size).toBe(0);
+    expect(fixture.lane(key).line.back).toEqual([formatEntry(attempt)]);
   });
 });
 
 describe('an attempt whose host is down', () => {
   it('waits for the host before it takes a slot of its key or its account', async () => {
-    const scene = new PassageScene();
-    await scene.openCircuit();
-    scene.time += 2_000;
-    expect(await scene.laneGate.acquire(attemptOf(1, { flowControl, circuit: guarded(scene) }))).toBe('held');
-    expect([key, account].map((lane) => scene.lane(lane).version)).toEqual([0, 0]);
+    const fixture = new AcquireFixture();
+    await fixture.openCircuit();
+    fixture.time += 2_000;
+    expect(await fixture.laneGate.acquire(attemptOf(1, { flowControl, circuit: guarded(fixture) }))).toBe(
+      'held',
+    );
+    expect([key, account].map((lane) => fixture.lane(lane).version)).toEqual([0, 0]);
   });
 
   it.each([
@@ -99,83 +101,83 @@ describe('an attempt whose host is down', () => {
   ])(
     'and which was admitted to its key gives back the slots, and $counted of its starts stays where its work came again: $isAgain',
     async ({ isAgain, counted }) => {
-      const scene = new PassageScene();
-      const attempt = await scene.admittedToKey(attemptOf(1, { flowControl: rated }));
-      await scene.openCircuit();
-      const held = { ...attempt, isAgain, circuit: guarded(scene) };
-      expect(await scene.laneGate.acquire(held)).toBe('held');
-      expect([key, account].map((lane) => scene.lane(lane).leases.size)).toEqual([0, 0]);
-      expect(scene.lane(key).starts.reduce((sum, { count }) => sum + count, 0)).toBe(counted);
+      const fixture = new AcquireFixture();
+      const attempt = await fixture.admittedToKey(attemptOf(1, { flowControl: rated }));
+      await fixture.openCircuit();
+      const held = { ...attempt, isAgain, circuit: guarded(fixture) };
+      expect(await fixture.laneGate.acquire(held)).toBe('held');
+      expect([key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([0, 0]);
+      expect(fixture.lane(key).starts.reduce((sum, { count }) => sum + count, 0)).toBe(counted);
     },
   );
 
   it('and which was admitted to its account gives back that slot, and the start of a key that has a rate only', async () => {
-    const scene = new PassageScene();
-    await scene.occupy(account, 1, 1);
+    const fixture = new AcquireFixture();
+    await fixture.occupy(account, 1, 1);
     const attempt = attemptOf(1, { flowControl: { ...rated, parallelism: undefined } });
-    expect(await scene.laneGate.acquire(attempt)).toBe('waits');
-    await scene.leave(account);
-    await scene.openCircuit();
-    const held = { ...attempt, admittedTo: scene.admissionOf(attempt), circuit: guarded(scene) };
-    expect(await scene.laneGate.acquire(held)).toBe('held');
-    expect(scene.lane(account).leases.size).toBe(0);
-    expect(scene.lane(key).starts).toEqual([]);
+    expect(await fixture.laneGate.acquire(attempt)).toBe('waits');
+    await fixture.leave(account);
+    await fixture.openCircuit();
+    const held = { ...attempt, admittedTo: fixture.admissionOf(attempt), circuit: guarded(fixture) };
+    expect(await fixture.laneGate.acquire(held)).toBe('held');
+    expect(fixture.lane(account).leases.size).toBe(0);
+    expect(fixture.lane(key).starts).toEqual([]);
   });
 
   it('and which was let go leaves the circuit, though somebody has closed that meanwhile', async () => {
-    const scene = new PassageScene();
-    await scene.openCircuit();
-    const attempt = attemptOf(1, { circuit: guarded(scene) });
-    expect(await scene.laneGate.acquire(attempt)).toBe('held');
-    scene.time += minuteMs;
-    await scene.lanes.update(circuit, (lane) => lane);
-    const admittedTo = scene.admissionOf(attempt);
-    await scene.lanes.update(circuit, closeCircuit);
-    const passage = await scene.pass({ ...attempt, admittedTo });
+    const fixture = new AcquireFixture();
+    await fixture.openCircuit();
+    const attempt = attemptOf(1, { circuit: guarded(fixture) });
+    expect(await fixture.laneGate.acquire(attempt)).toBe('held');
+    fixture.time += minuteMs;
+    await fixture.lanes.update(circuit, (lane) => lane);
+    const admittedTo = fixture.admissionOf(attempt);
+    await fixture.lanes.update(circuit, closeCircuit);
+    const passage = await fixture.pass({ ...attempt, admittedTo });
     await passage.release();
-    expect(scene.lane(circuit).leases.size).toBe(0);
+    expect(fixture.lane(circuit).leases.size).toBe(0);
   });
 
   it('and which was let go to probe leaves that to another while it waits for its key', async () => {
-    const scene = new PassageScene();
-    await scene.openCircuit();
+    const fixture = new AcquireFixture();
+    await fixture.openCircuit();
     const attempt = attemptOf(1, {
       flowControl: { ...flowControl, parallelism: 1 },
-      circuit: guarded(scene),
+      circuit: guarded(fixture),
     });
-    expect(await scene.laneGate.acquire(attempt)).toBe('held');
-    scene.time += minuteMs;
-    await scene.lanes.update(circuit, (lane) => lane);
-    const admittedTo = scene.admissionOf(attempt);
+    expect(await fixture.laneGate.acquire(attempt)).toBe('held');
+    fixture.time += minuteMs;
+    await fixture.lanes.update(circuit, (lane) => lane);
+    const admittedTo = fixture.admissionOf(attempt);
     expect(admittedTo).toMatchObject({ lane: 'circuit', name: host });
-    await scene.occupy(key, 1, 1);
-    expect(await scene.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
-    expect(scene.lane(circuit).leases.size).toBe(0);
-    expect(scene.lane(circuit).circuit?.failedProbes).toBe(0);
+    await fixture.occupy(key, 1, 1);
+    expect(await fixture.laneGate.acquire({ ...attempt, admittedTo })).toBe('waits');
+    expect(fixture.lane(circuit).leases.size).toBe(0);
+    expect(fixture.lane(circuit).circuit?.failedProbes).toBe(0);
   });
 });
 
 describe('an attempt of an account that is not served', () => {
   it('waits in the account’s line, which is paused, and leaves the circuit that let it go', async () => {
-    const scene = new PassageScene();
+    const fixture = new AcquireFixture();
     const attempt = attemptOf(1);
-    await scene.lanes.update(circuit, (lane) => withLease(lane, formatEntry(attempt), { slots: 1 }));
-    const admittedTo = { lane: 'circuit', name: host, ticket: 't', sentAt: scene.time } as const;
-    expect(await scene.laneGate.waitForAccount({ ...attempt, admittedTo })).toBe('waits');
-    expect(scene.lane(account)).toMatchObject({ isPaused: true, line: { back: [formatEntry(attempt)] } });
-    expect(scene.lane(circuit).leases.size).toBe(0);
+    await fixture.lanes.update(circuit, (lane) => withLease(lane, formatEntry(attempt), { slots: 1 }));
+    const admittedTo = { lane: 'circuit', name: host, ticket: 't', sentAt: fixture.time } as const;
+    expect(await fixture.laneGate.waitForAccount({ ...attempt, admittedTo })).toBe('waits');
+    expect(fixture.lane(account)).toMatchObject({ isPaused: true, line: { back: [formatEntry(attempt)] } });
+    expect(fixture.lane(circuit).leases.size).toBe(0);
   });
 
   it('waits there, too, where no lane has admitted it', async () => {
-    const scene = new PassageScene();
-    expect(await scene.laneGate.waitForAccount(attemptOf(1))).toBe('waits');
+    const fixture = new AcquireFixture();
+    expect(await fixture.laneGate.waitForAccount(attemptOf(1))).toBe('waits');
   });
 
   it('waits in its queue first', async () => {
-    const scene = new PassageScene();
-    await scene.occupy(queue, 1, 1);
-    expect(await scene.laneGate.waitForAccount(attemptOf(1, { queueName: queue.name }))).toBe('waits');
-    expect(scene.lane(account).version).toBe(0);
+    const fixture = new AcquireFixture();
+    await fixture.occupy(queue, 1, 1);
+    expect(await fixture.laneGate.waitForAccount(attemptOf(1, { queueName: queue.name }))).toBe('waits');
+    expect(fixture.lane(account).version).toBe(0);
   });
 });
 
@@ -188,43 +190,43 @@ describe('an admission that nobody needs', () => {
   ] as const)(
     'to a $kind.kind leaves $left slots where its message is $reason',
     async ({ kind, reason, left }) => {
-      const scene = new PassageScene();
+      const fixture = new AcquireFixture();
       const attempt = attemptOf(1, { attempt: kind === queue ? 0 : 2 });
-      const admittedTo = { lane: kind.kind, name: kind.name, ticket: 't', sentAt: scene.time };
-      await scene.lanes.update(kind, (lane) =>
+      const admittedTo = { lane: kind.kind, name: kind.name, ticket: 't', sentAt: fixture.time };
+      await fixture.lanes.update(kind, (lane) =>
         withLease(lane, formatEntry(attempt), { slots: 1, ticket: 't' }),
       );
-      expect(await scene.laneGate.decline({ ...attempt, admittedTo }, reason)).toBe(true);
-      expect(scene.lane(kind).leases.size).toBe(left);
+      expect(await fixture.laneGate.decline({ ...attempt, admittedTo }, reason)).toBe(true);
+      expect(fixture.lane(kind).leases.size).toBe(left);
     },
   );
 });
 
 describe('an admission of a cancelled message', () => {
   it('to a key gives back the start that was counted', async () => {
-    const scene = new PassageScene();
-    const attempt = await scene.admittedToKey(attemptOf(1, { flowControl: rated }));
-    expect(scene.lane(key).starts).toHaveLength(1);
-    expect(await scene.laneGate.decline(attempt, 'cancelled')).toBe(true);
-    expect(scene.lane(key)).toMatchObject({ starts: [], leases: new Map() });
+    const fixture = new AcquireFixture();
+    const attempt = await fixture.admittedToKey(attemptOf(1, { flowControl: rated }));
+    expect(fixture.lane(key).starts).toHaveLength(1);
+    expect(await fixture.laneGate.decline(attempt, 'cancelled')).toBe(true);
+    expect(fixture.lane(key)).toMatchObject({ starts: [], leases: new Map() });
   });
 });
 
 describe('what a worker left that died after its record', () => {
   it('is freed in the account, the key and the circuit, where there are any', async () => {
-    const scene = new PassageScene();
+    const fixture = new AcquireFixture();
     const attempt = attemptOf(1);
     for (const lane of [account, key, circuit]) {
-      await scene.lanes.update(lane, (found) => withLease(found, formatEntry(attempt), { slots: 1 }));
+      await fixture.lanes.update(lane, (found) => withLease(found, formatEntry(attempt), { slots: 1 }));
     }
-    const slots = () => [account, key, circuit].map((lane) => scene.lane(lane).leases.size);
-    scene.time += minuteMs;
+    const slots = () => [account, key, circuit].map((lane) => fixture.lane(lane).leases.size);
+    fixture.time += minuteMs;
     const read: string[] = [];
-    scene.onRead = ({ kind }) => read.push(kind);
-    await scene.laneGate.leaveAgain({ ...attempt, key: undefined, host: undefined });
+    fixture.onRead = ({ kind }) => read.push(kind);
+    await fixture.laneGate.leaveAgain({ ...attempt, key: undefined, host: undefined });
     expect(read).toEqual(['account']);
     expect(slots()).toEqual([0, 1, 1]);
-    await scene.laneGate.leaveAgain({ ...attempt, key: key.name, host });
+    await fixture.laneGate.leaveAgain({ ...attempt, key: key.name, host });
     expect(slots()).toEqual([0, 0, 0]);
   });
 });

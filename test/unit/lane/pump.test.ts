@@ -3,32 +3,32 @@ import { joinLine } from '../../../lambdas/lane/rules/arrival.ts';
 import { newLane, type Lane, type LaneKey } from '../../../lambdas/lane/lane.ts';
 import type { PumpJob } from '../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** A pump looks at its lane when it is due, and at what else is to be done there. */
 
-let world: World;
-let lambdas: SceneLambdas;
-useWorld(async (opened) => {
-  world = opened;
-  lambdas = await importForScenes();
+let fixture: Fixture;
+let lambdas: LaneLambdas;
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLaneLambdas();
 });
 beforeEach(async () => {
   setClockAhead(0);
-  await world.drain();
+  await fixture.drain();
 });
 
 const laneKey = (kind: LaneKey['kind'], name: string): LaneKey => ({
-  accountId: world.account.id,
+  accountId: fixture.account.id,
   kind,
   name,
 });
 
 const pump = ({ kind: lane, name }: LaneKey, more: Partial<PumpJob> = {}): Promise<void> =>
-  world.perform(
-    { kind: 'pump', accountId: world.account.id, lane, name, dueAt: Date.now(), ...more },
+  fixture.perform(
+    { kind: 'pump', accountId: fixture.account.id, lane, name, dueAt: Date.now(), ...more },
     { isAgain: false },
   );
 
@@ -70,17 +70,17 @@ describe('a pump', () => {
     });
     await pump(key, { dueAt });
     expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
-    expect(await world.drain()).toMatchObject([{ kind: 'attempt', admittedTo: { lane: 'key' } }]);
+    expect(await fixture.drain()).toMatchObject([{ kind: 'attempt', admittedTo: { lane: 'key' } }]);
   });
 
   it('reads no messages where they are not to be kept', async () => {
-    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"kept","paused":true}'));
-    await world.enqueue('kept', world.receiver.origin);
-    world.reset();
+    await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"kept","paused":true}'));
+    await fixture.enqueue('kept', fixture.receiver.origin);
+    fixture.reset();
     await pump(laneKey('queue', 'kept'));
-    expect(world.callsOf('QueryCommand')).toBe(0);
+    expect(fixture.callsOf('QueryCommand')).toBe(0);
     await pump(laneKey('queue', 'kept'), { keepsFrom: 0 });
-    expect(world.callsOf('QueryCommand')).toBe(1);
+    expect(fixture.callsOf('QueryCommand')).toBe(1);
   });
 
   it('looks for messages that keep a slot though they are over only in queues, and only with the first of a line', async () => {

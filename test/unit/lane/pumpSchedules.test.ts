@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { PumpJob } from '../../../lambdas/job/job.ts';
-import { useWorld } from '../../support/useWorld.ts';
+import { useFixture } from '../../support/useFixture.ts';
 
 let transport: Awaited<ReturnType<typeof importTransport>>;
 
@@ -12,7 +12,7 @@ async function importTransport() {
   return { sendJob, scheduler };
 }
 
-useWorld(async () => {
+useFixture(async () => {
   transport = await importTransport();
 });
 

@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Account } from '../../../lambdas/account/account.ts';
 import { itAtEachDeath, type Fate } from '../../support/faults.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { idOf, requestOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** Queues, seen from inside: what they cost, how long they are remembered, and what a schedule's fire makes of them. */
 
-let world: World;
+let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -31,26 +31,26 @@ async function importLambdas() {
   };
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
 });
 beforeEach(async () => {
-  await world.drain();
-  world.reset();
+  await fixture.drain();
+  fixture.reset();
 });
 
 const requestTo = (queueName: string | undefined, config: Readonly<Record<string, string>> = {}) => ({
-  ...requestOf(world.receiver.origin, config),
+  ...requestOf(fixture.receiver.origin, config),
   queueName,
 });
 
-const enqueue = (queueName: string | undefined, account: Account = world.account) =>
+const enqueue = (queueName: string | undefined, account: Account = fixture.account) =>
   lambdas.publish(account, requestTo(queueName));
 
 /** Sends one message by way of each queue, in one batch. */
 const enqueueEach = (queueNames: readonly string[], account: Account) => {
-  const items = queueNames.map((queue) => ({ destination: world.receiver.origin, queue }));
+  const items = queueNames.map((queue) => ({ destination: fixture.receiver.origin, queue }));
   const { prefix, callerIp, host } = requestTo(undefined);
   return lambdas.batch(account, { body: Buffer.from(JSON.stringify(items)), prefix, callerIp, host });
 };
@@ -60,9 +60,9 @@ const namesOf = async (account: Account): Promise<readonly string[]> =>
 
 /** An account of its own, which has used nothing. */
 async function accountWith(id: string, limits: Account['limits'] = {}): Promise<Account> {
-  const account = { ...world.account, id, limits };
-  await world.saveAccount(account, undefined);
-  await world.readUsage(account);
+  const account = { ...fixture.account, id, limits };
+  await fixture.saveAccount(account, undefined);
+  await fixture.readUsage(account);
   return account;
 }
 
@@ -85,9 +85,9 @@ function stopClock(): void {
 
 /** The calls of an act by their operations. Scheduler is not counted. */
 const callsOf = async (act: () => Promise<unknown>): Promise<Readonly<Record<string, number>>> => {
-  world.reset();
+  fixture.reset();
   await act();
-  return world.operations();
+  return fixture.operations();
 };
 
 const aPublish = { PutItemCommand: 1, SendMessageCommand: 1 };
@@ -168,7 +168,7 @@ describe('an enqueue', () => {
 
   const canBeSentAgain = async (fate: Fate): Promise<void> => {
     const account = await accountWith(fate.name, { max_queues: 1 });
-    await world.underFate(fate, () => enqueue('fragile', account));
+    await fixture.underFate(fate, () => enqueue('fragile', account));
     await enqueue('fragile', account);
     expect(await namesOf(account)).toEqual(['fragile']);
   };
@@ -187,7 +187,7 @@ describe('an enqueue', () => {
 
 describe('a queue that is deleted', () => {
   const stateOf = async (account: Account, messageId: string) =>
-    (await world.loadMessage({ accountId: account.id, messageId }))?.end;
+    (await fixture.loadMessage({ accountId: account.id, messageId }))?.end;
 
   /** Enqueues one message, and returns its id. */
   async function one(name: string, account: Account): Promise<string> {
@@ -208,7 +208,7 @@ describe('a queue that is deleted', () => {
     const lost = [await one('again', account), await one('again', account)];
     await lambdas.deleteQueue(account, 'again');
     const kept = await one('again', account);
-    await world.work();
+    await fixture.work();
     for (const messageId of lost) expect(await stateOf(account, messageId)).toBe('CANCELED');
     expect(await stateOf(account, kept)).toBeUndefined();
     expect(await lambdas.getQueue(account, 'again')).toMatchObject({ parallelism: 1, paused: false, lag: 1 });
@@ -220,10 +220,10 @@ describe('a list of queues', () => {
     const account = await accountWith('lists', { max_queues: 1_000 });
     const names = Array.from({ length: 250 }, (_, index) => `queue-${String(index).padStart(3, '0')}`);
     await enqueueEach(names, account);
-    world.reset();
+    fixture.reset();
     expect(await namesOf(account)).toEqual(names);
-    expect(world.callsOf('BatchGetItemCommand')).toBe(3);
-    expect(world.calls()).toBe(4);
+    expect(fixture.callsOf('BatchGetItemCommand')).toBe(3);
+    expect(fixture.calls()).toBe(4);
   });
 });
 
@@ -249,7 +249,7 @@ describe('a batch', () => {
 describe('a schedule’s fire', () => {
   /** Counts the messages of an account that are on their way; those of earlier tests may come due as time passes. */
   const sentFor = async ({ id }: Account): Promise<number> =>
-    (await world.drain()).filter(({ kind, accountId }) => kind === 'attempt' && accountId === id).length;
+    (await fixture.drain()).filter(({ kind, accountId }) => kind === 'attempt' && accountId === id).length;
 
   async function fireOf(account: Account, queueName: string) {
     const { scheduleId } = await lambdas.createSchedule(
@@ -278,7 +278,7 @@ describe('a schedule’s fire', () => {
     await lambdas.deleteQueue(account, 'scheduled');
     pass(61_000);
     await enqueue('other', account);
-    await world.drain();
+    await fixture.drain();
     await fire();
     expect(await sentFor(account)).toBe(0);
     expect(await namesOf(account)).toEqual(['other']);

@@ -4,52 +4,52 @@ import { joinLine } from '../../../lambdas/lane/rules/arrival.ts';
 import { withLease } from '../../../lambdas/lane/lane.ts';
 import { emptyLine } from '../../../lambdas/lane/rules/line.ts';
 import type { Lanes } from '../../../lambdas/lane/slots/lanes.ts';
-import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { requestOf, type World } from '../../support/world.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** A job that SQS hands out twice, or that comes back after its worker died, does not end what others rely on. */
 
-let world: World;
-let lambdas: SceneLambdas;
+let fixture: Fixture;
+let lambdas: LaneLambdas;
 let lanes: Lanes;
-useWorld(async (opened) => {
-  world = opened;
-  lambdas = await importForScenes();
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLaneLambdas();
   ({ lanes } = await import('../../../lambdas/lane/slots/ourLanes.ts'));
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 
 /** The messages that have a slot of a queue. */
 async function holdersOf(name: string): Promise<readonly string[]> {
-  const lane = await lambdas.loadLane({ accountId: world.account.id, kind: 'queue', name });
+  const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'queue', name });
   return [...(lane?.leases.keys() ?? [])].map((entry) => `msg_${entry.slice(0, 26)}`);
 }
 
 describe('the job of a grant of a queue that comes again after its attempt was recorded', () => {
   it('leaves the message its slot until its retries are over', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    const first = await world.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '600000' });
-    const { work } = await world.receiveAttempt();
-    await world.enqueue('retried', inbox.url);
-    await world.deliver(work, false);
-    await world.deliver(work, true);
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const first = await fixture.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '600000' });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.enqueue('retried', inbox.url);
+    await fixture.deliver(work, false);
+    await fixture.deliver(work, true);
     expect(await holdersOf('retried')).toEqual([first]);
     expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('leaves the message its slot until its callbacks are over', async () => {
-    const inbox = world.receiver.inbox();
-    const callbacks = world.receiver.inbox();
-    const first = await world.enqueue('called', inbox.url, { callback: callbacks.url });
-    const { work } = await world.receiveAttempt();
-    const second = await world.enqueue('called', inbox.url);
-    await world.deliver(work, false);
-    await world.deliver(work, true);
+    const inbox = fixture.receiver.inbox();
+    const callbacks = fixture.receiver.inbox();
+    const first = await fixture.enqueue('called', inbox.url, { callback: callbacks.url });
+    const { work } = await fixture.receiveAttempt();
+    const second = await fixture.enqueue('called', inbox.url);
+    await fixture.deliver(work, false);
+    await fixture.deliver(work, true);
     expect(await holdersOf('called')).toEqual([first]);
-    await world.work();
+    await fixture.work();
     expect(callbacks.deliveries).toHaveLength(1);
     expect(inbox.deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([first, second]);
   });
@@ -57,21 +57,21 @@ describe('the job of a grant of a queue that comes again after its attempt was r
 
 describe('a message that stands in its queue’s line twice, because its worker died', () => {
   it('gives back the slot that it gets when it is over', async () => {
-    const inbox = world.receiver.inbox((_delivery, response, count) =>
+    const inbox = fixture.receiver.inbox((_delivery, response, count) =>
       response.writeHead(count === 0 ? 500 : 200).end(),
     );
-    const messageId = await world.enqueue('twice', inbox.url, {
+    const messageId = await fixture.enqueue('twice', inbox.url, {
       retries: '1',
       'retry-delay': '0',
       timeout: '20s',
     });
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(2);
     const entry = formatEntry({ messageId, attempt: 0, queue: 'short' });
-    const key = { accountId: world.account.id, kind: 'queue', name: 'twice' } as const;
+    const key = { accountId: fixture.account.id, kind: 'queue', name: 'twice' } as const;
     await lanes.update(key, (lane) => joinLine(lane, entry));
     expect(await holdersOf('twice')).toEqual([messageId]);
-    await world.work();
+    await fixture.work();
     expect(await holdersOf('twice')).toEqual([]);
     expect(inbox.deliveries).toHaveLength(2);
   });
@@ -79,54 +79,54 @@ describe('a message that stands in its queue’s line twice, because its worker 
 
 describe('a job that SQS hands out to two workers at once', () => {
   it('is checked later where one of them waited: the other may have died after it recorded the attempt', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const config = { 'flow-control-key': 'both', 'flow-control-value': 'parallelism=1' };
-    await world.publishRequest(
-      world.account,
+    await fixture.publishRequest(
+      fixture.account,
       requestOf(inbox.url, { ...config, retries: '1', 'retry-delay': '0' }),
     );
-    const { work } = await world.receiveAttempt();
-    await world.drain();
+    const { work } = await fixture.receiveAttempt();
+    await fixture.drain();
     // Somebody else has the slot when the second worker comes.
-    const key = { accountId: world.account.id, kind: 'key', name: 'both' } as const;
+    const key = { accountId: fixture.account.id, kind: 'key', name: 'both' } as const;
     await lanes.update(key, (lane) => withLease({ ...lane, parallelism: 1 }, 'other', { slots: 1 }));
-    world.reset();
-    await world.deliver(work, true);
+    fixture.reset();
+    await fixture.deliver(work, true);
     // A check comes in a quarter of an hour.
-    expect(world.operations()['SendMessageCommand']).toBe(1);
+    expect(fixture.operations()['SendMessageCommand']).toBe(1);
     const followUp = { ...work, isFollowUp: true };
     // Until the attempt is recorded there is nothing to do: it waits in the line.
-    await world.deliver(followUp, false);
-    expect(await world.drain()).toEqual([]);
+    await fixture.deliver(followUp, false);
+    expect(await fixture.drain()).toEqual([]);
 
     // The other worker makes the attempt, records it, and dies before it sends the retry.
     await lanes.update(key, (lane) => withLease({ ...lane, line: emptyLine }, 'other', undefined));
-    await world.deliver(work, false);
-    await world.drain();
-    await world.deliver(followUp, false);
-    expect(await world.drain()).toMatchObject([{ messageId: work.messageId, attempt: 1 }]);
+    await fixture.deliver(work, false);
+    await fixture.drain();
+    await fixture.deliver(followUp, false);
+    expect(await fixture.drain()).toMatchObject([{ messageId: work.messageId, attempt: 1 }]);
     expect(inbox.deliveries).toHaveLength(1);
   });
 });
 
 describe('a slot of a queue whose message is over, though nobody ended it', () => {
   it('is ended when the line behind it is checked, and the next goes', async () => {
-    const inbox = world.receiver.inbox();
-    const first = await world.enqueue('stuck', inbox.url);
-    const { work } = await world.receiveAttempt();
-    await world.deliver(work, false);
+    const inbox = fixture.receiver.inbox();
+    const first = await fixture.enqueue('stuck', inbox.url);
+    const { work } = await fixture.receiveAttempt();
+    await fixture.deliver(work, false);
     expect(await holdersOf('stuck')).toEqual([]);
-    const key = { accountId: world.account.id, kind: 'queue', name: 'stuck' } as const;
+    const key = { accountId: fixture.account.id, kind: 'queue', name: 'stuck' } as const;
     const entry = formatEntry({ messageId: first, attempt: 0, queue: work.queue });
     await lanes.update(key, (lane) => withLease(lane, entry, { slots: 1, ticket: 'lost' }));
-    const second = await world.enqueue('stuck', inbox.url);
-    await world.drain();
-    await world.perform(
+    const second = await fixture.enqueue('stuck', inbox.url);
+    await fixture.drain();
+    await fixture.perform(
       { kind: 'pump', accountId: key.accountId, lane: 'queue', name: 'stuck', dueAt: 0, keepsFrom: 0 },
       { isAgain: false },
     );
     expect(await holdersOf('stuck')).toEqual([second]);
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(2);
   });
 });

@@ -1,26 +1,26 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LaneKey } from '../../../lambdas/lane/lane.ts';
-import { importForScenes, type SceneLambdas } from '../../support/laneScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** A message that is cancelled leaves the lanes that it is in, and no other is touched. */
 
-let world: World;
-let lambdas: SceneLambdas;
-useWorld(async (opened) => {
-  world = opened;
-  lambdas = await importForScenes();
+let fixture: Fixture;
+let lambdas: LaneLambdas;
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLaneLambdas();
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
 const laneOf = (kind: LaneKey['kind'], name: string) =>
-  lambdas.loadLane({ accountId: world.account.id, kind, name });
+  lambdas.loadLane({ accountId: fixture.account.id, kind, name });
 
 const waitingIn = async (kind: LaneKey['kind'], name: string): Promise<readonly string[]> => {
   const { front = [], back = [] } = (await laneOf(kind, name))?.line ?? {};
@@ -31,17 +31,17 @@ const leasesOf = async (kind: LaneKey['kind'], name: string) => [
   ...((await laneOf(kind, name))?.leases.values() ?? []),
 ];
 
-const cancel = (messageId: string): Promise<void> => lambdas.cancelMessage(world.account, messageId);
+const cancel = (messageId: string): Promise<void> => lambdas.cancelMessage(fixture.account, messageId);
 
 const keyed = (name: string) => ({ 'flow-control-key': name, 'flow-control-value': 'parallelism=1' });
 
 describe('a message that is cancelled', () => {
   it('leaves the line of its queue', async () => {
-    const url = world.receiver.inbox().url;
+    const url = fixture.receiver.inbox().url;
     const [, second, third] = [
-      await world.enqueue('line', url),
-      await world.enqueue('line', url),
-      await world.enqueue('line', url),
+      await fixture.enqueue('line', url),
+      await fixture.enqueue('line', url),
+      await fixture.enqueue('line', url),
     ];
     await cancel(second);
     expect(await waitingIn('queue', 'line')).toEqual([third]);
@@ -50,20 +50,20 @@ describe('a message that is cancelled', () => {
 
   it('before it is due has not come to its queue or its key, and touches neither', async () => {
     const config = { delay: '1m', ...keyed('early') };
-    const messageId = await world.enqueue('early', world.receiver.origin, config);
+    const messageId = await fixture.enqueue('early', fixture.receiver.origin, config);
     const lanes = () => Promise.all([laneOf('queue', 'early'), laneOf('key', 'early')]);
     const before = await lanes();
-    world.reset();
+    fixture.reset();
     await cancel(messageId);
     expect(await lanes()).toEqual(before);
-    expect(world.callsOf('GetItemCommand')).toBe(2);
+    expect(fixture.callsOf('GetItemCommand')).toBe(2);
   });
 
   it('while it waits for its retry frees its queue at once', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    const messageId = await world.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '60000' });
-    const { work } = await world.receiveAttempt();
-    await world.deliver(work, false);
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const messageId = await fixture.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '60000' });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.deliver(work, false);
     expect(await leasesOf('queue', 'retried')).toHaveLength(1);
     await cancel(messageId);
     expect(await leasesOf('queue', 'retried')).toEqual([]);
@@ -75,13 +75,13 @@ describe('a message that is cancelled', () => {
   ])(
     '$beforeMs ms before its retry is due leaves its queue $slots slots, for an attempt that a faster clock may have begun',
     async ({ beforeMs, slots }) => {
-      const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+      const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
       const name = `margin-${slots}`;
       const config = { retries: '1', 'retry-delay': '60000', timeout: '20s' };
-      const messageId = await world.enqueue(name, inbox.url, config);
-      const { work } = await world.receiveAttempt();
-      await world.deliver(work, false);
-      const history = await world.loadMessage(work);
+      const messageId = await fixture.enqueue(name, inbox.url, config);
+      const { work } = await fixture.receiveAttempt();
+      await fixture.deliver(work, false);
+      const history = await fixture.loadMessage(work);
       const dueAt = history?.attempts[0]?.nextDeliveryAt ?? 0;
       vi.spyOn(Date, 'now').mockReturnValue(dueAt - beforeMs);
       await cancel(messageId);
@@ -91,26 +91,26 @@ describe('a message that is cancelled', () => {
   );
 
   it('leaves the line of its key', async () => {
-    const url = world.receiver.inbox().url;
-    const [first, second] = [await world.send(url, keyed('busy')), await world.send(url, keyed('busy'))];
+    const url = fixture.receiver.inbox().url;
+    const [first, second] = [await fixture.send(url, keyed('busy')), await fixture.send(url, keyed('busy'))];
     const key = await laneOf('key', 'busy');
     if (key === undefined) throw new Error('The key is not there.');
     await lambdas.saveLane({ ...key, isPaused: true });
-    await world.work();
+    await fixture.work();
     expect(new Set(await waitingIn('key', 'busy'))).toEqual(new Set([first, second]));
     await cancel(first);
     expect(await waitingIn('key', 'busy')).toEqual([second]);
   });
 
   it('leaves the line of its key also where its retry waits there', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    await world.send(inbox.url, { ...keyed('again'), retries: '1', 'retry-delay': '0' });
-    const { work } = await world.receiveAttempt();
-    await world.deliver(work, false);
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await fixture.send(inbox.url, { ...keyed('again'), retries: '1', 'retry-delay': '0' });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.deliver(work, false);
     const key = await laneOf('key', 'again');
     if (key === undefined) throw new Error('The key is not there.');
     await lambdas.saveLane({ ...key, isPaused: true });
-    await world.work();
+    await fixture.work();
     expect(await waitingIn('key', 'again')).toEqual([work.messageId]);
     await cancel(work.messageId);
     expect(await waitingIn('key', 'again')).toEqual([]);

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** The long reads of an account, whichever processes make them: they share a row of the table. */
 
-let world: World;
+let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 async function importLambdas() {
   const [scans, stores, pages, secrets] = await Promise.all([
@@ -17,8 +17,8 @@ async function importLambdas() {
   await secrets.masterSecret();
   return { ...scans, ...stores, ...pages };
 }
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
 });
 
@@ -49,12 +49,12 @@ const refused = { status: 429, code: 'scan_limit_reached' };
 describe('a request', () => {
   it('that reads few rows makes no call', async () => {
     expect(await readAll(lambdas.rowsWithoutSlot)).toBe(lambdas.rowsWithoutSlot);
-    expect(world.calls()).toBe(0);
+    expect(fixture.calls()).toBe(0);
   });
 
   it('that reads many takes a slot and frees it: two writes', async () => {
     await readAll(lambdas.rowsWithoutSlot + 5_000);
-    expect(world.operations()).toEqual({ UpdateItemCommand: 2 });
+    expect(fixture.operations()).toEqual({ UpdateItemCommand: 2 });
   });
 
   it('frees its slot where it stops early, and where it fails', async () => {

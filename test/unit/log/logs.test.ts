@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { timeOfId } from '../../../lambdas/shared/ids.ts';
 import type { Attempt } from '../../../lambdas/message/message.ts';
 import { noFilter } from '../../support/filters.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 const importLambdas = async () => {
   const [logs, history, messages] = await Promise.all([
     import('../../../lambdas/log/logs.ts'),
@@ -15,8 +15,8 @@ const importLambdas = async () => {
   return { ...logs, ...history, ...messages };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
 });
 
@@ -27,7 +27,7 @@ async function pagesOf(messageId: string): Promise<readonly Entry[]> {
   const found: Entry[] = [];
   let cursor: string | undefined;
   do {
-    const page = await lambdas.listLogs(world.account, { ...noFilter, ids: [messageId], count: 1, cursor });
+    const page = await lambdas.listLogs(fixture.account, { ...noFilter, ids: [messageId], count: 1, cursor });
     found.push(...page.logs);
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -39,7 +39,7 @@ describe('the log of one message, page by page,', () => {
     ['at one and the same time', 0],
     ['by a worker whose clock is behind', -5],
   ])('leaves nothing out that was recorded %s', async (_, aheadMs) => {
-    const messageId = await world.send(world.receiver.origin);
+    const messageId = await fixture.send(fixture.receiver.origin);
     const history = await lambdas.loadMessage({ accountId: 'acct', messageId });
     if (history === undefined) throw new Error('The message is not there.');
     const recordedAt = timeOfId(messageId) + aheadMs;
@@ -52,7 +52,7 @@ describe('the log of one message, page by page,', () => {
     });
     await lambdas.recordAttempt(history.message, attemptOf(0, 'RETRY'));
     await lambdas.recordAttempt(history.message, attemptOf(1, 'DELIVERED'));
-    const { logs } = await lambdas.listLogs(world.account, { ...noFilter, ids: [messageId] });
+    const { logs } = await lambdas.listLogs(fixture.account, { ...noFilter, ids: [messageId] });
     expect(logs).toHaveLength(6);
     expect(await pagesOf(messageId)).toEqual(logs);
   });

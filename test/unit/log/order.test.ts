@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { noFilter } from '../../support/filters.ts';
-import { openRunScene, type RunScene } from '../../support/runScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { requestOf, type World } from '../../support/world.ts';
+import { openRunFixture, type RunFixture } from '../../support/runFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** Logs and dead letters can be read from their beginning: each page goes on where the one before ended. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 async function importLambdas() {
   const [logs, deadLetters, runs, filters] = await Promise.all([
@@ -18,9 +18,9 @@ async function importLambdas() {
   ]);
   return { ...logs, ...deadLetters, ...runs, parseFilter: filters.parseFilter };
 }
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
   lambdas = await importLambdas();
 });
 
@@ -41,14 +41,14 @@ const earliest = 'earliestFirst' as const;
 
 describe('the log, earliest first,', () => {
   it('has what the latest first has, the other way round, however long its pages are', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     for (let number = 0; number < 12; number += 1)
-      await world.send(inbox.url, { retries: '0', label: 'order' });
-    await world.work();
+      await fixture.send(inbox.url, { retries: '0', label: 'order' });
+    await fixture.work();
     const values = new Map([['label', new Set(['order'])]] as const);
     const read = async (order: typeof earliest | undefined, count: number) => {
       const pages = await pagesOf((cursor) =>
-        lambdas.listLogs(world.account, { ...noFilter, values, order, count, cursor }),
+        lambdas.listLogs(fixture.account, { ...noFilter, values, order, count, cursor }),
       );
       return pages.flatMap(({ logs }) =>
         logs.map(({ messageId, state, time }) => ({ messageId, state, time })),
@@ -63,28 +63,28 @@ describe('the log, earliest first,', () => {
   });
 
   it('tells of one message in its order', async () => {
-    const id = await world.send(world.receiver.inbox().url);
-    await world.work();
-    const { logs } = await lambdas.listLogs(world.account, { ...noFilter, ids: [id], order: earliest });
+    const id = await fixture.send(fixture.receiver.inbox().url);
+    await fixture.work();
+    const { logs } = await lambdas.listLogs(fixture.account, { ...noFilter, ids: [id], order: earliest });
     expect(logs.map(({ state }) => state)).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
   });
 
   it('refuses a cursor of the other order', async () => {
-    for (let number = 0; number < 3; number += 1) await world.send(world.receiver.inbox().url);
-    const { cursor } = await lambdas.listLogs(world.account, { ...noFilter, count: 1 });
+    for (let number = 0; number < 3; number += 1) await fixture.send(fixture.receiver.inbox().url);
+    const { cursor } = await lambdas.listLogs(fixture.account, { ...noFilter, count: 1 });
     expect(cursor).toBeDefined();
     await expect(
-      lambdas.listLogs(world.account, { ...noFilter, count: 1, cursor, order: earliest }),
+      lambdas.listLogs(fixture.account, { ...noFilter, count: 1, cursor, order: earliest }),
     ).rejects.toThrow('in the same order');
   });
 });
 
 describe('dead letters, earliest first,', () => {
   it('are those of the latest first, the other way round', async () => {
-    const { messages: latestFirst } = await lambdas.listDeadLetters(world.account, noFilter);
+    const { messages: latestFirst } = await lambdas.listDeadLetters(fixture.account, noFilter);
     expect(latestFirst.length).toBeGreaterThan(5);
     const pages = await pagesOf((cursor) =>
-      lambdas.listDeadLetters(world.account, { ...noFilter, order: earliest, count: 5, cursor }),
+      lambdas.listDeadLetters(fixture.account, { ...noFilter, order: earliest, count: 5, cursor }),
     );
     expect(pages.flatMap(({ messages }) => messages)).toEqual(latestFirst.toReversed());
   });
@@ -92,11 +92,11 @@ describe('dead letters, earliest first,', () => {
 
 describe('runs, earliest first,', () => {
   it('are those of the latest first, the other way round', async () => {
-    for (const id of ['wfr_a', 'wfr_b', 'wfr_c', 'wfr_d', 'wfr_e']) await scene.start(id);
+    for (const id of ['wfr_a', 'wfr_b', 'wfr_c', 'wfr_d', 'wfr_e']) await runFixture.start(id);
     const read = async (...query: (readonly [string, string])[]) =>
       (
         await pagesOf((cursor) =>
-          lambdas.listRuns(world.account, [...query, ...(cursor ? [['cursor', cursor] as const] : [])]),
+          lambdas.listRuns(fixture.account, [...query, ...(cursor ? [['cursor', cursor] as const] : [])]),
         )
       ).flatMap(({ runs }) => runs.map(({ workflowRunId }) => workflowRunId));
     const latestFirst = await read();
@@ -127,7 +127,7 @@ describe('a page of the log', () => {
     expect(() => lambdas.parseFilter('logs', [['count', '1001']])).toThrow('from 1 to 1000');
     const headers = Array.from({ length: 8 }, (_, index) => [`x-${index}`, 'v'.repeat(1_000)] as const);
     for (let number = 0; number < 400; number += 1) {
-      await world.publishRequest(world.account, {
+      await fixture.publishRequest(fixture.account, {
         ...requestOf('https://example.com/large', { delay: '1h', label: 'large' }),
         config: new Map([
           ['delay', ['1h']],
@@ -138,7 +138,7 @@ describe('a page of the log', () => {
     }
     const values = new Map([['label', new Set(['large'])]] as const);
     const filter = { ...noFilter, values, count: 1_000 };
-    const pages = await pagesOf((cursor) => lambdas.listEvents(world.account, { ...filter, cursor }));
+    const pages = await pagesOf((cursor) => lambdas.listEvents(fixture.account, { ...filter, cursor }));
     expect(pages.length).toBeGreaterThan(1);
     for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(6_000_000);
     expect(new Set(pages.flatMap(({ logs }) => logs.map(({ messageId }) => messageId))).size).toBe(400);
@@ -147,21 +147,21 @@ describe('a page of the log', () => {
 
 describe('an entry for older clients', () => {
   it('has the older names, and the headers of callbacks, redacted as the message is', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) =>
+    const inbox = fixture.receiver.inbox((_delivery, response) =>
       response.writeHead(500, { 'x-why': 'no' }).end(),
     );
-    const id = await world.send(inbox.url, {
+    const id = await fixture.send(inbox.url, {
       retries: '0',
       'retry-delay': '1000 * retried',
-      callback: world.receiver.inbox().url,
+      callback: fixture.receiver.inbox().url,
       'callback-forward-x-one': '1',
-      'failure-callback': world.receiver.inbox().url,
+      'failure-callback': fixture.receiver.inbox().url,
       'failure-callback-forward-x-two': '2',
       'failure-callback-forward-x-secret': 'secret',
       'redact-fields': 'header[x-secret]',
     });
-    await world.work();
-    const { logs, events } = await lambdas.listEvents(world.account, { ...noFilter, ids: [id] });
+    await fixture.work();
+    const { logs, events } = await lambdas.listEvents(fixture.account, { ...noFilter, ids: [id] });
     expect(events).toEqual(logs);
     const error = events.find(({ state }) => state === 'ERROR');
     expect(error).toMatchObject({
@@ -175,7 +175,7 @@ describe('an entry for older clients', () => {
     expect(events.find(({ state }) => state === 'CREATED')).toMatchObject({
       callbackHeaders: { 'X-One': ['1'] },
     });
-    const { logs: plain } = await lambdas.listLogs(world.account, { ...noFilter, ids: [id] });
+    const { logs: plain } = await lambdas.listLogs(fixture.account, { ...noFilter, ids: [id] });
     expect(plain[0]).not.toHaveProperty('callbackHeaders');
   });
 });

@@ -4,14 +4,14 @@ import type { Filter } from '../../../lambdas/wire/filters.ts';
 import { newId, shardOf, timeOfId } from '../../../lambdas/shared/ids.ts';
 import { noFilter } from '../../support/filters.ts';
 import { sampleOf } from '../../support/sample.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** A page of a list costs as much however many entries are behind it. */
 
 type Item = Record<string, AttributeValue>;
 
-let world: World;
+let fixture: Fixture;
 let seededAt: number;
 let lists: Awaited<ReturnType<typeof importLists>>;
 
@@ -20,7 +20,7 @@ async function importLists() {
     import('../../../lambdas/log/logs.ts'),
     import('../../../lambdas/deadLetter/deadLetters.ts'),
   ]);
-  const accountOf = (id: string) => ({ ...world.account, id });
+  const accountOf = (id: string) => ({ ...fixture.account, id });
   return {
     logs: async (id: string, filter: Filter) => {
       const { logs: entries, cursor } = await logs.listLogs(accountOf(id), filter);
@@ -34,7 +34,7 @@ async function importLists() {
 }
 
 async function itemsOf(table: string): Promise<readonly Item[]> {
-  const { Items = [] } = await world.dynamodb.send(
+  const { Items = [] } = await fixture.dynamodb.send(
     new ScanCommand({ TableName: table, ConsistentRead: true }),
   );
   return Items;
@@ -47,7 +47,7 @@ async function write(table: string, items: readonly Item[]): Promise<void> {
   const lane = async (): Promise<void> => {
     for (const chunk of chunks) {
       const requests = chunk.map((item) => ({ PutRequest: { Item: item } }));
-      await world.dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [table]: requests } }));
+      await fixture.dynamodb.send(new BatchWriteItemCommand({ RequestItems: { [table]: requests } }));
     }
   };
   await Promise.all(Array.from({ length: 8 }, lane));
@@ -78,7 +78,7 @@ async function seedLog(accountId: string, count: number, { message, attempt }: T
       { ...attempt, shard, id: { S: `${id}~000000` }, labels, recordedAt: { N: String(recordedAt) } },
     ];
   });
-  await write(world.settings.messagesTable, rows.flat());
+  await write(fixture.settings.messagesTable, rows.flat());
 }
 
 async function seedDlq(accountId: string, count: number, { deadLetter }: Templates): Promise<void> {
@@ -88,17 +88,17 @@ async function seedDlq(accountId: string, count: number, { deadLetter }: Templat
     const labels: AttributeValue = { L: [{ S: number === 0 ? rare : 'common' }] };
     return { ...deadLetter, shard: { S: shardOf(accountId, id) }, id: { S: id }, labels };
   });
-  await write(world.settings.dlqTable, rows);
+  await write(fixture.settings.dlqTable, rows);
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lists = await importLists();
-  const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
-  await world.send(inbox.url, { retries: '0' });
-  await world.work();
-  const rows = await itemsOf(world.settings.messagesTable);
-  const [deadLetter] = await itemsOf(world.settings.dlqTable);
+  const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+  await fixture.send(inbox.url, { retries: '0' });
+  await fixture.work();
+  const rows = await itemsOf(fixture.settings.messagesTable);
+  const [deadLetter] = await itemsOf(fixture.settings.dlqTable);
   const attempt = rows.find((row) => 'attempt' in row);
   const message = rows.find((row) => 'body' in row);
   if (attempt === undefined || message === undefined || deadLetter === undefined) throw new Error('No rows.');
@@ -114,27 +114,27 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
   it(`costs as many AWS calls with ${many[name]} entries as with 200`, async () => {
     const costs: number[] = [];
     for (const account of ['few', 'many']) {
-      world.reset();
+      fixture.reset();
       const { entries, cursor } = await lists[name](account, noFilter);
       expect(entries).toHaveLength(100);
       expect(cursor).toBeDefined();
-      costs.push(world.calls());
+      costs.push(fixture.calls());
     }
     expect(costs[1]).toBeLessThanOrEqual(costs[0] ?? 0);
     // There are eight shards, and in the log each has messages and records.
     expect(costs[1]).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
     // The configurations of a page's messages are read from their rows in one call.
-    expect(world.callsOf('BatchGetItemCommand')).toBe(name === 'logs' ? 1 : 0);
+    expect(fixture.callsOf('BatchGetItemCommand')).toBe(name === 'logs' ? 1 : 0);
   });
 
   it('costs as many in the middle of the list', async () => {
     const first = await lists[name]('many', noFilter);
-    world.reset();
+    fixture.reset();
     await lists[name]('many', { ...noFilter, toDate: seededAt - many.logs / 8 });
-    const byDate = world.calls();
-    world.reset();
+    const byDate = fixture.calls();
+    fixture.reset();
     await lists[name]('many', { ...noFilter, cursor: first.cursor });
-    expect(Math.max(byDate, world.calls())).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
+    expect(Math.max(byDate, fixture.calls())).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
   });
 
   it('and those that follow have every entry once', async () => {
@@ -152,7 +152,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
   it('that few entries match reads its partitions side by side, and no row twice', async () => {
     let inFlight = 0;
     let most = 0;
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next) => async (args) => {
         // The first reads of all partitions are made together in any case.
         const goesOn = 'ExclusiveStartKey' in args.input && args.input.ExclusiveStartKey !== undefined;
@@ -168,7 +168,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     );
     try {
       vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-      world.reset();
+      fixture.reset();
       const values = new Map([['label', new Set([rare])]] as const);
       const { entries } = await lists.dlq('many', { ...noFilter, values });
       expect(entries).toHaveLength(1);
@@ -176,9 +176,9 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
       // Each of eight partitions is read in pages of 40 rows, 80, 160 and so on, up to 640.
       const rows = many.dlq / 8;
       const pages = Math.ceil(Math.max(0, Math.log2(rows / 40 + 1), (rows - 600) / 640 + 4)) + 1;
-      expect(world.callsOf('QueryCommand')).toBeLessThanOrEqual(8 * (pages + 1));
+      expect(fixture.callsOf('QueryCommand')).toBeLessThanOrEqual(8 * (pages + 1));
     } finally {
-      world.dynamodb.middlewareStack.remove('inFlight');
+      fixture.dynamodb.middlewareStack.remove('inFlight');
     }
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
-import { requestOf } from '../../support/world.ts';
+import { requestOf } from '../../support/fixture.ts';
 
 useStandIns();
 

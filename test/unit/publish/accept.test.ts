@@ -3,15 +3,15 @@ import { newId } from '../../../lambdas/shared/ids.ts';
 import type { LaneKey } from '../../../lambdas/lane/lane.ts';
 import type { Message } from '../../../lambdas/message/message.ts';
 import { metricSums } from '../../support/metrics.ts';
-import { openMetricScene, switchMetricsOn, type MetricScene } from '../../support/metricScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { openMetricFixture, switchMetricsOn, type MetricFixture } from '../../support/metricFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** Messages are accepted with their rows, their bodies, and their places in queues, or not at all. */
 
 switchMetricsOn();
-let world: World;
-let scene: MetricScene;
+let fixture: Fixture;
+let metricFixture: MetricFixture;
 let services: Awaited<ReturnType<typeof importServices>>;
 /** A message as a publish makes it. */
 let pattern: Message;
@@ -25,18 +25,18 @@ async function importServices() {
   return { ...acceptance, ...joining, ...stores };
 }
 
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openMetricScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  metricFixture = await openMetricFixture(fixture);
   services = await importServices();
-  const messageId = await world.send(world.receiver.origin, { delay: '1h', timeout: '20s' });
-  const history = await world.loadMessage({ accountId: world.account.id, messageId });
+  const messageId = await fixture.send(fixture.receiver.origin, { delay: '1h', timeout: '20s' });
+  const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
   if (history === undefined) throw new Error('The message is not there.');
   pattern = history.message;
 });
 beforeEach(async () => {
-  await world.drain();
-  await scene.forget();
+  await fixture.drain();
+  await metricFixture.forget();
 });
 
 const body = Buffer.from('work');
@@ -48,20 +48,20 @@ const inQueue = (queueName: string, of: Partial<Message> = {}) => draftOf({ queu
 const named = (key: string) => draftOf({ flowControl: { key, parallelism: 1 } });
 
 const laneOf = (kind: LaneKey['kind'], name: string) =>
-  services.loadLane({ accountId: world.account.id, kind, name });
+  services.loadLane({ accountId: fixture.account.id, kind, name });
 
 const workIds = async (): Promise<readonly string[]> =>
-  (await world.drain()).flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
+  (await fixture.drain()).flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
 
 async function endOf({ accountId, messageId }: Message) {
-  const history = await world.loadMessage({ accountId, messageId });
+  const history = await fixture.loadMessage({ accountId, messageId });
   return history === undefined ? 'absent' : history.end;
 }
 
 /** Has each write of rows fail in which this stands, while something is done. */
 async function refusing<T>(text: string, act: () => Promise<T>): Promise<T> {
   let refusals = 0;
-  world.dynamodb.middlewareStack.add(
+  fixture.dynamodb.middlewareStack.add(
     (next) => async (args) => {
       if (JSON.stringify(args.input).includes(text)) {
         refusals += 1;
@@ -74,7 +74,7 @@ async function refusing<T>(text: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } finally {
-    world.dynamodb.middlewareStack.remove('refusing');
+    fixture.dynamodb.middlewareStack.remove('refusing');
     expect(refusals).toBeGreaterThan(0);
   }
 }
@@ -83,7 +83,7 @@ describe('a message', () => {
   it('is accepted when its row and its work are stored, and is counted', async () => {
     const draft = draftOf();
     const sums = await metricSums(
-      scene.withMetrics(async () => {
+      metricFixture.withMetrics(async () => {
         expect(await services.accept(draft)).toBe(true);
       }),
     );
@@ -133,7 +133,7 @@ describe('many messages', () => {
     const notBefore = Date.now() + 20_000;
     const [plain, delayed] = [draftOf(), inQueue('later', { notBefore })];
     const sums = await metricSums(
-      scene.withMetrics(async () => {
+      metricFixture.withMetrics(async () => {
         const failures = await services.acceptEach([...ordered, plain, delayed]);
         expect(failures.size).toBe(0);
       }),
@@ -153,7 +153,7 @@ describe('many messages', () => {
     const good = [draftOf(), inQueue('good')];
     const bad = [named('bad'), inQueue('bad')];
     const sums = await metricSums(
-      scene.withMetrics(async () => {
+      metricFixture.withMetrics(async () => {
         const failures = await refusing('#bad', () => services.acceptEach([...good, ...bad]));
         expect([...failures.keys()]).toEqual(bad.map(({ message }) => message));
         for (const error of failures.values()) expect(String(error)).toMatch('It is refused.');
@@ -179,9 +179,9 @@ describe('many messages', () => {
 
   it('whose work cannot be sent are told apart', async () => {
     const drafts = [draftOf(), inQueue('sendable')];
-    world.refuse('SendMessageBatchCommand');
+    fixture.refuse('SendMessageBatchCommand');
     const failures = await services.acceptEach(drafts);
-    world.reset();
+    fixture.reset();
     expect(failures.size).toBe(2);
   });
 

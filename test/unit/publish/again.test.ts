@@ -2,10 +2,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { dayMs } from '../../../lambdas/shared/clock.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, idOf, idsOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, idOf, idsOf, type Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 const importServices = async () => {
   const [again, messages, listed, stores] = await Promise.all([
     import('../../../lambdas/publish/again.ts'),
@@ -16,73 +16,73 @@ const importServices = async () => {
   return { ...again, ...messages, ...listed, endMessage: stores.endMessage };
 };
 let services: Awaited<ReturnType<typeof importServices>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   services = await importServices();
 });
 
 const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com', callerIp: '203.0.113.7' };
 const again = async (messageId: string): Promise<string> =>
-  idOf(await services.publishAgain(world.account, messageId, asItWas));
+  idOf(await services.publishAgain(fixture.account, messageId, asItWas));
 
 /** A message that was delivered. */
 async function delivered(body = 'work') {
-  const inbox = world.receiver.inbox();
-  const messageId = await world.send(inbox.url, {}, body);
-  await world.work();
-  world.reset();
+  const inbox = fixture.receiver.inbox();
+  const messageId = await fixture.send(inbox.url, {}, body);
+  await fixture.work();
+  fixture.reset();
   return { inbox, messageId };
 }
 
 describe('publishing a message again', () => {
   it('makes one AWS call more than a publish, for the message as it was', async () => {
     const { messageId } = await delivered();
-    await world.send('https://example.com/');
-    const calls = world.calls();
-    world.reset();
+    await fixture.send('https://example.com/');
+    const calls = fixture.calls();
+    fixture.reset();
     await again(messageId);
-    expect(world.operations()['QueryCommand']).toBe(1);
-    expect(world.calls()).toBe(calls + 1);
-    await world.drain();
+    expect(fixture.operations()['QueryCommand']).toBe(1);
+    expect(fixture.calls()).toBe(calls + 1);
+    await fixture.drain();
   });
 
   itAtEachDeath(
     'leaves the message as it was and can be repeated when its process dies at any of its AWS calls',
     async (fate) => {
       const { inbox, messageId } = await delivered();
-      const before = await services.getMessageInAnyState(world.account, messageId);
-      await world.underFate(fate, () => again(messageId));
+      const before = await services.getMessageInAnyState(fixture.account, messageId);
+      await fixture.underFate(fate, () => again(messageId));
       const repeated = await again(messageId);
-      await world.work();
+      await fixture.work();
       // The one whose process died may have been accepted before that.
       expect(idsOf(inbox.deliveries)).toContain(repeated);
       expect([2, 3]).toContain(inbox.deliveries.length);
       expect(new Set(inbox.deliveries.map(({ body }) => body.toString()))).toEqual(new Set(['work']));
-      expect(await services.getMessageInAnyState(world.account, messageId)).toEqual(before);
+      expect(await services.getMessageInAnyState(fixture.account, messageId)).toEqual(before);
     },
   );
 
   it('is refused for a message that was not accepted, and which no list shows', async () => {
-    const messageId = await world.send('https://example.com/', { delay: '1h', label: 'rejected' });
-    const history = await world.loadMessage({ accountId: world.account.id, messageId });
+    const messageId = await fixture.send('https://example.com/', { delay: '1h', label: 'rejected' });
+    const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     if (history === undefined) throw new Error('The message is not there.');
     const labelled = { ...noFilter, values: new Map([['label', new Set(['rejected'])]] as const) };
-    const listed = async () => (await services.listMessages(world.account, labelled)).messages.length;
+    const listed = async () => (await services.listMessages(fixture.account, labelled)).messages.length;
     expect(await listed()).toBe(1);
     await services.endMessage(history.message, 'REJECTED', Date.now());
     expect(await listed()).toBe(0);
-    expect((await services.listMessages(world.account, { ...noFilter, ids: [messageId] })).messages).toEqual(
-      [],
-    );
+    expect(
+      (await services.listMessages(fixture.account, { ...noFilter, ids: [messageId] })).messages,
+    ).toEqual([]);
     await expect(again(messageId)).rejects.toMatchObject({ status: 404 });
-    const shown = services.getMessageInAnyState(world.account, messageId);
+    const shown = services.getMessageInAnyState(fixture.account, messageId);
     await expect(shown).rejects.toMatchObject({ status: 404 });
-    await world.drain();
+    await fixture.drain();
   });
 
   it('is refused once the message is not kept any more, which is shown without its body until then', async () => {
     const { messageId } = await delivered('x'.repeat(60_000));
-    const kept = await services.getMessageInAnyState(world.account, messageId);
+    const kept = await services.getMessageInAnyState(fixture.account, messageId);
     expect(kept.body).toHaveLength(60_000);
     const { now } = Date;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 120 * dayMs);
@@ -91,6 +91,6 @@ describe('publishing a message again', () => {
       message: `The body of "${messageId}" is not kept any more.`,
     });
     const { body: _body, ...rest } = kept;
-    expect(await services.getMessageInAnyState(world.account, messageId)).toEqual(rest);
+    expect(await services.getMessageInAnyState(fixture.account, messageId)).toEqual(rest);
   });
 });

@@ -1,73 +1,73 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { itAtEachDeath } from '../../support/faults.ts';
-import { openWorld, type World } from '../../support/world.ts';
+import { openFixture, type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
-let world: World;
+let fixture: Fixture;
 let batch: (items: unknown) => Promise<readonly unknown[]>;
 let addGroup: (name: string, url: string, endpoints: number) => Promise<void>;
 beforeAll(async () => {
-  world = await openWorld();
+  fixture = await openFixture();
   const [service, groups] = await Promise.all([
     import('../../../lambdas/publish/batch.ts'),
     import('../../../lambdas/urlGroup/endpoints.ts'),
   ]);
   const common = { prefix: 'Svc', host: 'api.example.com' };
   const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
-  batch = (items) => service.batch(world.account, { ...common, body: bytes(items), callerIp: '127.0.0.1' });
+  batch = (items) => service.batch(fixture.account, { ...common, body: bytes(items), callerIp: '127.0.0.1' });
   addGroup = async (name, url, count) => {
     const endpoints = Array.from({ length: count }, (_, number) => ({ url: `${url}/${number}` }));
-    await groups.addEndpoints(world.account, { ...common, name, body: bytes({ endpoints }) });
+    await groups.addEndpoints(fixture.account, { ...common, name, body: bytes({ endpoints }) });
   };
-  await addGroup('hundred', world.receiver.origin, 100);
+  await addGroup('hundred', fixture.receiver.origin, 100);
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 beforeEach(async () => {
-  await world.drain();
-  world.reset();
+  await fixture.drain();
+  fixture.reset();
 });
 
 const published = z.array(z.object({ messageId: z.string(), url: z.optional(z.string()) }));
 
 describe('a batch of 1,000', () => {
   it('is stored with 40 writes of 25 and sent with 100 of 10', async () => {
-    const url = world.receiver.inbox().url;
+    const url = fixture.receiver.inbox().url;
     const answers = published.parse(await batch(Array.from({ length: 1_000 }, () => ({ destination: url }))));
     expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1_000);
-    expect(world.callsOf('BatchWriteItemCommand')).toBe(40);
-    expect(world.callsOf('SendMessageBatchCommand')).toBe(100);
+    expect(fixture.callsOf('BatchWriteItemCommand')).toBe(40);
+    expect(fixture.callsOf('SendMessageBatchCommand')).toBe(100);
     // One more call reserves room for them all, and another reads the account's usage where that was last done a while ago.
-    expect(world.calls() - 40 - 100).toBeOneOf([1, 2]);
+    expect(fixture.calls() - 40 - 100).toBeOneOf([1, 2]);
   });
 
   it('to one group reads the group once', async () => {
     const items = sizeOf({ ordinary: 4, thorough: 20 });
     await batch(Array.from({ length: items }, () => ({ destination: 'hundred' })));
-    expect(world.callsOf('GetItemCommand')).toBe(1);
-    expect(world.callsOf('BatchWriteItemCommand')).toBe(items * 4);
-    expect(world.callsOf('SendMessageBatchCommand')).toBe(items * 10);
+    expect(fixture.callsOf('GetItemCommand')).toBe(1);
+    expect(fixture.callsOf('BatchWriteItemCommand')).toBe(items * 4);
+    expect(fixture.callsOf('SendMessageBatchCommand')).toBe(items * 10);
   });
 });
 
 describe('a group of endpoints', () => {
   it('of which there are 100 is written with 4 calls and sent with 10', async () => {
-    const { body } = await world.publish('hundred');
+    const { body } = await fixture.publish('hundred');
     expect(published.parse(body).map(({ url }) => url)).toEqual(
-      Array.from({ length: 100 }, (_, number) => `${world.receiver.origin}/${number}`),
+      Array.from({ length: 100 }, (_, number) => `${fixture.receiver.origin}/${number}`),
     );
-    expect(world.calls() - 4 - 10 - 1).toBeOneOf([1, 2]);
+    expect(fixture.calls() - 4 - 10 - 1).toBeOneOf([1, 2]);
   });
 
   it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
     'is accepted by none when %s fails',
     async (operation) => {
-      const inbox = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
       await addGroup(`refused-${operation}`, inbox.url, 20);
-      world.refuse(operation);
-      await expect(world.publish(`refused-${operation}`)).rejects.toMatchObject({ status: 503 });
-      world.reset();
-      await world.work();
+      fixture.refuse(operation);
+      await expect(fixture.publish(`refused-${operation}`)).rejects.toMatchObject({ status: 503 });
+      fixture.reset();
+      await fixture.work();
       expect(inbox.deliveries).toHaveLength(0);
     },
   );
@@ -78,10 +78,10 @@ describe('a group of endpoints', () => {
   itAtEachDeath(
     'is accepted by all or none when any of its AWS calls fails',
     async (fate) => {
-      const inbox = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
       await addGroup(fate.name, inbox.url, several);
-      const answer = await world.underFate(fate, () => world.publish(fate.name));
-      await world.work();
+      const answer = await fixture.underFate(fate, () => fixture.publish(fate.name));
+      await fixture.work();
       expect(inbox.deliveries.length).toBe(answer === undefined ? 0 : several);
     },
     { survived: true },
@@ -91,10 +91,10 @@ describe('a group of endpoints', () => {
 describe('an item that cannot be stored', () => {
   it('does not hold back the others', async () => {
     const answers = await batch([
-      { destination: world.receiver.origin },
-      { destination: world.receiver.origin, headers: { 'X-Large': 'x'.repeat(450_000) } },
-      { destination: world.receiver.origin, headers: { 'bad name': 'x', 'Svc-Header-Forward': 'true' } },
-      { destination: world.receiver.origin, headers: { 'X-Lines': 'a\nb', 'Svc-Header-Forward': 'true' } },
+      { destination: fixture.receiver.origin },
+      { destination: fixture.receiver.origin, headers: { 'X-Large': 'x'.repeat(450_000) } },
+      { destination: fixture.receiver.origin, headers: { 'bad name': 'x', 'Svc-Header-Forward': 'true' } },
+      { destination: fixture.receiver.origin, headers: { 'X-Lines': 'a\nb', 'Svc-Header-Forward': 'true' } },
     ]);
     const [first, ...others] = answers;
     expect(first).toHaveProperty('messageId');
@@ -111,6 +111,6 @@ describe('an item that cannot be stored', () => {
         error: 'item.3.headers.x-lines is no HTTP header, or its value cannot stand in one.',
       },
     ]);
-    expect(await world.drain()).toHaveLength(1);
+    expect(await fixture.drain()).toHaveLength(1);
   });
 });

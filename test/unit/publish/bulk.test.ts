@@ -5,13 +5,13 @@ import { shardOf } from '../../../lambdas/shared/ids.ts';
 import { eachOf } from '../../../lambdas/shared/lists.ts';
 import { fateAt } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
 /** Operations on many entries: none is passed over, time and memory suffice, and what was done is done. */
 
-let world: World;
+let fixture: Fixture;
 const importServices = async () => {
   const [messages, deadLetters, retry, cancel] = await Promise.all([
     import('../../../lambdas/publish/messages.ts'),
@@ -22,13 +22,13 @@ const importServices = async () => {
   return { ...messages, ...cancel, ...deadLetters, ...retry };
 };
 let services: Awaited<ReturnType<typeof importServices>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   services = await importServices();
 });
 beforeEach(async () => {
-  await world.drain();
-  world.reset();
+  await fixture.drain();
+  fixture.reset();
 });
 
 const labelled = (label: string) => ({
@@ -42,40 +42,40 @@ const sendMany = async (
 ): Promise<readonly string[]> => {
   const ids: string[] = [];
   await eachOf(Array.from({ length: count }), 10, async (_, index) => {
-    ids[index] = await world.send(world.receiver.origin, config);
+    ids[index] = await fixture.send(fixture.receiver.origin, config);
   });
   return ids;
 };
 
 const isWaiting = async (messageId: string): Promise<boolean> =>
-  services.getMessage(world.account, messageId).then(
+  services.getMessage(fixture.account, messageId).then(
     () => true,
     () => false,
   );
 
 /** Each withdrawal takes a second. */
 function slowWithdrawals(): void {
-  world.reset();
+  fixture.reset();
   const { now } = Date;
-  vi.spyOn(Date, 'now').mockImplementation(() => now() + world.callsOf('PutItemCommand') * 1_000);
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + fixture.callsOf('PutItemCommand') * 1_000);
 }
 
 describe('cancelling by a filter', () => {
   it('passes over none for rows that are left of messages which are gone', async () => {
     const waiting: string[] = [];
     for (let round = 0; round < 16; round += 1) {
-      waiting.push(await world.send(world.receiver.origin, { label: 'waits', delay: '1h' }));
+      waiting.push(await fixture.send(fixture.receiver.origin, { label: 'waits', delay: '1h' }));
       // Its own row ends before the rows behind it: time to live takes one row at a time.
-      const gone = await world.send(world.receiver.origin, { label: 'gone', delay: '1h' });
-      await services.cancelMessage(world.account, gone);
-      await world.dynamodb.send(
+      const gone = await fixture.send(fixture.receiver.origin, { label: 'gone', delay: '1h' });
+      await services.cancelMessage(fixture.account, gone);
+      await fixture.dynamodb.send(
         new DeleteItemCommand({
-          TableName: world.settings.messagesTable,
-          Key: { shard: { S: shardOf(world.account.id, gone) }, id: { S: gone } },
+          TableName: fixture.settings.messagesTable,
+          Key: { shard: { S: shardOf(fixture.account.id, gone) }, id: { S: gone } },
         }),
       );
     }
-    const { cancelled, cursor } = await services.cancelMessages(world.account, labelled('waits'));
+    const { cancelled, cursor } = await services.cancelMessages(fixture.account, labelled('waits'));
     expect({ cancelled, cursor }).toEqual({ cancelled: 16, cursor: undefined });
     expect(await Promise.all(waiting.map(isWaiting))).not.toContain(true);
   });
@@ -87,7 +87,7 @@ describe('cancelling by a filter', () => {
     let pages = 0;
     let cursor: string | undefined;
     do {
-      const page = await services.cancelMessages(world.account, { ...labelled('slow'), cursor });
+      const page = await services.cancelMessages(fixture.account, { ...labelled('slow'), cursor });
       // A page ends after 20 seconds; those that were under way then are withdrawn too.
       expect(page.cancelled).toBeLessThanOrEqual(30);
       cancelled += page.cancelled;
@@ -101,9 +101,9 @@ describe('cancelling by a filter', () => {
 
   it('takes as many as are counted, and all where the count is 100: the published clients say so and mean all', async () => {
     await sendMany(30, { label: 'counted', delay: '10m' });
-    const some = await services.cancelMessages(world.account, { ...labelled('counted'), count: 10 });
+    const some = await services.cancelMessages(fixture.account, { ...labelled('counted'), count: 10 });
     expect([some.cancelled, typeof some.cursor]).toEqual([10, 'string']);
-    const rest = await services.cancelMessages(world.account, { ...labelled('counted'), count: 100 });
+    const rest = await services.cancelMessages(fixture.account, { ...labelled('counted'), count: 100 });
     expect(rest).toEqual({ cancelled: 20, cursor: undefined });
   });
 });
@@ -114,11 +114,11 @@ describe('cancelling by ids', () => {
     const body = Buffer.from(JSON.stringify({ messageIds: ids }));
     const given = idsInBody('messages', body).map(([, id]) => id);
     slowWithdrawals();
-    const first = await services.cancelMessages(world.account, { ...noFilter, ids: given });
+    const first = await services.cancelMessages(fixture.account, { ...noFilter, ids: given });
     expect(first.cursor).toBeDefined();
     let { cancelled, cursor } = first;
     while (cursor !== undefined) {
-      const page = await services.cancelMessages(world.account, { ...noFilter, ids: given, cursor });
+      const page = await services.cancelMessages(fixture.account, { ...noFilter, ids: given, cursor });
       cancelled += page.cancelled;
       ({ cursor } = page);
     }
@@ -129,12 +129,12 @@ describe('cancelling by ids', () => {
 describe('retrying many large dead letters', () => {
   /** Sends messages that fail, with bodies of so many bytes. */
   async function failMany(count: number, bytes: number, label: string): Promise<void> {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     for (let number = 0; number < count; number += 1) {
-      await world.send(inbox.url, { retries: '0', label }, `${number} `.padEnd(bytes, 'x'));
+      await fixture.send(inbox.url, { retries: '0', label }, `${number} `.padEnd(bytes, 'x'));
     }
-    await world.work();
-    world.reset();
+    await fixture.work();
+    fixture.reset();
   }
   const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
 
@@ -142,7 +142,7 @@ describe('retrying many large dead letters', () => {
   function watchClaims(): () => number {
     let claimed = 0;
     let most = 0;
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next) => async (args) => {
         const text = JSON.stringify(args.input);
         if (text.includes('SET retryId')) claimed += 1;
@@ -162,26 +162,26 @@ describe('retrying many large dead letters', () => {
     await failMany(24, 10, 'small');
     const large = watchClaims();
     expect(
-      (await services.retryDeadLetters(world.account, labelled('large'), asItWas)).responses,
+      (await services.retryDeadLetters(fixture.account, labelled('large'), asItWas)).responses,
     ).toHaveLength(24);
     expect(large()).toBeLessThanOrEqual(16);
     const small = watchClaims();
     expect(
-      (await services.retryDeadLetters(world.account, labelled('small'), asItWas)).responses,
+      (await services.retryDeadLetters(fixture.account, labelled('small'), asItWas)).responses,
     ).toHaveLength(24);
     expect(small()).toBe(24);
   });
 
   it('has taken out what it sent when it dies in the middle', async () => {
     await failMany(24, 100_000, 'twin');
-    await services.retryDeadLetters(world.account, labelled('twin'), asItWas);
-    const whole = world.calls();
+    await services.retryDeadLetters(fixture.account, labelled('twin'), asItWas);
+    const whole = fixture.calls();
     await failMany(24, 100_000, 'dies');
     // The process dies in the second of two steps.
-    await world.underFate(fateAt({ call: whole - 10, when: 'before' }), () =>
-      services.retryDeadLetters(world.account, labelled('dies'), asItWas),
+    await fixture.underFate(fateAt({ call: whole - 10, when: 'before' }), () =>
+      services.retryDeadLetters(fixture.account, labelled('dies'), asItWas),
     );
-    const { messages } = await services.listDeadLetters(world.account, labelled('dies'));
+    const { messages } = await services.listDeadLetters(fixture.account, labelled('dies'));
     expect(messages.length).toBeLessThanOrEqual(8);
   });
 });

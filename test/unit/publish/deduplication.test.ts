@@ -4,13 +4,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTes
 import * as z from 'zod/mini';
 import type { Account } from '../../../lambdas/account/account.ts';
 import { declareFault, itAtEachDeath, type Fate } from '../../support/faults.ts';
-import { idsOf, openWorld, type World } from '../../support/world.ts';
+import { idsOf, openFixture, type Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let batch: (account: Account, items: readonly object[]) => Promise<readonly unknown[]>;
 let addGroup: (account: Account, name: string, urls: readonly string[]) => Promise<void>;
 beforeAll(async () => {
-  world = await openWorld();
+  fixture = await openFixture();
   const [service, groups] = await Promise.all([
     import('../../../lambdas/publish/batch.ts'),
     import('../../../lambdas/urlGroup/endpoints.ts'),
@@ -27,9 +27,9 @@ beforeAll(async () => {
       host: 'api.example.com',
     });
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 beforeEach(() => {
-  world.reset();
+  fixture.reset();
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -71,7 +71,7 @@ async function standStillBefore<T>(operation: string, publish: () => Promise<T>)
     events.emit('stands');
     await goesOn;
   };
-  const { dynamodb, sqs } = world;
+  const { dynamodb, sqs } = fixture;
   const options = { step: 'initialize', name: 'hold', priority: 'high' } as const;
   dynamodb.middlewareStack.add(
     (next, { commandName }) =>
@@ -104,52 +104,52 @@ async function standStillBefore<T>(operation: string, publish: () => Promise<T>)
 
 describe('messages with the same deduplication id', () => {
   it('published at the same time are one message, delivered once', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     stopClock();
-    const answers = await Promise.all(Array.from({ length: 30 }, () => world.publish(inbox.url, config)));
+    const answers = await Promise.all(Array.from({ length: 30 }, () => fixture.publish(inbox.url, config)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(29).fill(202)]);
     const messageIds = answers.map(({ body }) => ('messageId' in body ? body.messageId : ''));
     expect(new Set(messageIds).size).toBe(1);
     // One attempt: workers that get two at once would both deliver.
-    expect(world.callsOf('SendMessageBatchCommand') + world.callsOf('SendMessageCommand')).toBe(1);
-    await world.work();
+    expect(fixture.callsOf('SendMessageBatchCommand') + fixture.callsOf('SendMessageCommand')).toBe(1);
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
     expect(idsOf(inbox.deliveries)).toEqual(new Set([messageIds[0]]));
   });
 
   it('published one after the other are delivered once, whichever the attempts', async () => {
-    const inbox = world.receiver.inbox((_delivery, response, before) =>
+    const inbox = fixture.receiver.inbox((_delivery, response, before) =>
       response.writeHead(before === 0 ? 500 : 200).end(),
     );
     const config = { ...newDeduplication(), 'retry-delay': '0' };
-    await world.publish(inbox.url, config);
-    expect((await world.publish(inbox.url, config)).status).toBe(202);
-    await world.work();
-    expect((await world.publish(inbox.url, config)).status).toBe(202);
-    await world.work();
+    await fixture.publish(inbox.url, config);
+    expect((await fixture.publish(inbox.url, config)).status).toBe(202);
+    await fixture.work();
+    expect((await fixture.publish(inbox.url, config)).status).toBe(202);
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(2);
   });
 
   it('cost one AWS call when the first is known', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
-    await world.publish(inbox.url, config);
-    world.reset();
-    await world.publish(inbox.url, config);
-    expect(world.calls()).toBe(1);
+    await fixture.publish(inbox.url, config);
+    fixture.reset();
+    await fixture.publish(inbox.url, config);
+    expect(fixture.calls()).toBe(1);
   });
 
   it('in one batch are one message, and the others of the batch are unharmed', async () => {
-    const inbox = world.receiver.inbox();
-    const other = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
+    const other = fixture.receiver.inbox();
     const headers = { 'Svc-Deduplication-Id': 'twice-in-a-batch' };
-    const answers = await batch(world.account, [
+    const answers = await batch(fixture.account, [
       { destination: inbox.url, headers },
       { destination: other.url },
       { destination: inbox.url, headers },
     ]);
-    await world.work();
+    await fixture.work();
     const [first, second, third] = z.array(published).parse(answers);
     expect(third).toEqual({ ...first, deduplicated: true });
     expect(second?.messageId).not.toBe(first?.messageId);
@@ -158,25 +158,25 @@ describe('messages with the same deduplication id', () => {
   });
 
   it('are delivered again when the window has passed', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
-    await world.publish(inbox.url, config);
+    await fixture.publish(inbox.url, config);
     laterBy(10 * 60_000 + 1);
-    expect((await world.publish(inbox.url, config)).status).toBe(200);
-    await world.work();
+    expect((await fixture.publish(inbox.url, config)).status).toBe(200);
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(2);
   });
 });
 
 describe('a first message that was not accepted', () => {
   const doesNotSwallow = async (fate: Fate): Promise<void> => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
-    const first = await world.underFate(fate, () => world.publish(inbox.url, config));
+    const first = await fixture.underFate(fate, () => fixture.publish(inbox.url, config));
     // Whether or not the first was accepted, the second is delivered.
     if (first === undefined) laterBy(60_000);
-    const second = await world.send(inbox.url, config);
-    await world.work();
+    const second = await fixture.send(inbox.url, config);
+    await fixture.work();
     expect(idsOf(inbox.deliveries)).toEqual(new Set([second]));
   };
   itAtEachDeath('because one of its AWS calls failed does not swallow the second', doesNotSwallow, {
@@ -187,12 +187,12 @@ describe('a first message that was not accepted', () => {
   itAtEachDeath(
     'does not take others with it that were published at the same time',
     async (fate) => {
-      const inbox = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
       const config = newDeduplication();
-      const answer = await world.underFate(fate, () =>
-        Promise.allSettled(Array.from({ length: 3 }, () => world.send(inbox.url, config))),
+      const answer = await fixture.underFate(fate, () =>
+        Promise.allSettled(Array.from({ length: 3 }, () => fixture.send(inbox.url, config))),
       );
-      await world.work();
+      await fixture.work();
       const outcomes = answer?.value ?? [];
       const accepted = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
       expect(new Set(accepted).size).toBeLessThanOrEqual(1);
@@ -208,39 +208,39 @@ describe('a first publisher that stands still', () => {
     ['it has sent its work', 'SendMessageBatchCommand', 0],
     ['it has confirmed its key', 'UpdateItemCommand', 1],
   ])('before %s is replaced by one of those that wait', async (_when, operation, sentByFirst) => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     const now = Date.now();
     stopClock(now - 60_000);
-    const goOn = await standStillBefore(operation, () => world.send(inbox.url, config));
+    const goOn = await standStillBefore(operation, () => fixture.send(inbox.url, config));
     stopClock(now);
-    const answers = await Promise.all(Array.from({ length: 3 }, () => world.publish(inbox.url, config)));
+    const answers = await Promise.all(Array.from({ length: 3 }, () => fixture.publish(inbox.url, config)));
     vi.restoreAllMocks();
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
-    expect(world.callsOf('SendMessageBatchCommand')).toBe(sentByFirst + 1);
+    expect(fixture.callsOf('SendMessageBatchCommand')).toBe(sentByFirst + 1);
     const messageIds = new Set(answers.map(({ body }) => ('messageId' in body ? body.messageId : '')));
-    await world.work();
+    await fixture.work();
     expect(idsOf(inbox.deliveries)).toEqual(messageIds);
     // The publisher is not dead: it publishes the same message.
     expect(new Set([await goOn()])).toEqual(messageIds);
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('is not waited for without an end when those in its place stand still as well', async () => {
-    const [inbox, other] = [world.receiver.inbox(), world.receiver.inbox()];
+    const [inbox, other] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
     const config = newDeduplication();
     let time = Date.now() - 60_000;
     vi.spyOn(Date, 'now').mockImplementation(() => time);
-    const goOn = await standStillBefore('SendMessageBatchCommand', () => world.send(inbox.url, config));
+    const goOn = await standStillBefore('SendMessageBatchCommand', () => fixture.send(inbox.url, config));
     // Each time the waiting publisher looks, another one has just taken over.
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next, { commandName }) =>
         async (args) => {
           if (commandName === 'PutItemCommand') {
             time += 3_000;
             const { TableName, Item } = claimed.parse(args.input);
-            await world.dynamodb.send(
+            await fixture.dynamodb.send(
               new UpdateItemCommand({
                 TableName,
                 Key: Item,
@@ -253,14 +253,14 @@ describe('a first publisher that stands still', () => {
         },
       { step: 'initialize', name: 'othersTakeOver' },
     );
-    const answers = await batch(world.account, [
+    const answers = await batch(fixture.account, [
       { destination: inbox.url, headers: { 'Svc-Deduplication-Id': config['deduplication-id'] } },
       { destination: other.url },
-    ]).finally(() => world.dynamodb.middlewareStack.remove('othersTakeOver'));
+    ]).finally(() => fixture.dynamodb.middlewareStack.remove('othersTakeOver'));
     vi.restoreAllMocks();
     expect(answers[0]).toMatchObject({ status: 503 });
     await goOn();
-    await world.work();
+    await fixture.work();
     expect([inbox.deliveries.length, other.deliveries.length]).toEqual([1, 1]);
   });
 });
@@ -270,9 +270,9 @@ describe('a request that asks for a message of one before it in its batch', () =
   const outcomes = z.array(z.object({ status: z.number() }));
 
   it('is refused whole when that is refused', async () => {
-    const account = { ...world.account, id: 'leans-on-refused', limits: { max_requests_per_day_hard: 2 } };
-    const shared = world.receiver.inbox();
-    const own = world.receiver.inbox();
+    const account = { ...fixture.account, id: 'leans-on-refused', limits: { max_requests_per_day_hard: 2 } };
+    const shared = fixture.receiver.inbox();
+    const own = fixture.receiver.inbox();
     await addGroup(account, 'three', [shared.url, `${own.url}/1`, `${own.url}/2`]);
     await addGroup(account, 'two', [shared.url, `${own.url}/3`]);
     const answers = await batch(account, [
@@ -280,7 +280,7 @@ describe('a request that asks for a message of one before it in its batch', () =
       { destination: 'two', headers },
     ]);
     expect(outcomes.parse(answers).map(({ status }) => status)).toEqual([429, 429]);
-    expect(await world.drain()).toEqual([]);
+    expect(await fixture.drain()).toEqual([]);
     // Nothing was counted, and nothing is a duplicate of what was not sent.
     const [first, second] = await batch(account, [
       { destination: shared.url, headers },
@@ -290,14 +290,14 @@ describe('a request that asks for a message of one before it in its batch', () =
   });
 
   it('is not answered as its duplicate when that could not be stored and was taken back', async () => {
-    const shared = world.receiver.inbox();
-    const other = world.receiver.inbox();
+    const shared = fixture.receiver.inbox();
+    const other = fixture.receiver.inbox();
     // Rows are written 25 at a time: those of the second chunk are not.
     const urls = [shared.url, ...Array.from({ length: 29 }, (_, number) => `${other.url}/${number}`)];
-    await addGroup(world.account, 'thirty', urls);
+    await addGroup(fixture.account, 'thirty', urls);
     let chunks = 0;
     const isLost = declareFault('the second chunk of rows is lost');
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next, context) => (args) => {
         if (context.commandName === 'BatchWriteItemCommand' && (chunks += 1) === 2) {
           isLost();
@@ -307,12 +307,12 @@ describe('a request that asks for a message of one before it in its batch', () =
       },
       { step: 'initialize', name: 'losesChunk' },
     );
-    const answers = await batch(world.account, [
+    const answers = await batch(fixture.account, [
       { destination: 'thirty', headers },
       { destination: shared.url, headers },
-    ]).finally(() => world.dynamodb.middlewareStack.remove('losesChunk'));
+    ]).finally(() => fixture.dynamodb.middlewareStack.remove('losesChunk'));
     expect(outcomes.parse(answers).map(({ status }) => status)).toEqual([503, 503]);
-    await world.work();
+    await fixture.work();
     expect([shared.deliveries.length, other.deliveries.length]).toEqual([0, 0]);
   });
 });

@@ -6,11 +6,11 @@ import * as z from 'zod/mini';
 import type { Account } from '../../../lambdas/account/account.ts';
 import { limitTable } from '../../../lambdas/value/limits.ts';
 import { itemBytes, largestItem } from '../../support/itemSize.ts';
-import { openWorld, type World } from '../../support/world.ts';
+import { openFixture, type Fixture } from '../../support/fixture.ts';
 
 /** DynamoDB takes no item of more than 400 KB. Whatever a publisher asks for and a destination answers, none becomes as large. */
 
-let world: World;
+let fixture: Fixture;
 let account: Account;
 let batch: (items: unknown) => Promise<readonly unknown[]>;
 let setUpGroup: (name: string, url: string, defaults: object) => Promise<void>;
@@ -38,13 +38,13 @@ const isBatch = (
   'RequestItems' in input;
 
 beforeAll(async () => {
-  world = await openWorld();
+  fixture = await openFixture();
   const [service, defaults, groupEndpoints] = await Promise.all([
     import('../../../lambdas/publish/batch.ts'),
     import('../../../lambdas/urlGroup/defaults.ts'),
     import('../../../lambdas/urlGroup/endpoints.ts'),
   ]);
-  world.dynamodb.middlewareStack.add(
+  fixture.dynamodb.middlewareStack.add(
     (next) => (args) => {
       for (const item of writtenItems(args.input)) written.push(itemBytes(item));
       return next(args);
@@ -53,9 +53,9 @@ beforeAll(async () => {
   );
   const { max_events_size: events, max_retries: retries } = limitTable;
   const limits = { max_events_size: events.most, max_retries: retries.most };
-  const { id: _, ...base } = world.account;
+  const { id: _, ...base } = fixture.account;
   account = { ...base, id: 'largest', limits, version: 1 };
-  await world.saveAccount(account, undefined);
+  await fixture.saveAccount(account, undefined);
   const common = { prefix: 'Svc', host: 'api.example.com' };
   const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
   batch = (items) => service.batch(account, { ...common, body: bytes(items), callerIp: '127.0.0.1' });
@@ -74,7 +74,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   destination.close();
-  await world.close();
+  await fixture.close();
 });
 
 /** An answer with headers as large as a destination may make them, and a body larger than is kept. */
@@ -148,14 +148,14 @@ describe('no item comes near the limit', () => {
       answer = largeAnswer(header, 16_100);
       written = [];
       const messageId = await publishLargest(config);
-      await world.work();
-      const { attempts = [] } = (await world.loadMessage({ accountId: account.id, messageId })) ?? {};
+      await fixture.work();
+      const { attempts = [] } = (await fixture.loadMessage({ accountId: account.id, messageId })) ?? {};
       expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 500 } }]);
       expect(attempts[0]?.response.body).toHaveLength(limitTable.max_events_size.most);
       expect(attempts[0]?.response.headers.length).toBeGreaterThan(
         answered === 'one long header' ? 1 : 1_000,
       );
-      expect(await world.deadLettersOf(messageId)).toBe(1);
+      expect(await fixture.deadLettersOf(messageId)).toBe(1);
       // A message, its attempt and its dead letter; and those of its two callbacks.
       expect(written.length).toBeGreaterThanOrEqual(9);
       expect(Math.max(...written)).toBeGreaterThan(limitTable.max_events_size.most);
@@ -168,10 +168,10 @@ describe('a destination that answers with 64 KB of headers', () => {
   it('has failed, and says why', async () => {
     answer = largeAnswer('a: b\r\n', 65_536);
     const messageId = await publishLargest({});
-    await world.work();
-    const { attempts = [] } = (await world.loadMessage({ accountId: account.id, messageId })) ?? {};
+    await fixture.work();
+    const { attempts = [] } = (await fixture.loadMessage({ accountId: account.id, messageId })) ?? {};
     const error = 'The destination answered with more than 16384 bytes of headers.';
     expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 0, error } }]);
-    expect(await world.deadLettersOf(messageId)).toBe(1);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 });

@@ -2,11 +2,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
 import type { Inbox } from '../../support/receiver.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, idsOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, idsOf, type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
-let world: World;
+let fixture: Fixture;
 const importServices = async () => {
   const [deadLetters, retry] = await Promise.all([
     import('../../../lambdas/deadLetter/deadLetters.ts'),
@@ -17,8 +17,8 @@ const importServices = async () => {
 const importStores = () => import('../../../lambdas/deadLetter/rows.ts');
 let services: Awaited<ReturnType<typeof importServices>>;
 let stores: Awaited<ReturnType<typeof importStores>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   [services, stores] = await Promise.all([importServices(), importStores()]);
 });
 
@@ -30,37 +30,37 @@ function later(): void {
 
 const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
 const retryAll = (ids: readonly string[], request = asItWas) =>
-  services.retryDeadLetters(world.account, { ...noFilter, ids }, request);
+  services.retryDeadLetters(fixture.account, { ...noFilter, ids }, request);
 
-interface Scene {
+interface FailedMessages {
   /** Fails each message's first delivery. */
   readonly inbox: Inbox;
   readonly dlqIds: readonly string[];
 }
 
-async function deadLetters(count: number): Promise<Scene> {
+async function deadLetters(count: number): Promise<FailedMessages> {
   const seen = new Set<string>();
-  const inbox = world.receiver.inbox(({ body }, response) => {
+  const inbox = fixture.receiver.inbox(({ body }, response) => {
     const text = body.toString();
     response.writeHead(seen.has(text) ? 200 : 500).end();
     seen.add(text);
   });
   const failed = new Set<string>();
   for (let number = 0; number < count; number += 1) {
-    failed.add(await world.send(inbox.url, { retries: '0' }, `work ${number}`));
+    failed.add(await fixture.send(inbox.url, { retries: '0' }, `work ${number}`));
   }
-  await world.work();
-  const { messages } = await services.listDeadLetters(world.account, {
+  await fixture.work();
+  const { messages } = await services.listDeadLetters(fixture.account, {
     ...noFilter,
     values: new Map([['url', new Set([inbox.url])]]),
   });
   expect(new Set(messages.map(({ messageId }) => messageId))).toEqual(failed);
-  world.reset();
+  fixture.reset();
   return { inbox, dlqIds: messages.map(({ dlqId }) => dlqId) };
 }
 
 const isThere = async (dlqId: string): Promise<boolean> =>
-  (await stores.loadDeadLetter(world.account.id, dlqId, Date.now())) !== undefined;
+  (await stores.loadDeadLetter(fixture.account.id, dlqId, Date.now())) !== undefined;
 
 describe('retries of the same entries at the same time', () => {
   it('make one new message of each, with one attempt, and tell everybody its id', async () => {
@@ -74,11 +74,11 @@ describe('retries of the same entries at the same time', () => {
     expect(retried.size).toBe(20);
     expect(answers.some(({ responses }) => responses.length === 20)).toBe(true);
     // One attempt each: workers that get two at once would both deliver.
-    const sent = await world.drain();
+    const sent = await fixture.drain();
     expect(sent.map((work) => (work.kind === 'attempt' ? work.messageId : work.kind)).sort()).toEqual(
       [...retried].sort(),
     );
-    await Promise.all(sent.map((work) => world.perform(work, { isAgain: false })));
+    await Promise.all(sent.map((work) => fixture.perform(work, { isAgain: false })));
     expect(inbox.deliveries).toHaveLength(40);
     expect(idsOf(inbox.deliveries.slice(20))).toEqual(retried);
     expect(await Promise.all(dlqIds.map(isThere))).not.toContain(true);
@@ -88,14 +88,14 @@ describe('retries of the same entries at the same time', () => {
     const { inbox, dlqIds } = await deadLetters(1);
     const [dlqId = ''] = dlqIds;
     const answers = await Promise.allSettled(
-      Array.from({ length: 20 }, () => services.retryDeadLetter(world.account, dlqId, asItWas)),
+      Array.from({ length: 20 }, () => services.retryDeadLetter(fixture.account, dlqId, asItWas)),
     );
     const ids = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.messageId] : []));
     expect(new Set(ids).size).toBe(1);
     for (const answer of answers) {
       if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ status: 404 });
     }
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(2);
   });
 
@@ -103,7 +103,7 @@ describe('retries of the same entries at the same time', () => {
     const { inbox, dlqIds } = await deadLetters(2);
     const { responses } = await retryAll([...dlqIds, ...dlqIds]);
     expect(responses).toHaveLength(2);
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(4);
   });
 });
@@ -111,10 +111,10 @@ describe('retries of the same entries at the same time', () => {
 describe('a retry whose process dies', () => {
   itAtEachDeath('at any of its AWS calls loses no entry and delivers none as two messages', async (fate) => {
     const { inbox, dlqIds } = await deadLetters(2);
-    await world.underFate(fate, () => retryAll(dlqIds));
+    await fixture.underFate(fate, () => retryAll(dlqIds));
     later();
     await retryAll(dlqIds);
-    await world.work();
+    await fixture.work();
     expect(idsOf(inbox.deliveries).size).toBe(4);
     expect(await Promise.all(dlqIds.map(isThere))).toEqual([false, false]);
   });
@@ -123,7 +123,7 @@ describe('a retry whose process dies', () => {
     const { dlqIds } = await deadLetters(2);
     await retryAll(dlqIds);
     // Two entries: read, claim, read the message, remove; and for both, write the rows, send the attempts and count.
-    expect(world.calls()).toBe(11);
+    expect(fixture.calls()).toBe(11);
   });
 });
 
@@ -133,15 +133,15 @@ describe('a retry that cannot be stored', () => {
     async (operation) => {
       const { inbox, dlqIds } = await deadLetters(1);
       const [dlqId = ''] = dlqIds;
-      world.refuse(operation);
-      await expect(services.retryDeadLetter(world.account, dlqId, asItWas)).rejects.toMatchObject({
+      fixture.refuse(operation);
+      await expect(services.retryDeadLetter(fixture.account, dlqId, asItWas)).rejects.toMatchObject({
         status: 503,
       });
-      world.reset();
+      fixture.reset();
       expect(await isThere(dlqId)).toBe(true);
       later();
-      const { messageId } = await services.retryDeadLetter(world.account, dlqId, asItWas);
-      await world.work();
+      const { messageId } = await services.retryDeadLetter(fixture.account, dlqId, asItWas);
+      await fixture.work();
       expect(idsOf(inbox.deliveries.slice(1))).toEqual(new Set([messageId]));
       expect(await isThere(dlqId)).toBe(false);
     },
@@ -150,6 +150,6 @@ describe('a retry that cannot be stored', () => {
   it('because its headers are wrong is refused before anything is looked at', async () => {
     const wrong = { ...asItWas, config: configOf({ retries: 'many' }) };
     await expect(retryAll([], wrong)).rejects.toMatchObject({ status: 400 });
-    expect(world.calls()).toBe(0);
+    expect(fixture.calls()).toBe(0);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { drain } from '../../../operate/drain.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, requestOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -18,13 +18,13 @@ async function importLambdas() {
   return { ...region, ...schedules, ...batches, ...again, ...run, ...workflow };
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
 });
 
 const account = async () => {
-  const found = await world.loadAccount(world.account.id, true);
+  const found = await fixture.loadAccount(fixture.account.id, true);
   if (found === undefined) throw new Error('There is no account.');
   return found;
 };
@@ -33,7 +33,7 @@ const refused = { status: 503, code: 'region_draining' };
 
 describe('a region that is drained', () => {
   it('takes nothing new, and takes it again once that is undone', async () => {
-    const messageId = await world.send('http://127.0.0.1:9/waiting', { delay: '1h' });
+    const messageId = await fixture.send('http://127.0.0.1:9/waiting', { delay: '1h' });
     expect(await lambdas.setDraining(true)).toBe(1);
     expect(await lambdas.setDraining(true)).toBe(0);
     const stopped = await account();
@@ -42,7 +42,7 @@ describe('a region that is drained', () => {
     const scheduled = { ...request, config: configOf({ cron: '0 9 * * *' }) };
     const items = JSON.stringify([{ destination: url }]);
     const many = { body: Buffer.from(items), prefix: 'Svc', callerIp: '127.0.0.1', host: 'api.example.com' };
-    await expect(world.publishRequest(stopped, request)).rejects.toMatchObject(refused);
+    await expect(fixture.publishRequest(stopped, request)).rejects.toMatchObject(refused);
     await expect(lambdas.batch(stopped, many)).rejects.toMatchObject(refused);
     await expect(lambdas.createSchedule(stopped, scheduled)).rejects.toMatchObject(refused);
     await expect(lambdas.runSchedule(stopped, 'any', 'api.example.com')).rejects.toMatchObject(refused);
@@ -51,21 +51,21 @@ describe('a region that is drained', () => {
     await expect(lambdas.triggerBatch(stopped, many)).rejects.toMatchObject(refused);
 
     expect(await lambdas.setDraining(false)).toBe(1);
-    await expect(world.publishRequest(await account(), request)).resolves.toMatchObject({ status: 200 });
-    await world.work();
+    await expect(fixture.publishRequest(await account(), request)).resolves.toMatchObject({ status: 200 });
+    await fixture.work();
   });
 
   it('counts what is left, and what nothing waits for', async () => {
     const before = await lambdas.readRegion();
     const dueAt = Date.now() + 7_200_000;
-    await world.send('http://127.0.0.1:9/far', { delay: '2h' });
+    await fixture.send('http://127.0.0.1:9/far', { delay: '2h' });
     await lambdas.createSchedule(await account(), {
       ...requestOf('http://127.0.0.1:9/fired'),
       config: configOf({ cron: '0 9 * * *', 'schedule-id': 'daily' }),
     });
-    const failing = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    await world.send(failing.url, { retries: '0' });
-    await world.work();
+    const failing = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    await fixture.send(failing.url, { retries: '0' });
+    await fixture.work();
     const left = await lambdas.readRegion();
     expect(left.messages).toBe(before.messages + 1);
     expect(left.lastDueAt).toBeGreaterThanOrEqual(dueAt);

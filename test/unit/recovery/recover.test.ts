@@ -1,14 +1,14 @@
 import { GetScheduleCommand, ListSchedulesCommand } from '@aws-sdk/client-scheduler';
 import { describe, expect, it } from 'vitest';
 import { fateAt, itAtEachDeath } from '../../support/faults.ts';
-import { openWaitScene, type WaitScene } from '../../support/waitScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, idsOf, requestOf, type World } from '../../support/world.ts';
+import { openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** All jobs are lost, as they are where tables are restored without their queues and schedules; then they are made again. */
 
-let world: World;
-let scene: WaitScene;
+let fixture: Fixture;
+let waitFixture: WaitFixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -21,9 +21,9 @@ async function importLambdas() {
   return { ...recovery, ...schedules, ...queues, scheduler: await scheduler.scheduler() };
 }
 
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openWaitScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  waitFixture = await openWaitFixture(fixture);
   lambdas = await importLambdas();
 });
 
@@ -32,47 +32,47 @@ const recover = (isDryRun = false) => lambdas.recover({ since: Date.now() - hour
 
 const names = async (): Promise<readonly string[]> => {
   const { Schedules = [] } = await lambdas.scheduler.client.send(
-    new ListSchedulesCommand({ GroupName: world.settings.scheduleGroup }),
+    new ListSchedulesCommand({ GroupName: fixture.settings.scheduleGroup }),
   );
   return Schedules.flatMap(({ Name }) => Name ?? []);
 };
 
 /** Loses what SQS and Scheduler have. */
 async function loseAll(): Promise<void> {
-  await world.drain();
+  await fixture.drain();
   for (const name of await names()) await lambdas.scheduler.delete(name);
 }
 
 describe('after all work was lost', () => {
   it('a message that was waiting is delivered', async () => {
-    const inbox = world.receiver.inbox();
-    const messageId = await world.send(inbox.url);
+    const inbox = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url);
     await loseAll();
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(0);
     const { attempts } = await recover();
     expect(attempts).toBeGreaterThanOrEqual(1);
-    await world.work();
+    await fixture.work();
     expect([...idsOf(inbox.deliveries)]).toEqual([messageId]);
   });
 
   it('what is counted only is not sent', async () => {
-    const inbox = world.receiver.inbox();
-    await world.send(inbox.url);
+    const inbox = fixture.receiver.inbox();
+    await fixture.send(inbox.url);
     await loseAll();
     expect((await recover(true)).attempts).toBeGreaterThanOrEqual(1);
-    expect(await world.drain()).toEqual([]);
+    expect(await fixture.drain()).toEqual([]);
     await recover();
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('a message that is due later than timers reach is in Scheduler again, for its time', async () => {
-    const messageId = await world.send('http://127.0.0.1:9/far', { delay: '3h' });
+    const messageId = await fixture.send('http://127.0.0.1:9/far', { delay: '3h' });
     const name = `${messageId}-0`;
     const scheduleOf = async () =>
       lambdas.scheduler.client.send(
-        new GetScheduleCommand({ GroupName: world.settings.scheduleGroup, Name: name }),
+        new GetScheduleCommand({ GroupName: fixture.settings.scheduleGroup, Name: name }),
       );
     const { ScheduleExpression, Target } = await scheduleOf();
     await loseAll();
@@ -82,45 +82,47 @@ describe('after all work was lost', () => {
   });
 
   it('the messages of a queue are delivered, one at a time and in their order', async () => {
-    const inbox = world.receiver.inbox();
-    for (const body of ['first', 'second', 'third']) await world.enqueue('line', inbox.url, {}, body);
+    const inbox = fixture.receiver.inbox();
+    for (const body of ['first', 'second', 'third']) await fixture.enqueue('line', inbox.url, {}, body);
     await loseAll();
     await recover();
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['first', 'second', 'third']);
     expect(inbox.deliveries.map(({ open }) => open)).toEqual([1, 1, 1]);
   });
 
   it('the messages of a flow-control key are delivered, each once', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const config = { 'flow-control-key': 'k', 'flow-control-value': 'parallelism=1' };
     const sent = [];
-    for (let count = 0; count < 4; count += 1) sent.push(await world.send(inbox.url, config));
+    for (let count = 0; count < 4; count += 1) sent.push(await fixture.send(inbox.url, config));
     // The first holds the slot, and its worker dies; the others wait.
-    const { work } = await world.receiveAttempt();
-    await world.underFate(fateAt({ call: 4, when: 'after' }), () => world.perform(work, { isAgain: false }));
+    const { work } = await fixture.receiveAttempt();
+    await fixture.underFate(fateAt({ call: 4, when: 'after' }), () =>
+      fixture.perform(work, { isAgain: false }),
+    );
     await loseAll();
     await recover();
-    await world.work();
+    await fixture.work();
     await inbox.until((all) => idsOf(all).size === sent.length);
   });
 
   it('a queue that is paused stays so, with its messages', async () => {
-    const inbox = world.receiver.inbox();
-    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"paused","parallelism":1}'));
-    await lambdas.pauseQueue(world.account, 'paused');
-    await world.enqueue('paused', inbox.url);
+    const inbox = fixture.receiver.inbox();
+    await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"paused","parallelism":1}'));
+    await lambdas.pauseQueue(fixture.account, 'paused');
+    await fixture.enqueue('paused', inbox.url);
     await loseAll();
     expect((await recover()).waiting).toBeGreaterThanOrEqual(1);
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(0);
-    await lambdas.resumeQueue(world.account, 'paused');
-    await world.work();
+    await lambdas.resumeQueue(fixture.account, 'paused');
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('a schedule fires again', async () => {
-    await lambdas.createSchedule(world.account, {
+    await lambdas.createSchedule(fixture.account, {
       ...requestOf('http://127.0.0.1:9/fired'),
       config: configOf({ cron: '0 9 * * *', 'schedule-id': 'daily' }),
     });
@@ -132,8 +134,8 @@ describe('after all work was lost', () => {
   });
 
   it('a wait of a run ends at its deadline', async () => {
-    const runId = await scene.start();
-    await scene.wait(runId, 'lost event', { timeout: '2h' });
+    const runId = await waitFixture.start();
+    await waitFixture.wait(runId, 'lost event', { timeout: '2h' });
     const before = (await names()).filter((name) => name.startsWith('wait-'));
     expect(before).toHaveLength(1);
     await loseAll();
@@ -143,28 +145,28 @@ describe('after all work was lost', () => {
   });
 
   it('doing it twice delivers no message twice where its destination answers', async () => {
-    const inbox = world.receiver.inbox();
-    await world.send(inbox.url);
+    const inbox = fixture.receiver.inbox();
+    await fixture.send(inbox.url);
     await loseAll();
     await recover();
     await recover();
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
   });
 });
 
 describe('after a worker died, and its work was lost', () => {
   itAtEachDeath('at any of its calls, the message has all that follows from it', async (fate) => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
-    const failures = world.receiver.inbox();
-    const messageId = await world.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
-    const { work } = await world.receiveAttempt();
-    await world.underFate(fate, () => world.perform(work, { isAgain: false }));
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+    const failures = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
+    const { work } = await fixture.receiveAttempt();
+    await fixture.underFate(fate, () => fixture.perform(work, { isAgain: false }));
     await loseAll();
     await recover();
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries.length).toBeGreaterThanOrEqual(1);
     expect(idsOf(failures.deliveries).size).toBe(1);
-    expect(await world.deadLettersOf(messageId)).toBe(1);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { dayOf } from '../../../lambdas/shared/clock.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { requestOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { requestOf, type Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -17,8 +17,8 @@ async function importLambdas() {
   return { fire, createSchedule, loadSchedule, addEndpoints, usageOf };
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
 });
 
@@ -27,12 +27,12 @@ const reservedFrom = 20;
 
 it('a fire to a large group that the daily limit refuses leaves nothing in the count of the day', async () => {
   const account = {
-    ...world.account,
+    ...fixture.account,
     id: 'refused-fire',
     limits: { max_requests_per_day: 5, max_requests_per_day_hard: 5 },
   };
-  await world.saveAccount(account, undefined);
-  const inbox = world.receiver.inbox();
+  await fixture.saveAccount(account, undefined);
+  const inbox = fixture.receiver.inbox();
   const endpoints = Array.from({ length: reservedFrom }, (_, number) => ({ url: `${inbox.url}/${number}` }));
   const body = Buffer.from(JSON.stringify({ endpoints }));
   await lambdas.addEndpoints(account, { name: 'large', body, prefix: 'Svc', host: 'api.example.com' });

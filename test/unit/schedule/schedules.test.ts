@@ -13,12 +13,12 @@ import { shardOf } from '../../../lambdas/shared/ids.ts';
 import { parseNotice, type FireNotice } from '../../../lambdas/schedule/schedule.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { limitForHangsMs } from '../../support/limits.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, idOf, idsOf, requestOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, idOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
 /** Schedules and far messages, seen from inside: what stands in the table and in Scheduler, and what a death leaves. */
 
-let world: World;
+let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 async function importLambdas() {
@@ -51,16 +51,16 @@ async function importLambdas() {
   };
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
   lambdas.scheduler.client.middlewareStack.add(
-    (next, context) => (args) => world.mortal(context.commandName ?? '', () => next(args)),
+    (next, context) => (args) => fixture.mortal(context.commandName ?? '', () => next(args)),
     { step: 'initialize', name: 'mortal' },
   );
 });
 
-const groupName = (): string => world.settings.scheduleGroup;
+const groupName = (): string => fixture.settings.scheduleGroup;
 
 async function inScheduler(prefix: string): Promise<readonly string[]> {
   const { Schedules = [] } = await lambdas.scheduler.client.send(
@@ -70,7 +70,7 @@ async function inScheduler(prefix: string): Promise<readonly string[]> {
 }
 
 const create = (scheduleId: string, destination: string, cron = '* * * * *', body = 'tick') =>
-  lambdas.createSchedule(world.account, requestOf(destination, { cron, 'schedule-id': scheduleId }, body));
+  lambdas.createSchedule(fixture.account, requestOf(destination, { cron, 'schedule-id': scheduleId }, body));
 
 async function saveIdOf(scheduleId: string): Promise<string> {
   const schedule = await lambdas.loadSchedule('acct', scheduleId);
@@ -126,13 +126,13 @@ describe('a message that is due later than a message timer reaches', () => {
     ['40d', 40 * 86_400_000],
   ])('in %s is one schedule, two minutes early, to its queue', async (delay, delayMs) => {
     const before = Date.now();
-    const messageId = await world.send('https://example.com/', { delay, timeout: '20s' });
-    expect(world.callsOf('CreateScheduleCommand')).toBe(1);
-    expect(world.callsOf('SendMessageCommand')).toBe(0);
+    const messageId = await fixture.send('https://example.com/', { delay, timeout: '20s' });
+    expect(fixture.callsOf('CreateScheduleCommand')).toBe(1);
+    expect(fixture.callsOf('SendMessageCommand')).toBe(0);
 
-    const { Items = [] } = await world.dynamodb.send(
+    const { Items = [] } = await fixture.dynamodb.send(
       new QueryCommand({
-        TableName: world.settings.messagesTable,
+        TableName: fixture.settings.messagesTable,
         KeyConditionExpression: '#shard = :shard AND #id = :id',
         ExpressionAttributeNames: { '#shard': 'shard', '#id': 'id' },
         ExpressionAttributeValues: { ':shard': { S: shardOf('acct', messageId) }, ':id': { S: messageId } },
@@ -150,18 +150,21 @@ describe('a message that is due later than a message timer reaches', () => {
       ScheduleExpression: `at(${at})`,
       ActionAfterCompletion: 'DELETE',
       FlexibleTimeWindow: { Mode: 'OFF' },
-      Target: { Arn: world.settings.shortQueueArn, DeadLetterConfig: { Arn: world.settings.deadQueueArn } },
+      Target: {
+        Arn: fixture.settings.shortQueueArn,
+        DeadLetterConfig: { Arn: fixture.settings.deadQueueArn },
+      },
     });
     expect(JSON.parse(schedule.Target?.Input ?? '')).toMatchObject({ messageId, attempt: 0, queue: 'short' });
 
-    await lambdas.cancelMessage(world.account, messageId);
+    await lambdas.cancelMessage(fixture.account, messageId);
     expect(await inScheduler(messageId)).toEqual([]);
   });
 });
 
 describe('a fire', () => {
   it('that is handed out five times at once makes one message for each endpoint', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     await create('five', inbox.url);
     const notice = noticeOf('five', await saveIdOf('five'));
     const outcomes = await Promise.allSettled(
@@ -170,25 +173,25 @@ describe('a fire', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     // A fire that failed is repeated, and finds the message made.
     await lambdas.fire(notice, { sentAt: Date.now() });
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
-    await lambdas.deleteSchedule(world.account, 'five');
+    await lambdas.deleteSchedule(fixture.account, 'five');
   });
 
   it('of what was overwritten publishes nothing, and ends what fired it', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     await create('stale', inbox.url);
     const old = await saveIdOf('stale');
     await create('stale', inbox.url);
     expect(await inScheduler(old)).toEqual([]);
     await lambdas.fire(noticeOf('stale', old), { sentAt: Date.now() });
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(0);
-    await lambdas.deleteSchedule(world.account, 'stale');
+    await lambdas.deleteSchedule(fixture.account, 'stale');
   });
 
   it('of a save whose row may still come leaves alone what fires it, and ends it when none has come', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     await create('young', inbox.url);
     const saveId = await saveIdOf('young');
     await lambdas.dropRow('acct', 'young');
@@ -201,7 +204,7 @@ describe('a fire', () => {
   });
 
   it.each(['', ' again'])('that comes while its schedule is saved%s publishes once it is', async (again) => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const id = `while-saved${again.trim()}`;
     if (again !== '') await create(id, inbox.url, '* * * * *', 'old');
     const notices: FireNotice[] = [];
@@ -214,85 +217,85 @@ describe('a fire', () => {
     };
     await whenScheduled(comeAsItIsSaved, () => create(id, inbox.url, '* * * * *', 'new'));
     for (const notice of notices) await lambdas.fire(notice, { sentAt: Date.now() });
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['new']);
-    await lambdas.deleteSchedule(world.account, id);
+    await lambdas.deleteSchedule(fixture.account, id);
   });
 
   itAtEachDeath('whose worker dies at any of its AWS calls makes its message once', async (fate) => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const id = fate.name;
     await create(id, inbox.url);
     const notice = noticeOf(id, await saveIdOf(id));
-    await world.underFate(fate, () => lambdas.fire(notice, { sentAt: Date.now() }));
+    await fixture.underFate(fate, () => lambdas.fire(notice, { sentAt: Date.now() }));
     // A claim counts as dead after a minute; its fire comes back after the visibility of the queue, which is longer.
     await later(async () => {
       await lambdas.fire(notice, { sentAt: Date.now() });
-      await world.work();
+      await fixture.work();
     });
     expect(idsOf(inbox.deliveries).size).toBe(1);
     expect(inbox.deliveries).toHaveLength(1);
-    await lambdas.deleteSchedule(world.account, id);
+    await lambdas.deleteSchedule(fixture.account, id);
   });
 });
 
 describe('running a schedule by hand', () => {
-  const run = (id: string) => lambdas.runSchedule(world.account, id, 'api.example.com');
+  const run = (id: string) => lambdas.runSchedule(fixture.account, id, 'api.example.com');
 
   it('makes so many AWS calls', async () => {
     await create('by-hand', 'https://example.com/');
-    world.reset();
+    fixture.reset();
     await run('by-hand');
     // The schedule is read; the message's row is written, and its first attempt sent.
-    expect(world.operations()).toEqual({
+    expect(fixture.operations()).toEqual({
       GetItemCommand: 1,
       BatchWriteItemCommand: 1,
       SendMessageBatchCommand: 1,
     });
-    await world.drain();
-    await lambdas.deleteSchedule(world.account, 'by-hand');
+    await fixture.drain();
+    await lambdas.deleteSchedule(fixture.account, 'by-hand');
   });
 
   itAtEachDeath(
     'can be repeated when its process dies at any of its AWS calls, and leaves the fires as they are',
     async (fate) => {
-      const inbox = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
       const id = fate.name;
       await create(id, inbox.url);
       const before = await lambdas.loadSchedule('acct', id);
-      await world.underFate(fate, () => run(id));
+      await fixture.underFate(fate, () => run(id));
       const repeated = idOf(await run(id));
       expect(await lambdas.loadSchedule('acct', id)).toEqual(before);
-      await world.work();
+      await fixture.work();
       // The one whose process died may have been accepted before that.
       expect([1, 2]).toContain(inbox.deliveries.length);
       expect(idsOf(inbox.deliveries)).toContain(repeated);
       const runs = inbox.deliveries.length;
       await lambdas.fire(noticeOf(id, await saveIdOf(id)), { sentAt: Date.now() });
-      await world.work();
+      await fixture.work();
       expect(inbox.deliveries).toHaveLength(runs + 1);
-      await lambdas.deleteSchedule(world.account, id);
+      await lambdas.deleteSchedule(fixture.account, id);
     },
   );
 
   it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
     'that cannot be stored because %s fails publishes to no endpoint of the group',
     async (operation) => {
-      const inbox = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
       const name = `run-${operation}`;
       const endpoints = [1, 2, 3].map((number) => ({ url: `${inbox.url}/${number}` }));
       const body = Buffer.from(JSON.stringify({ endpoints }));
-      await lambdas.addEndpoints(world.account, { name, body, prefix: 'Svc', host: 'api.example.com' });
+      await lambdas.addEndpoints(fixture.account, { name, body, prefix: 'Svc', host: 'api.example.com' });
       await create(name, name);
-      world.refuse(operation);
+      fixture.refuse(operation);
       await expect(run(name)).rejects.toMatchObject({ status: 503 });
-      world.reset();
-      await world.work();
+      fixture.reset();
+      await fixture.work();
       expect(inbox.deliveries).toHaveLength(0);
       await run(name);
-      await world.work();
+      await fixture.work();
       expect(inbox.deliveries).toHaveLength(3);
-      await lambdas.deleteSchedule(world.account, name);
+      await lambdas.deleteSchedule(fixture.account, name);
     },
   );
 });
@@ -300,13 +303,13 @@ describe('running a schedule by hand', () => {
 describe('overwriting a schedule', () => {
   itAtEachDeath('that dies at any of its AWS calls leaves the old or the new, whole', async (fate) => {
     const id = fate.name;
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     await create(id, `${inbox.url}/old`, '0 1 * * *', 'old');
     const before = await saveIdOf(id);
-    await world.underFate(fate, () => create(id, `${inbox.url}/new`, '0 2 * * *', 'new'));
+    await fixture.underFate(fate, () => create(id, `${inbox.url}/new`, '0 2 * * *', 'new'));
 
     const saveId = await saveIdOf(id);
-    const shown = await lambdas.getSchedule(world.account, id);
+    const shown = await lambdas.getSchedule(fixture.account, id);
     const isNew = saveId !== before;
     expect([shown.destination, shown.cron, 'body' in shown && shown.body]).toEqual(
       isNew ? [`${inbox.url}/new`, '0 2 * * *', 'new'] : [`${inbox.url}/old`, '0 1 * * *', 'old'],
@@ -315,33 +318,33 @@ describe('overwriting a schedule', () => {
     expect(await inScheduler(saveId)).toEqual([`${saveId}-0`]);
     await lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() });
     if (isNew) await lambdas.fire(noticeOf(id, before, minute + 60_000), { sentAt: Date.now() });
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual([isNew ? 'new' : 'old']);
-    await lambdas.deleteSchedule(world.account, id);
+    await lambdas.deleteSchedule(fixture.account, id);
   });
 
   it('leaves it paused where it was paused in the same moment', async () => {
     await create('paused', 'https://example.com/');
     await whenScheduled(
-      () => lambdas.pauseSchedule(world.account, 'paused', true),
+      () => lambdas.pauseSchedule(fixture.account, 'paused', true),
       () => create('paused', 'https://example.com/', '0 2 * * *'),
     );
-    const { cron, isPaused } = await lambdas.getSchedule(world.account, 'paused');
+    const { cron, isPaused } = await lambdas.getSchedule(fixture.account, 'paused');
     expect({ cron, isPaused }).toEqual({ cron: '0 2 * * *', isPaused: true });
-    await lambdas.deleteSchedule(world.account, 'paused');
+    await lambdas.deleteSchedule(fixture.account, 'paused');
   });
 
   it('by many at once leaves one of them, whole', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const outcomes = await Promise.allSettled(
       Array.from({ length: 4 }, (_, index) => create('many', inbox.url, `${index} 3 * * *`, String(index))),
     );
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
     const saveId = await saveIdOf('many');
-    const shown = await lambdas.getSchedule(world.account, 'many');
+    const shown = await lambdas.getSchedule(fixture.account, 'many');
     expect(shown.cron).toBe(`${'body' in shown ? String(shown.body) : ''} 3 * * *`);
     expect(await inScheduler(saveId)).toHaveLength(1);
-    await lambdas.deleteSchedule(world.account, 'many');
+    await lambdas.deleteSchedule(fixture.account, 'many');
     expect(await inScheduler(saveId)).toEqual([]);
   });
 });
@@ -349,13 +352,13 @@ describe('overwriting a schedule', () => {
 describe('a schedule that is replaced while it is read', () => {
   /** Replaces a schedule once: when its row has been read, and its body has not. */
   async function replacedWhenRead<T>(scheduleId: string, body: string, read: () => Promise<T>): Promise<T> {
-    const { middlewareStack } = world.dynamodb;
+    const { middlewareStack } = fixture.dynamodb;
     let left = 1;
     middlewareStack.add(
       (next) => async (args) => {
         const result = await next(args);
         const { TableName } = z.object({ TableName: z.optional(z.string()) }).parse(args.input);
-        if (TableName === world.settings.schedulesTable && left > 0) {
+        if (TableName === fixture.settings.schedulesTable && left > 0) {
           left -= 1;
           await create(scheduleId, 'https://example.com', '0 2 * * *', body);
         }
@@ -376,23 +379,23 @@ describe('a schedule that is replaced while it is read', () => {
     await create(scheduleId, 'https://example.com', '0 1 * * *', longBody('a'));
     await replacedWhenRead(scheduleId, longBody('b'), async () => {
       if (how === 'shown') {
-        const shown = await lambdas.getSchedule(world.account, scheduleId);
+        const shown = await lambdas.getSchedule(fixture.account, scheduleId);
         expect(shown).toMatchObject({ cron: '0 2 * * *', body: longBody('b') });
         return;
       }
-      const published = await lambdas.runSchedule(world.account, scheduleId, 'localhost');
-      const message = await lambdas.getMessage(world.account, idOf(published));
+      const published = await lambdas.runSchedule(fixture.account, scheduleId, 'localhost');
+      const message = await lambdas.getMessage(fixture.account, idOf(published));
       expect(message).toMatchObject({ body: longBody('b') });
     });
-    await lambdas.deleteSchedule(world.account, scheduleId);
+    await lambdas.deleteSchedule(fixture.account, scheduleId);
   });
 });
 
 /** Finds all saves whose body has a row, and those of the given saves whose body has an object. */
 async function savesWithBodies(saves: readonly string[]): Promise<readonly string[]> {
-  const rows = await world.dynamodb.send(
+  const rows = await fixture.dynamodb.send(
     new ScanCommand({
-      TableName: world.settings.messagesTable,
+      TableName: fixture.settings.messagesTable,
       FilterExpression: 'begins_with(id, :prefix)',
       ExpressionAttributeValues: { ':prefix': { S: 'scd_' } },
       ConsistentRead: true,
@@ -401,7 +404,7 @@ async function savesWithBodies(saves: readonly string[]): Promise<readonly strin
   const s3 = new S3Client({ forcePathStyle: true });
   const objects = await Promise.all(
     saves.map(async (saveId) => {
-      const object = { Bucket: world.settings.bodiesBucket, Key: `kept/acct/${saveId}` };
+      const object = { Bucket: fixture.settings.bodiesBucket, Key: `kept/acct/${saveId}` };
       const isThere = await s3.send(new HeadObjectCommand(object)).then(
         () => true,
         (error: unknown) => {
@@ -443,21 +446,21 @@ describe.each([
     const id = fate.name;
     await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
     const first = await saveIdOf(id);
-    await world.underFate(fate, () => create(id, 'https://example.com/', '0 2 * * *', large(bytes)));
+    await fixture.underFate(fate, () => create(id, 'https://example.com/', '0 2 * * *', large(bytes)));
     await expectNothingLost(id, [first]);
-    const { body } = await lambdas.getSchedule(world.account, id);
+    const { body } = await lambdas.getSchedule(fixture.account, id);
     expect(body).toHaveLength(Math.ceil(bytes / 3) * 4);
 
-    await lambdas.deleteSchedule(world.account, id);
+    await lambdas.deleteSchedule(fixture.account, id);
     await expectNothingLost(id, [first]);
   });
 
   itAtEachDeath('at any call of its first save ends with its next fire', async (fate) => {
     const id = fate.name;
-    await world.underFate(fate, () => create(id, 'https://example.com/', '0 1 * * *', large(bytes)));
+    await fixture.underFate(fate, () => create(id, 'https://example.com/', '0 1 * * *', large(bytes)));
     await expectNothingLost(id, []);
     if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
-      await lambdas.deleteSchedule(world.account, id);
+      await lambdas.deleteSchedule(fixture.account, id);
     }
     await expectNothingLost(id, []);
   });
@@ -466,9 +469,9 @@ describe.each([
     const id = fate.name;
     await create(id, 'https://example.com/', '0 1 * * *', large(bytes));
     const saveId = await saveIdOf(id);
-    await world.underFate(fate, () => lambdas.deleteSchedule(world.account, id));
+    await fixture.underFate(fate, () => lambdas.deleteSchedule(fixture.account, id));
     if ((await lambdas.loadSchedule('acct', id)) !== undefined) {
-      await lambdas.deleteSchedule(world.account, id);
+      await lambdas.deleteSchedule(fixture.account, id);
     }
     await expectNothingLost(id, [saveId]);
   });
@@ -479,7 +482,7 @@ describe.each([
     const saveId = await saveIdOf(id);
     await lambdas.dropRow('acct', id);
     await later(() =>
-      world.underFate(fate, () => lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() })),
+      fixture.underFate(fate, () => lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() })),
     );
     await expectNothingLost(id, [saveId]);
   });
@@ -503,13 +506,13 @@ describe('a schedule to a URL group', () => {
   ])(
     'whose default %s passes on its request’s headers accordingly, and keeps no token',
     async (_, when, own, expected) => {
-      const inbox = world.receiver.inbox();
+      const inbox = fixture.receiver.inbox();
       const name = `forward-${when}-${own ?? 'unsaid'}`;
-      await lambdas.addEndpoints(world.account, group(name, { endpoints: [{ url: inbox.url }] }));
+      await lambdas.addEndpoints(fixture.account, group(name, { endpoints: [{ url: inbox.url }] }));
       const setDefault = () =>
-        lambdas.setDefaults(world.account, group(name, { headers: { 'Svc-Header-Forward': 'true' } }));
+        lambdas.setDefaults(fixture.account, group(name, { headers: { 'Svc-Header-Forward': 'true' } }));
       if (when === 'before') await setDefault();
-      await lambdas.createSchedule(world.account, {
+      await lambdas.createSchedule(fixture.account, {
         ...requestOf(name, {
           cron: '* * * * *',
           'schedule-id': name,
@@ -526,13 +529,13 @@ describe('a schedule to a URL group', () => {
       const kept = await lambdas.loadSchedule('acct', name);
       expect(JSON.stringify(kept?.otherHeaders)).not.toMatch(/authorization|x-forwarded-for/);
       await lambdas.fire(noticeOf(name, await saveIdOf(name)), { sentAt: Date.now() });
-      await world.work();
+      await fixture.work();
       const [delivery] = inbox.deliveries;
       expect(delivery?.headers).toMatchObject({ 'content-type': 'text/plain' });
       expect(delivery?.headers['x-github-event']).toBe(expected);
       expect(delivery?.headers).not.toHaveProperty('authorization');
       expect(delivery?.headers).not.toHaveProperty('x-forwarded-for');
-      await lambdas.deleteSchedule(world.account, name);
+      await lambdas.deleteSchedule(fixture.account, name);
     },
   );
 });
@@ -540,7 +543,7 @@ describe('a schedule to a URL group', () => {
 describe('a save whose answer is lost', () => {
   it('is seen to have been made when the SDK tries again', async () => {
     let isLost = false;
-    world.dynamodb.middlewareStack.add(
+    fixture.dynamodb.middlewareStack.add(
       (next, context) => async (args) => {
         const result = await next(args);
         if (isLost || context.commandName !== 'PutItemCommand') return result;
@@ -550,17 +553,17 @@ describe('a save whose answer is lost', () => {
       { step: 'finalizeRequest', priority: 'low', name: 'lost' },
     );
     await create('answerless', 'https://example.com/');
-    world.dynamodb.middlewareStack.remove('lost');
+    fixture.dynamodb.middlewareStack.remove('lost');
     expect(isLost).toBe(true);
-    expect(world.callsOf('CreateScheduleCommand')).toBe(1);
+    expect(fixture.callsOf('CreateScheduleCommand')).toBe(1);
     expect(await inScheduler(await saveIdOf('answerless'))).toHaveLength(1);
-    await lambdas.deleteSchedule(world.account, 'answerless');
+    await lambdas.deleteSchedule(fixture.account, 'answerless');
   });
 });
 
 describe('the limit max_schedules', () => {
   it('refuses one more than it allows, and leaves nothing of it', async () => {
-    const account = { ...world.account, id: 'few', limits: { max_schedules: 1 } };
+    const account = { ...fixture.account, id: 'few', limits: { max_schedules: 1 } };
     const request = (scheduleId: string) =>
       lambdas.createSchedule(account, {
         prefix: 'Svc',
@@ -573,11 +576,11 @@ describe('the limit max_schedules', () => {
         host: 'api.example.com',
       });
     await request('one');
-    world.reset();
+    fixture.reset();
     await expect(request('two')).rejects.toThrow(
       "The schedule would be number 2, but the account's limit max_schedules is 1.",
     );
-    expect(world.callsOf('CreateScheduleCommand')).toBe(0);
+    expect(fixture.callsOf('CreateScheduleCommand')).toBe(0);
     // Overwriting a schedule does not count as one more.
     await request('one');
     await lambdas.deleteSchedule(account, 'one');

@@ -8,12 +8,12 @@ import type { OutcomeCounts } from '../../../lambdas/statistics/outcomes.ts';
 import { fateAt, itAtEachDeath } from '../../support/faults.ts';
 import { itemBytes } from '../../support/itemSize.ts';
 import { sizeOf } from '../../support/sample.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { type Fixture } from '../../support/fixture.ts';
 
 /** Outcomes as they are counted from the log, by processes that may die, or count at once. */
 
-let world: World;
+let fixture: Fixture;
 const sharded = (id: string) => ({ id, shards: 8 });
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
@@ -28,8 +28,8 @@ async function importLambdas() {
   return { ...outcomes, ...all, ...store, ...dynamodb, ...usage };
 }
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
 });
 
@@ -54,30 +54,30 @@ async function record(accountId: string, records: readonly Written[]): Promise<v
     const end = state === 'cancelled' ? { end: 'CANCELED' } : { attempt: 0, state };
     return { shard: shardOf(accountId, messageId), id: `${messageId}~x`, recordedAt, ...end };
   });
-  await lambdas.putAll(world.settings.messagesTable, rows);
+  await lambdas.putAll(fixture.settings.messagesTable, rows);
 }
 
 /** Takes the log of an account away, as time does. */
 async function forgetLog(accountId: string): Promise<void> {
-  const { Items = [] } = await world.dynamodb.send(
+  const { Items = [] } = await fixture.dynamodb.send(
     new ScanCommand({
-      TableName: world.settings.messagesTable,
+      TableName: fixture.settings.messagesTable,
       FilterExpression: 'begins_with(#shard, :account)',
       ExpressionAttributeNames: { '#shard': 'shard' },
       ExpressionAttributeValues: { ':account': { S: `${accountId}#` } },
     }),
   );
   await lambdas.deleteAll(
-    world.settings.messagesTable,
+    fixture.settings.messagesTable,
     Items.map(({ shard, id }) => ({ shard: shard?.S, id: id?.S })),
   );
 }
 
 /** The size of the one row that the usage table has of an account. */
 async function usageRowBytes(accountId: string): Promise<number> {
-  const { Items: [row, ...others] = [] } = await world.dynamodb.send(
+  const { Items: [row, ...others] = [] } = await fixture.dynamodb.send(
     new ScanCommand({
-      TableName: world.settings.usageTable,
+      TableName: fixture.settings.usageTable,
       FilterExpression: '#owner = :owner',
       ExpressionAttributeNames: { '#owner': 'owner' },
       ExpressionAttributeValues: { ':owner': { S: accountId } },
@@ -163,7 +163,7 @@ describe('outcomes', () => {
         [noon - 5 * minuteMs, 'DELIVERED'],
         [noon - 4 * minuteMs, 'DELIVERED'],
       ]);
-      await world.underFate(fate, () => lambdas.countOutcomes(sharded(account), budgetMs));
+      await fixture.underFate(fate, () => lambdas.countOutcomes(sharded(account), budgetMs));
       expect(await countedNow(account)).toEqual({ delivered: 2, failed: 0, cancelled: 0 });
     },
     { every: { ordinary: 3, thorough: 1 } },
@@ -173,7 +173,7 @@ describe('outcomes', () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon - 5 * minuteMs, 'DELIVERED']]);
-    world.loseAnswer('PutItemCommand', 1);
+    fixture.loseAnswer('PutItemCommand', 1);
     expect(await countedNow(account)).toMatchObject({ delivered: 1 });
     expect(await countedNow(account)).toMatchObject({ delivered: 1 });
   });
@@ -182,9 +182,9 @@ describe('outcomes', () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon - 5 * minuteMs, 'FAILED']]);
-    world.refuse('PutItemCommand');
+    fixture.refuse('PutItemCommand');
     expect(await countedNow(account)).toMatchObject({ failed: 1 });
-    world.reset();
+    fixture.reset();
   });
 
   it('of a long log are counted in turns, and the answer says how far', async () => {
@@ -238,12 +238,12 @@ describe('outcomes', () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon - 5 * minuteMs, 'DELIVERED']]);
-    world.reset();
+    fixture.reset();
     await lambdas.countOutcomes(sharded(account), budgetMs);
-    expect(world.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8, PutItemCommand: 1 });
-    world.reset();
+    expect(fixture.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8, PutItemCommand: 1 });
+    fixture.reset();
     await lambdas.countOutcomes(sharded(account), budgetMs);
-    expect(world.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8 });
+    expect(fixture.operations()).toEqual({ GetItemCommand: 1, QueryCommand: 8 });
   });
 
   it('of a full month fit into one read', async () => {
@@ -274,8 +274,8 @@ describe('the outcomes of all accounts', () => {
   const makeAccounts = async (count: number): Promise<readonly string[]> => {
     const ids = Array.from({ length: count }, () => randomUUID());
     for (const id of ids) {
-      const account = newAccount({ id, plan: 'free', region: world.settings.region, createdAt: 0 });
-      await world.saveAccount(account, undefined);
+      const account = newAccount({ id, plan: 'free', region: fixture.settings.region, createdAt: 0 });
+      await fixture.saveAccount(account, undefined);
     }
     return ids;
   };
@@ -306,7 +306,7 @@ describe('the outcomes of all accounts', () => {
     setTime(noon);
     for (const id of ids) await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
     // The first call lists the accounts, the second is one account's.
-    await world.underFate(fateAt({ call: 2, when: 'before', survived: true }), () =>
+    await fixture.underFate(fateAt({ call: 2, when: 'before', survived: true }), () =>
       lambdas.countAllOutcomes(noon + minuteMs),
     );
     const kept = await Promise.all(ids.map((id) => lambdas.loadOutcomes(id)));
@@ -316,16 +316,16 @@ describe('the outcomes of all accounts', () => {
 
 describe('a message', () => {
   it('costs no call more because outcomes are counted', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     // The first reads what a process reads now and then.
-    await world.send(inbox.url);
-    await world.work();
-    world.reset();
-    await world.send(inbox.url);
-    expect(world.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
-    world.reset();
-    await world.work();
-    const { ReceiveMessageCommand: _, ...calls } = world.operations();
+    await fixture.send(inbox.url);
+    await fixture.work();
+    fixture.reset();
+    await fixture.send(inbox.url);
+    expect(fixture.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
+    fixture.reset();
+    await fixture.work();
+    const { ReceiveMessageCommand: _, ...calls } = fixture.operations();
     expect(calls).toEqual({ QueryCommand: 1, PutItemCommand: 1, DeleteMessageCommand: 1 });
   });
 

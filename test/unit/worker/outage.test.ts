@@ -9,7 +9,7 @@ import { maxReceives, mostDeaths } from '../../../lambdas/aws/resources.ts';
 import { itAtEachDeath, type Fate } from '../../support/faults.ts';
 import { callbackOf } from '../../support/callbacks.ts';
 import { startFleet, type Fleet } from '../../support/fleet.ts';
-import { idsOf, openWorld, requestOf, type World } from '../../support/world.ts';
+import { idsOf, openFixture, requestOf, type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
 // Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
@@ -22,15 +22,15 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const outageMs = sizeOf({ ordinary: 6 * hourMs, thorough: dayMs });
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await openWorld();
+  fixture = await openFixture();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 let fleet: Fleet;
 beforeEach(async () => {
-  fleet = await startFleet(world.standIns);
+  fleet = await startFleet(fixture.standIns);
 });
 afterEach(() => fleet.close());
 
@@ -38,14 +38,14 @@ afterEach(() => fleet.close());
 function diesAtEachCall(title: string, way: (fate: Fate) => Promise<void>): void {
   itAtEachDeath(title, async (fate) => {
     await fleet.close();
-    fleet = await startFleet(world.standIns);
+    fleet = await startFleet(fixture.standIns);
     await way(fate);
   });
 }
 
 async function deadLetters(): Promise<readonly Record<string, unknown>[]> {
-  const { Items = [] } = await world.dynamodb.send(
-    new ScanCommand({ TableName: world.settings.dlqTable, ConsistentRead: true }),
+  const { Items = [] } = await fixture.dynamodb.send(
+    new ScanCommand({ TableName: fixture.settings.dlqTable, ConsistentRead: true }),
   );
   return Items.map((item) => unmarshall(item));
 }
@@ -61,8 +61,8 @@ describe('a message', () => {
     'waits for $service for $days days, comes back less and less often, and is delivered when it is back',
     async ({ service, days, deliveries }) => {
       fleet.takeAway(service);
-      const inbox = world.receiver.inbox();
-      const messageId = await world.send(inbox.url, { timeout: '20s' });
+      const inbox = fixture.receiver.inbox();
+      const messageId = await fixture.send(inbox.url, { timeout: '20s' });
       const watchedMs = Math.min(3, days) * dayMs;
       await fleet.advance(watchedMs);
       const invocations = fleet.invocationsOf('short') + fleet.invocationsOf('dead');
@@ -82,11 +82,11 @@ describe('a message', () => {
   );
 
   it('waits for the master secret', async () => {
-    const secrets = world.standIns.secretValues;
+    const secrets = fixture.standIns.secretValues;
     const secret = secrets.get('master-secret') ?? '';
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     secrets.delete('master-secret');
-    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    const messageId = await fixture.send(inbox.url, { timeout: '20s' });
     await fleet.advance(outageMs);
     expect(inbox.deliveries).toHaveLength(0);
     secrets.set('master-secret', secret);
@@ -97,8 +97,8 @@ describe('a message', () => {
 
   it('waits where nothing can be sent either, and SQS itself has it back', async () => {
     fleet.takeAway('dynamodb', 'sqs');
-    const inbox = world.receiver.inbox();
-    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    const inbox = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, { timeout: '20s' });
     await fleet.advance(3 * hourMs);
     expect(fleet.invocationsOf('short')).toBeLessThanOrEqual(maxReceives);
     expect(fleet.invocationsOf('dead')).toBeGreaterThan(mostDeaths);
@@ -110,8 +110,8 @@ describe('a message', () => {
 
   it('does not fail because Lambda has no capacity for it, however often it was received', async () => {
     fleet.throttle(true);
-    const inbox = world.receiver.inbox();
-    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    const inbox = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, { timeout: '20s' });
     await fleet.advance(4 * hourMs);
     expect(inbox.deliveries).toHaveLength(0);
     fleet.throttle(false);
@@ -123,15 +123,15 @@ describe('a message', () => {
 
 describe('a message that kills its worker', () => {
   it('fails after some deaths, with its reason, and nothing that was in a batch with it does', async () => {
-    const mates = world.receiver.inbox();
-    const killer = world.receiver.inbox(({ headers }) => {
+    const mates = fixture.receiver.inbox();
+    const killer = fixture.receiver.inbox(({ headers }) => {
       fleet.killWorkerOf(headers['svc-message-id'] ?? '');
     });
     fleet.hold(true);
     const ids = await Promise.all(
-      Array.from({ length: 9 }, () => world.send(mates.url, { timeout: '20s', retries: '0' })),
+      Array.from({ length: 9 }, () => fixture.send(mates.url, { timeout: '20s', retries: '0' })),
     );
-    const killerId = await world.send(killer.url, { timeout: '20s', retries: '3' });
+    const killerId = await fixture.send(killer.url, { timeout: '20s', retries: '3' });
     fleet.hold(false);
     await fleet.advance(2 * hourMs);
 
@@ -146,9 +146,9 @@ describe('a message that kills its worker', () => {
   });
 
   it('is told from one whose worker met errors, even where it could not say so', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     fleet.throttle(true);
-    const messageId = await world.send(inbox.url, { timeout: '20s', retries: '0' });
+    const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '0' });
     // The message is received again and again, until it is to be worked on alone.
     await fleet.advance(maxReceives * 70_000 + 1_000);
     // The start can be noted, but then neither can the attempt be recorded nor the job be sent again.
@@ -164,7 +164,7 @@ describe('a message that kills its worker', () => {
     await fleet.advance(16 * minuteMs);
     expect(await deadLettersOf(messageId)).toEqual([]);
     expect(inbox.deliveries.length).toBeGreaterThan(0);
-    expect(await world.loadMessage({ accountId: world.account.id, messageId })).toMatchObject({
+    expect(await fixture.loadMessage({ accountId: fixture.account.id, messageId })).toMatchObject({
       attempts: [{ state: 'DELIVERED' }],
     });
   });
@@ -174,8 +174,8 @@ describe('a worker that does a message alone', () => {
   /** A message whose attempt is in the queue of those that are worked on alone. */
   async function alone() {
     fleet.hold(true, ['short']);
-    const inbox = world.receiver.inbox();
-    const messageId = await world.send(inbox.url, { timeout: '20s', retries: '0' });
+    const inbox = fixture.receiver.inbox();
+    const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '0' });
     return {
       inbox,
       messageId,
@@ -186,12 +186,12 @@ describe('a worker that does a message alone', () => {
   diesAtEachCall('and dies at any of its AWS calls fails nothing, and loses nothing', async (fate) => {
     const { inbox, messageId, work } = await alone();
     fleet.setFate(fate);
-    world.standIns.sqs.send('dead', formatJob(work));
+    fixture.standIns.sqs.send('dead', formatJob(work));
     await fleet.advance(20 * minuteMs);
     expect(inbox.deliveries.length).toBeGreaterThan(0);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
     expect(await deadLettersOf(messageId)).toEqual([]);
-    expect(await world.loadMessage(work)).toMatchObject({ attempts: [{ state: 'DELIVERED' }] });
+    expect(await fixture.loadMessage(work)).toMatchObject({ attempts: [{ state: 'DELIVERED' }] });
   });
 
   diesAtEachCall(
@@ -201,7 +201,7 @@ describe('a worker that does a message alone', () => {
       // The start cannot be noted; the second call sends the message again.
       fleet.takeAway('dynamodb');
       fleet.setFate(fate);
-      world.standIns.sqs.send('dead', formatJob(work));
+      fixture.standIns.sqs.send('dead', formatJob(work));
       await fleet.advance(minuteMs);
       fleet.setFate(undefined);
       await fleet.advance(19 * minuteMs);
@@ -221,10 +221,10 @@ describe('a message that the service itself fails with', () => {
     call === 'PutItemCommand' && JSON.stringify(input).includes('"status":{"N":"500"}');
 
   it('because its answer cannot be recorded fails within an hour or so, visibly, and is not sent for days', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
-    const failures = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+    const failures = fixture.receiver.inbox();
     fleet.refuse(recordsAnswer);
-    const messageId = await world.send(inbox.url, {
+    const messageId = await fixture.send(inbox.url, {
       timeout: '20s',
       retries: '3',
       'failure-callback': failures.url,
@@ -239,16 +239,16 @@ describe('a message that the service itself fails with', () => {
   });
 
   it('because its body is gone fails, and its failure callback comes without it', async () => {
-    const inbox = world.receiver.inbox();
-    const failures = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
+    const failures = fixture.receiver.inbox();
     fleet.hold(true);
     const config = { timeout: '20s', 'failure-callback': failures.url };
-    const { body } = await world.publish(inbox.url, config, randomBytes(2_000).toString('hex'));
+    const { body } = await fixture.publish(inbox.url, config, randomBytes(2_000).toString('hex'));
     const messageId = 'messageId' in body ? body.messageId : '';
     const key = { shard: { S: `body#${messageId}` }, id: { S: messageId } };
-    const { Attributes } = await world.dynamodb.send(
+    const { Attributes } = await fixture.dynamodb.send(
       new DeleteItemCommand({
-        TableName: world.settings.messagesTable,
+        TableName: fixture.settings.messagesTable,
         Key: key,
         ReturnValues: 'ALL_OLD',
       }),
@@ -265,10 +265,10 @@ describe('a message that the service itself fails with', () => {
   });
 
   it('fails even where its callbacks cannot be stored', async () => {
-    const inbox = world.receiver.inbox();
-    const callbacks = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
+    const callbacks = fixture.receiver.inbox();
     fleet.refuse((call, input) => call === 'PutItemCommand' && JSON.stringify(input).includes('"body":{"M"'));
-    const messageId = await world.send(inbox.url, { timeout: '20s', callback: callbacks.url });
+    const messageId = await fixture.send(inbox.url, { timeout: '20s', callback: callbacks.url });
     await fleet.advance(2 * hourMs);
     expect(inbox.deliveries).toHaveLength(mostFaults);
     expect(callbacks.deliveries).toHaveLength(0);
@@ -276,8 +276,8 @@ describe('a message that the service itself fails with', () => {
   });
 
   it('fails where its next attempt cannot be sent for', async () => {
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
-    const messageId = await world.send(inbox.url, { timeout: '20s', retries: '3', 'retry-delay': '1000' });
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+    const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '3', 'retry-delay': '1000' });
     fleet.refuse(
       (call, input) => call === 'SendMessageCommand' && JSON.stringify(input).includes('attempt\\":1'),
     );
@@ -287,18 +287,18 @@ describe('a message that the service itself fails with', () => {
   });
 
   diesAtEachCall('and is given up by a worker that dies at any of its AWS calls fails once', async (fate) => {
-    const inbox = world.receiver.inbox();
-    const failures = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
+    const failures = fixture.receiver.inbox();
     fleet.hold(true, ['short']);
     const config = { timeout: '20s', 'failure-callback': failures.url };
-    const messageId = await world.send(inbox.url, config);
+    const messageId = await fixture.send(inbox.url, config);
     await fleet.advance(0);
-    await world.sqs.send(new PurgeQueueCommand({ QueueUrl: world.settings.shortQueueUrl }));
+    await fixture.sqs.send(new PurgeQueueCommand({ QueueUrl: fixture.settings.shortQueueUrl }));
     fleet.hold(false);
     fleet.setFate(fate);
-    const attempt = { accountId: world.account.id, messageId, attempt: 0, queue: 'short' as const };
+    const attempt = { accountId: fixture.account.id, messageId, attempt: 0, queue: 'short' as const };
     const text = { ...attempt, returns: mostFaults, faults: mostFaults };
-    world.standIns.sqs.send('short', JSON.stringify(text));
+    fixture.standIns.sqs.send('short', JSON.stringify(text));
     await fleet.advance(20 * minuteMs);
     expect(inbox.deliveries).toHaveLength(0);
     expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
@@ -306,9 +306,9 @@ describe('a message that the service itself fails with', () => {
   });
 
   it('is delivered where the fault ends in time, and outages do not count', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     fleet.refuse((call) => call === 'PutItemCommand');
-    const messageId = await world.send(inbox.url, { timeout: '20s' });
+    const messageId = await fixture.send(inbox.url, { timeout: '20s' });
     await fleet.advance(20 * minuteMs);
     fleet.takeAway('dynamodb');
     await fleet.advance(outageMs);
@@ -316,7 +316,7 @@ describe('a message that the service itself fails with', () => {
     fleet.refuse(undefined);
     await fleet.advance(15 * minuteMs);
     expect(await deadLettersOf(messageId)).toEqual([]);
-    expect(await world.loadMessage({ accountId: world.account.id, messageId })).toMatchObject({
+    expect(await fixture.loadMessage({ accountId: fixture.account.id, messageId })).toMatchObject({
       attempts: [{ state: 'DELIVERED' }],
     });
   });
@@ -327,12 +327,12 @@ describe('what nobody can read', () => {
     const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
     const texts = ['no JSON', '{"accountId":7}', '[]'];
     for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
-      for (const text of texts) world.standIns.sqs.send(queue, text);
+      for (const text of texts) fixture.standIns.sqs.send(queue, text);
     }
     await fleet.advance(dayMs);
     for (const queue of ['short', 'dead', 'fire', 'accountChanges']) {
-      expect(world.standIns.sqs.queues.unsettled(queue)).toEqual([]);
-      expect(world.standIns.sqs.queues.nextDue(queue)).toBeUndefined();
+      expect(fixture.standIns.sqs.queues.unsettled(queue)).toEqual([]);
+      expect(fixture.standIns.sqs.queues.nextDue(queue)).toBeUndefined();
     }
     log.mockRestore();
   });
@@ -340,14 +340,14 @@ describe('what nobody can read', () => {
 
 describe('a change of an account that the service itself fails with', () => {
   it('comes back for ever', async () => {
-    const notice = JSON.stringify({ accountId: world.account.id, others: [] });
+    const notice = JSON.stringify({ accountId: fixture.account.id, others: [] });
     fleet.refuse((call) => call === 'GetItemCommand');
-    world.standIns.sqs.send('accountChanges', notice);
+    fixture.standIns.sqs.send('accountChanges', notice);
     await fleet.advance(2 * outageMs);
     expect(fleet.invocationsOf('accountChanges')).toBeGreaterThan(2 * mostFaults);
     fleet.refuse(undefined);
     await fleet.advance(15 * minuteMs);
-    expect(world.standIns.sqs.queues.nextDue('accountChanges')).toBeUndefined();
+    expect(fixture.standIns.sqs.queues.nextDue('accountChanges')).toBeUndefined();
   });
 });
 
@@ -359,18 +359,18 @@ describe('a schedule’s fire', () => {
     const { createSchedule } = await import('../../../lambdas/schedule/schedules.ts');
     const { loadSchedule } = await import('../../../lambdas/schedule/rows.ts');
     const request = requestOf(inboxUrl, { cron: '0 0 1 1 *', timeout: '20s' });
-    const { scheduleId } = await createSchedule(world.account, request);
-    const schedule = await loadSchedule(world.account.id, scheduleId);
+    const { scheduleId } = await createSchedule(fixture.account, request);
+    const schedule = await loadSchedule(fixture.account.id, scheduleId);
     const time = new Date(Date.now()).toISOString();
-    const notice = { accountId: world.account.id, scheduleId, saveId: schedule?.saveId, time };
+    const notice = { accountId: fixture.account.id, scheduleId, saveId: schedule?.saveId, time };
     return { scheduleId, notice: JSON.stringify(notice) };
   }
 
   it('waits for days for AWS, and for Lambda, and makes its messages once', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const { notice } = await scheduled(inbox.url);
     fleet.takeAway('dynamodb');
-    world.standIns.sqs.send('fire', notice);
+    fixture.standIns.sqs.send('fire', notice);
     await fleet.advance(outageMs);
     fleet.throttle(true);
     await fleet.advance(15 * minuteMs);
@@ -378,19 +378,19 @@ describe('a schedule’s fire', () => {
     fleet.throttle(false);
     await fleet.advance(hourMs);
     expect(inbox.deliveries).toHaveLength(1);
-    expect(world.standIns.sqs.queues.unsettled('undeliveredFires')).toEqual([]);
+    expect(fixture.standIns.sqs.queues.unsettled('undeliveredFires')).toEqual([]);
   });
 
   it('is given up when it kills its worker: its schedule and the operator’s queue say so', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.killAt('BatchWriteItemCommand');
-    world.standIns.sqs.send('fire', notice);
+    fixture.standIns.sqs.send('fire', notice);
     await fleet.advance(hourMs);
     expect(fleet.invocationsOf('fire')).toBe(1 + mostDeaths + 1);
-    expect(world.standIns.sqs.queues.unsettled('undeliveredFires')).toHaveLength(1);
+    expect(fixture.standIns.sqs.queues.unsettled('undeliveredFires')).toHaveLength(1);
     const { loadSchedule } = await import('../../../lambdas/schedule/rows.ts');
-    expect((await loadSchedule(world.account.id, scheduleId))?.lastFire).toMatchObject({
+    expect((await loadSchedule(fixture.account.id, scheduleId))?.lastFire).toMatchObject({
       messageIds: [],
       error: expect.stringMatching(/^The worker died each time/) as unknown,
     });
@@ -400,19 +400,19 @@ describe('a schedule’s fire', () => {
   });
 
   it('is given up when the service itself fails with it, likewise', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.refuse((call) => call === 'BatchWriteItemCommand');
-    world.standIns.sqs.send('fire', notice);
+    fixture.standIns.sqs.send('fire', notice);
     await fleet.advance(3 * hourMs);
 
-    const QueueUrl = world.standIns.sqs.queueUrl('undeliveredFires');
-    const { Messages = [] } = await world.sqs.send(
+    const QueueUrl = fixture.standIns.sqs.queueUrl('undeliveredFires');
+    const { Messages = [] } = await fixture.sqs.send(
       new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }),
     );
     expect(Messages.filter(({ Body = '' }) => Body.includes(scheduleId))).toHaveLength(1);
     const { loadSchedule } = await import('../../../lambdas/schedule/rows.ts');
-    expect((await loadSchedule(world.account.id, scheduleId))?.lastFire).toMatchObject({
+    expect((await loadSchedule(fixture.account.id, scheduleId))?.lastFire).toMatchObject({
       messageIds: [],
       error: expect.stringMatching(/^The service itself failed 10 times/) as unknown,
     });

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
-import { openRunScene, type RunScene } from '../../support/runScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { type World } from '../../support/world.ts';
+import { openRunFixture, type RunFixture } from '../../support/runFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { type Fixture } from '../../support/fixture.ts';
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 const importLambdas = async () => {
   const [cancel, list, busy, change] = await Promise.all([
     import('../../../lambdas/workflow/cancelRuns.ts'),
@@ -17,24 +17,24 @@ const importLambdas = async () => {
   return { ...cancel, ...list, ...busy, ...change };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
   lambdas = await importLambdas();
 });
 
 const cancel = async (query: readonly Header[], body?: unknown): Promise<number> => {
   const bytes = body === undefined ? new Uint8Array() : Buffer.from(JSON.stringify(body));
-  return (await lambdas.cancelRuns(world.account, query, bytes)).cancelled;
+  return (await lambdas.cancelRuns(fixture.account, query, bytes)).cancelled;
 };
-const stateOf = async (runId: string): Promise<string> => (await scene.snapshotOf(runId)).state;
+const stateOf = async (runId: string): Promise<string> => (await runFixture.snapshotOf(runId)).state;
 const statesOf = (...runIds: readonly string[]): Promise<readonly string[]> =>
   Promise.all(runIds.map(stateOf));
 
 // Each test has all runs of the account to itself.
 afterEach(async () => {
   vi.restoreAllMocks();
-  world.reset();
+  fixture.reset();
   while ((await cancel([])) > 0);
 });
 
@@ -44,12 +44,12 @@ describe('cancelling many runs', () => {
     ['an empty object', [], {}],
     ['a count alone', [['count', '100']]],
   ])('takes %s for all, those with a delayed start too', async (_, query, body) => {
-    await scene.start('wfr_1');
-    await scene.start('wfr_2', { notBefore: Date.now() + 3_600_000 });
-    await scene.start('wfr_done');
-    await scene.append('wfr_done', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
-    const other = { ...world.account, id: 'other' };
-    await scene.start('wfr_other', { account: other });
+    await runFixture.start('wfr_1');
+    await runFixture.start('wfr_2', { notBefore: Date.now() + 3_600_000 });
+    await runFixture.start('wfr_done');
+    await runFixture.append('wfr_done', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
+    const other = { ...fixture.account, id: 'other' };
+    await runFixture.start('wfr_other', { account: other });
 
     expect(await cancel(query, body)).toBe(2);
     expect(await statesOf('wfr_1', 'wfr_2', 'wfr_done')).toEqual([
@@ -62,8 +62,8 @@ describe('cancelling many runs', () => {
   });
 
   it('by ids ends exactly these, and ignores every other filter', async () => {
-    for (const runId of ['wfr_1', 'wfr_2', 'wfr_3', 'wfr_4', 'a,b']) await scene.start(runId);
-    await scene.append('wfr_4', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
+    for (const runId of ['wfr_1', 'wfr_2', 'wfr_3', 'wfr_4', 'a,b']) await runFixture.start(runId);
+    await runFixture.append('wfr_4', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
     const query: readonly Header[] = [
       ['workflowRunIds', 'wfr_1'],
       ['workflowRunIds', 'wfr_1'],
@@ -126,13 +126,13 @@ describe('cancelling many runs', () => {
       false,
     ],
   ])('by %j matches: %j (%j)', async (query, isMatch, body) => {
-    await scene.start('wfr_1', { details: { url, settings } });
+    await runFixture.start('wfr_1', { details: { url, settings } });
     expect(await cancel(query, body)).toBe(isMatch ? 1 : 0);
     expect(await stateOf('wfr_1')).toBe(isMatch ? 'RUN_CANCELED' : 'RUN_STARTED');
   });
 
   it('takes the dates of starts, both ends included', async () => {
-    const { createdAt } = await scene.start('wfr_1');
+    const { createdAt } = await runFixture.start('wfr_1');
     expect(await cancel([['fromDate', String(createdAt + 1)]])).toBe(0);
     expect(await cancel([['toDate', String(createdAt - 1)]])).toBe(0);
     expect(
@@ -145,7 +145,7 @@ describe('cancelling many runs', () => {
 
   it('goes on with each repetition until it is 0', async () => {
     const ids = Array.from({ length: 25 }, (_, index) => `wfr_${index}`);
-    for (const runId of ids) await scene.start(runId);
+    for (const runId of ids) await runFixture.start(runId);
     const counts: number[] = [];
     for (let last = -1; last !== 0; counts.push(last)) last = await cancel([['count', '12']]);
     expect(counts).toEqual([12, 12, 1, 0]);
@@ -153,7 +153,7 @@ describe('cancelling many runs', () => {
   });
 
   it('stops when its time is over, and says so where it found nothing', async () => {
-    for (let index = 0; index < 15; index += 1) await scene.start(`wfr_${index}`);
+    for (let index = 0; index < 15; index += 1) await runFixture.start(`wfr_${index}`);
     const real = Date.now();
     let late = 0;
     vi.spyOn(Date, 'now').mockImplementation(() => real + (late += 1_000));
@@ -189,7 +189,7 @@ describe('cancelling many runs', () => {
     [[], [], /The body/],
     [[], { workflowRunIds: Array.from({ length: 1_001 }, (_, index) => `wfr_${index}`) }, /1001 ids/],
   ])('refuses %j with %j', async (query, body, error) => {
-    await scene.start('wfr_1');
+    await runFixture.start('wfr_1');
     const refused = cancel(query, body);
     await expect(refused).rejects.toMatchObject({ status: 400 });
     await expect(refused).rejects.toThrow(error);
@@ -198,12 +198,12 @@ describe('cancelling many runs', () => {
 
   itAtEachDeath('is complete after a repetition, wherever its process died', async (fate) => {
     const runId = `wfr_dies_${fate.name}`;
-    await scene.start(runId);
-    await world.underFate(fate, () => cancel([]));
+    await runFixture.start(runId);
+    await fixture.underFate(fate, () => cancel([]));
     await cancel([]);
     expect(await stateOf(runId)).toBe('RUN_CANCELED');
-    const { createdAt } = await scene.snapshotOf(runId);
-    const listed = await lambdas.loadListedRun({ ...scene.keyOf(runId), createdAt });
+    const { createdAt } = await runFixture.snapshotOf(runId);
+    const listed = await lambdas.loadListedRun({ ...runFixture.keyOf(runId), createdAt });
     expect(listed?.state).toBe('RUN_CANCELED');
   });
 

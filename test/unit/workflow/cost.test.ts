@@ -1,45 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import { openRunScene, resultOf, type RunScene } from '../../support/runScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 import { watchWrites } from '../../support/writes.ts';
 
 /** The cost of a run of a workflow. Neither its calls nor its writes become more as it becomes longer. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let writes: ReturnType<typeof watchWrites>;
 const importLambdas = () => import('../../../lambdas/workflow/steps/endRun.ts');
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
   lambdas = await importLambdas();
-  writes = watchWrites(world.dynamodb);
+  writes = watchWrites(fixture.dynamodb);
   await warmUp();
 });
 
 /** Lets the process read and lease what it has for some seconds: the account, and a slot of it. */
 async function warmUp(): Promise<void> {
-  await world.send(world.receiver.inbox().url);
-  await world.work();
+  await fixture.send(fixture.receiver.inbox().url);
+  await fixture.work();
 }
 
 /** The calls of some work, and the write units of what it puts. */
 async function costOf(work: () => Promise<unknown>) {
-  world.reset();
+  fixture.reset();
   writes.reset();
   await work();
-  const { workflowsTable, messagesTable } = world.settings;
+  const { workflowsTable, messagesTable } = fixture.settings;
   return {
-    calls: world.operations(),
+    calls: fixture.operations(),
     units: { workflows: writes.unitsIn(workflowsTable), messages: writes.unitsIn(messagesTable) },
   };
 }
 
 /** An endpoint that answers as the published client does. */
 const openEndpoint = () =>
-  world.receiver.inbox((_delivery, response) =>
+  fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),
   );
 
@@ -53,79 +53,79 @@ const delivery = { calls: { QueryCommand: 2, PutItemCommand: 1 }, units: { workf
 
 describe('a run', () => {
   it('starts with its record, its place in the list and its message', async () => {
-    expect(await costOf(() => scene.start('wfr_starts'))).toEqual({
+    expect(await costOf(() => runFixture.start('wfr_starts'))).toEqual({
       // The job that checks the start, and the attempt.
       calls: { QueryCommand: 1, PutItemCommand: 2, BatchWriteItemCommand: 1, SendMessageBatchCommand: 2 },
       units: { workflows: 2, messages: 1 },
     });
-    await world.drain();
+    await fixture.drain();
   });
 
   it('ends with a record and its place in the list', async () => {
-    await scene.start('wfr_ends');
-    await scene.submit('wfr_ends', [resultOf(1)]);
+    await runFixture.start('wfr_ends');
+    await runFixture.submit('wfr_ends', [resultOf(1)]);
     const end = { state: 'RUN_SUCCESS', response: Buffer.from('"done"') } as const;
-    expect(await costOf(() => lambdas.endRun(world.account, { runId: 'wfr_ends' }, end))).toEqual({
+    expect(await costOf(() => lambdas.endRun(fixture.account, { runId: 'wfr_ends' }, end))).toEqual({
       calls: { QueryCommand: 2, PutItemCommand: 1, BatchWriteItemCommand: 1 },
       units: { workflows: 2, messages: 0 },
     });
-    await world.drain();
+    await fixture.drain();
   });
 });
 
 describe('a step', () => {
   it('reads the settings of its run once in a process', async () => {
-    await scene.start('wfr_facts');
-    const { calls } = await costOf(() => scene.submit('wfr_facts', [resultOf(1)]));
+    await runFixture.start('wfr_facts');
+    const { calls } = await costOf(() => runFixture.submit('wfr_facts', [resultOf(1)]));
     expect(calls).toEqual({ ...submission.calls, GetItemCommand: 1 });
-    expect(await costOf(() => scene.submit('wfr_facts', [resultOf(2)]))).toEqual(submission);
-    await world.drain();
+    expect(await costOf(() => runFixture.submit('wfr_facts', [resultOf(2)]))).toEqual(submission);
+    await fixture.drain();
   });
 
   it('costs as many calls and writes in a long run as in a short one', async () => {
     const { url } = openEndpoint();
-    await scene.start('wfr_long', { details: { url } });
-    await scene.submit('wfr_long', [resultOf(1)], {}, url);
+    await runFixture.start('wfr_long', { details: { url } });
+    await runFixture.submit('wfr_long', [resultOf(1)], {}, url);
     let submitted = 1;
     for (const step of [10, 100, 400]) {
       while (submitted < step - 1) {
         submitted += 1;
         if (submitted === step - 1) {
           // Only the last of them is delivered.
-          await world.drain();
+          await fixture.drain();
           await warmUp();
         }
-        await scene.submit('wfr_long', [resultOf(submitted)], {}, url);
+        await runFixture.submit('wfr_long', [resultOf(submitted)], {}, url);
       }
-      const { work } = await world.receiveAttempt();
-      expect(await costOf(() => world.deliver(work, false))).toEqual(delivery);
+      const { work } = await fixture.receiveAttempt();
+      expect(await costOf(() => fixture.deliver(work, false))).toEqual(delivery);
       submitted += 1;
-      expect(await costOf(() => scene.submit('wfr_long', [resultOf(submitted)], {}, url))).toEqual(
+      expect(await costOf(() => runFixture.submit('wfr_long', [resultOf(submitted)], {}, url))).toEqual(
         submission,
       );
     }
-    await world.drain();
+    await fixture.drain();
   });
 
   it('has no more writes than another for an output that is in the bucket', async () => {
-    await scene.start('wfr_large');
-    await scene.submit('wfr_large', [resultOf(1)]);
+    await runFixture.start('wfr_large');
+    await runFixture.submit('wfr_large', [resultOf(1)]);
     const large = JSON.stringify('x'.repeat(500_000));
-    expect(await costOf(() => scene.submit('wfr_large', [resultOf(2, large)]))).toEqual(submission);
-    await world.drain();
+    expect(await costOf(() => runFixture.submit('wfr_large', [resultOf(2, large)]))).toEqual(submission);
+    await fixture.drain();
   });
 });
 
 describe('a parallel group', () => {
   it('is planned with one record, and one call for all of its messages', async () => {
-    await scene.start('wfr_group');
-    await scene.submit('wfr_group', [resultOf(1)]);
+    await runFixture.start('wfr_group');
+    await runFixture.submit('wfr_group', [resultOf(1)]);
     const plans = Array.from({ length: 10 }, (_, index) =>
       resultOf(0, undefined, { concurrent: 10, targetStep: index + 2, stepName: `step ${index + 2}` }),
     );
-    const planned = await costOf(() => scene.submit('wfr_group', plans));
+    const planned = await costOf(() => runFixture.submit('wfr_group', plans));
     expect(planned.calls).toEqual(submission.calls);
     expect(planned.units.messages).toBe(10);
-    await world.drain();
+    await fixture.drain();
   });
 });

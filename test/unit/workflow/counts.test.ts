@@ -1,12 +1,12 @@
 import { expect, it, vi } from 'vitest';
 import { eachOf } from '../../../lambdas/shared/lists.ts';
 import { noFilter } from '../../support/filters.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, type Fixture } from '../../support/fixture.ts';
 
 /** A count ends in time, and goes on from where it stopped. */
 
-let world: World;
+let fixture: Fixture;
 const importServices = async () => {
   const [messages, deadLetters, runs, workflows] = await Promise.all([
     import('../../../lambdas/publish/cancel.ts'),
@@ -17,8 +17,8 @@ const importServices = async () => {
   return { ...messages, ...deadLetters, ...runs, ...workflows };
 };
 let services: Awaited<ReturnType<typeof importServices>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   services = await importServices();
 });
 
@@ -61,28 +61,28 @@ const many = 30;
 it('of messages gives in its parts together what matches, each once', async () => {
   const ids: string[] = [];
   await eachOf(Array.from({ length: many }), 10, async (_, index) => {
-    ids.push(await world.send('https://example.com/', { delay: '10m', label: 'counted' }));
-    if (index % 2 === 0) await world.send('https://example.com/', { delay: '10m', label: 'other' });
+    ids.push(await fixture.send('https://example.com/', { delay: '10m', label: 'counted' }));
+    if (index % 2 === 0) await fixture.send('https://example.com/', { delay: '10m', label: 'other' });
   });
-  const parts = await partsOf((cursor) => services.countMessages(world.account, labelled(cursor)));
+  const parts = await partsOf((cursor) => services.countMessages(fixture.account, labelled(cursor)));
   expect(sum(parts)).toBe(many);
   expect(parts.length).toBeGreaterThan(2);
   const byIds = await partsOf((cursor) =>
-    services.countMessages(world.account, { ...noFilter, ids: ['msg_x', ...ids, 'msg_y'], cursor }),
+    services.countMessages(fixture.account, { ...noFilter, ids: ['msg_x', ...ids, 'msg_y'], cursor }),
   );
   expect(sum(byIds)).toBe(many);
   expect(byIds.length).toBeGreaterThan(2);
-  await world.drain();
+  await fixture.drain();
 });
 
 it('of dead letters gives in its parts together what matches, and each part its own groups', async () => {
-  const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+  const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
   await eachOf(Array.from({ length: many }), 10, async () => {
-    await world.send(inbox.url, { retries: '0', label: 'counted' });
+    await fixture.send(inbox.url, { retries: '0', label: 'counted' });
   });
-  await world.work();
+  await fixture.work();
   const parts = await partsOf(async (cursor) => {
-    const part = await services.countDeadLetters(world.account, labelled(cursor));
+    const part = await services.countDeadLetters(fixture.account, labelled(cursor));
     expect(sum(part.groups.map(({ count }) => count))).toBe(part.count);
     return part;
   });
@@ -91,23 +91,23 @@ it('of dead letters gives in its parts together what matches, and each part its 
 });
 
 it('of dead letters shows the hundred most frequent groups', async () => {
-  const refusing = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-  const { port } = new URL(world.receiver.origin);
+  const refusing = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+  const { port } = new URL(fixture.receiver.origin);
   const path = new URL(refusing.url).pathname;
   const hosts = Array.from({ length: 101 }, (_, number) => `127.0.1.${number + 1}:${port}`);
   await eachOf([...hosts, ...hosts.slice(1)], 10, async (host) => {
-    await world.send(`http://${host}${path}`, { retries: '0', label: 'hosts' });
+    await fixture.send(`http://${host}${path}`, { retries: '0', label: 'hosts' });
   });
-  await world.work();
+  await fixture.work();
   const filter = { ...noFilter, values: new Map([['label', new Set(['hosts'])]] as const) };
-  const { count, groups } = await services.countDeadLetters(world.account, filter);
+  const { count, groups } = await services.countDeadLetters(fixture.account, filter);
   expect([count, groups.length]).toEqual([201, 100]);
   expect(groups.map((group) => group.host).sort()).toEqual(hosts.slice(1).sort());
 });
 
 it('of runs gives in its parts together those that go on', async () => {
   await eachOf(Array.from({ length: many }), 10, async () => {
-    await services.trigger(world.account, {
+    await services.trigger(fixture.account, {
       prefix: 'Svc',
       config: configOf({ delay: '10m', label: 'counted' }),
       otherHeaders: [],
@@ -119,12 +119,12 @@ it('of runs gives in its parts together those that go on', async () => {
     });
   });
   const parts = await partsOf((cursor) =>
-    services.countRuns(world.account, [
+    services.countRuns(fixture.account, [
       ['label', 'counted'],
       ...(cursor === undefined ? [] : [['cursor', cursor] as const]),
     ]),
   );
   expect(sum(parts)).toBe(many);
   expect(parts.length).toBeGreaterThan(2);
-  await world.drain();
+  await fixture.drain();
 });

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { noFilter } from '../../support/filters.ts';
 import { failedRunsIn, type FailedRuns } from '../../support/failedRuns.ts';
 import type { Inbox } from '../../support/receiver.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, type Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let runs: FailedRuns;
 const importServices = async () => {
   const [ofRuns, ofMessages, retry] = await Promise.all([
@@ -17,13 +17,13 @@ const importServices = async () => {
   return { ofRuns, ofMessages, retry };
 };
 let services: Awaited<ReturnType<typeof importServices>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
 });
 
 type Query = readonly (readonly [string, string])[];
-const list = (query: Query) => services.ofRuns.listRunDeadLetters(world.account, query);
+const list = (query: Query) => services.ofRuns.listRunDeadLetters(fixture.account, query);
 const request = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
 const hashOf = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
 
@@ -33,7 +33,7 @@ describe('the dead letter of a run', () => {
     const { runId, dlqId, createdAt } = await runs.failed(inbox, {
       steps: [{ result: 1 }],
       payload: '{"order":4711}',
-      failureUrl: world.receiver.inbox().url,
+      failureUrl: fixture.receiver.inbox().url,
       start: {
         settings: { retryDelay: '1000', flowControl: { key: 'tenant', parallelism: 2 } },
         forwarded: [
@@ -42,7 +42,7 @@ describe('the dead letter of a run', () => {
         ],
       },
     });
-    const record = await services.ofRuns.getRunDeadLetter(world.account, dlqId);
+    const record = await services.ofRuns.getRunDeadLetter(fixture.account, dlqId);
     expect(record).toMatchObject({
       dlqId,
       url: inbox.url,
@@ -90,7 +90,7 @@ describe('the dead letter of a run', () => {
       payload: 'secret',
       start: { settings: { redaction: { body: true, headers: ['x-tenant'] } } },
     });
-    const record = await services.ofRuns.getRunDeadLetter(world.account, dlqId);
+    const record = await services.ofRuns.getRunDeadLetter(fixture.account, dlqId);
     expect(record.body).toBe(hashOf('secret'));
     expect(record.responseBody).toBe(hashOf('{"error":"Error","message":"the step failed"}'));
     expect(record.header['Upstash-Forward-X-Tenant']).toEqual([hashOf('acme')]);
@@ -99,11 +99,11 @@ describe('the dead letter of a run', () => {
 
   it('says of a failure function that failed what it answered', async () => {
     const { inbox } = runs.endpoint();
-    const told = world.receiver.inbox((_delivery, response) => {
+    const told = fixture.receiver.inbox((_delivery, response) => {
       response.writeHead(503, { 'x-why': 'busy' }).end('not now');
     });
     const { dlqId } = await runs.failed(inbox, { failureUrl: told.url });
-    expect(await services.ofRuns.getRunDeadLetter(world.account, dlqId)).toMatchObject({
+    expect(await services.ofRuns.getRunDeadLetter(fixture.account, dlqId)).toMatchObject({
       failureFunctionState: 'CALLBACK_FAIL',
       failureCallbackHeader: { 'X-Why': ['busy'] },
       failureCallbackInfo: {
@@ -120,9 +120,9 @@ describe('dead letters of runs and of messages', () => {
   it('are listed apart', async () => {
     const { inbox } = runs.endpoint();
     const { dlqId } = await runs.failed(inbox);
-    const messageId = await world.send(inbox.url, { retries: '0' });
-    await world.work();
-    const messages = await services.ofMessages.listDeadLetters(world.account, {
+    const messageId = await fixture.send(inbox.url, { retries: '0' });
+    await fixture.work();
+    const messages = await services.ofMessages.listDeadLetters(fixture.account, {
       ...noFilter,
       values: new Map([['url', new Set([inbox.url])]]),
     });
@@ -130,8 +130,8 @@ describe('dead letters of runs and of messages', () => {
     const [ofMessage] = messages.messages;
     expect((await list([['url', inbox.url]])).messages.map((one) => one.dlqId)).toEqual([dlqId]);
     const none = { status: 404 };
-    await expect(services.ofMessages.getDeadLetter(world.account, dlqId)).rejects.toMatchObject(none);
-    const asRun = services.ofRuns.getRunDeadLetter(world.account, ofMessage?.dlqId ?? '');
+    await expect(services.ofMessages.getDeadLetter(fixture.account, dlqId)).rejects.toMatchObject(none);
+    const asRun = services.ofRuns.getRunDeadLetter(fixture.account, ofMessage?.dlqId ?? '');
     await expect(asRun).rejects.toMatchObject(none);
   });
 
@@ -140,23 +140,23 @@ describe('dead letters of runs and of messages', () => {
     const { dlqId } = await runs.failed(inbox);
     const all = { ...noFilter, ids: [dlqId] };
     const none = { status: 404 };
-    await expect(services.retry.retryDeadLetter(world.account, dlqId, request)).rejects.toMatchObject(none);
-    expect(await services.retry.retryDeadLetters(world.account, all, request)).toMatchObject({
+    await expect(services.retry.retryDeadLetter(fixture.account, dlqId, request)).rejects.toMatchObject(none);
+    expect(await services.retry.retryDeadLetters(fixture.account, all, request)).toMatchObject({
       responses: [],
     });
-    await expect(services.ofMessages.deleteDeadLetter(world.account, dlqId)).rejects.toMatchObject(none);
-    expect(await services.ofMessages.deleteDeadLetters(world.account, all)).toMatchObject({ deleted: 0 });
+    await expect(services.ofMessages.deleteDeadLetter(fixture.account, dlqId)).rejects.toMatchObject(none);
+    expect(await services.ofMessages.deleteDeadLetters(fixture.account, all)).toMatchObject({ deleted: 0 });
     expect(await runs.isThere(dlqId)).toBe(true);
 
-    await world.send(inbox.url, { retries: '0' });
-    await world.work();
-    const found = await services.ofMessages.listDeadLetters(world.account, {
+    await fixture.send(inbox.url, { retries: '0' });
+    await fixture.work();
+    const found = await services.ofMessages.listDeadLetters(fixture.account, {
       ...noFilter,
       values: new Map([['url', new Set([inbox.url])]]),
     });
     const ofMessage = found.messages[0]?.dlqId ?? '';
-    await expect(services.ofRuns.deleteRunDeadLetter(world.account, ofMessage)).rejects.toMatchObject(none);
-    const deleted = await services.ofRuns.deleteRunDeadLetters(world.account, [['dlqIds', ofMessage]]);
+    await expect(services.ofRuns.deleteRunDeadLetter(fixture.account, ofMessage)).rejects.toMatchObject(none);
+    const deleted = await services.ofRuns.deleteRunDeadLetters(fixture.account, [['dlqIds', ofMessage]]);
     expect(deleted).toMatchObject({ deleted: 0 });
     expect(await runs.isThere(ofMessage)).toBe(true);
   });
@@ -164,18 +164,18 @@ describe('dead letters of runs and of messages', () => {
   it('are deleted one by one and many at once', async () => {
     const { inbox } = runs.endpoint();
     for (let number = 0; number < 5; number += 1) await runs.fail(inbox.url);
-    await world.work();
+    await fixture.work();
     const [first, ...others] = await runs.deadLettersOf(inbox.url);
     const dlqId = first?.dlqId ?? '';
-    await services.ofRuns.deleteRunDeadLetter(world.account, dlqId);
-    await expect(services.ofRuns.deleteRunDeadLetter(world.account, dlqId)).rejects.toMatchObject({
+    await services.ofRuns.deleteRunDeadLetter(fixture.account, dlqId);
+    await expect(services.ofRuns.deleteRunDeadLetter(fixture.account, dlqId)).rejects.toMatchObject({
       status: 404,
     });
     const query: Query = [['workflowUrl', inbox.url]];
-    const some = await services.ofRuns.deleteRunDeadLetters(world.account, [...query, ['count', '3']]);
+    const some = await services.ofRuns.deleteRunDeadLetters(fixture.account, [...query, ['count', '3']]);
     expect(some.deleted).toBe(3);
     expect(some.cursor).toBeDefined();
-    const rest = await services.ofRuns.deleteRunDeadLetters(world.account, [
+    const rest = await services.ofRuns.deleteRunDeadLetters(fixture.account, [
       ...query,
       ['count', '3'],
       ['cursor', some.cursor ?? ''],
@@ -190,7 +190,7 @@ describe('the filter', () => {
   let wanted: Awaited<ReturnType<FailedRuns['failed']>>;
   beforeAll(async () => {
     ({ inbox } = runs.endpoint());
-    const told = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const told = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await runs.failed(inbox, { start: { callerIp: '192.0.2.1' } });
     wanted = await runs.failed(inbox, {
       failureUrl: told.url,

@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { failedRunsIn, type FailedRuns } from '../../support/failedRuns.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { type Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let runs: FailedRuns;
 const importServices = async () => {
   const [callbacks, deadLetters] = await Promise.all([
@@ -15,15 +15,15 @@ const importServices = async () => {
   return { ...callbacks, ...deadLetters };
 };
 let services: Awaited<ReturnType<typeof importServices>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
 });
 
-const rerun = (dlqId: string) => services.rerunFailureCallback(world.account, dlqId);
-const cancel = (dlqId: string) => services.cancelFailureCallback(world.account, dlqId);
+const rerun = (dlqId: string) => services.rerunFailureCallback(fixture.account, dlqId);
+const cancel = (dlqId: string) => services.cancelFailureCallback(fixture.account, dlqId);
 const stateOf = async (dlqId: string) =>
-  (await services.getRunDeadLetter(world.account, dlqId)).failureFunctionState;
+  (await services.getRunDeadLetter(fixture.account, dlqId)).failureFunctionState;
 
 /** The states that the journal has noted of a run's failure function, the end's included. */
 const notedOf = async (runId: string) =>
@@ -36,37 +36,37 @@ const failing: AnswerTo = (response) => response.writeHead(500).end('no');
 const well: AnswerTo = (response) => response.writeHead(200).end('told');
 
 /** A run that has failed, and the endpoint that is told of it. */
-async function scene(answer: AnswerTo = failing) {
+async function failedRun(answer: AnswerTo = failing) {
   const { inbox } = runs.endpoint();
   const state = { answer };
-  const told = world.receiver.inbox((_delivery, response) => {
+  const told = fixture.receiver.inbox((_delivery, response) => {
     state.answer(response);
   });
   const failed = await runs.failed(inbox, { failureUrl: told.url, payload: 'the payload' });
-  world.reset();
+  fixture.reset();
   return { ...failed, told, state };
 }
 
 /** A run that has failed, whose failure function is still to run. */
 async function pending() {
   const { inbox } = runs.endpoint();
-  const told = world.receiver.inbox();
+  const told = fixture.receiver.inbox();
   const { runId } = await runs.fail(inbox.url, { failureUrl: told.url });
-  const { work } = await world.receiveAttempt();
-  await world.perform(work, { isAgain: false });
+  const { work } = await fixture.receiveAttempt();
+  await fixture.perform(work, { isAgain: false });
   const [deadLetter] = await runs.deadLettersOf(inbox.url);
-  world.reset();
+  fixture.reset();
   return { runId, dlqId: deadLetter?.dlqId ?? '', told };
 }
 
 describe('a failure function that failed', () => {
   it('is run again by a message of its own, which tells the same', async () => {
-    const { runId, createdAt, dlqId, told, state } = await scene();
+    const { runId, createdAt, dlqId, told, state } = await failedRun();
     expect(await stateOf(dlqId)).toBe('CALLBACK_FAIL');
     state.answer = well;
     expect(await rerun(dlqId)).toEqual({ workflowRunId: runId, workflowCreatedAt: createdAt });
     expect(await stateOf(dlqId)).toBe('CALLBACK_INPROGRESS');
-    await world.work();
+    await fixture.work();
     expect(told.deliveries).toHaveLength(2);
     const [first, second] = told.deliveries;
     expect(second?.headers).toMatchObject({
@@ -87,55 +87,55 @@ describe('a failure function that failed', () => {
   });
 
   it('may fail again, and be run again', async () => {
-    const { dlqId, told } = await scene();
+    const { dlqId, told } = await failedRun();
     await rerun(dlqId);
-    await world.work();
+    await fixture.work();
     expect(await stateOf(dlqId)).toBe('CALLBACK_FAIL');
     await rerun(dlqId);
-    await world.work();
+    await fixture.work();
     expect(told.deliveries).toHaveLength(3);
   });
 
   it('is run again once by those who ask at the same time', async () => {
-    const { dlqId, told } = await scene();
+    const { dlqId, told } = await failedRun();
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => rerun(dlqId)));
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const answer of answers) {
       if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ status: 400 });
     }
-    const sent = await world.drain();
+    const sent = await fixture.drain();
     const ids = sent.flatMap((work) => (work.kind === 'attempt' ? [work.messageId] : []));
     expect(new Set(ids).size).toBe(1);
     const [first] = sent;
-    if (first !== undefined) await world.perform(first, { isAgain: false });
+    if (first !== undefined) await fixture.perform(first, { isAgain: false });
     expect(told.deliveries).toHaveLength(2);
   });
 
   itAtEachDeath('whose rerun dies at any of its AWS calls is told when it is run again', async (fate) => {
-    const { dlqId, told, state } = await scene();
+    const { dlqId, told, state } = await failedRun();
     state.answer = well;
-    await world.underFate(fate, () => rerun(dlqId));
+    await fixture.underFate(fate, () => rerun(dlqId));
     await rerun(dlqId).catch((error: unknown) => {
       expect(error).toMatchObject({ status: 400 });
     });
-    await world.work();
+    await fixture.work();
     expect(told.deliveries).toHaveLength(2);
     expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
   });
 
   it('makes so many AWS calls', async () => {
-    const { dlqId } = await scene();
+    const { dlqId } = await failedRun();
     await rerun(dlqId);
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(9);
+    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(9);
   });
 });
 
 describe('a failure function that did not fail', () => {
   it('is not run again', async () => {
-    const { dlqId, told } = await scene(well);
+    const { dlqId, told } = await failedRun(well);
     await expect(rerun(dlqId)).rejects.toMatchObject({ status: 400 });
     await expect(cancel(dlqId)).rejects.toMatchObject({ status: 400 });
-    await world.work();
+    await fixture.work();
     expect(told.deliveries).toHaveLength(1);
     expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
   });
@@ -156,7 +156,7 @@ describe('a failure function that is to run', () => {
     expect(await stateOf(dlqId)).toBe('CALLBACK_INPROGRESS');
     await cancel(dlqId);
     expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
-    await world.work();
+    await fixture.work();
     expect(told.deliveries).toEqual([]);
     expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
     expect(await notedOf(runId)).toEqual(['CALLBACK_INPROGRESS', 'CALLBACK_CANCELED']);
@@ -165,10 +165,10 @@ describe('a failure function that is to run', () => {
   });
 
   it('for the second time is cancelled by the message that was sent last', async () => {
-    const { dlqId, told } = await scene();
+    const { dlqId, told } = await failedRun();
     await rerun(dlqId);
     await cancel(dlqId);
-    await world.work();
+    await fixture.work();
     expect(told.deliveries).toHaveLength(1);
     expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
   });
@@ -177,11 +177,11 @@ describe('a failure function that is to run', () => {
     'whose cancellation dies at any of its AWS calls is cancelled when it is asked for again',
     async (fate) => {
       const { dlqId, told } = await pending();
-      await world.underFate(fate, () => cancel(dlqId));
+      await fixture.underFate(fate, () => cancel(dlqId));
       await cancel(dlqId).catch((error: unknown) => {
         expect(error).toMatchObject({ status: 400 });
       });
-      await world.work();
+      await fixture.work();
       expect(told.deliveries).toEqual([]);
       expect(await stateOf(dlqId)).toBe('CALLBACK_CANCELED');
     },
@@ -190,6 +190,6 @@ describe('a failure function that is to run', () => {
   it('makes so many AWS calls', async () => {
     const { dlqId } = await pending();
     await cancel(dlqId);
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(8);
+    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(8);
   });
 });

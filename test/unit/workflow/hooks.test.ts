@@ -1,12 +1,12 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { HookRequest } from '../../../lambdas/workflow/waiting.ts';
-import { newWebhookId, openWaitScene, type WaitScene } from '../../support/waitScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { newWebhookId, openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
-let world: World;
-let scene: WaitScene;
+let fixture: Fixture;
+let waitFixture: WaitFixture;
 const importUsage = async () => {
   const [rateLimit, usage, credentials] = await Promise.all([
     import('../../../lambdas/usage/rateLimit.ts'),
@@ -16,9 +16,9 @@ const importUsage = async () => {
   return { ...rateLimit, ...usage, ...credentials };
 };
 let lambdas: Awaited<ReturnType<typeof importUsage>>;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openWaitScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  waitFixture = await openWaitFixture(fixture);
   lambdas = await importUsage();
 });
 afterEach(() => {
@@ -48,40 +48,40 @@ const none: unknown = expect.objectContaining({
 });
 const full: unknown = expect.objectContaining({ status: 429, code: 'webhook_full' });
 
-/** Calls a webhook, of the world's account where no other is given. */
+/** Calls a webhook, of the fixture's account where no other is given. */
 const call = (
   runId: string,
   eventId: string,
   more: Partial<HookRequest> = {},
-  accountId = world.account.id,
-) => scene.callHook({ accountId, runId, eventId, request: requestOf(more) });
+  accountId = fixture.account.id,
+) => waitFixture.callHook({ accountId, runId, eventId, request: requestOf(more) });
 
 /** The calls of AWS that some work makes, and its failure. */
 async function costOf(work: () => Promise<unknown>) {
-  world.reset();
+  fixture.reset();
   const failure = await work().then(
     () => undefined,
     (error: unknown) => error,
   );
-  return { failure, calls: world.operations() };
+  return { failure, calls: fixture.operations() };
 }
 
 /** Makes an account, of which nothing has been used. */
-async function newAccount(id: string, limits: World['account']['limits']) {
-  const account = { ...world.account, id, limits };
-  await world.saveAccount(account, undefined);
+async function newAccount(id: string, limits: Fixture['account']['limits']) {
+  const account = { ...fixture.account, id, limits };
+  await fixture.saveAccount(account, undefined);
   return account;
 }
 
 describe('a call of a webhook', () => {
   it('is the event of its run, as it came, before the wait or after it', async () => {
-    const runId = await scene.start();
-    const eventId = await scene.createWebhook(runId);
+    const runId = await waitFixture.start();
+    const eventId = await waitFixture.createWebhook(runId);
     await call(runId, eventId);
-    await scene.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2 });
-    await scene.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 3 });
+    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2 });
+    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 3 });
     await call(runId, eventId, { method: 'GET', body: new Uint8Array() });
-    const results = await scene.resultsOf(runId);
+    const results = await waitFixture.resultsOf(runId);
     const events = results.map(({ event = '' }): unknown => JSON.parse(event));
     expect(events).toEqual([
       {
@@ -97,8 +97,8 @@ describe('a call of a webhook', () => {
   });
 
   it('finds none where the run has ended or is not known, or the account is not served here, and is told nothing else', async () => {
-    const runId = await scene.start();
-    const eventId = await scene.createWebhook(runId);
+    const runId = await waitFixture.start();
+    const eventId = await waitFixture.createWebhook(runId);
     await expect(call('wfr_unknown', eventId)).rejects.toThrow(none);
     for (const other of ['', 'nobody', 'apiHost#eu-central-1#messaging', 'x'.repeat(5_000)]) {
       await expect(call(runId, eventId, {}, other)).rejects.toThrow(none);
@@ -108,17 +108,17 @@ describe('a call of a webhook', () => {
     }
     // However large it is: what a run may get is nothing that a stranger learns.
     await expect(call(runId, newWebhookId(), { body: Buffer.alloc(5_000_000) })).rejects.toThrow(none);
-    await world.saveAccount({ ...world.account, id: 'suspended', state: 'passive' }, undefined);
-    const account = { ...world.account, id: 'suspended' };
-    const suspended = await scene.start({ account });
-    await scene.wait(suspended, eventId, { stepType: 'WaitForWebhook', account });
+    await fixture.saveAccount({ ...fixture.account, id: 'suspended', state: 'passive' }, undefined);
+    const account = { ...fixture.account, id: 'suspended' };
+    const suspended = await waitFixture.start({ account });
+    await waitFixture.wait(suspended, eventId, { stepType: 'WaitForWebhook', account });
     await expect(call(suspended, eventId, {}, 'suspended')).rejects.toThrow(none);
-    await scene.endRun(world.account, { runId }, { state: 'RUN_CANCELED' });
+    await waitFixture.endRun(fixture.account, { runId }, { state: 'RUN_CANCELED' });
     await expect(call(runId, eventId)).rejects.toThrow(none);
   });
 
   it('costs one read where it finds none, and no call at all where it has another form', async () => {
-    const runId = await scene.start();
+    const runId = await waitFixture.start();
     const read = { failure: none, calls: { QueryCommand: 1 } };
     expect(await costOf(() => call(runId, newWebhookId(), {}, 'nobody'))).toEqual(read);
     expect(await costOf(() => call('wfr_unknown', newWebhookId()))).toEqual(read);
@@ -135,83 +135,86 @@ describe('a call of a webhook', () => {
       expect(await costOf(() => call(runId, eventId))).toEqual({ failure: none, calls: {} });
     }
     // Nothing was written.
-    expect(await scene.recordsOf(runId)).toHaveLength(1);
+    expect(await waitFixture.recordsOf(runId)).toHaveLength(1);
   });
 
   it('ends no wait but that for its webhook', async () => {
-    const runId = await scene.start();
+    const runId = await waitFixture.start();
     const eventId = newWebhookId();
-    await scene.wait(runId, eventId);
+    await waitFixture.wait(runId, eventId);
     expect(await costOf(() => call(runId, eventId))).toEqual({
       failure: none,
       calls: { QueryCommand: 1, GetItemCommand: 1 },
     });
     // A notification of the account ends it.
-    await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('by its account'));
-    expect(await scene.resultsOf(runId)).toMatchObject([{ event: 'by its account' }]);
+    await waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('by its account'));
+    expect(await waitFixture.resultsOf(runId)).toMatchObject([{ event: 'by its account' }]);
   });
 
   it('is kept for the next wait for its webhook, and for no other', async () => {
-    const runId = await scene.start();
-    const eventId = await scene.createWebhook(runId);
+    const runId = await waitFixture.start();
+    const eventId = await waitFixture.createWebhook(runId);
     await call(runId, eventId);
-    await scene.plan(runId, 2, 2);
-    await scene.wait(runId, eventId, { stepId: 2, concurrent: 2 });
-    expect(await scene.resultsOf(runId)).toEqual([]);
-    await scene.wait(runId, eventId, { stepId: 3, concurrent: 2, stepType: 'WaitForWebhook' });
-    expect(await scene.resultsOf(runId)).toMatchObject([{ stepId: 3, isTimeout: false }]);
+    await waitFixture.plan(runId, 2, 2);
+    await waitFixture.wait(runId, eventId, { stepId: 2, concurrent: 2 });
+    expect(await waitFixture.resultsOf(runId)).toEqual([]);
+    await waitFixture.wait(runId, eventId, { stepId: 3, concurrent: 2, stepType: 'WaitForWebhook' });
+    expect(await waitFixture.resultsOf(runId)).toMatchObject([{ stepId: 3, isTimeout: false }]);
   });
 
   it('is kept as one of ten of its webhook, and takes no place of notifications and other webhooks', async () => {
-    const runId = await scene.start();
-    const [first, second] = [await scene.createWebhook(runId, 1), await scene.createWebhook(runId, 2)];
+    const runId = await waitFixture.start();
+    const [first, second] = [
+      await waitFixture.createWebhook(runId, 1),
+      await waitFixture.createWebhook(runId, 2),
+    ];
     for (let sent = 0; sent < 10; sent += 1) await call(runId, first);
     expect(await costOf(() => call(runId, first))).toEqual({ failure: full, calls: { QueryCommand: 1 } });
     await call(runId, second);
     for (let sent = 0; sent < 100; sent += 1) {
-      await scene.notifyRun(world.account, { runId, eventId: 'paid' }, Buffer.from('x'));
+      await waitFixture.notifyRun(fixture.account, { runId, eventId: 'paid' }, Buffer.from('x'));
     }
-    const notified = scene.notifyRun(world.account, { runId, eventId: 'paid' }, Buffer.from('x'));
+    const notified = waitFixture.notifyRun(fixture.account, { runId, eventId: 'paid' }, Buffer.from('x'));
     await expect(notified).rejects.toThrow(refused(412));
     await call(runId, second);
     // After a wait there is place for another call.
-    await scene.wait(runId, first, { stepType: 'WaitForWebhook', stepId: 3 });
+    await waitFixture.wait(runId, first, { stepType: 'WaitForWebhook', stepId: 3 });
     await call(runId, first);
     await expect(call(runId, first)).rejects.toThrow(full);
   });
 
   it('is kept as one of a hundred of its run', async () => {
-    const runId = await scene.start();
+    const runId = await waitFixture.start();
     const webhooks: string[] = [];
-    for (let step = 1; step <= 11; step += 1) webhooks.push(await scene.createWebhook(runId, step));
+    for (let step = 1; step <= 11; step += 1) webhooks.push(await waitFixture.createWebhook(runId, step));
     const [last = '', ...others] = webhooks;
     for (const eventId of others) for (let sent = 0; sent < 10; sent += 1) await call(runId, eventId);
     await expect(call(runId, last)).rejects.toThrow(full);
   });
 
   it('is kept while all of them have room in a part of the list', async () => {
-    const runId = await scene.start();
-    const eventId = await scene.createWebhook(runId);
+    const runId = await waitFixture.start();
+    const eventId = await waitFixture.createWebhook(runId);
     // In the list it has 16/9 of its bytes: two of them are beyond 8 MiB.
     const large = { body: Buffer.alloc(2_500_000) };
     await call(runId, eventId, large);
     await expect(call(runId, eventId, large)).rejects.toThrow(full);
     await call(runId, eventId);
-    const [, , record] = await scene.recordsOf(runId);
+    const [, , record] = await waitFixture.recordsOf(runId);
     expect(record?.record).toMatchObject({ kind: 'event', callBytes: expect.any(Number) as number });
     const called = record?.record.kind === 'event' ? (record.record.callBytes ?? 0) : 0;
-    await scene.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2 });
-    const [result] = await scene.resultsOf(runId);
+    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2 });
+    const [result] = await waitFixture.resultsOf(runId);
     expect(result?.entry.bodyBytes).toBeGreaterThan(called);
     expect(result?.entry.bodyBytes).toBeLessThan(called + 200);
   });
 
   it('that a wait has no room for is refused before anything is sent or stored for it', async () => {
-    const runId = await scene.start();
+    const runId = await waitFixture.start();
     const body = Buffer.alloc(4_000_000);
     for (let stepId = 1; ; stepId += 1) {
       const eventId = newWebhookId();
-      await scene.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId });
+      await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId });
       const { failure, calls } = await costOf(() => call(runId, eventId, { body }));
       if (failure === undefined) continue;
       expect(failure).toEqual(expect.objectContaining({ status: 412, code: 'submission_refused' }));
@@ -222,26 +225,26 @@ describe('a call of a webhook', () => {
   });
 
   it('is kept in a run that was started before webhooks were noted', async () => {
-    const runId = await scene.start();
-    await world.dynamodb.send(
+    const runId = await waitFixture.start();
+    await fixture.dynamodb.send(
       new UpdateItemCommand({
-        TableName: world.settings.workflowsTable,
-        Key: { owner: { S: `run#${world.account.id}#${runId}` }, id: { S: 'record#000000000' } },
+        TableName: fixture.settings.workflowsTable,
+        Key: { owner: { S: `run#${fixture.account.id}#${runId}` }, id: { S: 'record#000000000' } },
         UpdateExpression: 'REMOVE head.webhooks',
       }),
     );
     const eventId = newWebhookId();
     await call(runId, eventId);
-    await scene.wait(runId, eventId, { stepType: 'WaitForWebhook' });
-    expect(await scene.resultsOf(runId)).toMatchObject([{ eventId, isTimeout: false }]);
+    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook' });
+    expect(await waitFixture.resultsOf(runId)).toMatchObject([{ eventId, isTimeout: false }]);
   });
 
   it('names the account as its token does', async () => {
-    const runId = await scene.start();
-    const eventId = await scene.createWebhook(runId);
+    const runId = await waitFixture.start();
+    const eventId = await waitFixture.createWebhook(runId);
     await expect(call(runId, eventId, {}, 'defaultUser')).rejects.toThrow(none);
     lambdas.giveCredentials({
-      accountId: world.account.id,
+      accountId: fixture.account.id,
       token: { UserID: 'defaultUser', Password: 'defaultPassword' },
       signingKeys: { current: 'current', next: 'next' },
     });
@@ -256,10 +259,10 @@ describe('the limits of webhooks', () => {
       max_requests_per_second: 5,
       max_bandwidth_per_second: 1_000,
     });
-    const runId = await scene.start({ account });
+    const runId = await waitFixture.start({ account });
     const eventId = newWebhookId();
     const callOnce = async (body: Buffer, stepId: number) => {
-      await scene.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId, account });
+      await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId, account });
       await call(runId, eventId, { body }, 'apart');
     };
     for (let stepId = 1; stepId <= 5; stepId += 1) await callOnce(Buffer.alloc(0), stepId);
@@ -286,9 +289,9 @@ describe('the limits of webhooks', () => {
       max_message_size: 1_000,
       max_requests_per_day_hard: 1,
     });
-    const runId = await scene.start({ account });
+    const runId = await waitFixture.start({ account });
     const eventId = newWebhookId();
-    await scene.wait(runId, eventId, { stepType: 'WaitForWebhook', account });
+    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', account });
     for (let sent = 0; sent < 5; sent += 1) {
       await expect(call(runId, newWebhookId(), {}, 'uncharged')).rejects.toThrow(none);
       await expect(call(runId, eventId, { body: Buffer.alloc(1_001) }, 'uncharged')).rejects.toThrow(
@@ -296,7 +299,7 @@ describe('the limits of webhooks', () => {
       );
     }
     await call(runId, eventId, {}, 'uncharged');
-    await scene.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2, account });
+    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2, account });
     // The message of the day is sent: what is refused for that leaves the next one its place.
     for (let sent = 0; sent < 5; sent += 1) {
       await expect(call(runId, eventId, {}, 'uncharged')).rejects.toThrow(
@@ -334,30 +337,34 @@ describe('the limits of webhooks', () => {
 describe('a notification', () => {
   it('counts as the message that it makes, and wakes nobody where that is one too many', async () => {
     const limits = { max_requests_per_day_hard: 1 };
-    const account = { ...world.account, id: 'counted', limits };
-    await world.saveAccount(account, undefined);
-    const runs = [await scene.start({ account }), await scene.start({ account })];
-    for (const runId of runs) await scene.wait(runId, 'counted', { account });
+    const account = { ...fixture.account, id: 'counted', limits };
+    await fixture.saveAccount(account, undefined);
+    const runs = [await waitFixture.start({ account }), await waitFixture.start({ account })];
+    for (const runId of runs) await waitFixture.wait(runId, 'counted', { account });
     const [first = '', second = ''] = runs;
     // What nobody waits for makes no message.
-    expect(await scene.notify(account, 'nobody', Buffer.from('x'))).toEqual([]);
-    await scene.notifyRun(account, { runId: first, eventId: 'later' }, Buffer.from('x'));
+    expect(await waitFixture.notify(account, 'nobody', Buffer.from('x'))).toEqual([]);
+    await waitFixture.notifyRun(account, { runId: first, eventId: 'later' }, Buffer.from('x'));
     expect(
-      await scene.notifyRun(account, { runId: first, eventId: 'counted' }, Buffer.from('x')),
+      await waitFixture.notifyRun(account, { runId: first, eventId: 'counted' }, Buffer.from('x')),
     ).toHaveLength(1);
-    await expect(scene.notify(account, 'counted', Buffer.from('x'))).rejects.toThrow(refused(429));
+    await expect(waitFixture.notify(account, 'counted', Buffer.from('x'))).rejects.toThrow(refused(429));
     await expect(
-      scene.notifyRun(account, { runId: second, eventId: 'counted' }, Buffer.from('x')),
+      waitFixture.notifyRun(account, { runId: second, eventId: 'counted' }, Buffer.from('x')),
     ).rejects.toThrow(refused(429));
-    expect(await scene.listWaiters(account, 'counted')).toHaveLength(1);
+    expect(await waitFixture.listWaiters(account, 'counted')).toHaveLength(1);
   });
 
   it('is no larger than a message of its account', async () => {
-    const account = { ...world.account, limits: { max_message_size: 10 } };
-    const runId = await scene.start();
+    const account = { ...fixture.account, limits: { max_message_size: 10 } };
+    const runId = await waitFixture.start();
     const large = Buffer.alloc(11);
-    await expect(scene.notify(account, 'large', large)).rejects.toThrow(refused(413));
-    await expect(scene.notifyRun(account, { runId, eventId: 'large' }, large)).rejects.toThrow(refused(413));
-    await expect(scene.notify(account, 'e'.repeat(257), Buffer.from('x'))).rejects.toThrow(refused(412));
+    await expect(waitFixture.notify(account, 'large', large)).rejects.toThrow(refused(413));
+    await expect(waitFixture.notifyRun(account, { runId, eventId: 'large' }, large)).rejects.toThrow(
+      refused(413),
+    );
+    await expect(waitFixture.notify(account, 'e'.repeat(257), Buffer.from('x'))).rejects.toThrow(
+      refused(412),
+    );
   });
 });

@@ -3,20 +3,20 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import type { Delivery } from '../../support/receiver.ts';
-import { endpoint, openRunScene, resultOf, type RunScene } from '../../support/runScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
+import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
 
-let scene: RunScene;
+let runFixture: RunFixture;
 let client: Client;
-useWorld(async (world) => {
-  scene = await openRunScene(world);
+useFixture(async (fixture) => {
+  runFixture = await openRunFixture(fixture);
   const [{ listRuns }, { cancelRuns }] = await Promise.all([
     import('../../../lambdas/workflow/logs.ts'),
     import('../../../lambdas/workflow/cancelRuns.ts'),
   ]);
   const answerTo = ({ method, target, body }: Delivery): Promise<unknown> => {
     const query: readonly Header[] = [...new URL(target, 'http://service').searchParams];
-    return method === 'GET' ? listRuns(world.account, query) : cancelRuns(world.account, query, body);
+    return method === 'GET' ? listRuns(fixture.account, query) : cancelRuns(fixture.account, query, body);
   };
   const answer = async (delivery: Delivery, response: ServerResponse): Promise<void> => {
     try {
@@ -25,14 +25,14 @@ useWorld(async (world) => {
       response.writeHead(400).end(String(error));
     }
   };
-  const { url } = world.receiver.inbox((delivery, response) => void answer(delivery, response));
+  const { url } = fixture.receiver.inbox((delivery, response) => void answer(delivery, response));
   client = new Client({ baseUrl: url, token: 'token', enableTelemetry: false, retry: false });
 });
 
 const start = async (runId: string) => {
   const settings = { maxRetries: 3, timeoutMs: 30_000, labels: ['one', 'two'], flowControl: { key: 'fc' } };
-  const started = await scene.start(runId, { details: { settings } });
-  await scene.submit(runId, [resultOf(1, '"charged"')]);
+  const started = await runFixture.start(runId, { details: { settings } });
+  await runFixture.submit(runId, [resultOf(1, '"charged"')]);
   return started;
 };
 

@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import { idsOf, newMessageId, openRunLogs, stepsOf, type Run, type RunLogs } from '../../support/runLogs.ts';
-import { openRunScene, resultOf, type RunScene } from '../../support/runScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
 
-let scene: RunScene;
+let runFixture: RunFixture;
 let logs: RunLogs;
-useWorld(async (world) => {
-  scene = await openRunScene(world);
-  logs = await openRunLogs(world);
+useFixture(async (fixture) => {
+  runFixture = await openRunFixture(fixture);
+  logs = await openRunLogs(fixture);
 });
 
 const page = (...query: readonly Header[]) => logs.page(...query);
@@ -18,11 +18,11 @@ describe('the runs that a query finds', () => {
   const settings = { maxRetries: 3, timeoutMs: 30_000, labels: ['l1', 'l2'], flowControl: { key: 'fc' } };
 
   it('match every filter that is given', async () => {
-    const { messageId, createdAt } = await scene.start('wfr_filter', {
+    const { messageId, createdAt } = await runFixture.start('wfr_filter', {
       details: { url, settings, callerIp: '198.51.100.9' },
     });
     const waitId = newMessageId();
-    await scene.append('wfr_filter', {
+    await runFixture.append('wfr_filter', {
       kind: 'wait',
       at: Date.now(),
       step: { stepId: 1, stepName: 'w', stepType: 'Wait', concurrent: 1 },
@@ -94,7 +94,7 @@ describe('the runs that a query finds', () => {
     }
   });
 
-  const otherMessage = async () => (await scene.start('wfr_otherMessage')).messageId;
+  const otherMessage = async () => (await runFixture.start('wfr_otherMessage')).messageId;
 
   it.each<[query: readonly Header[], error: RegExp]>([
     [[['label', '']], /label.* is empty/],
@@ -122,9 +122,9 @@ describe('the runs that a query finds', () => {
 
   it('are all that their id had, newest first', async () => {
     for (const n of [1, 2, 3]) {
-      await scene.start('wfr_often', { payload: String(n) });
-      await scene.submit('wfr_often', [resultOf(1)]);
-      if (n < 3) await scene.end('wfr_often', { state: 'RUN_CANCELED' });
+      await runFixture.start('wfr_often', { payload: String(n) });
+      await runFixture.submit('wfr_often', [resultOf(1)]);
+      if (n < 3) await runFixture.end('wfr_often', { state: 'RUN_CANCELED' });
     }
     const { runs, cursor } = await page(['workflowRunId', 'wfr_often']);
     expect(cursor).toBe('');
@@ -165,7 +165,7 @@ describe('the runs that a query finds', () => {
     const labels = ['paged'];
     const ids = Array.from({ length: 9 }, (_, index) => `wfr_paged${index}`);
     for (const runId of ids) {
-      await scene.start(runId, { details: { settings: { maxRetries: 3, timeoutMs: 30_000, labels } } });
+      await runFixture.start(runId, { details: { settings: { maxRetries: 3, timeoutMs: 30_000, labels } } });
     }
     const { runs } = await page(['label', 'paged']);
     expect(new Set(idsOf(runs))).toEqual(new Set(ids));
@@ -173,8 +173,8 @@ describe('the runs that a query finds', () => {
   });
 
   it('are known by their journal, where the list was not told of an end', async () => {
-    await scene.start('wfr_stale', { details: { callerIp: '203.0.113.1' } });
-    await scene.append('wfr_stale', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
+    await runFixture.start('wfr_stale', { details: { callerIp: '203.0.113.1' } });
+    await runFixture.append('wfr_stale', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
     const of = async (state: string) =>
       idsOf((await page(['callerIp', '203.0.113.1'], ['state', state])).runs);
     expect(await of('RUN_SUCCESS')).toEqual(['wfr_stale']);
@@ -182,7 +182,7 @@ describe('the runs that a query finds', () => {
   });
 
   it('are searched for as long as a request may last, and then further with the cursor', async () => {
-    for (let index = 0; index < 5; index += 1) await scene.start(`wfr_slow${index}`);
+    for (let index = 0; index < 5; index += 1) await runFixture.start(`wfr_slow${index}`);
     const real = Date.now();
     let late = 0;
     vi.spyOn(Date, 'now').mockImplementation(() => real + (late += 2_000));

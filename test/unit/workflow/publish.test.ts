@@ -1,29 +1,29 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { openRunActs, type RunActs } from '../../support/runActs.ts';
-import { endpoint, openRunScene, resultOf, type RunScene } from '../../support/runScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
 /** The client reads the status of a whole request: 400 means that its run has ended, and is said of nothing else. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 let batch: (items: unknown) => Promise<unknown>;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   const service = await import('../../../lambdas/publish/batch.ts');
   batch = (items) =>
-    service.batch(world.account, {
+    service.batch(fixture.account, {
       body: Buffer.from(JSON.stringify(items)),
       prefix: 'Svc',
       callerIp: '192.0.2.7',
       host: 'api.example.com',
     });
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 const headersOf = (runId: string) => ({
   'upstash-workflow-init': 'false',
@@ -74,14 +74,14 @@ const malformed: readonly Malformed[] = [
 describe('a request of an endpoint that has', () => {
   it.each(malformed)('%s is refused as a whole with 412, and nothing of it is accepted', async (_, items) => {
     const runId = 'wfr_active';
-    await scene.start(runId);
+    await runFixture.start(runId);
     await expect(batch(items(runId))).rejects.toMatchObject({ status: 412 });
     expect((await acts.records(runId)).filter(({ kind }) => kind === 'steps')).toEqual([]);
   });
 
   it.each(malformed)('%s is refused with 400 where its run has ended', async (_, items) => {
     const runId = 'wfr_over';
-    await scene.start(runId);
+    await runFixture.start(runId);
     await acts.end(runId);
     await expect(batch(items(runId))).rejects.toMatchObject({ status: 400 });
   });
@@ -94,11 +94,11 @@ describe('a batch', () => {
     await expect(batch([start, { ...start, destination: 'http://10.0.0.1/' }])).rejects.toMatchObject({
       status: 403,
     });
-    expect(await world.drain()).toEqual([]);
+    expect(await fixture.drain()).toEqual([]);
   });
 
   it('without runs still answers each item for itself', async () => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     expect(await batch([{ destination: inbox.url }, {}])).toEqual([
       { messageId: expect.any(String) as string },
       { error: expect.stringContaining('destination') as string, code: 'field_invalid', status: 400 },

@@ -10,15 +10,15 @@ import {
   type RecordedStep,
 } from '../../support/failedRuns.ts';
 import { sizeOf } from '../../support/sample.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import { configOf, type World } from '../../support/world.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import { configOf, type Fixture } from '../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let runs: FailedRuns;
 const importServices = () => import('../../../lambdas/workflow/resume.ts');
 let services: Awaited<ReturnType<typeof importServices>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
 });
 
@@ -29,9 +29,9 @@ const withHeaders = (headers: Readonly<Record<string, string>>) => ({
 });
 
 type Query = readonly (readonly [string, string])[];
-const resumeMany = (query: Query, request = asItWas) => services.resumeRuns(world.account, query, request);
-const resume = (dlqId: string, request = asItWas) => services.resumeRun(world.account, dlqId, request);
-const restart = (dlqId: string, request = asItWas) => services.restartRun(world.account, dlqId, request);
+const resumeMany = (query: Query, request = asItWas) => services.resumeRuns(fixture.account, query, request);
+const resume = (dlqId: string, request = asItWas) => services.resumeRun(fixture.account, dlqId, request);
+const restart = (dlqId: string, request = asItWas) => services.restartRun(fixture.account, dlqId, request);
 const byIds = (dlqIds: readonly string[]): Query => dlqIds.map((id) => ['dlqIds', id]);
 
 /** Lets a minute pass, after which a process that was at it before counts as dead. */
@@ -56,7 +56,7 @@ describe('a run that is resumed', () => {
     expect(run.workflowRunId).not.toBe(failed.runId);
     expect(await runs.isThere(failed.dlqId)).toBe(false);
 
-    await world.work();
+    await fixture.work();
     const [before, after] = inbox.deliveries;
     expect(inbox.deliveries).toHaveLength(2);
     expect(bodiesIn(after)).toEqual(['the payload', resultBody(1), resultBody(2), resultBody(3)]);
@@ -86,12 +86,12 @@ describe('a run that is resumed', () => {
     const { runId } = await runs.fail(inbox.url, {
       steps: [{ result: 1 }, { plans: [2, 3, 4] }, { result: 3 }],
     });
-    await world.work();
+    await fixture.work();
     const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', runId]]);
     state.isWell = true;
     const seen = inbox.deliveries.length;
     await resume(deadLetter?.dlqId ?? '');
-    await world.work();
+    await fixture.work();
     const lists = inbox.deliveries.slice(seen).map(bodiesIn);
     const begun = ['the payload', resultBody(1), planBody(2, 3)];
     expect(lists.toSorted((one, other) => one.length - other.length)).toEqual([
@@ -110,7 +110,7 @@ describe('a run that is resumed', () => {
     const failed = await runs.failed(inbox, { payload: `${large}payload`, steps });
     state.isWell = true;
     const { workflowRunId } = await resume(failed.dlqId);
-    await world.work();
+    await fixture.work();
     const [before, after] = inbox.deliveries.map(bodiesIn);
     expect(after).toHaveLength(41);
     expect(after).toEqual(before);
@@ -142,7 +142,7 @@ describe('a run that is resumed', () => {
     expect(rows.length).toBeGreaterThan(2);
     expect(rows.length).toBeLessThan(8);
     expect(rows.map(({ snapshot }) => snapshot.seq)).toEqual(rows.map((_, index) => index));
-    await world.work();
+    await fixture.work();
     const [before, after] = inbox.deliveries.map(bodiesIn);
     expect(after).toEqual(before);
   });
@@ -161,11 +161,11 @@ describe('a run that is resumed', () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     const second = await resume(failed.dlqId);
-    await world.work();
+    await fixture.work();
     const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', second.workflowRunId]]);
     state.isWell = true;
     const third = await resume(deadLetter?.dlqId ?? '');
-    await world.work();
+    await fixture.work();
     expect(new Set([failed.runId, second.workflowRunId, third.workflowRunId]).size).toBe(3);
     expect(bodiesIn(inbox.deliveries.at(-1))).toEqual(['the payload', resultBody(1), resultBody(2)]);
     const [start] = await runs.journalOf(third.workflowRunId);
@@ -174,7 +174,7 @@ describe('a run that is resumed', () => {
 
   it('has the settings of the request, and keeps all others', async () => {
     const { inbox } = runs.endpoint();
-    const told = world.receiver.inbox();
+    const told = fixture.receiver.inbox();
     const failed = await runs.failed(inbox, {
       steps: results(1),
       start: { settings: { retryDelay: '1000', labels: ['old'] }, features: ['LazyFetch'] },
@@ -213,19 +213,19 @@ describe('a run that is resumed', () => {
     });
     const [entry] = second?.record.kind === 'steps' ? second.record.entries : [];
     const messageId = entry?.messageId ?? '';
-    const sent = await world.loadMessage({ accountId: world.account.id, messageId });
+    const sent = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     expect(sent?.message).toMatchObject({
       maxRetries: 2,
       labels: ['new', 'other'],
       flowControl: { key: 'tenant' },
     });
     expect(sent?.message.notBefore).toBeGreaterThanOrEqual(delayed);
-    await world.drain();
+    await fixture.drain();
   });
 
   it('tells its failure as the request says, and else as the run did', async () => {
     const { inbox } = runs.endpoint();
-    const url = world.receiver.inbox().url;
+    const url = fixture.receiver.inbox().url;
     const before = {
       url,
       method: 'PUT',
@@ -252,14 +252,14 @@ describe('a run that is resumed', () => {
     expect(first?.record).toMatchObject({
       start: { failureCallback: { ...before, ...now, headers: [['content-type', 'application/json']] } },
     });
-    await world.drain();
+    await fixture.drain();
   });
 
   it('is refused with wrong headers before anything is read', async () => {
     await expect(resumeMany([], withHeaders({ retries: 'many' }))).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['count', '0']])).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['label', '']])).rejects.toMatchObject({ status: 400 });
-    expect(world.calls()).toBe(0);
+    expect(fixture.calls()).toBe(0);
   });
 });
 
@@ -269,7 +269,7 @@ describe('a run that is restarted', () => {
     const failed = await runs.failed(inbox, { steps: results(3), payload: 'from the start' });
     state.isWell = true;
     const run = await restart(failed.dlqId);
-    await world.work();
+    await fixture.work();
     expect(bodiesIn(inbox.deliveries.at(-1))).toEqual(['from the start']);
     expect(inbox.deliveries.at(-1)?.headers).toMatchObject({
       'upstash-workflow-runid': run.workflowRunId,
@@ -297,7 +297,7 @@ describe('the same request again', () => {
     expect(await resumeMany(byIds([failed.dlqId]))).toEqual({ workflowRuns: [first], cursor: '' });
     // A request to restart it is not answered with the run that resumed it.
     await expect(restart(failed.dlqId)).rejects.toMatchObject({ status: 404 });
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(2);
   });
 
@@ -315,9 +315,9 @@ describe('the same request again', () => {
       ),
     );
     expect(new Set(answers.map((run) => run?.workflowRunId)).size).toBe(1);
-    const sent = await world.drain();
+    const sent = await fixture.drain();
     expect(sent).toHaveLength(1);
-    await Promise.all(sent.map((work) => world.perform(work, { isAgain: false })));
+    await Promise.all(sent.map((work) => fixture.perform(work, { isAgain: false })));
     expect(inbox.deliveries).toHaveLength(2);
   });
 
@@ -333,7 +333,7 @@ describe('the same request again', () => {
       answer.status === 'fulfilled' ? [answer.value.workflowRunId] : [],
     );
     expect(new Set(made).size).toBe(1);
-    const delivered = (await world.drain()).flatMap((work) =>
+    const delivered = (await fixture.drain()).flatMap((work) =>
       work.kind === 'attempt' ? [work.messageId] : [],
     );
     expect(new Set(delivered).size).toBe(1);
@@ -342,18 +342,18 @@ describe('the same request again', () => {
 
 describe('a process that dies while it resumes', () => {
   /** Fails two runs, one in a parallel group. */
-  async function scene() {
+  async function failedRuns() {
     const { inbox, state } = runs.endpoint();
     const one = await runs.failed(inbox, { steps: results(2) });
     const other = await runs.failed(inbox, { steps: [{ plans: [1, 2] }] });
     state.isWell = true;
     const seen = inbox.deliveries.length;
-    world.reset();
+    fixture.reset();
     return { inbox, seen, dlqIds: [one.dlqId, other.dlqId] as const };
   }
 
   /** The lists that were delivered since, each by its run. */
-  const delivered = ({ inbox, seen }: Awaited<ReturnType<typeof scene>>): ReadonlySet<string> =>
+  const delivered = ({ inbox, seen }: Awaited<ReturnType<typeof failedRuns>>): ReadonlySet<string> =>
     new Set(
       inbox.deliveries
         .slice(seen)
@@ -365,12 +365,12 @@ describe('a process that dies while it resumes', () => {
   itAtEachDeath(
     'at any of its AWS calls loses neither the run nor its dead letter, and makes one run',
     async (fate) => {
-      const there = await scene();
+      const there = await failedRuns();
       const [dlqId] = there.dlqIds;
-      await world.underFate(fate, () => resume(dlqId));
+      await fixture.underFate(fate, () => resume(dlqId));
       later();
       const { workflowRunId } = await resume(dlqId);
-      await world.work();
+      await fixture.work();
       expect(delivered(there)).toEqual(
         new Set([`${workflowRunId} the payload ${resultBody(1)} ${resultBody(2)}`]),
       );
@@ -381,12 +381,12 @@ describe('a process that dies while it resumes', () => {
   itAtEachDeath(
     'at any of the AWS calls for many loses none of them, and makes one run of each',
     async (fate) => {
-      const there = await scene();
-      await world.underFate(fate, () => resumeMany(byIds(there.dlqIds)));
+      const there = await failedRuns();
+      await fixture.underFate(fate, () => resumeMany(byIds(there.dlqIds)));
       later();
       const { workflowRuns, cursor } = await resumeMany(byIds(there.dlqIds));
       expect(cursor).toBe('');
-      await world.work();
+      await fixture.work();
       const [one, other] = workflowRuns.map(({ workflowRunId }) => workflowRunId);
       expect(delivered(there)).toEqual(
         new Set([
@@ -400,19 +400,19 @@ describe('a process that dies while it resumes', () => {
   );
 
   it('makes so many AWS calls', async () => {
-    const { dlqIds } = await scene();
+    const { dlqIds } = await failedRuns();
     await resume(dlqIds[0]);
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(13);
-    const again = await scene();
+    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(13);
+    const again = await failedRuns();
     await resumeMany(byIds(again.dlqIds));
-    expect(world.calls(), JSON.stringify(world.operations())).toBe(22);
+    expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(22);
   });
 
   it('is answered by a 503 where it lives on, and the dead letter stays', async () => {
-    const { dlqIds } = await scene();
-    world.refuse('SendMessageBatchCommand');
+    const { dlqIds } = await failedRuns();
+    fixture.refuse('SendMessageBatchCommand');
     await expect(resume(dlqIds[0])).rejects.toMatchObject({ status: 503 });
-    world.reset();
+    fixture.reset();
     expect(await runs.isThere(dlqIds[0])).toBe(true);
   });
 });
@@ -422,7 +422,7 @@ describe('many runs', () => {
     const { inbox, state } = runs.endpoint();
     const count = sizeOf({ ordinary: 25, thorough: 250 });
     for (let number = 0; number < count; number += 1) await runs.fail(inbox.url);
-    await world.work();
+    await fixture.work();
     state.isWell = true;
     const seen = inbox.deliveries.length;
     expect(seen).toBe(count);
@@ -436,7 +436,7 @@ describe('many runs', () => {
       ({ cursor } = page);
     } while (cursor !== '');
     expect(new Set(made).size).toBe(count);
-    await world.work();
+    await fixture.work();
     const resumed = inbox.deliveries.slice(seen).map(({ headers }) => headers['upstash-workflow-runid']);
     expect(resumed.toSorted()).toEqual(made.toSorted());
     expect(await runs.deadLettersOf(inbox.url)).toEqual([]);
@@ -445,7 +445,7 @@ describe('many runs', () => {
   it('beyond a limit of the account are refused with the number of those before', async () => {
     const { inbox } = runs.endpoint();
     const failed = await runs.failed(inbox);
-    const poor = { ...world.account, id: world.account.id, limits: { max_requests_per_day_hard: 0 } };
+    const poor = { ...fixture.account, id: fixture.account.id, limits: { max_requests_per_day_hard: 0 } };
     const refused = services.resumeRuns(poor, byIds([failed.dlqId]), asItWas);
     await expect(refused).rejects.toMatchObject({ status: 429 });
     await expect(refused).rejects.toThrow('Started again before that: 0 runs.');

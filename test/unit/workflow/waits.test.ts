@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { attemptsIn, endpoint, openWaitScene, type WaitScene } from '../../support/waitScene.ts';
-import { useWorld } from '../../support/useWorld.ts';
-import type { World } from '../../support/world.ts';
+import { attemptsIn, endpoint, openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts';
+import { useFixture } from '../../support/useFixture.ts';
+import type { Fixture } from '../../support/fixture.ts';
 
-let world: World;
-let scene: WaitScene;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openWaitScene(world);
+let fixture: Fixture;
+let waitFixture: WaitFixture;
+useFixture(async (opened) => {
+  fixture = opened;
+  waitFixture = await openWaitFixture(fixture);
 });
 
 const hourMs = 3_600_000;
 
 /** The place of a run's only wait. */
 async function placeOf(runId: string): Promise<number> {
-  const [wait] = (await scene.snapshotOf(runId)).waits;
+  const [wait] = (await waitFixture.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
   return wait.seq;
 }
@@ -25,31 +25,31 @@ const refused = (status: number, text = ''): unknown =>
 
 describe('a wait', () => {
   it('has a name that its result has room for, and is refused with a longer one', async () => {
-    const runId = await scene.start();
+    const runId = await waitFixture.start();
     for (const stepName of ['x'.repeat(399_000), 'half \ud83d']) {
       const named = refused(412, 'step.stepName');
-      await expect(scene.wait(runId, 'named', { stepName })).rejects.toThrow(named);
+      await expect(waitFixture.wait(runId, 'named', { stepName })).rejects.toThrow(named);
     }
     const stepName = '漢'.repeat(1_024);
-    await scene.wait(runId, 'named', { stepName });
-    await scene.notifyRun(world.account, { runId, eventId: 'named' }, Buffer.from('x'));
-    expect(await scene.resultsOf(runId)).toMatchObject([{ event: 'x', entry: { step: { stepName } } }]);
+    await waitFixture.wait(runId, 'named', { stepName });
+    await waitFixture.notifyRun(fixture.account, { runId, eventId: 'named' }, Buffer.from('x'));
+    expect(await waitFixture.resultsOf(runId)).toMatchObject([{ event: 'x', entry: { step: { stepName } } }]);
   });
 
   it('ends with its event, whose result is delivered once with the headers of the wait', async () => {
-    const runId = await scene.start();
-    await world.drain();
+    const runId = await waitFixture.start();
+    await fixture.drain();
     const timeoutUrl = `${endpoint}/late`;
-    await scene.wait(runId, 'paid', { timeoutUrl, headers: [['upstash-forward-x-tenant', 'acme']] });
-    expect(await scene.rowsOf('paid')).toEqual([runId]);
-    expect(attemptsIn(await world.drain())).toEqual([]);
+    await waitFixture.wait(runId, 'paid', { timeoutUrl, headers: [['upstash-forward-x-tenant', 'acme']] });
+    expect(await waitFixture.rowsOf('paid')).toEqual([runId]);
+    expect(attemptsIn(await fixture.drain())).toEqual([]);
 
-    const [item, ...others] = await scene.notifyRun(
-      world.account,
+    const [item, ...others] = await waitFixture.notifyRun(
+      fixture.account,
       { runId, eventId: 'paid' },
       Buffer.from('{"n":1}'),
     );
-    const [result, ...more] = await scene.resultsOf(runId);
+    const [result, ...more] = await waitFixture.resultsOf(runId);
     expect([others, more]).toEqual([[], []]);
     expect(result).toMatchObject({ stepId: 1, eventId: 'paid', event: '{"n":1}', isTimeout: false });
     expect(result?.entry).toMatchObject({
@@ -60,7 +60,7 @@ describe('a wait', () => {
       ],
       step: { kind: 'result', stepId: 1, stepName: 'wait 1', stepType: 'Wait', waitEventId: 'paid' },
     });
-    const { createdAt } = await scene.snapshotOf(runId);
+    const { createdAt } = await waitFixture.snapshotOf(runId);
     expect(item).toMatchObject({
       messageId: result?.entry.messageId,
       error: '',
@@ -68,69 +68,69 @@ describe('a wait', () => {
       workflowCreatedAt: createdAt,
       waiter: { url: endpoint, timeoutUrl, headers: { 'Upstash-Workflow-Runid': [runId] } },
     });
-    expect(attemptsIn(await world.drain())).toEqual([result?.entry.messageId]);
-    expect(await scene.rowsOf('paid')).toEqual([]);
+    expect(attemptsIn(await fixture.drain())).toEqual([result?.entry.messageId]);
+    expect(await waitFixture.rowsOf('paid')).toEqual([]);
   });
 
   it('ends at its deadline, and not before, where the time-out is to be told', async () => {
-    const runId = await scene.start();
-    await world.drain();
+    const runId = await waitFixture.start();
+    await fixture.drain();
     const timeoutUrl = `${endpoint}/late`;
     const timeoutHeaders = { 'Upstash-Forward-X-Late': ['yes'] };
-    await scene.wait(runId, 'never', { timeout: '1.5h', timeoutUrl, timeoutHeaders });
+    await waitFixture.wait(runId, 'never', { timeout: '1.5h', timeoutUrl, timeoutHeaders });
     const seq = await placeOf(runId);
     setClockAhead(1.5 * hourMs - 60_000);
-    await scene.check(runId, seq);
-    expect(await scene.resultsOf(runId)).toEqual([]);
+    await waitFixture.check(runId, seq);
+    expect(await waitFixture.resultsOf(runId)).toEqual([]);
     setClockAhead(1.5 * hourMs);
-    await scene.check(runId, seq);
-    const [result, ...more] = await scene.resultsOf(runId);
+    await waitFixture.check(runId, seq);
+    const [result, ...more] = await waitFixture.resultsOf(runId);
     expect(more).toEqual([]);
     expect(result).toMatchObject({ event: undefined, isTimeout: true });
     expect(result?.entry.url).toBe(timeoutUrl);
     expect(result?.entry.forwarded).toContainEqual(['x-late', 'yes']);
-    expect(attemptsIn(await world.drain())).toEqual([result?.entry.messageId]);
-    expect(await scene.rowsOf('never')).toEqual([]);
+    expect(attemptsIn(await fixture.drain())).toEqual([result?.entry.messageId]);
+    expect(await waitFixture.rowsOf('never')).toEqual([]);
     // Scheduler, and SQS, may send it again.
-    await scene.check(runId, seq);
-    expect(await scene.resultsOf(runId)).toHaveLength(1);
-    expect(attemptsIn(await world.drain())).toEqual([]);
+    await waitFixture.check(runId, seq);
+    expect(await waitFixture.resultsOf(runId)).toHaveLength(1);
+    expect(attemptsIn(await fixture.drain())).toEqual([]);
   });
 
   it('whose work comes early sends it on', async () => {
-    const runId = await scene.start();
-    await scene.wait(runId, 'early');
+    const runId = await waitFixture.start();
+    await waitFixture.wait(runId, 'early');
     const seq = await placeOf(runId);
     const dueAt = Date.now() + 60_000;
-    world.reset();
-    await scene.checkWait({ kind: 'waitTimeout', ...scene.keyOf(runId), seq, dueAt });
-    expect(world.operations()).toEqual({ SendMessageCommand: 1 });
+    fixture.reset();
+    await waitFixture.checkWait({ kind: 'waitTimeout', ...waitFixture.keyOf(runId), seq, dueAt });
+    expect(fixture.operations()).toEqual({ SendMessageCommand: 1 });
   });
 
   it('is recorded once, and its second answer is the first', async () => {
-    const runId = await scene.start();
-    const first = await scene.wait(runId, 'twice');
-    const second = await scene.wait(runId, 'twice');
+    const runId = await waitFixture.start();
+    const first = await waitFixture.wait(runId, 'twice');
+    const second = await waitFixture.wait(runId, 'twice');
     expect(second).toEqual({ ...first, deduplicated: true });
-    expect((await scene.recordsOf(runId)).map(({ record }) => record.kind)).toEqual(['start', 'wait']);
-    expect(await scene.rowsOf('twice')).toEqual([runId]);
+    expect((await waitFixture.recordsOf(runId)).map(({ record }) => record.kind)).toEqual(['start', 'wait']);
+    expect(await waitFixture.rowsOf('twice')).toEqual([runId]);
   });
 
   it('that has ended is not begun again', async () => {
-    const runId = await scene.start();
-    const first = await scene.wait(runId, 'over');
-    await scene.notifyRun(world.account, { runId, eventId: 'over' }, Buffer.from('x'));
-    expect(await scene.wait(runId, 'over')).toEqual({ ...first, deduplicated: true });
-    expect(await scene.rowsOf('over')).toEqual([]);
-    expect(await scene.resultsOf(runId)).toHaveLength(1);
+    const runId = await waitFixture.start();
+    const first = await waitFixture.wait(runId, 'over');
+    await waitFixture.notifyRun(fixture.account, { runId, eventId: 'over' }, Buffer.from('x'));
+    expect(await waitFixture.wait(runId, 'over')).toEqual({ ...first, deduplicated: true });
+    expect(await waitFixture.rowsOf('over')).toEqual([]);
+    expect(await waitFixture.resultsOf(runId)).toHaveLength(1);
   });
 
   it('of a client that sends settings with each message keeps its own', async () => {
-    const runId = await scene.start({ features: ['LazyFetch'] });
+    const runId = await waitFixture.start({ features: ['LazyFetch'] });
     const headers = [['upstash-retries', '1']] as const;
-    await scene.wait(runId, 'own settings', { headers });
-    await scene.notifyRun(world.account, { runId, eventId: 'own settings' }, Buffer.from('x'));
-    const [result] = await scene.resultsOf(runId);
+    await waitFixture.wait(runId, 'own settings', { headers });
+    await waitFixture.notifyRun(fixture.account, { runId, eventId: 'own settings' }, Buffer.from('x'));
+    const [result] = await waitFixture.resultsOf(runId);
     expect(result?.entry.settings?.maxRetries).toBe(1);
   });
 
@@ -154,98 +154,107 @@ describe('a wait', () => {
     ['out of its place', 'e', { stepId: 2 }, 'stepId'],
     ['of a step that waits for nothing', 'e', { stepType: 'Run' }, 'stepType'],
   ])('is refused with 412 %s', async (_name, eventId, options, text) => {
-    const runId = await scene.start();
-    await expect(scene.wait(runId, eventId, options)).rejects.toThrow(refused(412, text));
-    expect((await scene.snapshotOf(runId)).waits).toEqual([]);
+    const runId = await waitFixture.start();
+    await expect(waitFixture.wait(runId, eventId, options)).rejects.toThrow(refused(412, text));
+    expect((await waitFixture.snapshotOf(runId)).waits).toEqual([]);
   });
 
   it('is refused with 400, whatever it is, where its run has ended or is not known', async () => {
-    const runId = await scene.start();
-    await scene.endRun(world.account, { runId }, { state: 'RUN_CANCELED' });
-    await expect(scene.wait(runId, 'e')).rejects.toThrow(refused(400));
-    await expect(scene.wait(runId, 'e'.repeat(257))).rejects.toThrow(refused(400));
-    await expect(scene.wait('wfr_unknown', 'e')).rejects.toThrow(refused(400));
+    const runId = await waitFixture.start();
+    await waitFixture.endRun(fixture.account, { runId }, { state: 'RUN_CANCELED' });
+    await expect(waitFixture.wait(runId, 'e')).rejects.toThrow(refused(400));
+    await expect(waitFixture.wait(runId, 'e'.repeat(257))).rejects.toThrow(refused(400));
+    await expect(waitFixture.wait('wfr_unknown', 'e')).rejects.toThrow(refused(400));
   });
 });
 
 describe('the list of waiters', () => {
   it('has those who wait, the first first, and nobody else', async () => {
-    const runs = [await scene.start(), await scene.start(), await scene.start(), await scene.start()];
-    for (const runId of runs) await scene.wait(runId, 'listed');
+    const runs = [
+      await waitFixture.start(),
+      await waitFixture.start(),
+      await waitFixture.start(),
+      await waitFixture.start(),
+    ];
+    for (const runId of runs) await waitFixture.wait(runId, 'listed');
     const [first = '', second = '', ended = '', last = ''] = runs;
-    await scene.notifyRun(world.account, { runId: second, eventId: 'listed' }, Buffer.from('x'));
-    await scene.endRun(world.account, { runId: ended }, { state: 'RUN_CANCELED' });
-    const listed = await scene.listWaiters(world.account, 'listed');
+    await waitFixture.notifyRun(fixture.account, { runId: second, eventId: 'listed' }, Buffer.from('x'));
+    await waitFixture.endRun(fixture.account, { runId: ended }, { state: 'RUN_CANCELED' });
+    const listed = await waitFixture.listWaiters(fixture.account, 'listed');
     expect(listed.map(({ headers }) => headers['Upstash-Workflow-Runid'])).toEqual([[first], [last]]);
     expect(listed[0]?.timeoutHeaders).toMatchObject({ 'Upstash-Workflow-Runid': [first] });
     const inAnHour = (Date.now() + hourMs) / 1_000;
     expect(Math.abs((listed[0]?.deadline ?? 0) - inAnHour)).toBeLessThan(100);
     // The token is nobody's business.
     expect(JSON.stringify(listed)).not.toContain('Bearer');
-    expect(await scene.listWaiters(world.account, 'nobody')).toEqual([]);
+    expect(await waitFixture.listWaiters(fixture.account, 'nobody')).toEqual([]);
   });
 });
 
 describe('an event that comes before its wait', () => {
   it('is kept, and ends the next waits, each of them one, in the order in which the events came', async () => {
-    const runId = await scene.start();
+    const runId = await waitFixture.start();
     const notify = (text: string, eventId = 'soon') =>
-      scene.notifyRun(world.account, { runId, eventId }, Buffer.from(text));
+      waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from(text));
     const [stored] = await notify('one');
     expect(stored).toEqual({
       messageId: expect.stringMatching(/^msg_/) as unknown,
       error: '',
       workflowRunId: runId,
-      workflowCreatedAt: (await scene.snapshotOf(runId)).createdAt,
+      workflowCreatedAt: (await waitFixture.snapshotOf(runId)).createdAt,
     });
     await notify('another', 'other');
     await notify('x'.repeat(50_000));
-    await world.drain();
+    await fixture.drain();
 
-    const first = await scene.wait(runId, 'soon');
-    const second = await scene.wait(runId, 'soon', { stepId: 2 });
-    expect(await scene.wait(runId, 'soon')).toEqual({ ...first, deduplicated: true });
-    const third = await scene.wait(runId, 'soon', { stepId: 3 });
-    const results = await scene.resultsOf(runId);
+    const first = await waitFixture.wait(runId, 'soon');
+    const second = await waitFixture.wait(runId, 'soon', { stepId: 2 });
+    expect(await waitFixture.wait(runId, 'soon')).toEqual({ ...first, deduplicated: true });
+    const third = await waitFixture.wait(runId, 'soon', { stepId: 3 });
+    const results = await waitFixture.resultsOf(runId);
     expect(results.map(({ event }) => event)).toEqual(['one', 'x'.repeat(50_000)]);
     expect(results.map(({ entry }) => entry.messageId)).toEqual([first.messageId, second.messageId]);
-    expect(new Set(attemptsIn(await world.drain()))).toEqual(new Set([first.messageId, second.messageId]));
+    expect(new Set(attemptsIn(await fixture.drain()))).toEqual(new Set([first.messageId, second.messageId]));
     // The third waits, and gets what comes next.
     await notify('three');
-    expect((await scene.resultsOf(runId)).at(-1)).toMatchObject({ stepId: 3, event: 'three' });
+    expect((await waitFixture.resultsOf(runId)).at(-1)).toMatchObject({ stepId: 3, event: 'three' });
     expect(third.messageId).not.toBe(second.messageId);
-    expect((await scene.snapshotOf(runId)).events).toHaveLength(1);
+    expect((await waitFixture.snapshotOf(runId)).events).toHaveLength(1);
   });
 
   it('is refused with 412 where the run keeps a hundred already, and with 404 where it has ended', async () => {
-    const runId = await scene.start();
-    const notify = () => scene.notifyRun(world.account, { runId, eventId: 'many' }, Buffer.from('x'));
+    const runId = await waitFixture.start();
+    const notify = () => waitFixture.notifyRun(fixture.account, { runId, eventId: 'many' }, Buffer.from('x'));
     for (let count = 0; count < 100; count += 1) await notify();
     await expect(notify()).rejects.toThrow(refused(412, '100'));
-    await scene.wait(runId, 'many');
+    await waitFixture.wait(runId, 'many');
     await notify();
-    await scene.endRun(world.account, { runId }, { state: 'RUN_CANCELED' });
+    await waitFixture.endRun(fixture.account, { runId }, { state: 'RUN_CANCELED' });
     await expect(notify()).rejects.toThrow(refused(404));
     const unknown = { runId: 'wfr_unknown', eventId: 'many' };
-    await expect(scene.notifyRun(world.account, unknown, Buffer.from('x'))).rejects.toThrow(refused(404));
+    await expect(waitFixture.notifyRun(fixture.account, unknown, Buffer.from('x'))).rejects.toThrow(
+      refused(404),
+    );
     const noId = { runId: 'x'.repeat(5_000), eventId: 'many' };
-    await expect(scene.notifyRun(world.account, noId, Buffer.from('x'))).rejects.toThrow(refused(404));
+    await expect(waitFixture.notifyRun(fixture.account, noId, Buffer.from('x'))).rejects.toThrow(
+      refused(404),
+    );
   });
 });
 
 describe('a notification of all', () => {
   it('tells why a run is not woken that takes no more, with a code, and wakes the others', async () => {
     const waits = 9;
-    const full = await scene.plan(await scene.start(), waits);
+    const full = await waitFixture.plan(await waitFixture.start(), waits);
     for (let stepId = 1; stepId <= waits; stepId += 1) {
-      await scene.wait(full, 'large', { stepId, concurrent: waits });
+      await waitFixture.wait(full, 'large', { stepId, concurrent: waits });
     }
-    const other = await scene.start();
-    await scene.wait(other, 'large');
-    await world.drain();
+    const other = await waitFixture.start();
+    await waitFixture.wait(other, 'large');
+    await fixture.drain();
 
     // Nine of it are more than the 32 MiB that a run may have.
-    const told = await scene.notify(world.account, 'large', Buffer.alloc(4 * 1_024 * 1_024, 'x'));
+    const told = await waitFixture.notify(fixture.account, 'large', Buffer.alloc(4 * 1_024 * 1_024, 'x'));
     const outcomes = told.map(({ workflowRunId, error, code }) => ({ workflowRunId, error, code }));
     const notWoken = {
       workflowRunId: full,
@@ -256,7 +265,7 @@ describe('a notification of all', () => {
       ...Array.from({ length: waits }, () => notWoken),
       { workflowRunId: other, error: '', code: undefined },
     ]);
-    expect(await scene.resultsOf(full)).toEqual([]);
-    expect(await scene.resultsOf(other)).toHaveLength(1);
+    expect(await waitFixture.resultsOf(full)).toEqual([]);
+    expect(await waitFixture.resultsOf(other)).toHaveLength(1);
   });
 });

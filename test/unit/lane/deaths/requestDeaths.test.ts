@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { itAtEachDeath, type DeathOptions, type Fate } from '../../../support/faults.ts';
-import type { Scene, SceneLambdas } from '../../../support/laneScene.ts';
-import { useScenes } from '../../../support/useScenes.ts';
-import type { World } from '../../../support/world.ts';
+import type { LaneFixture, LaneLambdas } from '../../../support/laneFixture.ts';
+import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
 /**
  * Kills the process of a request at each AWS call that it makes to lanes; its client sends it again. Messages may be made
@@ -11,17 +11,17 @@ import type { World } from '../../../support/world.ts';
 
 const hourMs = 3_600_000;
 
-let world: World;
-let lambdas: SceneLambdas;
-const open = useScenes((opened, imported) => {
-  world = opened;
+let fixture: Fixture;
+let lambdas: LaneLambdas;
+const open = useLaneFixtures((opened, imported) => {
+  fixture = opened;
   lambdas = imported;
 });
 
-/** Makes a request of a scene with each of the deaths that it can meet. */
+/** Makes a request of a lane fixture with each of the deaths that it can meet. */
 function diesAtEachCall(
   title: string,
-  way: (on: Scene, fate: Fate) => Promise<void>,
+  way: (on: LaneFixture, fate: Fate) => Promise<void>,
   options?: DeathOptions,
 ) {
   itAtEachDeath(
@@ -37,10 +37,10 @@ function diesAtEachCall(
 const title = 'loses nothing when its process dies at any of its AWS calls';
 
 /** Enqueues a message into a queue that has capacity, again where that failed. */
-async function enqueueAgain(on: Scene, fate: Fate): Promise<void> {
-  const inbox = world.receiver.inbox();
+async function enqueueAgain(on: LaneFixture, fate: Fate): Promise<void> {
+  const inbox = fixture.receiver.inbox();
   const ids: string[] = [];
-  await world.again(fate, async () => {
+  await fixture.again(fate, async () => {
     ids.push(await on.send(inbox.url, {}, 'roomy'));
   });
   await on.fleet.advance(hourMs);
@@ -58,11 +58,11 @@ describe('an enqueue into a queue that has capacity', () => {
 
 describe('an enqueue into a queue in which another message waits', () => {
   diesAtEachCall(title, async (on, fate) => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     on.fleet.hold(true);
     const ids = [await on.send(inbox.url, {}, 'busy'), await on.send(inbox.url, {}, 'busy')];
     on.forget();
-    await world.again(fate, async () => {
+    await fixture.again(fate, async () => {
       ids.push(await on.send(inbox.url, {}, 'busy'));
     });
     on.fleet.hold(false);
@@ -83,13 +83,13 @@ const unlessGone = async (request: Promise<void>): Promise<void> => {
 
 describe('a cancel of a message that waits in its queue', () => {
   diesAtEachCall(title, async (on, fate) => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     on.fleet.hold(true);
     const first = await on.send(inbox.url, {}, 'busy');
     const second = await on.send(inbox.url, {}, 'busy');
     const third = await on.send(inbox.url, {}, 'busy');
     on.forget();
-    await world.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, second)));
+    await fixture.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, second)));
     on.fleet.hold(false);
     await on.fleet.advance(hourMs);
     expect([await on.endOf(first), await on.endOf(second), await on.endOf(third)]).toEqual([
@@ -103,15 +103,15 @@ describe('a cancel of a message that waits in its queue', () => {
 
 describe('a cancel of a message that waits for its retry, in a queue, with a key', () => {
   diesAtEachCall(title, async (on, fate) => {
-    const failing = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
-    const inbox = world.receiver.inbox();
+    const failing = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const inbox = fixture.receiver.inbox();
     const config = { 'flow-control-key': 'narrow', 'flow-control-value': 'parallelism=1' };
     const retries = { retries: '3', 'retry-delay': '3000000' };
     const first = await on.send(failing.url, { ...config, ...retries }, 'strict');
     const second = await on.send(inbox.url, config, 'strict');
     await on.fleet.advance(60_000);
     expect([failing.deliveries.length, inbox.deliveries.length]).toEqual([1, 0]);
-    await world.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, first)));
+    await fixture.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, first)));
     await on.fleet.advance(hourMs);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['CANCELED', 'DELIVERED']);
     expect(failing.deliveries).toHaveLength(1);
@@ -121,15 +121,15 @@ describe('a cancel of a message that waits for its retry, in a queue, with a key
 describe('a cancel of a message that is being delivered', () => {
   diesAtEachCall(title, async (on, fate) => {
     const held: (() => void)[] = [];
-    const failing = world.receiver.inbox((_delivery, response) =>
+    const failing = fixture.receiver.inbox((_delivery, response) =>
       held.push(() => response.writeHead(500).end()),
     );
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     const first = await on.send(failing.url, { retries: '3', 'retry-delay': '0' }, 'strict');
     const second = await on.send(inbox.url, {}, 'strict');
     await failing.received(1);
     on.forget();
-    await world.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, first)));
+    await fixture.again(fate, () => unlessGone(lambdas.cancelMessage(on.account, first)));
     expect(inbox.deliveries).toHaveLength(0);
     for (const answer of held) answer();
     await on.fleet.advance(hourMs);
@@ -140,12 +140,12 @@ describe('a cancel of a message that is being delivered', () => {
 
 describe('a deletion of a queue in which messages wait', () => {
   diesAtEachCall(title, async (on, fate) => {
-    const inbox = world.receiver.inbox();
+    const inbox = fixture.receiver.inbox();
     on.fleet.hold(true);
     const ids: string[] = [];
     for (let number = 0; number < 20; number += 1) ids.push(await on.send(inbox.url, {}, 'doomed'));
     on.forget();
-    await world.again(fate, () => unlessGone(lambdas.deleteQueue(on.account, 'doomed')));
+    await fixture.again(fate, () => unlessGone(lambdas.deleteQueue(on.account, 'doomed')));
     on.fleet.hold(false);
     await on.fleet.advance(hourMs);
     const [first, ...others] = await Promise.all(ids.map((id) => on.endOf(id)));

@@ -8,7 +8,7 @@ import {
   type Observed,
   type Sent,
   type SimulatedFault,
-} from '../../../support/laneWorld.ts';
+} from '../../../support/laneSimulation.ts';
 import { expectFaults, Tally } from '../../../support/faults.ts';
 import { randomOf } from '../../../support/simulatedClock.ts';
 import { sizeOf } from '../../../support/sample.ts';

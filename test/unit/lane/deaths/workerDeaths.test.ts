@@ -2,17 +2,17 @@ import { describe, expect } from 'vitest';
 import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
 import { callbackOf } from '../../../support/callbacks.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
-import type { Config, Scene, SceneLambdas } from '../../../support/laneScene.ts';
+import type { Config, LaneFixture, LaneLambdas } from '../../../support/laneFixture.ts';
 import type { Inbox } from '../../../support/receiver.ts';
-import { useScenes } from '../../../support/useScenes.ts';
-import type { World } from '../../../support/world.ts';
+import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
 /** Kills a worker at each AWS call of messages that pass lanes: no slot is lost, nobody waits for ever, and order stays. */
 
-let world: World;
-let lambdas: SceneLambdas;
-const open = useScenes((opened, imported) => {
-  world = opened;
+let fixture: Fixture;
+let lambdas: LaneLambdas;
+const open = useLaneFixtures((opened, imported) => {
+  fixture = opened;
   lambdas = imported;
 });
 
@@ -23,7 +23,7 @@ function watched(answer: (id: string, retried: number) => number = () => 200) {
   const nameOf = (id: string): string => names.get(id) ?? id;
   const inFlight = new Set<string>();
   let most = 0;
-  const inbox = world.receiver.inbox(({ headers }, response) => {
+  const inbox = fixture.receiver.inbox(({ headers }, response) => {
     const name = nameOf(headers['svc-message-id'] ?? '');
     const retried = Number(headers['svc-retried']);
     events.push(`${name} try ${retried}`);
@@ -36,7 +36,7 @@ function watched(answer: (id: string, retried: number) => number = () => 200) {
     }, 20);
   });
   const told = (what: string): Inbox =>
-    world.receiver.inbox((delivery, response) => {
+    fixture.receiver.inbox((delivery, response) => {
       events.push(`${nameOf(callbackOf(delivery).sourceMessageId)} ${what} ${callbackOf(delivery).retried}`);
       response.writeHead(200).end();
     });
@@ -60,7 +60,7 @@ const once = (events: readonly string[]): readonly string[] => [...new Set(event
 
 /** Sends messages while no worker works, so that they have their names when they arrive. */
 async function sendAll(
-  on: Scene,
+  on: LaneFixture,
   to: ReturnType<typeof watched>,
   messages: readonly { readonly name: string; readonly config?: Config; readonly queue?: string }[],
 ): Promise<readonly string[]> {
@@ -79,7 +79,7 @@ async function sendAll(
 const every = { ordinary: 25, thorough: 5 };
 
 /** Runs a way of messages with a death at each of the calls that workers make. */
-function diesAtEachCall(way: (on: Scene) => Promise<void>, limits?: Readonly<Record<string, number>>) {
+function diesAtEachCall(way: (on: LaneFixture) => Promise<void>, limits?: Readonly<Record<string, number>>) {
   itAtEachDeath(
     'loses nothing when a worker dies at any of its AWS calls',
     async (fate) => {
@@ -120,7 +120,7 @@ describe('two messages of a queue whose attempts fail, with callbacks', () => {
     const events = once(to.events);
     const begins = events.findIndex((event) => event.startsWith('second'));
     expect(events.slice(begins).filter((event) => event.startsWith('first'))).toEqual([]);
-    expect(await world.deadLettersOf(first)).toBe(1);
+    expect(await fixture.deadLettersOf(first)).toBe(1);
   });
 });
 
@@ -240,7 +240,7 @@ describe('an attempt that is given up while it has a queue’s slot', () => {
       admittedTo: { lane: 'queue', name: queue, ticket: lease?.ticket, sentAt: Date.now() },
     };
     on.fleet.hold(false);
-    world.standIns.sqs.send('short', JSON.stringify({ ...work, returns: mostFaults, faults: mostFaults }));
+    fixture.standIns.sqs.send('short', JSON.stringify({ ...work, returns: mostFaults, faults: mostFaults }));
     await on.fleet.advance(3_600_000);
     expect([await on.endOf(first), await on.endOf(second)]).toEqual(['FAILED', 'DELIVERED']);
     expect([...once(to.events)].sort()).toEqual([
@@ -249,6 +249,6 @@ describe('an attempt that is given up while it has a queue’s slot', () => {
       'second try 0',
     ]);
     expect(to.events.at(-1)).toBe('second try 0');
-    expect(await world.deadLettersOf(first)).toBe(1);
+    expect(await fixture.deadLettersOf(first)).toBe(1);
   });
 });

@@ -9,10 +9,10 @@ import { pageSize } from '../../../../lambdas/lane/rules/line.ts';
 import { expiryOf } from '../../../../lambdas/message/message.ts';
 import type { PumpJob } from '../../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
-import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../../support/laneFixture.ts';
 import { sizeOf } from '../../../support/sample.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
 /** Messages that wait for months in a line, lines that are too long for one invocation, and pumps that come early. */
 
@@ -20,18 +20,18 @@ const secondMs = 1_000;
 const dayMs = 86_400 * secondMs;
 const realNow = Date.now;
 
-let world: World;
-let lambdas: SceneLambdas;
-useWorld(async (opened) => {
-  world = opened;
-  lambdas = await importForScenes();
+let fixture: Fixture;
+let lambdas: LaneLambdas;
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLaneLambdas();
 });
 
 let passedMs = 0;
 beforeEach(async () => {
   passedMs = 0;
-  await world.drain();
-  world.reset();
+  await fixture.drain();
+  fixture.reset();
 });
 
 /** Lets so much time pass. */
@@ -40,7 +40,7 @@ function pass(ms: number): void {
   setClockAhead(passedMs);
 }
 
-const queue = (name: string): LaneKey => ({ accountId: world.account.id, kind: 'queue', name });
+const queue = (name: string): LaneKey => ({ accountId: fixture.account.id, kind: 'queue', name });
 
 const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpJob> = {}): PumpJob => ({
   kind: 'pump',
@@ -53,15 +53,15 @@ const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpJob>
 
 /** The pumps of a lane that are on their way, which are taken out. */
 const pumpsFor = async ({ name }: LaneKey): Promise<readonly PumpJob[]> =>
-  (await world.drain()).flatMap((work) => (work.kind === 'pump' && work.name === name ? [work] : []));
+  (await fixture.drain()).flatMap((work) => (work.kind === 'pump' && work.name === name ? [work] : []));
 
 const enqueue = (name: string, url: string, body: string): Promise<string> =>
-  world.enqueue(name, url, { retries: '3' }, body);
+  fixture.enqueue(name, url, { retries: '3' }, body);
 
 /** Unix milliseconds at which a row expires. */
 async function expiryOfRow(table: string, key: Readonly<Record<string, string>>): Promise<number> {
   const Key = Object.fromEntries(Object.entries(key).map(([name, S]) => [name, { S }]));
-  const { Item } = await world.dynamodb.send(
+  const { Item } = await fixture.dynamodb.send(
     new GetItemCommand({ TableName: table, Key, ConsistentRead: true }),
   );
   return Number(Item?.['expiresAt']?.N) * secondMs;
@@ -70,24 +70,24 @@ async function expiryOfRow(table: string, key: Readonly<Record<string, string>>)
 describe('a line in which messages wait for months', () => {
   it('keeps their rows, their bodies and its pages, each for as long as it may be needed and not much longer', async () => {
     const key = queue('patient');
-    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"patient","paused":true}'));
-    const inbox = world.receiver.inbox();
+    await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"patient","paused":true}'));
+    const inbox = fixture.receiver.inbox();
     // A body in the row, in a row of its own, in the bucket; and as many more as fill two pages.
     const bodies = ['small', randomBytes(1_500).toString('hex'), randomBytes(20_000).toString('hex')];
     while (bodies.length < 2 * pageSize + 3) bodies.push(`number ${bodies.length}`);
     const ids: string[] = [];
     for (const body of bodies) ids.push(await enqueue('patient', inbox.url, body));
-    const { messagesTable, lanesTable } = world.settings;
+    const { messagesTable, lanesTable } = fixture.settings;
     const waiting = await lambdas.loadLane(key);
     expect(waiting?.line.nextPage).toBeGreaterThan(1);
 
     const histories = () =>
-      Promise.all(ids.map((messageId) => world.loadMessage({ accountId: world.account.id, messageId })));
-    const retentionMs = limitsOf(world.account).max_dlq_retention_time_milis;
+      Promise.all(ids.map((messageId) => fixture.loadMessage({ accountId: fixture.account.id, messageId })));
+    const retentionMs = limitsOf(fixture.account).max_dlq_retention_time_milis;
     for (let day = 0; day < sizeOf({ ordinary: 75, thorough: 600 }); day += 3) {
       pass(3 * dayMs);
-      world.reset();
-      await world.perform(pumpOf(key, { keepsFrom: 0 }), { isAgain: false });
+      fixture.reset();
+      await fixture.perform(pumpOf(key, { keepsFrom: 0 }), { isAgain: false });
       for (const history of await histories()) {
         if (history === undefined) throw new Error('A message is gone.');
         const { message, body } = history;
@@ -104,13 +104,16 @@ describe('a line in which messages wait for months', () => {
       }
       for (const page of [0, 1]) {
         const part = `page#${String(page).padStart(12, '0')}`;
-        const pageExpiry = await expiryOfRow(lanesTable, { lane: `${world.account.id}#queue#patient`, part });
+        const pageExpiry = await expiryOfRow(lanesTable, {
+          lane: `${fixture.account.id}#queue#patient`,
+          part,
+        });
         expect(pageExpiry).toBeGreaterThan(Date.now() + 30 * dayMs);
       }
     }
 
-    await lambdas.resumeQueue(world.account, 'patient');
-    await world.work();
+    await lambdas.resumeQueue(fixture.account, 'patient');
+    await fixture.work();
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(bodies);
   });
 });
@@ -118,9 +121,9 @@ describe('a line in which messages wait for months', () => {
 describe('a line that is too long for one invocation', () => {
   /** Each read of a message takes so long. */
   function slowReads(readMs = secondMs): void {
-    world.reset();
+    fixture.reset();
     vi.spyOn(Date, 'now').mockImplementation(
-      () => realNow() + passedMs + world.callsOf('QueryCommand') * readMs,
+      () => realNow() + passedMs + fixture.callsOf('QueryCommand') * readMs,
     );
   }
 
@@ -154,8 +157,8 @@ describe('a line that is too long for one invocation', () => {
     while (next !== undefined) {
       seen.push(next.keepsFrom);
       slowReads();
-      await world.perform(next, { isAgain: false });
-      passedMs += world.callsOf('QueryCommand') * secondMs;
+      await fixture.perform(next, { isAgain: false });
+      passedMs += fixture.callsOf('QueryCommand') * secondMs;
       // The pump of three days from now is with Scheduler.
       const [pump, ...others]: readonly PumpJob[] = await pumpsFor(key);
       expect(others).toEqual([]);
@@ -165,7 +168,7 @@ describe('a line that is too long for one invocation', () => {
     expect(seen).toEqual([0, 10, 20]);
     for (const { number } of all) {
       const part = `page#${String(number).padStart(12, '0')}`;
-      const expiry = await expiryOfRow(world.settings.lanesTable, {
+      const expiry = await expiryOfRow(fixture.settings.lanesTable, {
         lane: `${key.accountId}#queue#long`,
         part,
       });
@@ -176,15 +179,15 @@ describe('a line that is too long for one invocation', () => {
   it('is left to the next invocation, too, where several lines of deleted queues are to be cancelled', async () => {
     const key = queue('often');
     for (let line = 0; line < 3; line += 1) {
-      await lambdas.putQueue(world.account, Buffer.from('{"queueName":"often","paused":true}'));
+      await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"often","paused":true}'));
       for (let number = 0; number < 4 * pageSize; number += 1) {
-        await enqueue('often', world.receiver.origin, 'x');
+        await enqueue('often', fixture.receiver.origin, 'x');
       }
-      await lambdas.deleteQueue(world.account, 'often');
+      await lambdas.deleteQueue(fixture.account, 'often');
     }
-    await world.drain();
+    await fixture.drain();
     slowReads(secondMs / 2);
-    await world.perform(pumpOf(key), { isAgain: false });
+    await fixture.perform(pumpOf(key), { isAgain: false });
     const left = await lambdas.loadLane(key);
     expect(left?.deletedLines).toHaveLength(1);
     expect(await pumpsFor(key)).not.toEqual([]);
@@ -192,33 +195,33 @@ describe('a line that is too long for one invocation', () => {
 
   it('is cancelled by one invocation after the other when its queue is deleted', async () => {
     const key = queue('doomed');
-    await lambdas.putQueue(world.account, Buffer.from('{"queueName":"doomed","paused":true}'));
+    await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"doomed","paused":true}'));
     const ids: string[] = [];
     for (let number = 0; number < 14 * pageSize; number += 1) {
-      ids.push(await enqueue('doomed', world.receiver.origin, 'x'));
+      ids.push(await enqueue('doomed', fixture.receiver.origin, 'x'));
     }
-    await lambdas.deleteQueue(world.account, 'doomed');
+    await lambdas.deleteQueue(fixture.account, 'doomed');
     const [pump, ...others] = await pumpsFor(key);
     expect(others).toEqual([]);
     if (pump === undefined) throw new Error('No pump is on its way.');
     slowReads(secondMs / 2);
-    await world.perform(pump, { isAgain: false });
+    await fixture.perform(pump, { isAgain: false });
     const left = await lambdas.loadLane(key);
     expect(left?.deletedLines).toMatchObject([{ entries: [], firstPage: 10 }]);
     // One goes on at once. Another would, a minute later, should this one die.
     const next = await pumpsFor(key);
     expect(next).toHaveLength(1);
     vi.restoreAllMocks();
-    for (const one of next) await world.perform({ ...one, dueAt: Date.now() }, { isAgain: false });
+    for (const one of next) await fixture.perform({ ...one, dueAt: Date.now() }, { isAgain: false });
     expect(await pumpsFor(key)).toEqual([]);
     // Somebody may still be about to write a page or the row: their numbers are used again much later only.
     const emptied = await lambdas.loadLane(key);
     expect(emptied).toMatchObject({ isDeleted: true, deletedLines: [] });
     pass(6 * 60 * secondMs);
-    await world.perform(pumpOf(key), { isAgain: false });
+    await fixture.perform(pumpOf(key), { isAgain: false });
     expect(await lambdas.loadLane(key)).toBeUndefined();
     for (const messageId of ids) {
-      expect((await world.loadMessage({ accountId: world.account.id, messageId }))?.end).toBe('CANCELED');
+      expect((await fixture.loadMessage({ accountId: fixture.account.id, messageId }))?.end).toBe('CANCELED');
     }
   });
 });
@@ -230,15 +233,15 @@ describe('a pump', () => {
   ])('that comes $early early is sent on, and looks at no lane', async ({ ms }) => {
     const key = queue('early');
     const pump = pumpOf(key, { dueAt: Date.now() + ms, keepsFrom: 0 });
-    await world.perform(pump, { isAgain: false });
-    expect(world.operations()).toEqual({ SendMessageCommand: 1 });
+    await fixture.perform(pump, { isAgain: false });
+    expect(fixture.operations()).toEqual({ SendMessageCommand: 1 });
     expect(await pumpsFor(key)).toEqual([]);
     pass(ms);
     expect(await pumpsFor(key)).toEqual([pump]);
   });
 
   it('lets nobody go too early, and nobody never, where a timer ends before the clock says so', async () => {
-    const key: LaneKey = { accountId: world.account.id, kind: 'key', name: 'rated' };
+    const key: LaneKey = { accountId: fixture.account.id, kind: 'key', name: 'rated' };
     // This clock goes half as fast as that of the timers.
     const start = realNow();
     vi.spyOn(Date, 'now').mockImplementation(() => start + (realNow() - start) / 2);
@@ -251,7 +254,7 @@ describe('a pump', () => {
       pumpAt: dueAt,
       keepAt: start + dayMs,
     });
-    await world.perform(pumpOf(key, { dueAt }), { isAgain: false });
+    await fixture.perform(pumpOf(key, { dueAt }), { isAgain: false });
     const after = await lambdas.loadLane(key);
     expect(after?.starts.map(({ count }) => count)).toEqual([1]);
     expect(after?.starts[0]?.at).toBeGreaterThanOrEqual(dueAt);

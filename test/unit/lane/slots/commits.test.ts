@@ -15,7 +15,7 @@ const entryOf = (number: number): string =>
   formatEntry({ messageId: `msg_${String(number).padStart(26, '0')}`, attempt: 0, queue: 'short' });
 
 /** A table with one lane, and processes that change it. */
-class Scene {
+class Fixture {
   time = start;
   row: Lane;
   readonly pages = new Map<number, readonly string[]>();
@@ -70,69 +70,69 @@ const busy = withLease(lane, entryOf(0), { slots: 1 });
 
 describe('a process that knows a lane from a moment ago', () => {
   it('reads again before it takes for done what another process has just made necessary', async () => {
-    const scene = new Scene(lane);
-    const [one, other] = [scene.startProcess(), scene.startProcess()];
+    const fixture = new Fixture(lane);
+    const [one, other] = [fixture.startProcess(), fixture.startProcess()];
     await one.update(key, (found) => ({ ...found, updatedAt: start + 1 }));
     await other.update(key, (found) => withLease(found, entryOf(1), { slots: 1 }));
     // As it knows the lane, the message has no slot.
     await one.update(key, (found) => leave(found, entryOf(1)));
-    expect(scene.row.leases.size).toBe(0);
+    expect(fixture.row.leases.size).toBe(0);
   });
 });
 
 describe('a pump', () => {
   it('is sent again where the one on its way comes later than a check has to', async () => {
     const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
-    const scene = new Scene({ ...expiring, pumpAt: start + 900_000 });
-    await scene.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
-    expect(scene.pumps).toContainEqual({ dueAt: start + 40_000, keeps: false });
-    expect(scene.row.pumpAt).toBe(start + 40_000);
+    const fixture = new Fixture({ ...expiring, pumpAt: start + 900_000 });
+    await fixture.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
+    expect(fixture.pumps).toContainEqual({ dueAt: start + 40_000, keeps: false });
+    expect(fixture.row.pumpAt).toBe(start + 40_000);
   });
 
   it('is not sent again where the one on its way comes in time', async () => {
     const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
-    const scene = new Scene({ ...expiring, pumpAt: start + 30_000 });
-    await scene.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
-    expect(scene.pumps.filter(({ keeps }) => !keeps)).toEqual([]);
+    const fixture = new Fixture({ ...expiring, pumpAt: start + 30_000 });
+    await fixture.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
+    expect(fixture.pumps.filter(({ keeps }) => !keeps)).toEqual([]);
   });
 
   it('comes every three days to a line, so that no message expires in it', async () => {
-    const scene = new Scene(busy);
+    const fixture = new Fixture(busy);
     const join = (number: number) =>
-      scene.startProcess().update(key, (found) => joinLine(found, entryOf(number)));
+      fixture.startProcess().update(key, (found) => joinLine(found, entryOf(number)));
     await join(1);
     await join(2);
     const first = { dueAt: start + 3 * dayMs, keeps: true };
-    expect(scene.pumps).toEqual([first]);
-    scene.time = first.dueAt;
+    expect(fixture.pumps).toEqual([first]);
+    fixture.time = first.dueAt;
     await join(3);
-    expect(scene.pumps).toEqual([first, { dueAt: start + 6 * dayMs, keeps: true }]);
+    expect(fixture.pumps).toEqual([first, { dueAt: start + 6 * dayMs, keeps: true }]);
   });
 });
 
 describe('a lane that is given much capacity at once', () => {
   it('grants slots to all who wait in their order, a hundred with each write', async () => {
     const entries = Array.from({ length: 250 }, (_, index) => entryOf(index + 1));
-    const scene = new Scene(entries.reduce((found, entry) => joinLine(found, entry), busy));
-    await scene.startProcess().update(key, (found) => ({ ...found, parallelism: 1_000 }));
+    const fixture = new Fixture(entries.reduce((found, entry) => joinLine(found, entry), busy));
+    await fixture.startProcess().update(key, (found) => ({ ...found, parallelism: 1_000 }));
     // The pump that it has sent, because there is capacity still.
-    while (scene.row.pumpAt > 0 && scene.granted.flat().length < entries.length) {
-      scene.time += 1_000;
-      await scene.startProcess().update(key, (found) => found);
+    while (fixture.row.pumpAt > 0 && fixture.granted.flat().length < entries.length) {
+      fixture.time += 1_000;
+      await fixture.startProcess().update(key, (found) => found);
     }
-    expect(scene.granted.map(({ length }) => length)).toEqual([100, 100, 50]);
-    expect(scene.granted.flat()).toEqual(entries);
-    expect(scene.pumps).toContainEqual({ dueAt: start, keeps: false });
+    expect(fixture.granted.map(({ length }) => length)).toEqual([100, 100, 50]);
+    expect(fixture.granted.flat()).toEqual(entries);
+    expect(fixture.pumps).toContainEqual({ dueAt: start, keeps: false });
   });
 });
 
 describe('an admission', () => {
   const admitted = async (kind: LaneKey['kind'], carrier: Entry['queue']) => {
     const place: LaneKey = { ...key, kind };
-    const scene = new Scene(newLane(place, start, { parallelism: 1 }));
+    const fixture = new Fixture(newLane(place, start, { parallelism: 1 }));
     const entry = formatEntry({ messageId: `msg_${'1'.repeat(26)}`, attempt: 0, queue: carrier });
-    await scene.startProcess().update(place, (found) => joinLine(found, entry));
-    const lease = scene.row.leases.get(entry);
+    await fixture.startProcess().update(place, (found) => joinLine(found, entry));
+    const lease = fixture.row.leases.get(entry);
     if (lease === undefined) throw new Error('It was not admitted.');
     return lease;
   };

@@ -2,14 +2,14 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Lane } from '../../../../lambdas/lane/lane.ts';
 import type { AttemptJob } from '../../../../lambdas/job/job.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { importForScenes, type SceneLambdas } from '../../../support/laneScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { importLaneLambdas, type LaneLambdas } from '../../../support/laneFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
 /** A job that is sent for a grant may come before the lane is written. Those behind it must not wait for that. */
 
-let world: World;
-let lambdas: SceneLambdas;
+let fixture: Fixture;
+let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
@@ -20,24 +20,24 @@ async function importServices() {
   return { lanes, endMessage };
 }
 
-useWorld(async (opened) => {
-  world = opened;
-  lambdas = await importForScenes();
+useFixture(async (opened) => {
+  fixture = opened;
+  lambdas = await importLaneLambdas();
   services = await importServices();
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
   await services.lanes.update(queue(), (lane) => ({ ...lane, leases: new Map() }));
 });
 
-const queue = () => ({ accountId: world.account.id, kind: 'queue', name: 'overtaken' }) as const;
+const queue = () => ({ accountId: fixture.account.id, kind: 'queue', name: 'overtaken' }) as const;
 
 /** The job of a message that was cancelled in a page of its queue's line, and whose grant is about to be written. */
 async function cancelledInPage(sentAt: number): Promise<{ work: AttemptJob; write: () => Promise<void> }> {
-  const messageId = await world.enqueue('overtaken', world.receiver.inbox().url);
-  const { work } = await world.receiveAttempt();
-  await world.drain();
-  const history = await world.loadMessage({ accountId: world.account.id, messageId });
+  const messageId = await fixture.enqueue('overtaken', fixture.receiver.inbox().url);
+  const { work } = await fixture.receiveAttempt();
+  await fixture.drain();
+  const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
   if (history === undefined) throw new Error('The message is gone.');
   await services.endMessage(history.message, 'CANCELED', Date.now());
   const { lanes } = services;
@@ -59,11 +59,11 @@ const slots = async (): Promise<number | undefined> => (await lambdas.loadLane(q
 
 it('of a cancelled message waits for a write that is a moment late', async () => {
   const { work, write } = await cancelledInPage(Date.now());
-  const delivered = world.deliver(work, false);
+  const delivered = fixture.deliver(work, false);
   await write();
   await delivered;
   expect(await slots()).toBe(0);
-  expect(await world.drain()).toEqual([]);
+  expect(await fixture.drain()).toEqual([]);
 });
 
 it.each([
@@ -72,21 +72,21 @@ it.each([
 ])('of a cancelled message comes again soon where the write is late, after $age ms', async (row) => {
   const { work, write } = await cancelledInPage(Date.now() - row.age);
   const delays: unknown[] = [];
-  world.sqs.middlewareStack.add(
+  fixture.sqs.middlewareStack.add(
     (next) => (args) => {
       if ('DelaySeconds' in args.input) delays.push(args.input.DelaySeconds);
       return next(args);
     },
     { step: 'initialize', name: 'delays' },
   );
-  await world.deliver(work, false);
-  world.sqs.middlewareStack.remove('delays');
+  await fixture.deliver(work, false);
+  fixture.sqs.middlewareStack.remove('delays');
   expect(row.delaySeconds).toContain(delays[0]);
   await write();
   expect(await slots()).toBe(1);
   await eventually(
     async () => {
-      await world.work();
+      await fixture.work();
       return slots();
     },
     (left) => left === 0,
@@ -95,6 +95,6 @@ it.each([
 
 it('is dropped where the write never comes', async () => {
   const { work } = await cancelledInPage(Date.now() - 61_000);
-  await world.deliver(work, false);
-  expect(await world.drain()).toEqual([]);
+  await fixture.deliver(work, false);
+  expect(await fixture.drain()).toEqual([]);
 });

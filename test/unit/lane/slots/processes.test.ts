@@ -1,19 +1,19 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startFleet, type Fleet } from '../../../support/fleet.ts';
 import type { Delivery } from '../../../support/receiver.ts';
-import { openWorld, requestOf, type World } from '../../../support/world.ts';
+import { openFixture, requestOf, type Fixture } from '../../../support/fixture.ts';
 
 /** The limits of lanes across processes: each invocation has one of its own, which knows nothing of the others. */
 
-let world: World;
+let fixture: Fixture;
 beforeAll(async () => {
-  world = await openWorld();
+  fixture = await openFixture();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 let fleet: Fleet;
 beforeEach(async () => {
-  fleet = await startFleet(world.standIns);
+  fleet = await startFleet(fixture.standIns);
 });
 afterEach(() => fleet.close());
 
@@ -21,19 +21,19 @@ const count = 20;
 
 /** An account of its own, with so many deliveries in flight at once. */
 async function accountWith(id: string, parallelism: number) {
-  const account = { ...world.account, id, limits: { max_global_parallelism: parallelism } };
-  await world.saveAccount(account, undefined);
-  await world.readUsage(account);
+  const account = { ...fixture.account, id, limits: { max_global_parallelism: parallelism } };
+  await fixture.saveAccount(account, undefined);
+  await fixture.readUsage(account);
   return account;
 }
 
 /** Publishes as many messages as are counted, and returns them as they came. */
-async function deliver(account: World['account'], queueName?: string): Promise<readonly Delivery[]> {
-  const inbox = world.receiver.inbox((_delivery, response, before) => {
+async function deliver(account: Fixture['account'], queueName?: string): Promise<readonly Delivery[]> {
+  const inbox = fixture.receiver.inbox((_delivery, response, before) => {
     setTimeout(() => response.writeHead(200).end(), 20 + ((before * 37) % 80));
   });
   for (let number = 0; number < count; number += 1) {
-    await world.publishRequest(account, { ...requestOf(inbox.url, {}, String(number)), queueName });
+    await fixture.publishRequest(account, { ...requestOf(inbox.url, {}, String(number)), queueName });
   }
   return inbox.received(count);
 }

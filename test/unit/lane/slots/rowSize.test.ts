@@ -6,15 +6,15 @@ import { mostLeases, newLane, withLease, type Lane } from '../../../../lambdas/l
 import { keepFor } from '../../../../lambdas/lane/rules/leaving.ts';
 import { itemBytes } from '../../../support/itemSize.ts';
 import { LanesInMemory } from '../../../support/lanesInMemory.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
-let world: World;
+let fixture: Fixture;
 let store: Awaited<ReturnType<typeof importStore>>;
 const importStore = () => import('../../../../lambdas/lane/store/lanes.ts');
 
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   store = await importStore();
 });
 
@@ -49,9 +49,9 @@ it('a lane’s row stays small, however many it has admitted, and though all the
   }
   expect(table.sent).toHaveLength(1_000);
   expect(await store.saveLane({ ...table.lane(key), version: 0 })).toBeUndefined();
-  const { Item: item } = await world.dynamodb.send(
+  const { Item: item } = await fixture.dynamodb.send(
     new GetItemCommand({
-      TableName: world.settings.lanesTable,
+      TableName: fixture.settings.lanesTable,
       Key: { lane: { S: `acct#key#${key.name}` }, part: { S: 'lane' } },
     }),
   );

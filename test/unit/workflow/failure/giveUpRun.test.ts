@@ -8,28 +8,28 @@ import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
 import { fateAt } from '../../../support/faults.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { attemptsIn, openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { endpoint, openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
 /** Jobs of runs that the service fails with are given up in the end: a run that would wait for ever is told, or fails visibly. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 let giveUp: typeof performModule.giveUp;
 let loadBody: typeof bodiesModule.loadBody;
 let recover: typeof recoverModule.recover;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   ({ giveUp } = await import('../../../../lambdas/worker/perform.ts'));
   ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
   ({ recover } = await import('../../../../lambdas/recovery/recover.ts'));
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 
 const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
@@ -39,17 +39,17 @@ let runs = 0;
 async function pair() {
   runs += 1;
   const [parent, child] = [`wfr_up_${runs}`, `wfr_down_${runs}`];
-  const told = world.receiver.inbox();
+  const told = fixture.receiver.inbox();
   const failureCallback = { ...common, url: told.url, delayMs: 0 };
-  const { createdAt } = await scene.start(parent, { details: { failureCallback } });
+  const { createdAt } = await runFixture.start(parent, { details: { failureCallback } });
   await acts.invoke({ runId: parent, createdAt }, 1, child);
-  await world.drain();
+  await fixture.drain();
   return { parent, child, told };
 }
 
 /** Writes an end whose response cannot be read: telling it is a fault each time. */
 const endUnreadably = (child: string): Promise<void> =>
-  scene.append(child, {
+  runFixture.append(child, {
     kind: 'end',
     at: Date.now(),
     state: 'RUN_SUCCESS',
@@ -58,8 +58,8 @@ const endUnreadably = (child: string): Promise<void> =>
   });
 
 async function endWorkOf(child: string): Promise<Job> {
-  const { createdAt, startSeq } = await scene.snapshotOf(child);
-  return { kind: 'runEnd', accountId: world.account.id, runId: child, createdAt, startSeq };
+  const { createdAt, startSeq } = await runFixture.snapshotOf(child);
+  return { kind: 'runEnd', accountId: fixture.account.id, runId: child, createdAt, startSeq };
 }
 
 async function toldTo(runId: string): Promise<readonly unknown[]> {
@@ -76,7 +76,7 @@ async function toldTo(runId: string): Promise<readonly unknown[]> {
 
 /** Does something while calls of DynamoDB fail with a fault; at least one has to. */
 async function failingAt(isIt: (input: string) => boolean, act: () => Promise<unknown>): Promise<void> {
-  const { dynamodb } = world;
+  const { dynamodb } = fixture;
   const send = dynamodb.send.bind(dynamodb);
   let failed = 0;
   const spy = vi.spyOn(dynamodb, 'send').mockImplementation(((command: { readonly input?: unknown }) => {
@@ -98,7 +98,7 @@ describe('the end of an invoked run that cannot be told', () => {
     await endUnreadably(child);
     await acts.end(child);
     setClockAhead(60_000);
-    const works = (await world.drain()).filter(({ kind }) => kind !== 'runStart');
+    const works = (await fixture.drain()).filter(({ kind }) => kind !== 'runStart');
     expect(works).toMatchObject([{ kind: 'runEnd', runId: child }]);
   });
 
@@ -106,14 +106,14 @@ describe('the end of an invoked run that cannot be told', () => {
     const { parent, child } = await pair();
     await endUnreadably(child);
     const work = await endWorkOf(child);
-    await expect(world.perform(work, { isAgain: false })).rejects.toThrow('msg_lost');
+    await expect(fixture.perform(work, { isAgain: false })).rejects.toThrow('msg_lost');
     await giveUp(work, 'faults');
     await giveUp(work, 'faults');
     const [told, ...more] = await toldTo(parent);
     expect(more).toEqual([]);
     expect(told).toMatchObject({ isFailed: true, isCanceled: false });
     expect(JSON.stringify(told)).toContain(`failed ${mostFaults} times with the end of the invoked run`);
-    expect(attemptsIn(await world.drain())).toHaveLength(1);
+    expect(attemptsIn(await fixture.drain())).toHaveLength(1);
   });
 
   it('fails its invoker where that cannot be told of a failure either: with a dead letter, and its failure function', async () => {
@@ -128,8 +128,8 @@ describe('the end of an invoked run that cannot be told', () => {
     expect(end).toMatchObject({ state: 'RUN_FAILED', failure: { response: { status: 0 } } });
     const failure = end?.kind === 'end' ? end.failure : undefined;
     expect(failure?.response.error).toContain(`failed ${mostFaults} times with the end of the invoked run`);
-    expect(await world.deadLettersOf(failure?.messageId ?? '')).toBe(1);
-    await world.work();
+    expect(await fixture.deadLettersOf(failure?.messageId ?? '')).toBe(1);
+    await fixture.work();
     expect(new Set(told.deliveries.map(({ headers }) => headers['upstash-message-id'])).size).toBe(1);
     expect(await acts.listed(parent)).toEqual(['RUN_FAILED']);
   });
@@ -138,17 +138,17 @@ describe('the end of an invoked run that cannot be told', () => {
 describe('an invoker whose URL an earlier release took, and is none', () => {
   it('is told at the URL that it was started with', async () => {
     const { parent, child } = await pair();
-    const { createdAt } = await scene.snapshotOf(parent);
+    const { createdAt } = await runFixture.snapshotOf(parent);
     const other = `${child}_old`;
-    await scene.start(other, {
+    await runFixture.start(other, {
       details: {
         invoker: { runId: parent, createdAt, url: 'no url', step: stepOf(1, 'Invoke'), headers: [] },
       },
     });
-    await world.drain();
+    await fixture.drain();
     await acts.end(other, { body: '1' });
-    const [messageId = ''] = attemptsIn(await world.drain());
-    const stored = await world.loadMessage({ accountId: world.account.id, messageId });
+    const [messageId = ''] = attemptsIn(await fixture.drain());
+    const stored = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     expect(stored?.message.url).toBe(endpoint);
   });
 });
@@ -161,18 +161,18 @@ describe('a start that cannot be finished', () => {
     for (const call of [1, 2, 3, 4, 5, 6]) {
       runs += 1;
       const runId = `wfr_start_${runs}`;
-      const told = world.receiver.inbox();
+      const told = fixture.receiver.inbox();
       const details = { failureCallback: { ...common, url: told.url, delayMs: 0 } };
-      await world.underFate(fateAt({ call, when: 'before' }), () => scene.start(runId, { details }));
+      await fixture.underFate(fateAt({ call, when: 'before' }), () => runFixture.start(runId, { details }));
       const isRecorded = (await acts.records(runId)).length > 0;
       setClockAhead(call * 3_600_000);
-      const works = await world.drain();
+      const works = await fixture.drain();
       for (const work of checksIn(works)) await giveUp(work, 'faults');
       if (!isRecorded) continue;
-      const { state } = await scene.snapshotOf(runId);
+      const { state } = await runFixture.snapshotOf(runId);
       if (attemptsIn(works).length > 0) continue;
       expect(state).toBe('RUN_FAILED');
-      await world.work();
+      await fixture.work();
       expect(told.deliveries.length).toBeGreaterThan(0);
       failed += 1;
     }
@@ -182,12 +182,12 @@ describe('a start that cannot be finished', () => {
   it('leaves a run alone that was delivered', async () => {
     runs += 1;
     const runId = `wfr_start_${runs}`;
-    await scene.start(runId);
+    await runFixture.start(runId);
     setClockAhead(3_600_000);
-    const checks = checksIn(await world.drain());
+    const checks = checksIn(await fixture.drain());
     expect(checks).toHaveLength(1);
     for (const job of checks) await giveUp(job, 'faults');
-    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
+    expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
   });
 });
 
@@ -195,9 +195,9 @@ describe('a wait that cannot be ended', () => {
   const waiting = async (deadline: number) => {
     runs += 1;
     const runId = `wfr_wait_${runs}`;
-    const told = world.receiver.inbox();
-    await scene.start(runId, { details: { failureCallback: { ...common, url: told.url, delayMs: 0 } } });
-    await scene.append(runId, {
+    const told = fixture.receiver.inbox();
+    await runFixture.start(runId, { details: { failureCallback: { ...common, url: told.url, delayMs: 0 } } });
+    await runFixture.append(runId, {
       kind: 'wait',
       at: Date.now(),
       step: stepOf(1, 'Wait'),
@@ -212,24 +212,24 @@ describe('a wait that cannot be ended', () => {
       headers: [],
       timeoutHeaders: [],
     });
-    await world.drain();
-    const { seq } = await scene.snapshotOf(runId);
-    const work: Job = { kind: 'waitTimeout', accountId: world.account.id, runId, seq, dueAt: Date.now() };
+    await fixture.drain();
+    const { seq } = await runFixture.snapshotOf(runId);
+    const work: Job = { kind: 'waitTimeout', accountId: fixture.account.id, runId, seq, dueAt: Date.now() };
     return { runId, work, told };
   };
 
   it('fails its run when it is due and given up', async () => {
     const { runId, work, told } = await waiting(Date.now() - 1);
     await giveUp(work, 'faults');
-    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
-    await world.work();
+    expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    await fixture.work();
     expect(told.deliveries.length).toBeGreaterThan(0);
   });
 
   it('goes on where its deadline is still to come', async () => {
     const { runId, work } = await waiting(Date.now() + 3_600_000);
     await giveUp(work, 'deaths');
-    expect((await scene.snapshotOf(runId)).state).toBe('RUN_STARTED');
+    expect((await runFixture.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });
 
@@ -237,13 +237,13 @@ describe('a call whose result cannot be stored', () => {
   it('fails its run when it is given up', async () => {
     runs += 1;
     const runId = `wfr_call_${runs}`;
-    await scene.start(runId);
-    await world.drain();
+    await runFixture.start(runId);
+    await fixture.drain();
     const { messageId } = await acts.call(runId, 1, 'http://127.0.0.1:9/third');
-    await world.drain();
+    await fixture.drain();
     const work: Job = {
       kind: 'attempt',
-      accountId: world.account.id,
+      accountId: fixture.account.id,
       messageId,
       attempt: 0,
       queue: 'short',
@@ -252,14 +252,14 @@ describe('a call whose result cannot be stored', () => {
       (input) => input.includes('"callResult"'),
       () => giveUp(work, 'faults'),
     );
-    expect(await scene.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
+    expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
   });
 });
 
 describe('what recovery does', () => {
   it('goes on with the other runs where it fails with one, and tells an invoker of an end', async () => {
     const [bad, good] = [await pair(), await pair()];
-    await scene.append(good.child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
+    await runFixture.append(good.child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
     let skipped = 0;
     await failingAt(
       (input) => input.includes(bad.parent),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { newMessageId, openRunLogs, outlineOf, stepsOf, type RunLogs } from '../../../support/runLogs.ts';
-import { endpoint, openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let logs: RunLogs;
 const importLambdas = async () => {
   const [ids, history] = await Promise.all([
@@ -16,11 +16,11 @@ const importLambdas = async () => {
   return { ...ids, ...history };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useWorld(async (opened) => {
-  world = opened;
+useFixture(async (opened) => {
+  fixture = opened;
   lambdas = await importLambdas();
-  scene = await openRunScene(world);
-  logs = await openRunLogs(world);
+  runFixture = await openRunFixture(fixture);
+  logs = await openRunLogs(fixture);
 });
 
 const runOf = (runId: string, ...query: readonly Header[]) => logs.runOf(runId, ...query);
@@ -29,7 +29,7 @@ const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe('the log of a run', () => {
   it('has its steps, the attempts that failed on the way, and its end', async () => {
-    const { messageId, createdAt } = await scene.start('wfr_whole', {
+    const { messageId, createdAt } = await runFixture.start('wfr_whole', {
       payload: '{"n":1}',
       details: {
         url: 'https://user:secret@flow.example/orders',
@@ -49,7 +49,7 @@ describe('the log of a run', () => {
         },
       },
     });
-    await scene.attempt(messageId, 'RETRY', {
+    await runFixture.attempt(messageId, 'RETRY', {
       status: 503,
       headers: [['upstash-error-step-name', 'charge']],
       body: 'not now',
@@ -80,10 +80,10 @@ describe('the log of a run', () => {
       ],
     });
 
-    const [step] = await scene.submit('wfr_whole', [resultOf(1, '"charged"')]);
-    await scene.attempt(messageId, 'DELIVERED');
-    await scene.attempt(step?.messageId ?? '', 'DELIVERED');
-    await scene.end('wfr_whole', {
+    const [step] = await runFixture.submit('wfr_whole', [resultOf(1, '"charged"')]);
+    await runFixture.attempt(messageId, 'DELIVERED');
+    await runFixture.attempt(step?.messageId ?? '', 'DELIVERED');
+    await runFixture.end('wfr_whole', {
       state: 'RUN_SUCCESS',
       response: { at: 'here', bytes: Buffer.from('{"ok":true}'), deflated: false },
       responseId: newMessageId(),
@@ -149,10 +149,10 @@ describe('the log of a run', () => {
   });
 
   it('has sleeps in milliseconds, branches and waits', async () => {
-    const { messageId } = await scene.start('wfr_kinds');
-    await scene.attempt(messageId, 'DELIVERED');
+    const { messageId } = await runFixture.start('wfr_kinds');
+    await runFixture.attempt(messageId, 'DELIVERED');
     const dueAt = Date.now() + 600_000;
-    const [sleep] = await scene.submit(
+    const [sleep] = await runFixture.submit(
       'wfr_kinds',
       [resultOf(1, undefined, { stepType: 'SleepFor', sleepFor: '10m' })],
       { delay: '10m' },
@@ -161,14 +161,14 @@ describe('the log of a run', () => {
       'sequential STEP_SUCCESS',
       'sequential STEP_PROGRESS',
     ]);
-    await scene.attempt(sleep?.messageId ?? '', 'DELIVERED');
+    await runFixture.attempt(sleep?.messageId ?? '', 'DELIVERED');
     const branch = { concurrent: 2, stepId: 0 };
-    await scene.submit('wfr_kinds', [
+    await runFixture.submit('wfr_kinds', [
       { ...branch, targetStep: 2, stepName: 'a', stepType: 'Run' },
       { ...branch, targetStep: 3, stepName: 'b', stepType: 'SleepUntil', sleepUntil: 2_000_000_000.5 },
     ]);
-    await scene.submit('wfr_kinds', [resultOf(2, '"a"', { concurrent: 2, stepName: 'a' })]);
-    await scene.append('wfr_kinds', {
+    await runFixture.submit('wfr_kinds', [resultOf(2, '"a"', { concurrent: 2, stepName: 'a' })]);
+    await runFixture.append('wfr_kinds', {
       kind: 'wait',
       at: Date.now(),
       step: { stepId: 3, stepName: 'b', stepType: 'Wait', concurrent: 2 },
@@ -200,17 +200,17 @@ describe('the log of a run', () => {
   });
 
   it('follows a call from its request over its answer to its result', async () => {
-    await scene.start('wfr_call');
+    await runFixture.start('wfr_call');
     const messageId = newMessageId();
     const step = { stepId: 1, stepName: 'ask', stepType: 'Call', concurrent: 1 } as const;
-    await scene.append('wfr_call', { kind: 'call', at: Date.now(), step, messageId });
+    await runFixture.append('wfr_call', { kind: 'call', at: Date.now(), step, messageId });
     // The record comes before the message.
     expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject({
       callType: 'toCallback',
       state: 'STEP_PROGRESS',
     });
 
-    await scene.message('wfr_call', messageId, 'call', 'asked', {
+    await runFixture.message('wfr_call', messageId, 'call', 'asked', {
       url: 'https://user:secret@third.example/ask',
       method: 'PUT',
       headers: [['x-key', 'k']],
@@ -234,10 +234,10 @@ describe('the log of a run', () => {
     };
     expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject(asked);
 
-    await scene.attempt(messageId, 'DELIVERED', { status: 201 });
+    await runFixture.attempt(messageId, 'DELIVERED', { status: 201 });
     const answered = stepsOf(await runOf('wfr_call'))[1];
     expect(answered).toMatchObject({ ...asked, callType: 'fromCallback', callResponseStatus: 201 });
-    const history = await lambdas.loadMessage({ accountId: world.account.id, messageId });
+    const history = await lambdas.loadMessage({ accountId: fixture.account.id, messageId });
     if (history === undefined) throw new Error('The call is not there.');
     const answer = {
       status: 201,
@@ -247,8 +247,8 @@ describe('the log of a run', () => {
     const [attempt] = history.attempts;
     const [resultId] = attempt === undefined ? [] : lambdas.callbackIdsOf({ history, attempt });
     if (resultId === undefined) throw new Error('Nobody is told.');
-    await scene.message('wfr_call', resultId, 'callResult', JSON.stringify(answer));
-    await scene.attempt(resultId, 'RETRY', { nextDeliveryAt: 4_000_000_000_000 });
+    await runFixture.message('wfr_call', resultId, 'callResult', JSON.stringify(answer));
+    await runFixture.attempt(resultId, 'RETRY', { nextDeliveryAt: 4_000_000_000_000 });
     const told = {
       ...asked,
       callType: 'fromCallback',
@@ -263,7 +263,7 @@ describe('the log of a run', () => {
     });
 
     const out = JSON.stringify({ ...answer, body: 'answered' });
-    await scene.submit('wfr_call', [{ ...step, out }]);
+    await runFixture.submit('wfr_call', [{ ...step, out }]);
     expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject({
       ...told,
       state: 'STEP_SUCCESS',
@@ -273,8 +273,8 @@ describe('the log of a run', () => {
   });
 
   it('names the run that a step invoked, and what it was given', async () => {
-    const child = await scene.start('wfr_child', { payload: 'for the child' });
-    await scene.start('wfr_parent');
+    const child = await runFixture.start('wfr_child', { payload: 'for the child' });
+    await runFixture.start('wfr_parent');
     const invoke = {
       kind: 'invoke',
       at: Date.now(),
@@ -282,7 +282,7 @@ describe('the log of a run', () => {
       messageId: child.messageId,
       url: endpoint,
     } as const;
-    await scene.append('wfr_parent', { ...invoke, runId: 'wfr_child', createdAt: child.createdAt });
+    await runFixture.append('wfr_parent', { ...invoke, runId: 'wfr_child', createdAt: child.createdAt });
     expect(stepsOf(await runOf('wfr_parent'))[1]).toMatchObject({
       state: 'STEP_PROGRESS',
       invokedWorkflowRunId: 'wfr_child',
@@ -292,7 +292,7 @@ describe('the log of a run', () => {
       invokedWorkflowRunHeaders: { 'X-Tenant': ['acme'] },
     });
     // The parent ends first: the result is for the log alone.
-    await scene.end('wfr_parent', { state: 'RUN_CANCELED' });
+    await runFixture.end('wfr_parent', { state: 'RUN_CANCELED' });
     expect(outlineOf(await runOf('wfr_parent'))).toContain('sequential STEP_CANCELED');
     const entry = {
       messageId: newMessageId(),
@@ -307,29 +307,29 @@ describe('the log of a run', () => {
       bodyBytes: 10,
       step: { kind: 'result', ...invoke.step },
     } as const;
-    await scene.append('wfr_parent', { kind: 'lateResult', at: Date.now(), entry });
+    await runFixture.append('wfr_parent', { kind: 'lateResult', at: Date.now(), entry });
     expect(stepsOf(await runOf('wfr_parent'))[1]).toMatchObject({ state: 'STEP_SUCCESS', out: '{}' });
   });
 
   it('shows a run of an unknown client by the delivery that its upgrade brought', async () => {
-    const { messageId } = await scene.start('wfr_upgrade', { details: { isUnknownClient: true } });
-    await scene.attempt(messageId, 'DELIVERED');
+    const { messageId } = await runFixture.start('wfr_upgrade', { details: { isUnknownClient: true } });
+    await runFixture.attempt(messageId, 'DELIVERED');
     expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS']);
-    const { start } = (await scene.journalOf('wfr_upgrade')) ?? {};
+    const { start } = (await runFixture.journalOf('wfr_upgrade')) ?? {};
     if (start === undefined) throw new Error('The run is not there.');
     const again = newMessageId();
     const forwarded: readonly Header[] = [['x-new', '1']];
-    await scene.append('wfr_upgrade', {
+    await runFixture.append('wfr_upgrade', {
       kind: 'upgrade',
       at: Date.now(),
       start: { ...start, forwarded },
       messageId: again,
     });
-    await scene.message('wfr_upgrade', again, 'list', '');
+    await runFixture.message('wfr_upgrade', again, 'list', '');
     const run = await runOf('wfr_upgrade');
     expect(outlineOf(run)).toEqual(['sequential STEP_SUCCESS', 'next STEP_PROGRESS']);
     expect(stepsOf(run)[0]?.headers).toEqual({ 'X-New': ['1'] });
-    await scene.attempt(again, 'FAILED');
+    await runFixture.attempt(again, 'FAILED');
     expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS', 'next STEP_FAILED']);
   });
 });

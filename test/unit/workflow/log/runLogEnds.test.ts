@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { newMessageId, openRunLogs, outlineOf, stepsOf, type RunLogs } from '../../../support/runLogs.ts';
-import { endpoint, openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
+import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
 
-let scene: RunScene;
+let runFixture: RunFixture;
 let logs: RunLogs;
-useWorld(async (world) => {
-  scene = await openRunScene(world);
-  logs = await openRunLogs(world);
+useFixture(async (fixture) => {
+  runFixture = await openRunFixture(fixture);
+  logs = await openRunLogs(fixture);
 });
 
 const runOf = (runId: string, ...query: readonly Header[]) => logs.runOf(runId, ...query);
@@ -31,9 +31,9 @@ describe('the log of a run that failed', () => {
   });
 
   it('says why, as the record of its end has it', async () => {
-    const { messageId } = await scene.start('wfr_wrong');
-    await scene.attempt(messageId, 'FAILED', { status: 200 });
-    await scene.end('wfr_wrong', failedAs(messageId));
+    const { messageId } = await runFixture.start('wfr_wrong');
+    await runFixture.attempt(messageId, 'FAILED', { status: 200 });
+    await runFixture.end('wfr_wrong', failedAs(messageId));
     const run = await runOf('wfr_wrong');
     expect(outlineOf(run)).toEqual(['sequential STEP_SUCCESS', 'next STEP_FAILED']);
     expect(run.dlqId).toBe('dlq_01K00000000000000000000000');
@@ -60,9 +60,9 @@ describe('the log of a run that failed', () => {
       labels: [],
       delayMs: 0,
     };
-    const { messageId } = await scene.start('wfr_told', { details: { failureCallback } });
+    const { messageId } = await runFixture.start('wfr_told', { details: { failureCallback } });
     const requestId = newMessageId();
-    await scene.end('wfr_told', failedAs(messageId, requestId));
+    await runFixture.end('wfr_told', failedAs(messageId, requestId));
     const known = {
       messageId: requestId,
       url: 'https://flow.example/failed',
@@ -77,8 +77,12 @@ describe('the log of a run that failed', () => {
       state: 'CALLBACK_INPROGRESS',
     });
 
-    await scene.message('wfr_told', requestId, 'failureRequest', '{}');
-    await scene.attempt(requestId, 'RETRY', { status: 500, body: 'no', nextDeliveryAt: 4_000_000_000_000 });
+    await runFixture.message('wfr_told', requestId, 'failureRequest', '{}');
+    await runFixture.attempt(requestId, 'RETRY', {
+      status: 500,
+      body: 'no',
+      nextDeliveryAt: 4_000_000_000_000,
+    });
     expect((await runOf('wfr_told')).failureFunction).toMatchObject({
       ...known,
       state: 'CALLBACK_INPROGRESS',
@@ -86,24 +90,24 @@ describe('the log of a run that failed', () => {
       errors: [{ status: 500, error: '500 Internal Server Error', body: 'no' }],
       responseStatus: 500,
     });
-    await scene.attempt(requestId, 'FAILED', { status: 500 });
+    await runFixture.attempt(requestId, 'FAILED', { status: 500 });
     const failed = {
       kind: 'failureFunction',
       at: Date.now(),
       state: 'CALLBACK_FAIL',
       messageId: requestId,
     } as const;
-    await scene.append('wfr_told', failed);
+    await runFixture.append('wfr_told', failed);
     expect((await runOf('wfr_told')).failureFunction).toMatchObject({ ...known, state: 'CALLBACK_FAIL' });
 
     const again = newMessageId();
-    await scene.append('wfr_told', { ...failed, state: 'CALLBACK_INPROGRESS', messageId: again });
-    await scene.message('wfr_told', again, 'failureRequest', '{}');
-    await scene.attempt(again, 'DELIVERED', {
+    await runFixture.append('wfr_told', { ...failed, state: 'CALLBACK_INPROGRESS', messageId: again });
+    await runFixture.message('wfr_told', again, 'failureRequest', '{}');
+    await runFixture.attempt(again, 'DELIVERED', {
       headers: [['x-from', 'function']],
       body: JSON.stringify({ result: 'refunded' }),
     });
-    await scene.append('wfr_told', { ...failed, state: 'CALLBACK_SUCCESS', messageId: again });
+    await runFixture.append('wfr_told', { ...failed, state: 'CALLBACK_SUCCESS', messageId: again });
     const { failureFunction } = await runOf('wfr_told');
     expect(failureFunction).toMatchObject({
       ...known,
@@ -115,7 +119,7 @@ describe('the log of a run that failed', () => {
     });
     expect(failureFunction?.errors).toBeUndefined();
 
-    await scene.append('wfr_told', { ...failed, state: undefined, messageId: again });
+    await runFixture.append('wfr_told', { ...failed, state: undefined, messageId: again });
     expect((await runOf('wfr_told')).failureFunction).toBeUndefined();
   });
 });
@@ -125,11 +129,11 @@ describe('what a log shows of texts', () => {
   const settings = { maxRetries: 3, labels: [], timeoutMs: 30_000, redaction };
 
   it('is a hash where the run hides it, whether the user or an endpoint wrote it', async () => {
-    const { messageId } = await scene.start('wfr_hidden', {
+    const { messageId } = await runFixture.start('wfr_hidden', {
       payload: 'secret payload',
       details: { settings },
     });
-    await scene.attempt(messageId, 'RETRY', {
+    await runFixture.attempt(messageId, 'RETRY', {
       headers: [
         ['x-tenant', 'secret tenant'],
         ['upstash-error-step-name', 'charge'],
@@ -137,21 +141,21 @@ describe('what a log shows of texts', () => {
       body: 'secret error',
       nextDeliveryAt: Date.now(),
     });
-    await scene.submit('wfr_hidden', [resultOf(1, '"secret out"')]);
+    await runFixture.submit('wfr_hidden', [resultOf(1, '"secret out"')]);
     const callId = newMessageId();
     const step = { stepId: 2, stepName: 'ask', stepType: 'Call', concurrent: 1 } as const;
-    await scene.append('wfr_hidden', { kind: 'call', at: Date.now(), step, messageId: callId });
-    await scene.message('wfr_hidden', callId, 'call', 'secret question', {
+    await runFixture.append('wfr_hidden', { kind: 'call', at: Date.now(), step, messageId: callId });
+    await runFixture.message('wfr_hidden', callId, 'call', 'secret question', {
       headers: [['x-tenant', 'secret']],
     });
-    await scene.submit('wfr_hidden', [
+    await runFixture.submit('wfr_hidden', [
       {
         ...step,
         out: JSON.stringify({ status: 200, body: 'secret answer', header: { 'x-tenant': ['secret'] } }),
       },
     ]);
-    const child = await scene.start('wfr_hiddenChild', { payload: 'secret child' });
-    await scene.append('wfr_hidden', {
+    const child = await runFixture.start('wfr_hiddenChild', { payload: 'secret child' });
+    await runFixture.append('wfr_hidden', {
       kind: 'invoke',
       at: Date.now(),
       step: { stepId: 3, stepName: 'invoke', stepType: 'Invoke', concurrent: 1 },
@@ -160,7 +164,7 @@ describe('what a log shows of texts', () => {
       createdAt: child.createdAt,
       url: endpoint,
     });
-    await scene.end('wfr_hidden', {
+    await runFixture.end('wfr_hidden', {
       state: 'RUN_SUCCESS',
       response: { at: 'here', bytes: Buffer.from('secret end'), deflated: false },
       responseId: newMessageId(),
@@ -186,8 +190,8 @@ describe('what a log shows of texts', () => {
   });
 
   it('is as much as trimBody says', async () => {
-    await scene.start('wfr_trim', { payload: 'aäb' });
-    await scene.submit('wfr_trim', [resultOf(1, '"done"')]);
+    await runFixture.start('wfr_trim', { payload: 'aäb' });
+    await runFixture.submit('wfr_trim', [resultOf(1, '"done"')]);
     const outs = async (...query: readonly Header[]) =>
       stepsOf(await runOf('wfr_trim', ...query)).map(({ out }) => out);
     expect(await outs()).toEqual(['aäb', '"done"']);
@@ -199,18 +203,18 @@ describe('what a log shows of texts', () => {
 
 describe('what is not kept any more', () => {
   it('is left out of a log, though its row may still be there', async () => {
-    const { createdAt } = await scene.start('wfr_old', { details: { callerIp: '203.0.113.55' } });
+    const { createdAt } = await runFixture.start('wfr_old', { details: { callerIp: '203.0.113.55' } });
     const callId = newMessageId();
     const step = { stepId: 1, stepName: 'ask', stepType: 'Call', concurrent: 1 } as const;
-    await scene.append('wfr_old', { kind: 'call', at: Date.now(), step, messageId: callId });
+    await runFixture.append('wfr_old', { kind: 'call', at: Date.now(), step, messageId: callId });
     const body = 'asked'.repeat(1_000);
-    await scene.message('wfr_old', callId, 'call', body);
+    await runFixture.message('wfr_old', callId, 'call', body);
     expect(stepsOf(await runOf('wfr_old'))[1]).toMatchObject({ callBody: body });
-    await scene.message('wfr_old', callId, 'call', body, { expiresAt: Date.now() - 1_000 });
+    await runFixture.message('wfr_old', callId, 'call', body, { expiresAt: Date.now() - 1_000 });
     const [, call] = stepsOf(await runOf('wfr_old'));
     expect([call?.stepName, call?.callBody, call?.callUrl]).toEqual(['ask', undefined, undefined]);
 
-    const { keptUntil } = await scene.snapshotOf('wfr_old');
+    const { keptUntil } = await runFixture.snapshotOf('wfr_old');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil);
     const old: readonly Header[] = [
       ['workflowRunId', 'wfr_old'],

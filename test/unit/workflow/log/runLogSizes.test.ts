@@ -9,17 +9,23 @@ import {
   stepsOf,
   type RunLogs,
 } from '../../../support/runLogs.ts';
-import { endpoint, openRunScene, resultOf, startSettings, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import {
+  endpoint,
+  openRunFixture,
+  resultOf,
+  startSettings,
+  type RunFixture,
+} from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let logs: RunLogs;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  logs = await openRunLogs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  logs = await openRunLogs(fixture);
 });
 
 const entryOf = (stepId: number, out: string): ListedEntry => {
@@ -42,24 +48,24 @@ async function addSteps(runId: string, count: number, out: string): Promise<void
   for (let first = 1; first <= count; first += perRecord) {
     const length = Math.min(perRecord, count - first + 1);
     const entries = Array.from({ length }, (_, index) => entryOf(first + index, out));
-    await scene.append(runId, { kind: 'steps', at: Date.now(), entries });
+    await runFixture.append(runId, { kind: 'steps', at: Date.now(), entries });
   }
 }
 
 describe('the log of a large run', () => {
   it('of 1,000 steps is read with few calls', async () => {
-    await scene.start('wfr_thousand');
+    await runFixture.start('wfr_thousand');
     await addSteps('wfr_thousand', 1_000, '"done"');
-    world.reset();
+    fixture.reset();
     const run = await logs.runOf('wfr_thousand');
     expect(stepsOf(run)).toHaveLength(1_001);
     expect(stepsOf(run).at(-1)).toMatchObject({ stepId: 1_000, out: '"done"' });
     expect(outlineOf(run).at(-1)).toBe('next STEP_PROGRESS');
-    expect(world.calls()).toBeLessThan(50);
+    expect(fixture.calls()).toBeLessThan(50);
   });
 
   it('cuts its texts where all of them are too long for an answer', async () => {
-    await scene.start('wfr_texts', { payload: 'p'.repeat(100_000) });
+    await runFixture.start('wfr_texts', { payload: 'p'.repeat(100_000) });
     await addSteps('wfr_texts', 800, JSON.stringify('x'.repeat(7_000)));
     const run = await logs.runOf('wfr_texts');
     expect(jsonBytes(run)).toBeLessThanOrEqual(largestAnswer);
@@ -76,14 +82,14 @@ describe('the log of a large run', () => {
 
   it('leaves out its headers, and the last steps, where texts are not what makes it large', async () => {
     const forwarded = [...startSettings().forwarded, ['x-long', 'h'.repeat(5_000)]] as const;
-    await scene.start('wfr_headers', { details: { forwarded } });
+    await runFixture.start('wfr_headers', { details: { forwarded } });
     await addSteps('wfr_headers', 1_000, '"done"');
     const run = await logs.runOf('wfr_headers');
     expect(jsonBytes(run)).toBeLessThanOrEqual(largestAnswer);
     expect(stepsOf(run)).toHaveLength(1_001);
     expect(stepsOf(run)[0]?.headers).toEqual({});
 
-    await scene.start('wfr_names');
+    await runFixture.start('wfr_names');
     const named = (stepId: number): ListedEntry => {
       const entry = entryOf(stepId, '"done"');
       if (entry.step === undefined) throw new Error('It is no step.');
@@ -91,7 +97,7 @@ describe('the log of a large run', () => {
     };
     for (let stepId = 1; stepId <= 120; stepId += 4) {
       const entries = [0, 1, 2, 3].map((index) => named(stepId + index));
-      await scene.append('wfr_names', { kind: 'steps', at: Date.now(), entries });
+      await runFixture.append('wfr_names', { kind: 'steps', at: Date.now(), entries });
     }
     const cut = await logs.runOf('wfr_names');
     expect(jsonBytes(cut)).toBeLessThanOrEqual(largestAnswer);
@@ -104,7 +110,7 @@ describe('the log of a large run', () => {
     const labels = ['large'];
     const details = { settings: { maxRetries: 3, timeoutMs: 30_000, labels } };
     for (const runId of ['wfr_a', 'wfr_b', 'wfr_c']) {
-      await scene.start(runId, { details });
+      await runFixture.start(runId, { details });
       await addSteps(runId, 400, JSON.stringify('x'.repeat(7_000)));
     }
     const found: string[] = [];
@@ -127,12 +133,12 @@ describe('a page of 100 runs', () => {
   it('is read with about three calls for each', async () => {
     const callerIp = '203.0.113.77';
     for (let index = 0; index < 100; index += 1) {
-      await scene.start(`wfr_hundred${index}`, { details: { callerIp } });
+      await runFixture.start(`wfr_hundred${index}`, { details: { callerIp } });
     }
-    world.reset();
+    fixture.reset();
     const { runs, cursor } = await logs.page(['callerIp', callerIp]);
     expect(runs).toHaveLength(100);
-    expect(world.calls()).toBeLessThan(330);
+    expect(fixture.calls()).toBeLessThan(330);
     expect(await logs.page(['callerIp', callerIp], ['cursor', cursor])).toEqual({ cursor: '', runs: [] });
   });
 });

@@ -7,27 +7,27 @@ import type * as memoryModule from '../../../../lambdas/workflow/delivery/memory
 import { invokeResult, invokeResultBytes } from '../../../../lambdas/workflow/rules/invoking.ts';
 import { largeWorkBytes } from '../../../../lambdas/aws/resources.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { openRunScene, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
 /** A run's list has no more bytes than it may have, and a worker holds no more of such lists than it has memory for. */
 
 const mebibyte = 1_048_576;
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 let loadBody: typeof bodiesModule.loadBody;
 let memory: typeof memoryModule.memory;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
   ({ memory } = await import('../../../../lambdas/workflow/delivery/memory.ts'));
 });
 beforeEach(async () => {
-  await world.drain();
+  await fixture.drain();
 });
 
 describe('the size of an invoke’s result', () => {
@@ -45,7 +45,7 @@ describe('the size of an invoke’s result', () => {
 
 describe('results of invoked runs', () => {
   it('that do not fit into the run fail their step, and say the size and the limit', async () => {
-    const { createdAt } = await scene.start('wfr_room');
+    const { createdAt } = await runFixture.start('wfr_room');
     // 4 MiB that are 28 MiB in the JSON of a step.
     const body = '\u0001'.repeat(4 * mebibyte);
     const outs: unknown[] = [];
@@ -62,7 +62,7 @@ describe('results of invoked runs', () => {
     expect(outs[0]).toEqual({ body, isFailed: false, isCanceled: false });
     expect(outs[1]).toMatchObject({ isFailed: true, isCanceled: false });
     expect((outs[1] as { body: string }).body).toMatch(/has 29360\d+ bytes as JSON, but .* 33554432 bytes/);
-    expect((await scene.snapshotOf('wfr_room')).bodyBytes).toBeLessThanOrEqual(32 * mebibyte);
+    expect((await runFixture.snapshotOf('wfr_room')).bodyBytes).toBeLessThanOrEqual(32 * mebibyte);
   });
 });
 
@@ -100,15 +100,15 @@ describe('ten deliveries of 39 MB that one worker gets at once', () => {
       const large: Job[] = [];
       for (let count = 0; count < 10; count += 1) {
         const runId = `wfr_large_${count}`;
-        const { createdAt } = await scene.start(runId, { details: { url: counting.url } });
+        const { createdAt } = await runFixture.start(runId, { details: { url: counting.url } });
         await acts.invoke({ runId, createdAt }, 1, `${runId}_child`, counting.url);
-        await world.drain();
+        await fixture.drain();
         await acts.end(`${runId}_child`, { body });
-        large.push(...(await world.drain()).filter(({ kind }) => kind === 'attempt'));
+        large.push(...(await fixture.drain()).filter(({ kind }) => kind === 'attempt'));
       }
       expect(large).toHaveLength(10);
-      await Promise.all(large.map((work) => world.perform(work, { isAgain: false })));
-      await world.work();
+      await Promise.all(large.map((work) => fixture.perform(work, { isAgain: false })));
+      await fixture.work();
       counting.close();
       expect(counting.got.filter((bytes) => bytes > 39_000_000)).toHaveLength(10);
       expect(counting.most()).toBeGreaterThan(39_000_000);

@@ -5,14 +5,14 @@ import * as z from 'zod/mini';
 import { dayMs } from '../../../../lambdas/shared/clock.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { type World } from '../../../support/world.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { type Fixture } from '../../../support/fixture.ts';
 
 /** A run that lasts for long keeps all it needs: its records, their bodies, its place in the list, and the run that waits for it. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 const importLambdas = async () => {
   const [keep, bodies, journal] = await Promise.all([
@@ -23,13 +23,13 @@ const importLambdas = async () => {
   return { ...keep, ...bodies, ...journal };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   lambdas = await importLambdas();
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 const large = JSON.stringify('x'.repeat(80_000));
 const year = 365 * dayMs;
@@ -37,12 +37,12 @@ const year = 365 * dayMs;
 const expiring = z.object({ expiresAt: z.number() });
 /** When the rows of a run's journal expire, in days from now. */
 async function expiriesOf(runId: string): Promise<readonly number[]> {
-  const { Items = [] } = await world.dynamodb.send(
+  const { Items = [] } = await fixture.dynamodb.send(
     new QueryCommand({
-      TableName: world.settings.workflowsTable,
+      TableName: fixture.settings.workflowsTable,
       KeyConditionExpression: '#owner = :owner',
       ExpressionAttributeNames: { '#owner': 'owner' },
-      ExpressionAttributeValues: { ':owner': { S: `run#${world.account.id}#${runId}` } },
+      ExpressionAttributeValues: { ':owner': { S: `run#${fixture.account.id}#${runId}` } },
       ConsistentRead: true,
     }),
   );
@@ -68,25 +68,25 @@ const sleepOf = (stepId: number) => resultOf(stepId, undefined, { stepType: 'Sle
 
 describe('a run that sleeps for a year', () => {
   async function begin(runId: string): Promise<void> {
-    await scene.start(runId, { payload: large });
-    await scene.append(runId, {
+    await runFixture.start(runId, { payload: large });
+    await runFixture.append(runId, {
       kind: 'event',
       at: Date.now(),
       eventId: 'early',
       messageId: `msg_${runId}`,
       body: await lambdas.storeBody(
-        { accountId: world.account.id, messageId: `msg_${runId}`, expiresAt: Date.now() + dayMs },
+        { accountId: fixture.account.id, messageId: `msg_${runId}`, expiresAt: Date.now() + dayMs },
         Buffer.from(large),
         Date.now(),
       ),
     });
-    await scene.submit(runId, [resultOf(1, large)]);
+    await runFixture.submit(runId, [resultOf(1, large)]);
   }
 
   it('has all its records and bodies afterwards, and those that come later', async () => {
     await begin('wfr_year');
-    await scene.submit('wfr_year', [sleepOf(2)], { delay: '365d' });
-    await scene.submit('wfr_year', [resultOf(3, large)]);
+    await runFixture.submit('wfr_year', [sleepOf(2)], { delay: '365d' });
+    await runFixture.submit('wfr_year', [resultOf(3, large)]);
     expect(Math.min(...(await expiriesOf('wfr_year')))).toBeGreaterThan(365);
     expect(Math.min(...(await bodyDaysOf('wfr_year')))).toBeGreaterThan(365);
     expect(await bodyDaysOf('wfr_year')).toHaveLength(4);
@@ -97,7 +97,7 @@ describe('a run that sleeps for a year', () => {
   itAtEachDeath('keeps them though a process dies at any of its AWS calls', async (fate) => {
     const runId = `wfr_year_${fate.name}`;
     await begin(runId);
-    await acts.twice(fate, () => scene.submit(runId, [sleepOf(2)], { delay: '365d' }));
+    await acts.twice(fate, () => runFixture.submit(runId, [sleepOf(2)], { delay: '365d' }));
     expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
     expect(Math.min(...(await bodyDaysOf(runId)))).toBeGreaterThan(365);
     await readBodies(runId);
@@ -105,8 +105,8 @@ describe('a run that sleeps for a year', () => {
 
   it('is not shortened by another process that needs it for less', async () => {
     await begin('wfr_two');
-    const before = await scene.snapshotOf('wfr_two');
-    const key = scene.keyOf('wfr_two');
+    const before = await runFixture.snapshotOf('wfr_two');
+    const key = runFixture.keyOf('wfr_two');
     await lambdas.extendRun(key, before, Date.now() + year);
     await lambdas.extendRun(key, before, before.keptUntil + dayMs);
     expect(Math.min(...(await expiriesOf('wfr_two')))).toBeGreaterThan(365);
@@ -115,13 +115,13 @@ describe('a run that sleeps for a year', () => {
 });
 
 async function listedExpiry(runId: string): Promise<number> {
-  const { createdAt } = await scene.snapshotOf(runId);
+  const { createdAt } = await runFixture.snapshotOf(runId);
   for (let shard = 0; shard < 8; shard += 1) {
-    const { Item } = await world.dynamodb.send(
+    const { Item } = await fixture.dynamodb.send(
       new GetItemCommand({
-        TableName: world.settings.workflowsTable,
+        TableName: fixture.settings.workflowsTable,
         Key: {
-          owner: { S: `runs#${world.account.id}#${shard}` },
+          owner: { S: `runs#${fixture.account.id}#${shard}` },
           id: { S: `${String(createdAt).padStart(15, '0')}#${runId}` },
         },
       }),
@@ -133,14 +133,14 @@ async function listedExpiry(runId: string): Promise<number> {
 
 describe('a run that waits for another', () => {
   it('is kept for as long as that one, however deep they invoke each other', async () => {
-    const { createdAt } = await scene.start('wfr_a');
+    const { createdAt } = await runFixture.start('wfr_a');
     const b = await acts.invoke({ runId: 'wfr_a', createdAt }, 1, 'wfr_b');
     await acts.invoke({ runId: 'wfr_b', createdAt: b.createdAt }, 1, 'wfr_c');
-    await scene.submit('wfr_c', [resultOf(1)]);
-    await scene.submit('wfr_c', [sleepOf(2)], { delay: '365d' });
+    await runFixture.submit('wfr_c', [resultOf(1)]);
+    await runFixture.submit('wfr_c', [sleepOf(2)], { delay: '365d' });
     for (const runId of ['wfr_a', 'wfr_b', 'wfr_c']) {
       expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
-      expect((await scene.snapshotOf(runId)).keptUntil).toBeGreaterThan(Date.now() + year);
+      expect((await runFixture.snapshotOf(runId)).keptUntil).toBeGreaterThan(Date.now() + year);
     }
     // It goes on as before: the record that keeps it is no step.
     await acts.end('wfr_c', { body: '1' });
@@ -157,11 +157,11 @@ describe('a run that waits for another', () => {
 describe('a message of a run that waits in a lane', () => {
   it('keeps its run, active or over', async () => {
     for (const runId of ['wfr_lane', 'wfr_over']) {
-      await scene.start(runId);
+      await runFixture.start(runId);
       if (runId === 'wfr_over') await acts.end(runId, { cancel: true });
-      const { createdAt, startSeq } = await scene.snapshotOf(runId);
+      const { createdAt, startSeq } = await runFixture.snapshotOf(runId);
       const part = { role: 'list', runId, createdAt, startSeq } as const;
-      await lambdas.extendRunFor(world.account.id, part, Date.now() + year);
+      await lambdas.extendRunFor(fixture.account.id, part, Date.now() + year);
       expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
     }
   });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedEntry } from '../../../../lambdas/workflow/rules/journal.ts';
-import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 const importLambdas = async () => {
   const [entries, lists, run, list, size] = await Promise.all([
     import('../../../../lambdas/workflow/runEntries.ts'),
@@ -17,20 +17,21 @@ const importLambdas = async () => {
   return { ...entries, ...lists, ...run, ...list, ...size };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
   lambdas = await importLambdas();
 });
 
-const read = (runId: string) => lambdas.runEntries(world.account, runId);
+const read = (runId: string) => lambdas.runEntries(fixture.account, runId);
 const textOf = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString();
 
 describe('the list of a run', () => {
   it('has the payload and each step, wherever their bodies are, exactly as a delivery has them', async () => {
     const outs = ['"small"', JSON.stringify('a'.repeat(5_000)), JSON.stringify(randomText(60_000))];
-    const { messageId } = await scene.start('wfr_list', { payload: 'not JSON ü' });
-    for (const [index, out] of outs.entries()) await scene.submit('wfr_list', [resultOf(index + 1, out)]);
+    const { messageId } = await runFixture.start('wfr_list', { payload: 'not JSON ü' });
+    for (const [index, out] of outs.entries())
+      await runFixture.submit('wfr_list', [resultOf(index + 1, out)]);
 
     const found = await read('wfr_list');
     expect(found[0]).toMatchObject({ messageId, callType: 'step' });
@@ -38,53 +39,58 @@ describe('the list of a run', () => {
     expect(found.slice(1).map(({ body }) => textOf(body))).toEqual(
       outs.map((out, index) => JSON.stringify(resultOf(index + 1, out))),
     );
-    const loaded = await lambdas.loadRun(scene.keyOf('wfr_list'), 0);
+    const loaded = await lambdas.loadRun(runFixture.keyOf('wfr_list'), 0);
     const delivered = lambdas.listBody(await lambdas.loadEntryBodies(loaded?.entries ?? []));
     expect(JSON.stringify(found)).toBe(delivered.toString());
   });
 
   it('is that of the run that goes on, where its id has had others', async () => {
-    const first = await scene.start('wfr_again', { payload: 'first' });
-    await scene.submit('wfr_again', [resultOf(1)]);
-    await scene.append('wfr_again', { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
-    const second = await scene.start('wfr_again', { payload: 'second' });
+    const first = await runFixture.start('wfr_again', { payload: 'first' });
+    await runFixture.submit('wfr_again', [resultOf(1)]);
+    await runFixture.append('wfr_again', { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
+    const second = await runFixture.start('wfr_again', { payload: 'second' });
 
     expect((await read('wfr_again')).map(({ body }) => textOf(body))).toEqual(['second']);
-    const key = scene.keyOf('wfr_again');
+    const key = runFixture.keyOf('wfr_again');
     const before = await lambdas.loadRun(key, 0);
     expect(before?.entries.map(({ step }) => step?.stepName)).toEqual([undefined, 'step 1']);
     expect(before?.snapshot).toMatchObject({ createdAt: first.createdAt, state: 'RUN_CANCELED' });
-    const after = await lambdas.loadRun(key, (await scene.snapshotOf('wfr_again'))?.startSeq ?? 0);
+    const after = await lambdas.loadRun(key, (await runFixture.snapshotOf('wfr_again'))?.startSeq ?? 0);
     expect(after?.entries).toHaveLength(1);
     expect(after?.snapshot.createdAt).toBe(second.createdAt);
   });
 
   it('has the settings that an upgrade brought', async () => {
-    await scene.start('wfr_upgraded', { details: { isUnknownClient: true } });
-    const before = await lambdas.loadRun(scene.keyOf('wfr_upgraded'), 0);
+    await runFixture.start('wfr_upgraded', { details: { isUnknownClient: true } });
+    const before = await lambdas.loadRun(runFixture.keyOf('wfr_upgraded'), 0);
     if (before === undefined) throw new Error('The run is not there.');
     const start = { ...before.start, isUnknownClient: false };
-    await scene.append('wfr_upgraded', { kind: 'upgrade', at: Date.now(), start, messageId: 'msg_again' });
-    const after = await lambdas.loadRun(scene.keyOf('wfr_upgraded'), 0);
+    await runFixture.append('wfr_upgraded', {
+      kind: 'upgrade',
+      at: Date.now(),
+      start,
+      messageId: 'msg_again',
+    });
+    const after = await lambdas.loadRun(runFixture.keyOf('wfr_upgraded'), 0);
     expect([before.start.isUnknownClient, after?.start.isUnknownClient]).toEqual([true, false]);
     expect(after?.entries).toEqual(before.entries);
   });
 
   it('is not there once the run has ended, nor where there was none', async () => {
-    await scene.start('wfr_ended');
-    await scene.append('wfr_ended', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
+    await runFixture.start('wfr_ended');
+    await runFixture.append('wfr_ended', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
     for (const runId of ['wfr_ended', 'wfr_unknown', 'x'.repeat(3_000), 'a#b']) {
       await expect(read(runId)).rejects.toMatchObject({ status: 404 });
     }
-    expect(await lambdas.loadRun(scene.keyOf('wfr_unknown'), 0)).toBeUndefined();
-    expect(await lambdas.loadRun(scene.keyOf('wfr_ended'), 1)).toBeUndefined();
+    expect(await lambdas.loadRun(runFixture.keyOf('wfr_unknown'), 0)).toBeUndefined();
+    expect(await lambdas.loadRun(runFixture.keyOf('wfr_ended'), 1)).toBeUndefined();
   });
 
   it('is refused where it is longer than an answer', async () => {
-    await scene.start('wfr_long', { payload: randomText(4_000_000) });
-    await scene.submit('wfr_long', [resultOf(1, randomText(200_000))]);
+    await runFixture.start('wfr_long', { payload: randomText(4_000_000) });
+    await runFixture.submit('wfr_long', [resultOf(1, randomText(200_000))]);
     expect(await read('wfr_long')).toHaveLength(2);
-    await scene.submit('wfr_long', [resultOf(2, randomText(2_000_000))]);
+    await runFixture.submit('wfr_long', [resultOf(2, randomText(2_000_000))]);
     await expect(read('wfr_long')).rejects.toMatchObject({ status: 413 });
   });
 });

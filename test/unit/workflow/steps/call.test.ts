@@ -2,28 +2,28 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { openRunLogs, stepsOf } from '../../../support/runLogs.ts';
-import { endpoint, openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { type World } from '../../../support/world.ts';
+import { endpoint, openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { type Fixture } from '../../../support/fixture.ts';
 
 /** A step's call is made once, and its answer comes to the endpoint, whichever process dies. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 let bodyOf: (messageId: string) => Promise<string>;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   const { loadBody } = await import('../../../../lambdas/message/bodies.ts');
   bodyOf = async (messageId) => {
-    const history = await world.loadMessage({ accountId: world.account.id, messageId });
+    const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     if (history === undefined) throw new Error(`There is no message ${messageId}.`);
     return Buffer.from(await loadBody(messageId, history.body)).toString('utf8');
   };
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 const third = 'https://third.example/';
 
@@ -32,19 +32,19 @@ describe('a call', () => {
     'whose process dies at any of its AWS calls is made once when it is submitted again',
     async (fate) => {
       const runId = `wfr_call_${fate.name}`;
-      await scene.start(runId);
-      await world.drain();
+      await runFixture.start(runId);
+      await fixture.drain();
       const [first, second] = await acts.twice(fate, () => acts.call(runId, 1, third));
       expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start', 'call']);
       if (first !== undefined) expect(second).toEqual({ messageId: first.messageId, isDuplicate: true });
-      expect(attemptsIn(await world.drain())).toEqual([second.messageId]);
+      expect(attemptsIn(await fixture.drain())).toEqual([second.messageId]);
       expect(await bodyOf(second.messageId)).toBe('asked');
     },
     { every: { ordinary: 1, thorough: 1 } },
   );
 
   it('keeps what was asked first, whatever is asked the second time', async () => {
-    await scene.start('wfr_first');
+    await runFixture.start('wfr_first');
     const { messageId } = await acts.call('wfr_first', 1, third, { body: 'one' });
     expect(await acts.call('wfr_first', 1, third, { body: 'x'.repeat(20_000) })).toEqual({
       messageId,
@@ -54,21 +54,21 @@ describe('a call', () => {
   });
 
   it('of a step that has its result is not made, and answers an id all the same', async () => {
-    await scene.start('wfr_done');
-    const [result] = await scene.submit('wfr_done', [resultOf(1)]);
-    await world.drain();
+    await runFixture.start('wfr_done');
+    const [result] = await runFixture.submit('wfr_done', [resultOf(1)]);
+    await fixture.drain();
     expect(await acts.call('wfr_done', 1, third)).toEqual({
       messageId: result?.messageId,
       isDuplicate: true,
     });
-    expect(await world.drain()).toEqual([]);
+    expect(await fixture.drain()).toEqual([]);
     const { messageId } = await acts.call('wfr_done', 2, third);
-    await scene.submit('wfr_done', [resultOf(2)]);
+    await runFixture.submit('wfr_done', [resultOf(2)]);
     expect(await acts.call('wfr_done', 2, third)).toEqual({ messageId, isDuplicate: true });
   });
 
   it('of a step that is not the next one, or of a run that has ended, is refused', async () => {
-    await scene.start('wfr_no');
+    await runFixture.start('wfr_no');
     await expect(acts.call('wfr_no', 2, third)).rejects.toMatchObject({ status: 412 });
     await acts.end('wfr_no');
     await expect(acts.call('wfr_no', 1, third)).rejects.toMatchObject({ status: 400 });
@@ -77,9 +77,9 @@ describe('a call', () => {
   it('shows nothing that its run does not show', async () => {
     const redaction = { body: true, headers: [] };
     const settings = { maxRetries: 3, labels: [], timeoutMs: 30_000, redaction };
-    await scene.start('wfr_secret', { details: { settings } });
+    await runFixture.start('wfr_secret', { details: { settings } });
     const { messageId } = await acts.call('wfr_secret', 1, third);
-    const history = await world.loadMessage({ accountId: world.account.id, messageId });
+    const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     expect(history?.message.redaction).toEqual(redaction);
     expect(history?.message.callback?.redaction).toEqual(redaction);
   });
@@ -87,31 +87,31 @@ describe('a call', () => {
 
 describe('the answer to a call', () => {
   it('is followed by the log of its run while the endpoint does not take it', async () => {
-    const asked = world.receiver.inbox((_delivery, response) => response.end('x'.repeat(200_000)));
-    const answers = world.receiver.inbox((_delivery, response) => response.writeHead(500).end());
+    const asked = fixture.receiver.inbox((_delivery, response) => response.end('x'.repeat(200_000)));
+    const answers = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const runId = 'wfr_answer_log';
-    await scene.start(runId, {
+    await runFixture.start(runId, {
       details: {
         url: endpoint,
         settings: { maxRetries: 3, retryDelay: '3600000', labels: [], timeoutMs: 30_000 },
       },
     });
-    await world.drain();
+    await fixture.drain();
     await acts.call(runId, 1, asked.url, { callback: answers.url });
-    await world.work();
+    await fixture.work();
     expect(answers.deliveries).toHaveLength(1);
-    const [, step] = stepsOf(await (await openRunLogs(world)).runOf(runId));
+    const [, step] = stepsOf(await (await openRunLogs(fixture)).runOf(runId));
     expect(step).toMatchObject({ callType: 'fromCallback', state: 'STEP_RETRY', callResponseStatus: 200 });
   });
 
   itAtEachDeath('comes to the endpoint though a worker dies at any of its AWS calls', async (fate) => {
-    const answers = world.receiver.inbox();
-    const asked = world.receiver.inbox((_delivery, response) => response.writeHead(503).end('no'));
+    const answers = fixture.receiver.inbox();
+    const asked = fixture.receiver.inbox((_delivery, response) => response.writeHead(503).end('no'));
     const runId = `wfr_answer_${fate.name}`;
-    await scene.start(runId, { details: { url: endpoint } });
-    await world.drain();
+    await runFixture.start(runId, { details: { url: endpoint } });
+    await fixture.drain();
     await acts.call(runId, 1, asked.url, { callback: answers.url });
-    await world.work(fate);
+    await fixture.work(fate);
     expect(asked.deliveries.length).toBeLessThanOrEqual(2);
     const ids = new Set(answers.deliveries.map(({ headers }) => headers['upstash-message-id']));
     expect(ids.size).toBe(1);
@@ -122,6 +122,6 @@ describe('the answer to a call', () => {
       'x-tenant': 'acme',
     });
     expect(JSON.parse(String(answer?.body))).toMatchObject({ status: 503, retried: 0, maxRetries: 0 });
-    expect((await scene.snapshotOf(runId)).state).toBe('RUN_STARTED');
+    expect((await runFixture.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });

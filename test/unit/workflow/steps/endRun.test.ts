@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { type World } from '../../../support/world.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { type Fixture } from '../../../support/fixture.ts';
 
 /** A run ends once, and a repeated request gets the answer of the first time. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 const kindsOf = async (runId: string): Promise<readonly string[]> =>
   (await acts.records(runId)).map(({ kind }) => kind);
@@ -25,7 +25,7 @@ describe('the end of a run', () => {
     'is the same when the process dies at any of its AWS calls and it is asked for again',
     async (fate) => {
       const runId = `wfr_end_${fate.name}`;
-      await scene.start(runId);
+      await runFixture.start(runId);
       await acts.twice(fate, () => acts.end(runId, { body: '{"done":true}' }));
       expect(await kindsOf(runId)).toEqual(['start', 'end']);
       expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
@@ -36,45 +36,45 @@ describe('the end of a run', () => {
   it('is the first of two that are asked for at once', async () => {
     for (let round = 0; round < 10; round += 1) {
       const runId = `wfr_race_${round}`;
-      await scene.start(runId);
+      await runFixture.start(runId);
       await Promise.allSettled([acts.end(runId, { body: '1' }), acts.end(runId, { cancel: true })]);
       expect(await kindsOf(runId)).toEqual(['start', 'end']);
-      expect(await acts.listed(runId)).toEqual([(await scene.snapshotOf(runId)).state]);
+      expect(await acts.listed(runId)).toEqual([(await runFixture.snapshotOf(runId)).state]);
     }
   });
 
   it('answers again what it answered: 2XX to its endpoint, 404 to a user who cancels it another way', async () => {
-    await scene.start('wfr_done');
+    await runFixture.start('wfr_done');
     await acts.end('wfr_done');
     await acts.end('wfr_done');
     await expect(acts.end('wfr_done', { cancel: true })).rejects.toMatchObject({ status: 404 });
-    await scene.start('wfr_cancelled');
+    await runFixture.start('wfr_cancelled');
     await acts.end('wfr_cancelled', { cancel: true });
     await acts.end('wfr_cancelled', { cancel: true });
     await acts.end('wfr_cancelled');
-    expect((await scene.snapshotOf('wfr_cancelled')).state).toBe('RUN_CANCELED');
+    expect((await runFixture.snapshotOf('wfr_cancelled')).state).toBe('RUN_CANCELED');
     await acts.end('wfr_nobody');
     await expect(acts.end('wfr_nobody', { cancel: true })).rejects.toMatchObject({ status: 404 });
   });
 
   it('drops what is still to be delivered of it', async () => {
-    const inbox = world.receiver.inbox();
-    await scene.start('wfr_drop', { details: { url: inbox.url } });
-    await scene.submit('wfr_drop', [resultOf(1)]);
+    const inbox = fixture.receiver.inbox();
+    await runFixture.start('wfr_drop', { details: { url: inbox.url } });
+    await runFixture.submit('wfr_drop', [resultOf(1)]);
     await acts.end('wfr_drop', { cancel: true });
-    await world.work();
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(0);
     expect(await kindsOf('wfr_drop')).toEqual(['start', 'steps', 'end']);
   });
 
   it('is in the list though the run ends before the process that started it has put it there', async () => {
     const { followStart } = await import('../../../../lambdas/workflow/runs/follow.ts');
-    await scene.start('wfr_fast');
-    const snapshot = await scene.snapshotOf('wfr_fast');
+    await runFixture.start('wfr_fast');
+    const snapshot = await runFixture.snapshotOf('wfr_fast');
     const [start] = await acts.records('wfr_fast');
     if (start?.kind !== 'start') throw new Error('The journal begins with no start.');
     await acts.end('wfr_fast');
-    await followStart(world.account, scene.keyOf('wfr_fast'), { snapshot, record: start }, true);
+    await followStart(fixture.account, runFixture.keyOf('wfr_fast'), { snapshot, record: start }, true);
     expect(await acts.listed('wfr_fast')).toEqual(['RUN_SUCCESS']);
   });
 });

@@ -2,12 +2,12 @@ import { beforeEach, expect } from 'vitest';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { requestOf, type World } from '../../../support/world.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { requestOf, type Fixture } from '../../../support/fixture.ts';
 
 /** A schedule that starts a run does so once, whether or not its fire is handed out again after its process has died. */
 
-let world: World;
+let fixture: Fixture;
 let acts: RunActs;
 let services: Awaited<ReturnType<typeof importServices>>;
 async function importServices() {
@@ -18,11 +18,11 @@ async function importServices() {
   ]);
   return { fire, createSchedule, loadSchedule };
 }
-useWorld(async (opened) => {
-  world = opened;
-  [acts, services] = await Promise.all([openRunActs(world), importServices()]);
+useFixture(async (opened) => {
+  fixture = opened;
+  [acts, services] = await Promise.all([openRunActs(fixture), importServices()]);
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 const minuteMs = 60_000;
 let schedules = 0;
@@ -31,13 +31,13 @@ let schedules = 0;
 async function workUntil(aheadMs: number): Promise<void> {
   for (let at = 0; at <= aheadMs; at += 1_000) {
     setClockAhead(at);
-    await world.work();
+    await fixture.work();
   }
 }
 
 /** A schedule whose fire can be handled, at an endpoint of its own. */
 async function open() {
-  const inbox = world.receiver.inbox((_delivery, response) =>
+  const inbox = fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),
   );
   schedules += 1;
@@ -46,11 +46,11 @@ async function open() {
     ...{ 'workflow-init': 'true', 'workflow-sdk-version': '1', cron: '0 0 1 1 *' },
     ...{ 'schedule-id': scheduleId, 'feature-set': 'LazyFetch,InitialBody,WF_TriggerOnConfig' },
   };
-  await services.createSchedule(world.account, { ...requestOf(inbox.url, config), prefix: 'Upstash' });
-  const schedule = await services.loadSchedule(world.account.id, scheduleId);
+  await services.createSchedule(fixture.account, { ...requestOf(inbox.url, config), prefix: 'Upstash' });
+  const schedule = await services.loadSchedule(fixture.account.id, scheduleId);
   const time = Date.now();
   const saveId = schedule?.saveId ?? '';
-  const notice = { accountId: world.account.id, scheduleId, saveId, time: new Date(time).toISOString() };
+  const notice = { accountId: fixture.account.id, scheduleId, saveId, time: new Date(time).toISOString() };
   const fire = (): Promise<void> => services.fire(notice, { sentAt: time });
   const states = async (): Promise<readonly string[]> => {
     const id = inbox.deliveries[0]?.headers['upstash-workflow-runid'];
@@ -63,7 +63,7 @@ itAtEachDeath(
   'a fire whose process dies at any of its AWS calls starts one run when it is handed out again',
   async (fate) => {
     const { inbox, fire, states } = await open();
-    await world.underFate(fate, fire);
+    await fixture.underFate(fate, fire);
     await workUntil(2 * minuteMs);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(1);
     await fire();

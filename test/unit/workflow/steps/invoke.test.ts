@@ -3,20 +3,20 @@ import type * as bodies from '../../../../lambdas/message/bodies.ts';
 import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunScene, resultOf, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { type World } from '../../../support/world.ts';
+import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { type Fixture } from '../../../support/fixture.ts';
 
 /** A run that invokes another is told its end once, whichever process dies, and whichever of the two ends first. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 let loadBody: typeof bodies.loadBody;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
 });
 beforeEach(() => acts.drainAhead());
@@ -26,8 +26,8 @@ let runs = 0;
 async function pair() {
   runs += 1;
   const [parent, child] = [`wfr_parent_${runs}`, `wfr_child_${runs}`];
-  const { createdAt } = await scene.start(parent);
-  await world.drain();
+  const { createdAt } = await runFixture.start(parent);
+  await fixture.drain();
   return { parent, child, invoke: (runId = child) => acts.invoke({ runId: parent, createdAt }, 1, runId) };
 }
 
@@ -59,7 +59,7 @@ describe('an invoke', () => {
       expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
       if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
       await acts.checkStart(second.runId, second.messageId);
-      expect(attemptsIn(await world.drain())).toEqual([second.messageId]);
+      expect(attemptsIn(await fixture.drain())).toEqual([second.messageId]);
       const started = await Promise.all([child, `${child}_other`].map(kindsOf));
       expect(started.flat()).toEqual(['start']);
       await acts.end(second.runId, { body: '5' });
@@ -70,7 +70,7 @@ describe('an invoke', () => {
 
   it('of an id that has another active run is refused, and says why again', async () => {
     const { child, invoke } = await pair();
-    await scene.start(child);
+    await runFixture.start(child);
     await expect(invoke()).rejects.toMatchObject({ status: 412 });
     await expect(invoke()).rejects.toMatchObject({ status: 412 });
   });
@@ -86,7 +86,7 @@ describe('an invoke', () => {
 
   it('of a step that has its result, or of a run that has ended, is refused', async () => {
     const { parent, invoke } = await pair();
-    await scene.submit(parent, [resultOf(1)]);
+    await runFixture.submit(parent, [resultOf(1)]);
     await expect(invoke()).rejects.toMatchObject({ status: 412 });
     await acts.end(parent);
     await expect(invoke()).rejects.toMatchObject({ status: 400 });
@@ -100,13 +100,13 @@ describe('the end of an invoked run', () => {
       await acts.drainAhead();
       const { parent, child, invoke } = await pair();
       await invoke();
-      await world.drain();
+      await fixture.drain();
       await acts.twice(fate, () => acts.end(child, { body: '"out"' }));
       expect(await toldTo(parent)).toEqual([{ body: '"out"', isFailed: false, isCanceled: false }]);
       expect(await acts.listed(child)).toEqual(['RUN_SUCCESS']);
       const [record] = (await acts.records(parent)).slice(-1);
       const told = record?.kind === 'steps' ? record.entries.map(({ messageId }) => messageId) : [];
-      expect(attemptsIn(await world.drain())).toEqual(told);
+      expect(attemptsIn(await fixture.drain())).toEqual(told);
     },
     { every: { ordinary: 3, thorough: 1 } },
   );
@@ -115,12 +115,12 @@ describe('the end of an invoked run', () => {
     const { parent, child, invoke } = await pair();
     const { followUpEnd } = await import('../../../../lambdas/workflow/steps/endRun.ts');
     await invoke();
-    const { startSeq } = await scene.snapshotOf(child);
+    const { startSeq } = await runFixture.snapshotOf(child);
     // The process died as soon as the end was written.
-    await scene.append(child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
-    await scene.start(child);
-    await followUpEnd(world.account, { runId: child, startSeq });
-    await followUpEnd(world.account, { runId: child, startSeq });
+    await runFixture.append(child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
+    await runFixture.start(child);
+    await followUpEnd(fixture.account, { runId: child, startSeq });
+    await followUpEnd(fixture.account, { runId: child, startSeq });
     expect(await toldTo(parent)).toEqual([{ isFailed: false, isCanceled: true }]);
     expect(await acts.listed(child)).toEqual(['RUN_CANCELED', 'RUN_STARTED']);
   });
@@ -129,19 +129,19 @@ describe('the end of an invoked run', () => {
     const { parent, child, invoke } = await pair();
     await invoke();
     await acts.end(parent, { cancel: true });
-    await world.drain();
+    await fixture.drain();
     await acts.end(child, { body: '1' });
     await acts.end(child, { body: '1' });
     expect(await kindsOf(parent)).toEqual(['start', 'invoke', 'end', 'lateResult']);
-    expect(attemptsIn(await world.drain())).toEqual([]);
-    expect((await scene.snapshotOf(parent)).state).toBe('RUN_CANCELED');
+    expect(attemptsIn(await fixture.drain())).toEqual([]);
+    expect((await runFixture.snapshotOf(parent)).state).toBe('RUN_CANCELED');
   });
 
   it('is told to nobody where the invoker’s id has another run', async () => {
     const { parent, child, invoke } = await pair();
     await invoke();
     await acts.end(parent);
-    await scene.start(parent);
+    await runFixture.start(parent);
     await acts.end(child, { body: '1' });
     expect(await kindsOf(parent)).toEqual(['start', 'invoke', 'end', 'start']);
   });

@@ -2,23 +2,23 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { PublishRequest } from '../../../../lambdas/publish/prepare.ts';
 import type * as publishModule from '../../../../lambdas/workflow/steps/publish.ts';
 import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { endpoint, openRunScene, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { requestOf, type World } from '../../../support/world.ts';
+import { endpoint, openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { requestOf, type Fixture } from '../../../support/fixture.ts';
 
 /** An invoke that can never end well is refused when it is submitted: with 412, the one status that fails its invoker. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 let publishRequests: typeof publishModule.publishRequests;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
   ({ publishRequests } = await import('../../../../lambdas/workflow/steps/publish.ts'));
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 interface Asked {
   readonly body?: Readonly<Record<string, unknown>>;
@@ -31,8 +31,8 @@ let runs = 0;
 async function invoker() {
   runs += 1;
   const [runId, child] = [`wfr_asks_${runs}`, `wfr_asked_${runs}`];
-  const { createdAt } = await scene.start(runId);
-  await world.drain();
+  const { createdAt } = await runFixture.start(runId);
+  await fixture.drain();
   const requestWith = ({ body = {}, config = {}, destination = endpoint }: Asked): PublishRequest =>
     requestOf(
       destination,
@@ -57,7 +57,7 @@ async function invoker() {
   return {
     runId,
     child,
-    invoke: (asked: Asked = {}) => publishRequests(world.account, [requestWith(asked)]),
+    invoke: (asked: Asked = {}) => publishRequests(fixture.account, [requestWith(asked)]),
   };
 }
 
@@ -111,7 +111,7 @@ describe('an invoke with', () => {
     expect(String(refusal)).not.toContain('pa55word');
     expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start']);
     expect(await acts.records(child)).toEqual([]);
-    expect(await world.drain()).toEqual([]);
+    expect(await fixture.drain()).toEqual([]);
   });
 
   it.each(refused.slice(0, -1))('%s says of an invoker that has ended that it has', async (_what, asked) => {

@@ -3,21 +3,21 @@ import * as z from 'zod/mini';
 import { itAtEachDeath } from '../../../support/faults.ts';
 import type { Delivery, Inbox } from '../../../support/receiver.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunScene, resultOf, type RunScene, type WrittenStep } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { type World } from '../../../support/world.ts';
+import { openRunFixture, resultOf, type RunFixture, type WrittenStep } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { type Fixture } from '../../../support/fixture.ts';
 
 /** Deliveries show a run's list up to what they deliver, and lead a run to its end whichever process dies. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 const list = z.array(z.object({ messageId: z.string(), body: z.string(), callType: z.literal('step') }));
 const written = z.object({ stepId: z.number(), targetStep: z.optional(z.number()) });
@@ -37,7 +37,7 @@ const planOf = (stepId: number): WrittenStep => ({
 
 /** Plays an endpoint whose function has a step, two at once, and another step: decided by the list, as the client does. */
 async function react(runId: string, url: string, shown: readonly string[]): Promise<void> {
-  const submit = (...steps: readonly WrittenStep[]) => scene.submit(runId, steps, {}, url);
+  const submit = (...steps: readonly WrittenStep[]) => runFixture.submit(runId, steps, {}, url);
   const branch = (stepId: number): WrittenStep => resultOf(stepId, '"done"', { concurrent: 2 });
   const last = shown.at(-1);
   if (shown.length === 1) await submit(resultOf(1));
@@ -50,7 +50,7 @@ async function react(runId: string, url: string, shown: readonly string[]): Prom
 
 /** An endpoint that submits to a run as the client does: a submission that fails is a failed attempt. */
 function endpointOf(runId: string): Inbox {
-  const inbox: Inbox = world.receiver.inbox((delivery, response) => {
+  const inbox: Inbox = fixture.receiver.inbox((delivery, response) => {
     const answer = (status: number) =>
       response.writeHead(status, { 'upstash-workflow-sdk-version': '1' }).end();
     react(runId, inbox.url, shownIn(delivery)).then(
@@ -69,9 +69,9 @@ describe('a run in one process with its endpoint’s submissions', () => {
     async (fate) => {
       const runId = `wfr_whole_${fate.name}`;
       const inbox = endpointOf(runId);
-      await scene.start(runId, { details: { url: inbox.url, settings } });
-      await world.work(fate);
-      const snapshot = await scene.snapshotOf(runId);
+      await runFixture.start(runId, { details: { url: inbox.url, settings } });
+      await fixture.work(fate);
+      const snapshot = await runFixture.snapshotOf(runId);
       expect(snapshot.state).toBe('RUN_SUCCESS');
       expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
       const steps = (await acts.records(runId)).flatMap((record) =>
@@ -94,10 +94,10 @@ describe('a run in one process with its endpoint’s submissions', () => {
 
 describe('a delivery', () => {
   it('shows the list up to its own entry, however much came after it', async () => {
-    const inbox = world.receiver.inbox();
-    await scene.start('wfr_list', { details: { url: inbox.url, features: [] } });
-    for (const stepId of [1, 2, 3]) await scene.submit('wfr_list', [resultOf(stepId)]);
-    await world.work();
+    const inbox = fixture.receiver.inbox();
+    await runFixture.start('wfr_list', { details: { url: inbox.url, features: [] } });
+    for (const stepId of [1, 2, 3]) await runFixture.submit('wfr_list', [resultOf(stepId)]);
+    await fixture.work();
     const lists = inbox.deliveries.map((delivery) => shownIn(delivery).length);
     // Three went to the address of the request, which is nowhere.
     expect(lists).toEqual([1]);
@@ -111,22 +111,22 @@ describe('a delivery', () => {
   });
 
   it('of a run whose id has another run now is dropped, and touches that one not', async () => {
-    const before = world.receiver.inbox();
-    const after = world.receiver.inbox((_delivery, response) =>
+    const before = fixture.receiver.inbox();
+    const after = fixture.receiver.inbox((_delivery, response) =>
       response.writeHead(200, { 'upstash-workflow-sdk-version': '1' }).end(),
     );
-    await scene.start('wfr_reused', { details: { url: before.url } });
+    await runFixture.start('wfr_reused', { details: { url: before.url } });
     await acts.end('wfr_reused', { cancel: true });
-    await scene.start('wfr_reused', { details: { url: after.url } });
-    await world.work();
+    await runFixture.start('wfr_reused', { details: { url: after.url } });
+    await fixture.work();
     expect([before.deliveries.length, after.deliveries.length]).toEqual([0, 1]);
-    expect((await scene.snapshotOf('wfr_reused')).state).toBe('RUN_STARTED');
+    expect((await runFixture.snapshotOf('wfr_reused')).state).toBe('RUN_STARTED');
   });
 
   it('that is first, and finds no workflow at its destination, fails the run at once', async () => {
-    const inbox = world.receiver.inbox();
-    await scene.start('wfr_wrong', { details: { url: inbox.url } });
-    await world.work();
+    const inbox = fixture.receiver.inbox();
+    await runFixture.start('wfr_wrong', { details: { url: inbox.url } });
+    await fixture.work();
     expect(inbox.deliveries).toHaveLength(1);
     const [, end] = await acts.records('wfr_wrong');
     expect(end?.kind === 'end' && end.failure?.response.error).toContain(

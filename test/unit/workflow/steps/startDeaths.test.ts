@@ -4,17 +4,17 @@ import { failedRunsIn, type FailedRuns } from '../../../support/failedRuns.ts';
 import { startFleet, type Fleet } from '../../../support/fleet.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunScene, type RunScene } from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { configOf, requestOf, type World } from '../../../support/world.ts';
+import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { configOf, requestOf, type Fixture } from '../../../support/fixture.ts';
 
 /**
  * Kills the process that starts a run at each of its AWS calls, and sends the start again or not. A run that is recorded is
  * listed, and its first step is delivered once; one that is not is nowhere. Deliveries are made by a fleet of other processes.
  */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
 let runs: FailedRuns;
 let fleet: Fleet;
@@ -27,17 +27,17 @@ async function importServices() {
   ]);
   return { trigger, triggerBatch, publishRequests, resumeRun, restartRun };
 }
-useWorld(async (opened) => {
-  world = opened;
-  [scene, acts, runs, services] = await Promise.all([
-    openRunScene(world),
-    openRunActs(world),
-    failedRunsIn(world),
+useFixture(async (opened) => {
+  fixture = opened;
+  [runFixture, acts, runs, services] = await Promise.all([
+    openRunFixture(fixture),
+    openRunActs(fixture),
+    failedRunsIn(fixture),
     importServices(),
   ]);
 });
 beforeAll(async () => {
-  fleet = await startFleet(world.standIns);
+  fleet = await startFleet(fixture.standIns);
 });
 afterAll(() => fleet.close());
 
@@ -47,7 +47,7 @@ const afterwardsMs = 3 * minuteMs;
 
 /** An endpoint that answers as the published client does, and submits nothing. */
 const openEndpoint = (): Inbox =>
-  world.receiver.inbox((_delivery, response) =>
+  fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1', 'Upstash-Workflow-Sdk': 'v1.3.3' }).end(),
   );
 
@@ -98,7 +98,7 @@ function diesAtEachCall(
     'finishes what is recorded when its process dies at any of its AWS calls',
     async (fate) => {
       const way = await open();
-      await world.underFate(fate, way.start);
+      await fixture.underFate(fate, way.start);
       await fleet.advance(waitsMs);
       const recorded = await expectStartedOnce(way);
       if (fate.comesAt === undefined) expect(recorded).not.toEqual([]);
@@ -110,7 +110,7 @@ function diesAtEachCall(
     'is made once when its process dies at any of its AWS calls and it is sent again',
     async (fate) => {
       const way = await open();
-      await world.underFate(fate, way.start);
+      await fixture.underFate(fate, way.start);
       await way.start();
       await fleet.advance(waitsMs);
       expect(await expectStartedOnce(way)).not.toEqual([]);
@@ -135,7 +135,7 @@ describe('a run that a client starts', () => {
     const request = { ...requestOf(inbox.url, started(runId, config)), prefix: 'Upstash' };
     return {
       inbox,
-      start: () => services.publishRequests(world.account, [request]),
+      start: () => services.publishRequests(fixture.account, [request]),
       runIds: () => [runId],
     };
   };
@@ -152,7 +152,7 @@ describe('three runs that a client starts in one request', () => {
       const inbox = openEndpoint();
       const ids = [newRunId(), newRunId(), newRunId()];
       const requests = ids.map((id) => ({ ...requestOf(inbox.url, started(id)), prefix: 'Upstash' }));
-      return { inbox, start: () => services.publishRequests(world.account, requests), runIds: () => ids };
+      return { inbox, start: () => services.publishRequests(fixture.account, requests), runIds: () => ids };
     },
     { every: 5 },
   );
@@ -164,7 +164,7 @@ describe('a trigger without a client', () => {
       const inbox = openEndpoint();
       const runId = newRunId();
       const request = requestOf(inbox.url, { 'workflow-runid': runId });
-      return { inbox, start: () => services.trigger(world.account, request), runIds: () => [runId] };
+      return { inbox, start: () => services.trigger(fixture.account, request), runIds: () => [runId] };
     },
     { every: 3 },
   );
@@ -178,7 +178,7 @@ describe('a batch of triggers without a client', () => {
       const items = ids.map((id) => ({ destination: inbox.url, headers: { 'Upstash-Workflow-RunId': id } }));
       const body = Buffer.from(JSON.stringify(items));
       const request = { body, prefix: 'Upstash', callerIp: '127.0.0.1', host: 'api.example.com' };
-      return { inbox, start: () => services.triggerBatch(world.account, request), runIds: () => ids };
+      return { inbox, start: () => services.triggerBatch(fixture.account, request), runIds: () => ids };
     },
     { every: 5 },
   );
@@ -189,7 +189,7 @@ describe('a run that another invokes', () => {
     async () => {
       const inbox = openEndpoint();
       const [parent, child] = [newRunId(), newRunId()];
-      const { createdAt } = await scene.start(parent, { details: { url: openEndpoint().url } });
+      const { createdAt } = await runFixture.start(parent, { details: { url: openEndpoint().url } });
       await fleet.advance(0);
       const start = () => acts.invoke({ runId: parent, createdAt }, 1, child, inbox.url);
       return { inbox, start, runIds: () => [child] };
@@ -202,7 +202,9 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
   /** The ids of runs that a dead letter may have been gone on from are nobody's to choose: the list tells them. */
   const open = async () => {
     let isWell = false;
-    const inbox = world.receiver.inbox((_delivery, response) => response.writeHead(isWell ? 200 : 489).end());
+    const inbox = fixture.receiver.inbox((_delivery, response) =>
+      response.writeHead(isWell ? 200 : 489).end(),
+    );
     const { runId } = await runs.fail(inbox.url, { steps: way === 'resumeRun' ? [{ plans: [1, 2] }] : [] });
     await fleet.advance(minuteMs);
     const [deadLetter] = await runs.deadLettersOf(inbox.url, [['workflowRunId', runId]]);
@@ -211,7 +213,7 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
     const seen = inbox.deliveries.length;
     const { dlqId } = deadLetter;
     const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
-    return { inbox, seen, dlqId, failed: runId, start: () => services[way](world.account, dlqId, request) };
+    return { inbox, seen, dlqId, failed: runId, start: () => services[way](fixture.account, dlqId, request) };
   };
   /** What one run that goes on delivers first: both branches of the group that failed, or the payload. */
   const first = way === 'resumeRun' ? 2 : 1;
@@ -220,7 +222,7 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
     'goes on once with what the dead letter chose when its process dies at any of its AWS calls, and asks nobody',
     async (fate) => {
       const { inbox, seen, dlqId, failed, start } = await open();
-      await world.underFate(fate, start);
+      await fixture.underFate(fate, start);
       await fleet.advance(afterwardsMs);
       const isLeft = await runs.isThere(dlqId);
       const delivered = inbox.deliveries.slice(seen).map((delivery) => runIdIn(delivery) ?? '');

@@ -5,25 +5,25 @@ import { itAtEachDeath } from '../../../support/faults.ts';
 import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
 import {
   endpoint,
-  openRunScene,
+  openRunFixture,
   resultOf,
-  type RunScene,
+  type RunFixture,
   type WrittenStep,
-} from '../../../support/runScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import { type World } from '../../../support/world.ts';
+} from '../../../support/runFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import { type Fixture } from '../../../support/fixture.ts';
 
 /** Submissions of endpoints come into the journal once, in one order, whichever process dies and however many are at it. */
 
-let world: World;
-let scene: RunScene;
+let fixture: Fixture;
+let runFixture: RunFixture;
 let acts: RunActs;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openRunScene(world);
-  acts = await openRunActs(world);
+useFixture(async (opened) => {
+  fixture = opened;
+  runFixture = await openRunFixture(fixture);
+  acts = await openRunActs(fixture);
 });
-beforeEach(() => world.drain());
+beforeEach(() => fixture.drain());
 
 /** An ordinary run takes each death, too: there are few. */
 const each = { ordinary: 1, thorough: 1 };
@@ -54,12 +54,12 @@ describe('a submission', () => {
     'that dies at any of its AWS calls is accepted once when it is sent again',
     async (fate) => {
       const runId = `wfr_dies_${fate.name}`;
-      await scene.start(runId);
-      await world.drain();
-      const [first, [second]] = await acts.twice(fate, () => scene.submit(runId, [resultOf(1)]));
+      await runFixture.start(runId);
+      await fixture.drain();
+      const [first, [second]] = await acts.twice(fate, () => runFixture.submit(runId, [resultOf(1)]));
       expect(await stepsOf(runId)).toEqual(['result 1']);
       if (first !== undefined) expect(second).toEqual({ messageId: first[0]?.messageId, isDuplicate: true });
-      expect(attemptsIn(await world.drain())).toEqual([second?.messageId]);
+      expect(attemptsIn(await fixture.drain())).toEqual([second?.messageId]);
     },
     { every: each },
   );
@@ -68,20 +68,22 @@ describe('a submission', () => {
     'of a group that dies at any of its AWS calls is accepted whole and once',
     async (fate) => {
       const runId = `wfr_group_${fate.name}`;
-      await scene.start(runId);
-      await world.drain();
-      const [first, second] = await acts.twice(fate, () => scene.submit(runId, plansOf(1, 12)));
+      await runFixture.start(runId);
+      await fixture.drain();
+      const [first, second] = await acts.twice(fate, () => runFixture.submit(runId, plansOf(1, 12)));
       expect(await stepsOf(runId)).toEqual(plansOf(1, 12).map(({ targetStep }) => `plan ${targetStep}`));
       const ids = second.map(({ messageId }) => messageId);
       if (first !== undefined) expect(first.map(({ messageId }) => messageId)).toEqual(ids);
-      expect(attemptsIn(await world.drain()).toSorted()).toEqual(ids.toSorted());
+      expect(attemptsIn(await fixture.drain()).toSorted()).toEqual(ids.toSorted());
     },
     { every: each },
   );
 
   it('keeps the first of two results of one step', async () => {
-    await scene.start('wfr_twice');
-    const both = await Promise.all(['1', '2'].map((out) => scene.submit('wfr_twice', [resultOf(1, out)])));
+    await runFixture.start('wfr_twice');
+    const both = await Promise.all(
+      ['1', '2'].map((out) => runFixture.submit('wfr_twice', [resultOf(1, out)])),
+    );
     const answers = both.flat();
     expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1);
     expect(answers.map(({ isDuplicate }) => isDuplicate).toSorted()).toEqual([false, true]);
@@ -89,41 +91,41 @@ describe('a submission', () => {
   });
 
   it('of 20 branches at once loses none', async () => {
-    await scene.start('wfr_many');
-    await scene.submit('wfr_many', plansOf(1, 20));
+    await runFixture.start('wfr_many');
+    await runFixture.submit('wfr_many', plansOf(1, 20));
     await Promise.all(
-      Array.from({ length: 20 }, (_, index) => scene.submit('wfr_many', [branchOf(index + 1, 20)])),
+      Array.from({ length: 20 }, (_, index) => runFixture.submit('wfr_many', [branchOf(index + 1, 20)])),
     );
     const results = (await stepsOf('wfr_many')).slice(20);
     expect(results.toSorted()).toEqual(
       Array.from({ length: 20 }, (_, index) => `result ${index + 1}`).toSorted(),
     );
-    expect((await scene.snapshotOf('wfr_many')).steps).toEqual({ plan: '', result: '1-20' });
+    expect((await runFixture.snapshotOf('wfr_many')).steps).toEqual({ plan: '', result: '1-20' });
     // The group is over: what follows is one step, or another group.
-    await scene.submit('wfr_many', [resultOf(21)]);
+    await runFixture.submit('wfr_many', [resultOf(21)]);
     expect(await stepsOf('wfr_many')).toHaveLength(41);
   });
 
   it('of a group that is sent again, even after its branches are done, costs no more than the first time', async () => {
-    await scene.start('wfr_again');
-    world.reset();
-    const first = await scene.submit('wfr_again', plansOf(1, 200));
-    const calls = world.calls();
-    await scene.submit('wfr_again', [branchOf(7, 200)]);
-    world.reset();
-    const second = await scene.submit('wfr_again', plansOf(1, 200));
-    expect(world.calls()).toBeLessThanOrEqual(calls + 1);
+    await runFixture.start('wfr_again');
+    fixture.reset();
+    const first = await runFixture.submit('wfr_again', plansOf(1, 200));
+    const calls = fixture.calls();
+    await runFixture.submit('wfr_again', [branchOf(7, 200)]);
+    fixture.reset();
+    const second = await runFixture.submit('wfr_again', plansOf(1, 200));
+    expect(fixture.calls()).toBeLessThanOrEqual(calls + 1);
     expect(second.map(({ messageId }) => messageId)).toEqual(first.map(({ messageId }) => messageId));
     expect(second.every(({ isDuplicate }) => isDuplicate)).toBe(true);
   });
 
   it('of a group is refused where DynamoDB would take it as no row', async () => {
-    await scene.start('wfr_large');
+    await runFixture.start('wfr_large');
     const config = { 'forward-x-large': 'x'.repeat(2_000) };
-    await scene.submit('wfr_large', plansOf(1, 150), config);
-    await expect(scene.submit('wfr_other', plansOf(1, 200), config)).rejects.toThrow(ended);
-    await scene.start('wfr_larger');
-    await expect(scene.submit('wfr_larger', plansOf(1, 200), config)).rejects.toThrow(refused);
+    await runFixture.submit('wfr_large', plansOf(1, 150), config);
+    await expect(runFixture.submit('wfr_other', plansOf(1, 200), config)).rejects.toThrow(ended);
+    await runFixture.start('wfr_larger');
+    await expect(runFixture.submit('wfr_larger', plansOf(1, 200), config)).rejects.toThrow(refused);
     expect(await stepsOf('wfr_larger')).toEqual([]);
   });
 
@@ -134,42 +136,45 @@ describe('a submission', () => {
     ['sleepFor', { stepType: 'SleepFor', sleepFor: 1e308 }],
   ])('with a %s that no store takes is refused, so that its run fails visibly', async (field, more) => {
     const runId = `wfr_${field}_${Math.random()}`;
-    await scene.start(runId);
+    await runFixture.start(runId);
     const named = expect.objectContaining({
       status: 412,
       message: expect.stringContaining(field) as unknown,
     }) as Error;
-    await expect(scene.submit(runId, [resultOf(1, '"done"', more)])).rejects.toThrow(named);
+    await expect(runFixture.submit(runId, [resultOf(1, '"done"', more)])).rejects.toThrow(named);
     expect(await stepsOf(runId)).toEqual([]);
-    await scene.submit(runId, [
+    await runFixture.submit(runId, [
       resultOf(1, '"done"', { ...more, sleepUntil: 5e-324, stepName: '漢'.repeat(1_024), sleepFor: 5e-324 }),
     ]);
     expect(await stepsOf(runId)).toEqual(['result 1']);
   });
 
   it('of a group that the run has in part is refused, and so is one in the place of a step', async () => {
-    await scene.start('wfr_part');
-    await scene.submit('wfr_part', [resultOf(1)]);
-    await expect(scene.submit('wfr_part', plansOf(1, 2))).rejects.toThrow(refused);
-    await scene.submit('wfr_part', plansOf(2, 2));
-    await expect(scene.submit('wfr_part', plansOf(2, 3))).rejects.toThrow(refused);
+    await runFixture.start('wfr_part');
+    await runFixture.submit('wfr_part', [resultOf(1)]);
+    await expect(runFixture.submit('wfr_part', plansOf(1, 2))).rejects.toThrow(refused);
+    await runFixture.submit('wfr_part', plansOf(2, 2));
+    await expect(runFixture.submit('wfr_part', plansOf(2, 3))).rejects.toThrow(refused);
     expect(await stepsOf('wfr_part')).toEqual(['result 1', 'plan 2', 'plan 3']);
   });
 
   it('to a run that has ended, or that nobody knows, says so whatever it is', async () => {
-    await scene.start('wfr_over');
+    await runFixture.start('wfr_over');
     await acts.end('wfr_over');
     for (const runId of ['wfr_over', 'wfr_nobody']) {
-      await expect(scene.submit(runId, [resultOf(1)])).rejects.toThrow(ended);
-      await expect(scene.submit(runId, [resultOf(9)])).rejects.toThrow(ended);
+      await expect(runFixture.submit(runId, [resultOf(1)])).rejects.toThrow(ended);
+      await expect(runFixture.submit(runId, [resultOf(9)])).rejects.toThrow(ended);
     }
   });
 
   it('and an end at once leave one order: the step is before the end, or refused', async () => {
     for (let round = 0; round < 10; round += 1) {
       const runId = `wfr_end_${round}`;
-      await scene.start(runId);
-      const [submitted] = await Promise.allSettled([scene.submit(runId, [resultOf(1)]), acts.end(runId)]);
+      await runFixture.start(runId);
+      const [submitted] = await Promise.allSettled([
+        runFixture.submit(runId, [resultOf(1)]),
+        acts.end(runId),
+      ]);
       const kinds = (await acts.records(runId)).map(({ kind }) => kind);
       expect(kinds).toEqual(submitted.status === 'fulfilled' ? ['start', 'steps', 'end'] : ['start', 'end']);
       if (submitted.status === 'rejected') expect(submitted.reason).toMatchObject({ status: 400 });
@@ -181,18 +186,18 @@ describe('a submission', () => {
 describe('a long run', () => {
   it('of 1,000 steps makes as many AWS calls for the last one as for the first, and writes as much', async () => {
     const runId = 'wfr_long';
-    await scene.start(runId);
-    await scene.submit(runId, [resultOf(1)]);
+    await runFixture.start(runId);
+    await runFixture.submit(runId, [resultOf(1)]);
     const callsOf = { step: new Set<number>(), call: new Set<number>() };
     const lengths: number[] = [];
     const goOn = async (from: number, to: number): Promise<void> => {
       for (let stepId = from; stepId <= to; stepId += 1) {
         const isCall = stepId % 2 === 0;
-        world.reset();
+        fixture.reset();
         if (isCall) await acts.call(runId, stepId, endpoint);
-        await scene.submit(runId, [resultOf(stepId)]);
-        callsOf[isCall ? 'call' : 'step'].add(world.calls());
-        lengths.push(JSON.stringify(await scene.snapshotOf(runId)).length);
+        await runFixture.submit(runId, [resultOf(stepId)]);
+        callsOf[isCall ? 'call' : 'step'].add(fixture.calls());
+        lengths.push(JSON.stringify(await runFixture.snapshotOf(runId)).length);
       }
     };
     await goOn(2, 9);
@@ -208,13 +213,13 @@ describe('a long run', () => {
 async function skipTo(runId: string, last: number): Promise<void> {
   const [start] = await acts.records(runId);
   if (start?.kind !== 'start') throw new Error('The journal begins with no start.');
-  const next = lastStep((await scene.snapshotOf(runId)).steps, 'result') + 1;
+  const next = lastStep((await runFixture.snapshotOf(runId)).steps, 'result') + 1;
   const steps = Array.from({ length: last - next + 1 }, (_, index) => next + index);
   for (const some of chunksOf(steps, 100)) {
     const entries = some.map((stepId) => ({
       ...start.entry,
       step: { kind: 'result' as const, stepId, stepName: 'step', stepType: 'Run' as const, concurrent: 1 },
     }));
-    await scene.append(runId, { kind: 'steps', at: 1, entries });
+    await runFixture.append(runId, { kind: 'steps', at: 1, entries });
   }
 }

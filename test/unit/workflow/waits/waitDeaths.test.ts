@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { itAtEachDeath, type Fate } from '../../../support/faults.ts';
-import { attemptsIn, openWaitScene, type Result, type WaitScene } from '../../../support/waitScene.ts';
-import { useWorld } from '../../../support/useWorld.ts';
-import type { World } from '../../../support/world.ts';
+import { attemptsIn, openWaitFixture, type Result, type WaitFixture } from '../../../support/waitFixture.ts';
+import { useFixture } from '../../../support/useFixture.ts';
+import type { Fixture } from '../../../support/fixture.ts';
 
 /**
  * Kills the process that waits, notifies or ends a wait at each of its AWS calls. What was answered is never lost; what was not
  * answered is sent again, or the job that was sent before does the rest.
  */
 
-let world: World;
-let scene: WaitScene;
-useWorld(async (opened) => {
-  world = opened;
-  scene = await openWaitScene(world);
+let fixture: Fixture;
+let waitFixture: WaitFixture;
+useFixture(async (opened) => {
+  fixture = opened;
+  waitFixture = await openWaitFixture(fixture);
 });
 
 const hourMs = 3_600_000;
@@ -33,53 +33,53 @@ const diesAtEachCall = (way: (fate: Fate) => Promise<void>): void => {
 
 async function waiting(
   eventId: string,
-  options: Parameters<WaitScene['wait']>[2] = {},
+  options: Parameters<WaitFixture['wait']>[2] = {},
 ): Promise<{ readonly runId: string; readonly seq: number }> {
-  const runId = await scene.start();
-  await scene.wait(runId, eventId, options);
-  const [wait] = (await scene.snapshotOf(runId)).waits;
+  const runId = await waitFixture.start();
+  await waitFixture.wait(runId, eventId, options);
+  const [wait] = (await waitFixture.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
-  await world.drain();
+  await fixture.drain();
   return { runId, seq: wait.seq };
 }
 
 /** A run's wait has ended once, and its result was sent; how often, no two messages were. */
 async function expectOneEnd(runId: string, sent: readonly string[]): Promise<Result> {
-  const [result, ...more] = await scene.resultsOf(runId);
+  const [result, ...more] = await waitFixture.resultsOf(runId);
   if (result === undefined) throw new Error('The wait has not ended.');
   expect(more).toEqual([]);
   expect(new Set(sent)).toEqual(new Set([result.entry.messageId]));
-  expect((await scene.snapshotOf(runId)).waits).toEqual([]);
+  expect((await waitFixture.snapshotOf(runId)).waits).toEqual([]);
   return result;
 }
 
 describe('a wait', () => {
   diesAtEachCall(async (fate) => {
     const eventId = newEvent();
-    const runId = await scene.start();
-    await world.drain();
-    await world.again(fate, () => scene.wait(runId, eventId));
-    expect((await scene.snapshotOf(runId)).waits).toHaveLength(1);
-    expect(await scene.listWaiters(world.account, eventId)).toHaveLength(1);
+    const runId = await waitFixture.start();
+    await fixture.drain();
+    await fixture.again(fate, () => waitFixture.wait(runId, eventId));
+    expect((await waitFixture.snapshotOf(runId)).waits).toHaveLength(1);
+    expect(await waitFixture.listWaiters(fixture.account, eventId)).toHaveLength(1);
     // It is there for its event, and for its deadline.
-    const [{ seq } = { seq: 0 }] = (await scene.snapshotOf(runId)).waits;
+    const [{ seq } = { seq: 0 }] = (await waitFixture.snapshotOf(runId)).waits;
     setClockAhead(hourMs);
-    await scene.check(runId, seq);
-    expect((await expectOneEnd(runId, attemptsIn(await world.drain()))).isTimeout).toBe(true);
+    await waitFixture.check(runId, seq);
+    expect((await expectOneEnd(runId, attemptsIn(await fixture.drain()))).isTimeout).toBe(true);
   });
 });
 
 describe('a wait whose event has come before', () => {
   diesAtEachCall(async (fate) => {
     const eventId = newEvent();
-    const runId = await scene.start();
-    await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('first'));
-    await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('second'));
-    await world.drain();
-    await world.again(fate, () => scene.wait(runId, eventId));
-    const { event } = await expectOneEnd(runId, attemptsIn(await world.drain()));
+    const runId = await waitFixture.start();
+    await waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('first'));
+    await waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('second'));
+    await fixture.drain();
+    await fixture.again(fate, () => waitFixture.wait(runId, eventId));
+    const { event } = await expectOneEnd(runId, attemptsIn(await fixture.drain()));
     expect(event).toBe('first');
-    expect((await scene.snapshotOf(runId)).events).toHaveLength(1);
+    expect((await waitFixture.snapshotOf(runId)).events).toHaveLength(1);
   });
 });
 
@@ -87,37 +87,41 @@ describe('a notification of a run that waits', () => {
   const notified = async (fate: Fate, finish: (seq: number, runId: string) => Promise<void>) => {
     const eventId = newEvent();
     const { runId, seq } = await waiting(eventId);
-    const answer = await world.underFate(fate, () =>
-      scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')),
+    const answer = await fixture.underFate(fate, () =>
+      waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('x')),
     );
-    const hasEnded = (await scene.resultsOf(runId)).length > 0;
+    const hasEnded = (await waitFixture.resultsOf(runId)).length > 0;
     if (hasEnded) await finish(seq, runId);
     else {
       expect(answer).toBeUndefined();
-      await scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x'));
+      await waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('x'));
     }
-    await expectOneEnd(runId, attemptsIn(await world.drain()));
-    expect(await scene.rowsOf(eventId)).toEqual([]);
+    await expectOneEnd(runId, attemptsIn(await fixture.drain()));
+    expect(await waitFixture.rowsOf(eventId)).toEqual([]);
   };
 
-  diesAtEachCall((fate) => notified(fate, (seq, runId) => scene.check(runId, seq)));
+  diesAtEachCall((fate) => notified(fate, (seq, runId) => waitFixture.check(runId, seq)));
 
   it('has sent the job that checks the wait before it ends it', async () => {
     const eventId = newEvent();
     const { runId } = await waiting(eventId);
-    world.refuse('SendMessageBatchCommand');
-    await expect(scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x'))).rejects.toThrow();
-    expect(await scene.resultsOf(runId)).toEqual([]);
+    fixture.refuse('SendMessageBatchCommand');
+    await expect(
+      waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('x')),
+    ).rejects.toThrow();
+    expect(await waitFixture.resultsOf(runId)).toEqual([]);
   });
 });
 
 describe('a notification of a run that does not wait', () => {
   diesAtEachCall(async (fate) => {
     const eventId = newEvent();
-    const runId = await scene.start();
-    await world.again(fate, () => scene.notifyRun(world.account, { runId, eventId }, Buffer.from('x')));
+    const runId = await waitFixture.start();
+    await fixture.again(fate, () =>
+      waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('x')),
+    );
     // A client without an answer sends it again: then it may count twice, but is never lost.
-    const { events: stored } = await scene.snapshotOf(runId);
+    const { events: stored } = await waitFixture.snapshotOf(runId);
     expect(stored.length).toBeGreaterThanOrEqual(1);
     expect(stored.length).toBeLessThanOrEqual(fate.comesAt === undefined ? 1 : 2);
   });
@@ -128,20 +132,20 @@ describe('a notification of all who wait', () => {
     const eventId = newEvent();
     const runs = [await waiting(eventId), await waiting(eventId)];
     const answers: number[] = [];
-    await world.again(fate, async () => {
-      answers.push((await scene.notify(world.account, eventId, Buffer.from('x'))).length);
+    await fixture.again(fate, async () => {
+      answers.push((await waitFixture.notify(fixture.account, eventId, Buffer.from('x'))).length);
     });
     // Those that were recorded the first time are followed by their jobs, where the second time did not find them any more.
-    for (const { runId, seq } of runs) await scene.check(runId, seq);
-    const sent = attemptsIn(await world.drain());
+    for (const { runId, seq } of runs) await waitFixture.check(runId, seq);
+    const sent = attemptsIn(await fixture.drain());
     const own: string[] = [];
     for (const { runId } of runs) {
-      const [result, ...more] = await scene.resultsOf(runId);
+      const [result, ...more] = await waitFixture.resultsOf(runId);
       expect([result?.event, more]).toEqual(['x', []]);
       own.push(result?.entry.messageId ?? '');
     }
     expect(new Set(sent)).toEqual(new Set(own));
-    expect(await scene.rowsOf(eventId)).toEqual([]);
+    expect(await waitFixture.rowsOf(eventId)).toEqual([]);
     expect(answers).toHaveLength(1);
     if (fate.comesAt === undefined) expect(answers).toEqual([2]);
   });
@@ -153,9 +157,9 @@ describe('a time-out', () => {
     // A short wait: where a new day begins meanwhile, its count of messages is read, which is a call more.
     const { runId, seq } = await waiting(eventId, { timeout: '10s' });
     setClockAhead(10_000);
-    await world.again(fate, () => scene.check(runId, seq));
-    const { isTimeout } = await expectOneEnd(runId, attemptsIn(await world.drain()));
+    await fixture.again(fate, () => waitFixture.check(runId, seq));
+    const { isTimeout } = await expectOneEnd(runId, attemptsIn(await fixture.drain()));
     expect(isTimeout).toBe(true);
-    expect(await scene.rowsOf(eventId)).toEqual([]);
+    expect(await waitFixture.rowsOf(eventId)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import { metricLines } from './metrics.ts';
-import type { World } from './world.ts';
+import type { Fixture } from './fixture.ts';
 
 /** Metrics are written here. Call it before anything of `lambdas/` is imported. */
 export function switchMetricsOn(): void {
@@ -38,8 +38,8 @@ const recordOf = (
   awsRegion: 'eu-central-1',
 });
 
-/** The handlers of workers around a world, whose clients can be made to fail below their retries. */
-export async function openMetricScene(world: World) {
+/** The handlers of workers around a fixture, whose clients can be made to fail below their retries. */
+export async function openMetricFixture(fixture: Fixture) {
   const [deliver, fire, metrics] = await Promise.all([
     import('../../lambdas/handlers/deliver.ts'),
     import('../../lambdas/handlers/fire.ts'),
@@ -50,14 +50,14 @@ export async function openMetricScene(world: World) {
     if (failing?.client === client) throw failing.error;
   };
   const options = { step: 'deserialize', name: 'failing', priority: 'high' } as const;
-  world.dynamodb.middlewareStack.add(
+  fixture.dynamodb.middlewareStack.add(
     (next) => (args) => {
       failHere('dynamodb');
       return next(args);
     },
     options,
   );
-  world.sqs.middlewareStack.add(
+  fixture.sqs.middlewareStack.add(
     (next) => (args) => {
       failHere('sqs');
       return next(args);
@@ -65,7 +65,7 @@ export async function openMetricScene(world: World) {
     options,
   );
   const queueOf = (url: string): string => url.slice(url.lastIndexOf('/') + 1);
-  const shortQueue = queueOf(world.settings.shortQueueUrl);
+  const shortQueue = queueOf(fixture.settings.shortQueueUrl);
 
   return {
     ...metrics,
@@ -86,13 +86,13 @@ export async function openMetricScene(world: World) {
         Records: bodies.map((Body, index) => recordOf({ MessageId: String(index), Body }, shortQueue, trace)),
       } satisfies SQSEvent),
     fire: (text: string) =>
-      fire.handler({ Records: [recordOf({ Body: text }, queueOf(world.settings.fireQueueUrl))] }),
+      fire.handler({ Records: [recordOf({ Body: text }, queueOf(fixture.settings.fireQueueUrl))] }),
     /** Takes up to ten texts out of the short queue. */
     take: async (count = 1): Promise<readonly string[]> => {
       const bodies: string[] = [];
       while (bodies.length < count) {
-        const { Messages = [] } = await world.sqs.send(
-          new ReceiveMessageCommand({ QueueUrl: world.settings.shortQueueUrl, MaxNumberOfMessages: 10 }),
+        const { Messages = [] } = await fixture.sqs.send(
+          new ReceiveMessageCommand({ QueueUrl: fixture.settings.shortQueueUrl, MaxNumberOfMessages: 10 }),
         );
         bodies.push(...Messages.map(({ Body = '' }) => Body));
       }
@@ -100,4 +100,4 @@ export async function openMetricScene(world: World) {
     },
   };
 }
-export type MetricScene = Awaited<ReturnType<typeof openMetricScene>>;
+export type MetricFixture = Awaited<ReturnType<typeof openMetricFixture>>;

@@ -17,7 +17,7 @@ import { startReceiver, type Delivery } from './receiver.ts';
  * The services in this very process, over the stand-ins for AWS, with a process that can be made to die: at each of its
  * AWS calls, once before the call is made and once after it was made but before its answer is seen.
  */
-export type World = Awaited<ReturnType<typeof openWorld>>;
+export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
 export interface Received<W extends Job = Job> {
   readonly work: W;
@@ -103,7 +103,7 @@ async function importLambdas() {
   };
 }
 
-export async function openWorld() {
+export async function openFixture() {
   const inProcess = await startInProcess();
   const receiver = await startReceiver();
   const lambdas = await importLambdas();

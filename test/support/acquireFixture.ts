@@ -41,7 +41,7 @@ export const attemptOf = (number: number, more: Partial<DueAttempt> = {}): DueAt
 export const endOfRequest = ({ time }: LanesInMemory): number => time + timeoutMs + leaseMarginMs;
 
 /** One process, and the lanes of its account. */
-export class PassageScene extends LanesInMemory {
+export class AcquireFixture extends LanesInMemory {
   readonly slept: number[] = [];
   /** Notes how long it is asked to sleep, and does not. */
   readonly #sleep = (ms: number): Promise<void> => {
@@ -122,4 +122,8 @@ export class PassageScene extends LanesInMemory {
 export const flowControl = { key: key.name, parallelism: 2, madeAt: 1 };
 export const rated = { key: key.name, parallelism: 2, rate: 1, periodMs: 2_000, madeAt: 1 };
 /** A circuit that an attempt passes whose destination is the host. */
-export const guarded = (scene: PassageScene) => ({ host, rules: rulesOf(undefined), dueAt: scene.time });
+export const guarded = (fixture: AcquireFixture) => ({
+  host,
+  rules: rulesOf(undefined),
+  dueAt: fixture.time,
+});

@@ -7,7 +7,7 @@ import type { Header } from '../../lambdas/shared/headers.ts';
 import type { Snapshot, JournalRecord, ListedEntry } from '../../lambdas/workflow/rules/journal.ts';
 import { readWorkflowMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 import type { Job } from '../../lambdas/job/job.ts';
-import { requestOf, type World } from './world.ts';
+import { requestOf, type Fixture } from './fixture.ts';
 
 export const endpoint = 'http://127.0.0.1:9/orders';
 const prefixes = ['Svc', 'Upstash'];
@@ -93,10 +93,10 @@ function readMessage(headers: readonly Header[]) {
   return message;
 }
 
-/** To be called once the world is open. */
-export async function openWaitScene(world: World) {
+/** To be called once the fixture is open. */
+export async function openWaitFixture(fixture: Fixture) {
   const services = await importServices();
-  const { account } = world;
+  const { account } = fixture;
   const keyOf = (runId: string) => ({ accountId: account.id, runId });
   let runs = 0;
 
@@ -246,7 +246,7 @@ export async function openWaitScene(world: World) {
     },
   };
 }
-export type WaitScene = Awaited<ReturnType<typeof openWaitScene>>;
+export type WaitFixture = Awaited<ReturnType<typeof openWaitFixture>>;
 
 /** The messages whose first attempt was sent, each as often as it was. */
 export const attemptsIn = (works: readonly Job[]): readonly string[] =>

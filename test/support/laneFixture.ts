@@ -6,7 +6,7 @@ import { pruned, type Lane, type LaneKey } from '../../lambdas/lane/lane.ts';
 import { lengthOf } from '../../lambdas/lane/rules/line.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import type { Inbox } from './receiver.ts';
-import { idOf, requestOf, type World } from './world.ts';
+import { idOf, requestOf, type Fixture } from './fixture.ts';
 
 /**
  * An account whose messages pass lanes while processes die: requests are made in the test's own process, work is done by a
@@ -15,8 +15,8 @@ import { idOf, requestOf, type World } from './world.ts';
 
 const hourMs = 3_600_000;
 
-/** The services that a scene calls. They are imported before a fleet starts, whose processes have modules of their own. */
-export async function importForScenes() {
+/** The services that a lane fixture calls. They are imported before a fleet starts, whose processes have modules of their own. */
+export async function importLaneLambdas() {
   const [queues, messages, stores, follow] = await Promise.all([
     import('../../lambdas/lane/queues.ts'),
     import('../../lambdas/publish/cancel.ts'),
@@ -25,60 +25,60 @@ export async function importForScenes() {
   ]);
   return { ...queues, ...messages, ...stores, ...follow };
 }
-export type SceneLambdas = Awaited<ReturnType<typeof importForScenes>>;
+export type LaneLambdas = Awaited<ReturnType<typeof importLaneLambdas>>;
 
 export type Config = Readonly<Record<string, string>>;
 
-/** Attempts of a scene are short: what died with a worker comes back after a minute, and not after a quarter of an hour. */
+/** Attempts of a lane fixture are short: what died with a worker comes back after a minute, and not after a quarter of an hour. */
 const shortly: Config = { timeout: '20s' };
 
-async function emptyQueues({ settings, sqs }: World): Promise<void> {
+async function emptyQueues({ settings, sqs }: Fixture): Promise<void> {
   for (const QueueUrl of [settings.shortQueueUrl, settings.longQueueUrl]) {
     await sqs.send(new PurgeQueueCommand({ QueueUrl }));
   }
 }
 
-export class Scene {
+export class LaneFixture {
   readonly fleet: Fleet;
   readonly account: Account;
-  readonly #world: World;
-  readonly #lambdas: SceneLambdas;
-  /** The lanes that messages of the scene pass, besides the account's. */
+  readonly #fixture: Fixture;
+  readonly #lambdas: LaneLambdas;
+  /** The lanes that messages of the lane fixture pass, besides the account's. */
   readonly #queues = new Set<string>();
   readonly #keys = new Set<string>();
 
-  private constructor(world: World, lambdas: SceneLambdas, fleet: Fleet, account: Account) {
-    this.#world = world;
+  private constructor(fixture: Fixture, lambdas: LaneLambdas, fleet: Fleet, account: Account) {
+    this.#fixture = fixture;
     this.#lambdas = lambdas;
     this.fleet = fleet;
     this.account = account;
   }
 
-  /** Opens a scene with an account of its own, and nothing in the queues. */
+  /** Opens a lane fixture with an account of its own, and nothing in the queues. */
   static async open(
-    world: World,
-    lambdas: SceneLambdas,
+    fixture: Fixture,
+    lambdas: LaneLambdas,
     id: string,
     limits: Account['limits'] = {},
-  ): Promise<Scene> {
-    world.reset();
-    await emptyQueues(world);
-    const account: Account = { ...world.account, id, limits: { ...world.account.limits, ...limits } };
-    await world.saveAccount(account, undefined);
-    await world.readUsage(account);
-    return new Scene(world, lambdas, await startFleet(world.standIns), account);
+  ): Promise<LaneFixture> {
+    fixture.reset();
+    await emptyQueues(fixture);
+    const account: Account = { ...fixture.account, id, limits: { ...fixture.account.limits, ...limits } };
+    await fixture.saveAccount(account, undefined);
+    await fixture.readUsage(account);
+    return new LaneFixture(fixture, lambdas, await startFleet(fixture.standIns), account);
   }
 
   emptyQueues(): Promise<void> {
-    return emptyQueues(this.#world);
+    return emptyQueues(this.#fixture);
   }
 
   /** Changes the account's state, and tells the region. */
   async changeState(state: Account['state']): Promise<void> {
-    const current = await this.#world.loadAccount(this.account.id, true);
+    const current = await this.#fixture.loadAccount(this.account.id, true);
     if (current === undefined) throw new Error('The account is not there.');
-    await this.#world.saveAccount({ ...current, state }, current);
-    this.#world.standIns.sqs.send('accountChanges', JSON.stringify({ accountId: this.account.id }));
+    await this.#fixture.saveAccount({ ...current, state }, current);
+    this.#fixture.standIns.sqs.send('accountChanges', JSON.stringify({ accountId: this.account.id }));
   }
 
   close(): Promise<void> {
@@ -90,7 +90,7 @@ export class Scene {
     const key = config['flow-control-key'];
     if (key !== undefined) this.#keys.add(key);
     const request = { ...requestOf(url, { ...shortly, ...config }), queueName };
-    return idOf(await this.#world.publishRequest(this.account, request));
+    return idOf(await this.#fixture.publishRequest(this.account, request));
   }
 
   /** Lets so much time pass that a process reads a lane again which it knows; what is in flight stays there. */
@@ -100,7 +100,7 @@ export class Scene {
 
   /** The end of a message: the state of its final attempt, or the reason why it was ended before. */
   async endOf(messageId: string): Promise<string | undefined> {
-    const history = await this.#world.loadMessage({ accountId: this.account.id, messageId });
+    const history = await this.#fixture.loadMessage({ accountId: this.account.id, messageId });
     return history?.end ?? history?.attempts.find(isFinal)?.state;
   }
 
@@ -113,10 +113,10 @@ export class Scene {
    * and the next message goes through each of them.
    */
   async settle(): Promise<void> {
-    this.#world.reset();
+    this.#fixture.reset();
     await this.fleet.advance(2 * hourMs);
     await this.#expectIdle();
-    const inbox = this.#world.receiver.inbox();
+    const inbox = this.#fixture.receiver.inbox();
     const next = await Promise.all([
       this.send(inbox.url),
       ...[...this.#queues].map((queue) => this.send(inbox.url, {}, queue)),

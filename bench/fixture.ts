@@ -13,7 +13,7 @@ export interface Account {
   readonly token: string;
 }
 
-export interface World {
+export interface Fixture {
   readonly publish: LambdaFunction;
   readonly deliver: LambdaFunction;
   readonly meter: Meter;
@@ -38,7 +38,7 @@ export interface World {
   readonly close: () => Promise<void>;
 }
 
-export async function startWorld(): Promise<World> {
+export async function startFixture(): Promise<Fixture> {
   const inProcess = await startInProcess();
   const { standIns } = inProcess;
   // These modules read the environment, which has just been set.

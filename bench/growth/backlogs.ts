@@ -3,10 +3,10 @@ import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
 import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';
 import type { Inbox } from '../../test/support/receiver.ts';
-import type { Account, World } from '../world.ts';
+import type { Account, Fixture } from '../fixture.ts';
 
 /** A place for many messages, and a way for one more to pass it. */
-export interface Scene {
+export interface Backlog {
   /** As the tables call it. */
   readonly name: string;
   /** The event of a request that publishes one message. */
@@ -24,8 +24,8 @@ const copiesAtOnce = 20;
 const mostDeadLetters = 10_000_000;
 
 /** An account of its own, whose limits are out of the way. */
-const openAccount = (world: World): Promise<Account> =>
-  world.makeAccount({
+const openAccount = (fixture: Fixture): Promise<Account> =>
+  fixture.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
     max_requests_per_second: 2_000,
@@ -37,33 +37,33 @@ const openAccount = (world: World): Promise<Account> =>
 const destinationOf = ({ url }: Inbox): string => `${url}/hooks/orders/paid?tenant=acme-shop`;
 
 /** Fills with batches of messages, which are all alike. */
-function batchesOf(world: World, token: string, item: object): Scene['fill'] {
+function batchesOf(fixture: Fixture, token: string, item: object): Backlog['fill'] {
   const items = Array.from({ length: fillAtOnce }, () => item);
   const body = Buffer.from(JSON.stringify(items));
   const event = apiEvent({ token, route: '/v2/batch', pathParameters: {}, body });
   return async (count) => {
-    for (let made = 0; made < count; made += fillAtOnce) checkAnswer(await world.publish.invoke(event));
+    for (let made = 0; made < count; made += fillAtOnce) checkAnswer(await fixture.publish.invoke(event));
   };
 }
 
 const jsonHeaders = { 'Content-Type': 'application/json' };
 
-async function openWaiting(world: World): Promise<Scene> {
-  const { token } = await openAccount(world);
-  const destination = destinationOf(world.receiver.inbox());
+async function openWaiting(fixture: Fixture): Promise<Backlog> {
+  const { token } = await openAccount(fixture);
+  const destination = destinationOf(fixture.receiver.inbox());
   const route = '/v2/publish/{destination+}';
   return {
     name: 'that wait for their delivery',
     event: apiEvent({ token, route, pathParameters: { destination }, body: jsonBody }),
     batchSize: 10,
-    fill: batchesOf(world, token, { destination, headers: jsonHeaders, body: jsonBody.toString() }),
+    fill: batchesOf(fixture, token, { destination, headers: jsonHeaders, body: jsonBody.toString() }),
   };
 }
 
 /** Each message joins the line of a queue, and its delivery admits the one at the line's head. */
-async function openLine(world: World): Promise<Scene> {
-  const { token } = await openAccount(world);
-  const destination = destinationOf(world.receiver.inbox());
+async function openLine(fixture: Fixture): Promise<Backlog> {
+  const { token } = await openAccount(fixture);
+  const destination = destinationOf(fixture.receiver.inbox());
   const queueName = 'orders';
   const route = '/v2/enqueue/{queueName}/{destination+}';
   return {
@@ -71,7 +71,7 @@ async function openLine(world: World): Promise<Scene> {
     event: apiEvent({ token, route, pathParameters: { queueName, destination }, body: jsonBody }),
     // At a parallelism of 1.
     batchSize: 1,
-    fill: batchesOf(world, token, {
+    fill: batchesOf(fixture, token, {
       destination,
       headers: jsonHeaders,
       body: jsonBody.toString(),
@@ -81,9 +81,9 @@ async function openLine(world: World): Promise<Scene> {
 }
 
 /** Each message fails at its only attempt. */
-async function openDeadLetters(world: World): Promise<Scene> {
-  const { id, token } = await openAccount(world);
-  const inbox = world.receiver.inbox((_delivery, response) =>
+async function openDeadLetters(fixture: Fixture): Promise<Backlog> {
+  const { id, token } = await openAccount(fixture);
+  const inbox = fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(500).end('{"error":"down"}'),
   );
   const event = apiEvent({
@@ -93,13 +93,13 @@ async function openDeadLetters(world: World): Promise<Scene> {
     headers: { 'Svc-Retries': '0' },
     body: jsonBody,
   });
-  checkAnswer(await world.publish.invoke(event));
-  checkAnswer(await world.deliver.invoke(queueEvent(await world.takeAttempts(1))));
+  checkAnswer(await fixture.publish.invoke(event));
+  checkAnswer(await fixture.deliver.invoke(queueEvent(await fixture.takeAttempts(1))));
   return { name: 'in the dead letter queue', event, batchSize: 10, fill: await copiesOfDeadLetter(id) };
 }
 
 /** Writes dead letters as a delivery does, all like the one that an account has. */
-async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
+async function copiesOfDeadLetter(accountId: string): Promise<Backlog['fill']> {
   // These modules read the environment.
   const { listDeadLetters, putDeadLetter } = await import('../../lambdas/deadLetter/rows.ts');
   const { keepToSize } = await import('../../lambdas/deadLetter/size.ts');
@@ -108,7 +108,7 @@ async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
   const { loadAccount } = await import('../../lambdas/account/accounts.ts');
   const { eachOf } = await import('../../lambdas/shared/lists.ts');
   const account = await loadAccount(accountId, true);
-  if (account === undefined) throw new Error('The account of the scene is away.');
+  if (account === undefined) throw new Error('The account with the backlog is gone.');
   const there: DeadLetter[] = [];
   for (const shard of shardsOf(account)) {
     for await (const { deadLetter } of listDeadLetters(shard, {}, Date.now())) {
@@ -124,4 +124,8 @@ async function copiesOfDeadLetter(accountId: string): Promise<Scene['fill']> {
     });
 }
 
-export const scenes: readonly ((world: World) => Promise<Scene>)[] = [openWaiting, openDeadLetters, openLine];
+export const backlogs: readonly ((fixture: Fixture) => Promise<Backlog>)[] = [
+  openWaiting,
+  openDeadLetters,
+  openLine,
+];

@@ -3,7 +3,7 @@ import type { Account } from '../../lambdas/account/account.ts';
 import type { Attempt, Message, WorkflowRole } from '../../lambdas/message/message.ts';
 import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/workflow/rules/journal.ts';
 import type { SubmissionMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
-import { requestOf, type World } from './world.ts';
+import { requestOf, type Fixture } from './fixture.ts';
 
 /** The URL of the endpoint, where a run does not say another. */
 export const endpoint = 'https://flow.example/orders';
@@ -65,8 +65,8 @@ interface Recorded {
   readonly nextDeliveryAt?: number;
 }
 
-/** To be called once the world is open. */
-export async function openRunScene(world: World) {
+/** To be called once the fixture is open. */
+export async function openRunFixture(fixture: Fixture) {
   const [start, submit, change, prepare, journals, runList, messages, history, bodies, journal, follow] =
     await Promise.all([
       import('../../lambdas/workflow/steps/start.ts'),
@@ -81,7 +81,7 @@ export async function openRunScene(world: World) {
       import('../../lambdas/workflow/runs/loadRun.ts'),
       import('../../lambdas/workflow/runs/follow.ts'),
     ]);
-  const keyOf = (runId: string) => ({ accountId: world.account.id, runId });
+  const keyOf = (runId: string) => ({ accountId: fixture.account.id, runId });
   return {
     keyOf,
     snapshotOf: async (runId: string) => {
@@ -90,7 +90,7 @@ export async function openRunScene(world: World) {
       return snapshot;
     },
     start: (runId: string, { payload = '{"n":1}', notBefore, details, account }: Starting = {}) =>
-      start.startRun(account ?? world.account, {
+      start.startRun(account ?? fixture.account, {
         runId,
         start: startSettings(details),
         payload: Buffer.from(payload),
@@ -113,17 +113,17 @@ export async function openRunScene(world: World) {
       };
       const parts = await Promise.all(
         steps.map((step) =>
-          prepare.preparePart(world.account, {
+          prepare.preparePart(fixture.account, {
             request: requestOf(url, config, JSON.stringify(step)),
             message,
           }),
         ),
       );
-      return submit.submitSteps(world.account, message, parts);
+      return submit.submitSteps(fixture.account, message, parts);
     },
     /** Records an attempt of one of a run's messages, the next one in its row. A worker would make it. */
     attempt: async (messageId: string, state: Attempt['state'], more: Recorded = {}): Promise<void> => {
-      const found = await history.loadMessage({ accountId: world.account.id, messageId });
+      const found = await history.loadMessage({ accountId: fixture.account.id, messageId });
       if (found === undefined) throw new Error(`There is no message ${messageId}.`);
       const { status = state === 'DELIVERED' ? 200 : 500, error, headers = [], body = '' } = more;
       const recordedAt = more.recordedAt ?? Date.now();
@@ -155,7 +155,7 @@ export async function openRunScene(world: World) {
         timeoutMs: 30_000,
         labels: [],
         messageId,
-        accountId: world.account.id,
+        accountId: fixture.account.id,
         prefix: 'Upstash',
         createdAt: Date.now(),
         notBefore: Date.now(),
@@ -187,4 +187,4 @@ export async function openRunScene(world: World) {
     },
   };
 }
-export type RunScene = Awaited<ReturnType<typeof openRunScene>>;
+export type RunFixture = Awaited<ReturnType<typeof openRunFixture>>;
