@@ -12,9 +12,9 @@ import { StageError, isSystemError } from './stage/stageError.ts';
 export const loopback = '127.0.0.1';
 
 /** Judges requests before they are answered. */
-export type Door = (listener: RequestListener) => RequestListener;
+export type Guard = (listener: RequestListener) => RequestListener;
 
-export const openDoor: Door = (listener) => listener;
+export const noGuard: Guard = (listener) => listener;
 
 export interface Listening {
   readonly server: Server;

@@ -1,4 +1,4 @@
-/** The publish URL: a door to publish without API Gateway before it. */
+/** The publish URL: publishes without API Gateway before the function. */
 import { Fn } from 'aws-cdk-lib';
 import { FunctionUrlAuthType, InvokeMode } from 'aws-cdk-lib/aws-lambda';
 import type { SvcFunction } from '../functions/function.ts';

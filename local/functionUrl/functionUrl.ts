@@ -1,7 +1,7 @@
 /** A function URL of Lambda for the local stage: every request goes to one function, and nothing is judged before it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerJson, drain, endWithServer, listen, openDoor, readBody, type Door } from '../http.ts';
+import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 
@@ -20,13 +20,13 @@ export interface FunctionUrlOptions {
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
   /** Put in front of all that is answered. */
-  readonly door?: Door | undefined;
+  readonly guard?: Guard | undefined;
 }
 
 export async function startFunctionUrl(options: FunctionUrlOptions): Promise<FunctionUrl> {
-  const { door = openDoor } = options;
+  const { guard = noGuard } = options;
   const { server, ...listening } = await listen(
-    door((request, response) => {
+    guard((request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { CodeOf, ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import type { ApiFunction, GatewayRoute } from '../../lambdas/http/routes.ts';
-import { answerJson, drain, endWithServer, listen, openDoor, readBody, type Door } from '../http.ts';
+import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
 import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
 import { applyProxyResult, toProxyEvent } from './proxyEvent.ts';
@@ -25,7 +25,7 @@ export interface GatewayOptions {
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
   /** Put in front of all that is answered. */
-  readonly door?: Door | undefined;
+  readonly guard?: Guard | undefined;
   /** The time for a function; 29 s when absent, API Gateway's "Integration timeout" for a REST API. */
   readonly timeoutMs?: number;
 }
@@ -42,10 +42,10 @@ const maxBodyBytes = 10_485_760;
 const maxHeadBytes = 10_240;
 
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { functions, ready, report, door = openDoor, timeoutMs = 29_000 } = options;
+  const { functions, ready, report, guard = noGuard, timeoutMs = 29_000 } = options;
   const route = createRouter(options.routes);
   const { server, port, url } = await listen(
-    door((request, response) => {
+    guard((request, response) => {
       const requestId = randomUUID();
       response.setHeader('x-amzn-RequestId', requestId);
       endWithServer(server, response);

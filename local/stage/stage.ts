@@ -8,7 +8,7 @@ import {
   timers,
   type TimedFunction,
 } from '../../lambdas/aws/resources.ts';
-import { behindDevDoor } from './devDoor.ts';
+import { guardDevMode } from './devGuard.ts';
 import { giveDevCredentials } from './devMode.ts';
 import { openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
@@ -82,10 +82,10 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
-  const door = options.dev ? behindDevDoor : undefined;
+  const guard = options.dev ? guardDevMode : undefined;
   const gateway = await startGateway({
     port: options.port,
-    door,
+    guard,
     routes: gatewayRoutes,
     functions,
     ready: loading.promise,
@@ -97,13 +97,13 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       ? undefined
       : await startFunctionUrl({
           port: options.publishPort,
-          door,
+          guard,
           called: () => functions.get('publish'),
           ready: loading.promise,
           report,
         });
   if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
-  const doors = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
+  const servers = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
   const data =
     options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
@@ -114,7 +114,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
-    OWN_HOSTS: doors.map(({ port }) => `localhost:${port}`).join(','),
+    OWN_HOSTS: servers.map(({ port }) => `localhost:${port}`).join(','),
     API_URL: gateway.url,
     // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
     LEARN_HOSTS: 'false',
@@ -145,7 +145,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const clocks = startTimers(timed, options);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
-    const inFlight = [...doors, ...sources, ...clocks];
+    const inFlight = [...servers, ...sources, ...clocks];
     await Promise.all(inFlight.map((part) => part.stop(signal)));
   });
   return { url: gateway.url, variables };

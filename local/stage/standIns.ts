@@ -13,7 +13,7 @@ import {
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
 import { randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
-import { openDoor, type FaultPlan, type Service } from '../aws/door.ts';
+import { openFaultProxy, type FaultPlan, type Service } from '../aws/faultProxy.ts';
 import { handingOver, type HandedOver, type HandOvers } from '../aws/handOver.ts';
 import type { SendForClient } from '../dynamodb/connection.ts';
 import { handOverTo, startDynamodb, waitForTables, type Dynamodb } from '../dynamodb/dynamodb.ts';
@@ -119,7 +119,7 @@ export async function startStandIns(
   const services: Readonly<Record<Service, Called>> = { dynamodb, sqs, scheduler, s3, secrets };
   return {
     urls: await urlsOf(services, faults, report, endings),
-    // With faults all calls go through the doors.
+    // With faults all calls go through the fault proxies.
     handOvers: faults === undefined ? handOversOf(dynamodb, sqs) : new Map(),
     sqs,
     scheduler,
@@ -142,7 +142,7 @@ interface Called {
   readonly call?: SendForClient;
 }
 
-/** The addresses that the functions call: with a plan of faults those of doors, otherwise the stand-ins' own. */
+/** The addresses that the functions call: with a plan of faults those of fault proxies, otherwise the stand-ins' own. */
 async function urlsOf(
   services: Readonly<Record<Service, Called>>,
   faults: FaultPlan | undefined,
@@ -152,9 +152,9 @@ async function urlsOf(
   const urlOf = async (service: Service): Promise<string> => {
     const { url, call } = services[service];
     if (faults === undefined) return url;
-    const door = await openDoor({ service, url, call, plan: faults, report });
-    endings.push(door.close);
-    return door.url;
+    const proxy = await openFaultProxy({ service, url, call, plan: faults, report });
+    endings.push(proxy.close);
+    return proxy.url;
   };
   return {
     dynamodb: await urlOf('dynamodb'),

@@ -1,5 +1,11 @@
 /** The plan of what goes wrong between the functions and AWS. */
-import { services, type AwsCall, type Fault, type FaultPlan, type Service } from '../../local/aws/door.ts';
+import {
+  services,
+  type AwsCall,
+  type Fault,
+  type FaultPlan,
+  type Service,
+} from '../../local/aws/faultProxy.ts';
 import { streamsOf, type Chance } from './chance.ts';
 
 /** Of so many calls one goes wrong: a message makes about ten. */

@@ -1,6 +1,6 @@
 /** Whether a process keeps what it has used. */
 import { maxSockets } from '../../lambdas/aws/clientOptions.ts';
-import { services } from '../../local/aws/door.ts';
+import { services } from '../../local/aws/faultProxy.ts';
 import type { Measure } from './stageMessages.ts';
 
 /**

@@ -1,13 +1,13 @@
 /**
  * A function in a thread of its own, which can be ended at any moment, in the middle of a line. It has its own modules and its own
- * clock, and reaches the stand-ins by HTTP only, through their doors.
+ * clock, and reaches the stand-ins by HTTP only, through their fault proxies.
  */
 import { Agent } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type HttpHandler, HttpRequest } from '@smithy/core/protocols';
 import * as z from 'zod/mini';
 import { addToClients } from '../../lambdas/aws/additions.ts';
-import { callerHeader } from '../../local/aws/door.ts';
+import { callerHeader } from '../../local/aws/faultProxy.ts';
 import { handlerModules, type FunctionName } from '../../local/lambda/handlers.ts';
 import { loadFunction } from '../../local/lambda/lambda.ts';
 import { toThread, type FromThread } from './threadMessages.ts';

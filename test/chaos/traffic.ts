@@ -180,7 +180,7 @@ export class TrafficClient {
       case 'deduplicated':
         return this.#publish(act, { isRepeated: true });
       case 'enqueue':
-        return this.#publish(act, { door: `enqueue/${chance.of(queueNames)}`, hasCallback: chance.is(0.3) });
+        return this.#publish(act, { route: `enqueue/${chance.of(queueNames)}`, hasCallback: chance.is(0.3) });
       case 'flowControl': {
         const key = chance.of(Object.keys(flowKeys) as (keyof typeof flowKeys)[]);
         return this.#publish(act, {
@@ -237,7 +237,7 @@ export class TrafficClient {
   async #publish(
     act: Act,
     {
-      door = 'publish',
+      route = 'publish',
       headers = {},
       hasCallback = false,
       hasFailureCallback = false,
@@ -255,7 +255,7 @@ export class TrafficClient {
       ...(isRepeated && { 'Svc-Deduplication-Id': `number-${number}` }),
     };
     const asked = { headers: all, body };
-    const path = `/v2/${door}/${receivers.urlOf(number)}`;
+    const path = `/v2/${route}/${receivers.urlOf(number)}`;
     const answer = await this.#tried(act, path, asked);
     const message = this.#noted(act, answer.json, number, { hasCallback, hasFailureCallback }, answer);
     if (!isRepeated || message === undefined) return;

@@ -100,10 +100,10 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
     });
   });
 
-  it('is not to be used by pages of other sites, at whichever door', async () => {
+  it('is not to be used by pages of other sites, at any of its URLs', async () => {
     const { management } = stage;
     const basic = `Basic ${Buffer.from(`${management.user}:${management.password}`).toString('base64')}`;
-    const doors = [
+    const requests = [
       [stage.url, '/v2/publish/http://127.0.0.1:9/', { ...bearer, 'content-type': 'text/plain' }],
       [
         stage.publishUrl ?? '',
@@ -113,7 +113,7 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
       [management.url, '/v2/svc/users', { authorization: basic }],
       [stage.url, '/console', {}],
     ] as const;
-    for (const [url, path, given] of doors) {
+    for (const [url, path, given] of requests) {
       const headers: Readonly<Record<string, string>> = given;
       const foreign: readonly Readonly<Record<string, string>>[] = [
         { origin: 'https://evil.example' },

@@ -1,4 +1,4 @@
-/** A tiny reverse proxy before the emulator, which hides where the emulator's front door differs from AWS. */
+/** A tiny reverse proxy before the emulator, which hides where the emulator's endpoint differs from AWS. */
 import { request } from 'node:http';
 import { close, listen } from '../../local/http.ts';
 

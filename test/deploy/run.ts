@@ -34,20 +34,20 @@ async function deployAndTest(
 ): Promise<void> {
   // The fronts listen before their APIs exist, so that the deployment can be told its own hosts.
   const apis = new Map<ApiName, Api>();
-  const doors: Front[] = [];
-  const openDoor = async (name: ApiName): Promise<string> => {
-    const door = await openFront(port, () => apis.get(name));
-    doors.push(door);
-    return door.url;
+  const fronts: Front[] = [];
+  const openFrontOf = async (name: ApiName): Promise<string> => {
+    const front = await openFront(port, () => apis.get(name));
+    fronts.push(front);
+    return front.url;
   };
   try {
     const [home, other] = regions;
     const urls = {
-      [home]: await openDoor(home),
-      [other]: await openDoor(other),
-      [`publish ${home}`]: await openDoor(`publish ${home}`),
-      [`publish ${other}`]: await openDoor(`publish ${other}`),
-      management: await openDoor('management'),
+      [home]: await openFrontOf(home),
+      [other]: await openFrontOf(other),
+      [`publish ${home}`]: await openFrontOf(`publish ${home}`),
+      [`publish ${other}`]: await openFrontOf(`publish ${other}`),
+      management: await openFrontOf('management'),
     };
     const deployed = await deploy({
       scratch,
@@ -126,7 +126,7 @@ async function deployAndTest(
       say(`${region} is good`);
     }
   } finally {
-    await Promise.all(doors.map((door) => door.close()));
+    await Promise.all(fronts.map((front) => front.close()));
   }
 }
 

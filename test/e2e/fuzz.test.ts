@@ -67,13 +67,13 @@ interface Sent {
 }
 
 /** Where requests are sent to, and what shows who sends them. */
-interface Door {
+interface Endpoint {
   readonly url: string;
   readonly authorization: string;
 }
 
-/** A door with the rights that all operations of a document ask for. */
-function doorOf(within: Document): Door {
+/** An endpoint with the rights that all operations of a document ask for. */
+function endpointOf(within: Document): Endpoint {
   const { management } = service;
   return within === document
     ? { url: service.url, authorization: `Bearer ${account.token}` }
@@ -92,7 +92,7 @@ const answersOf = (kind: string): Readonly<Record<string, number>> =>
 
 /** Sends a request, and checks that the answer is as described. */
 async function send(
-  { url, authorization }: Door,
+  { url, authorization }: Endpoint,
   { kind, method, path, headers, body }: FuzzedRequest,
 ): Promise<Sent> {
   const answer = await call(
@@ -126,11 +126,11 @@ describe.runIf(service.target === 'local').each<[api: string, within: Document, 
       ...fc.sample(spoiledRequests(target, known), { seed, numRuns: spoiledOnes }),
       ...fc.sample(allowedRequests(target, known), { seed, numRuns: allowedOnes }),
     ]) {
-      await send(doorOf(within), request);
+      await send(endpointOf(within), request);
     }
     // What was made before may be gone by now.
     const { status, shown } = await send(
-      doorOf(within),
+      endpointOf(within),
       plainRequest(target, await makers.knownFor(method, path)),
     );
     expect(status, shown).toBeLessThan(300);
@@ -143,10 +143,10 @@ describe.runIf(service.target === 'local')('requests through the publish URL', (
   it.each(publishRoutes.map(({ method, path }) => ({ method, path })))('$method $path', async (route) => {
     const target = targetOf(document, route.method, route.path);
     const known = await makers.knownFor(route.method, route.path);
-    const door = { url: service.publishUrl, authorization: `Bearer ${account.token}` };
+    const endpoint = { url: service.publishUrl, authorization: `Bearer ${account.token}` };
     const odd = fc.sample(spoiledRequests(target, known), { seed, numRuns: elsewhereEach });
-    for (const request of odd) await send(door, request);
-    const { status, shown } = await send(door, plainRequest(target, known));
+    for (const request of odd) await send(endpoint, request);
+    const { status, shown } = await send(endpoint, plainRequest(target, known));
     expect(status, shown).toBeLessThan(300);
   });
 });
@@ -156,14 +156,14 @@ describe.runIf(service.target === 'local')('requests with the read-only token', 
     '$method $path',
     async ({ method, path, access }) => {
       const target = targetOf(document, method, path);
-      const door = { url: service.url, authorization: `Bearer ${account.read_only_token}` };
+      const endpoint = { url: service.url, authorization: `Bearer ${account.read_only_token}` };
       // What is not there is as good: a change is refused before anything is looked for.
       const odd = fc.sample(spoiledRequests(target, {}), { seed, numRuns: elsewhereEach });
       for (const request of odd) {
-        const { status, shown } = await send(door, request);
+        const { status, shown } = await send(endpoint, request);
         if (access === 'write') expect(status, shown).toBeGreaterThanOrEqual(400);
       }
-      const { status, shown } = await send(door, plainRequest(target, {}));
+      const { status, shown } = await send(endpoint, plainRequest(target, {}));
       if (access === 'write') expect(status, shown).toBe(403);
       if (access === 'read') expect(status, shown).not.toBe(403);
     },

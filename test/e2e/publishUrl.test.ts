@@ -20,7 +20,7 @@ const token = { authorization: `Bearer ${service.token}` };
 const delayed = { 'Svc-Delay': '1h' };
 const somewhere = 'https://example.com/hook';
 
-/** Sends a request through both doors: first the API, then the publish URL. */
+/** Sends a request through both URLs: first the API, then the publish URL. */
 const throughBoth = async (request: RawRequest): Promise<readonly [RawAnswer, RawAnswer]> => [
   await send(service.url, request),
   await send(service.publishUrl, request),
@@ -46,13 +46,13 @@ function seen({ method, target, headers, body }: Delivery, inboxUrl: string) {
   };
 }
 
-/** Publishes through both doors, and returns what came of each. */
+/** Publishes through both URLs, and returns what came of each. */
 async function deliveredThroughBoth(tail: string, request: Omit<RawRequest, 'path'>) {
   const arrived = [];
-  for (const door of [service.url, service.publishUrl]) {
+  for (const url of [service.url, service.publishUrl]) {
     const inbox = receiver.inbox();
     const path = `/v2/publish/${inbox.url}${tail}`;
-    const answer = await send(door, { ...request, path, headers: { ...token, ...request.headers } });
+    const answer = await send(url, { ...request, path, headers: { ...token, ...request.headers } });
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('msg_')]);
     const [delivery] = await inbox.received(1);
     arrived.push(delivery && seen(delivery, inbox.url));
@@ -181,7 +181,7 @@ describe('every way to publish', () => {
     expect((await getMessage(messageId)).url).toBe(`${somewhere}?q=1`);
   });
 
-  it('knows a duplicate of what came through the other door', async () => {
+  it('knows a duplicate of what came through the other URL', async () => {
     const headers = { ...delayed, 'Svc-Deduplication-Id': unique('duplicate') };
     const first = await publish(somewhere, { headers });
     const second = await publish(somewhere, { headers, url: service.publishUrl });
@@ -207,7 +207,7 @@ describe('what is refused', () => {
     ['a destination that is not public', 403, { path: '/v2/publish/http://10.0.0.1/', headers: token }],
     ['a queue without a name', 400, { path: `/v2/enqueue/a$b/${somewhere}`, headers: token }],
     ['a batch that is no list', 400, { path: '/v2/batch', headers: token, body: '{}' }],
-  ])('%s gets the same answer through both doors', async (_title, status, request) => {
+  ])('%s gets the same answer through both URLs', async (_title, status, request) => {
     const [first, second] = await throughBoth(request);
     expect([first.status, second.status]).toEqual([status, status]);
     expect(refusalOf(second)).toEqual(refusalOf(first));
@@ -233,11 +233,11 @@ describe('what is refused', () => {
       [foreign, `Bearer ${service.token}`],
       [`Bearer ${service.token}`, foreign],
     ]) {
-      for (const door of [service.url, service.publishUrl]) {
+      for (const url of [service.url, service.publishUrl]) {
         const inbox = receiver.inbox();
         const query = `svc_token=${encodeURIComponent(service.token)}&svc-header-forward=true`;
         const headers = { Authorization: values };
-        await send(door, { path: `/v2/publish/${inbox.url}?${query}`, headers });
+        await send(url, { path: `/v2/publish/${inbox.url}?${query}`, headers });
         const [delivery] = await inbox.received(1);
         expect(JSON.stringify(delivery?.headerPairs)).not.toContain(service.token);
       }
@@ -277,7 +277,7 @@ describe('what is refused', () => {
     if (isLocal) expect(said).toContain(`All else is at ${service.url}.`);
   });
 
-  it('a message to either door of the service, through either door', async () => {
+  it('a message to either URL of the service, through either URL', async () => {
     for (const own of [service.url, service.publishUrl]) {
       for (const url of [service.url, service.publishUrl]) {
         const answer = await publish(`${own}/v2/publish/${somewhere}`, { url });
@@ -310,7 +310,7 @@ function wrongToken(): string {
 describe.runIf(isLocal)('how large a request may be', () => {
   const path = `/v2/publish/${somewhere}`;
 
-  it('is for its first line and headers the same through both doors', async () => {
+  it('is for its first line and headers the same through both URLs', async () => {
     for (const length of [8_000, 10_240]) {
       const headers = { ...token, ...delayed, 'X-Padding': 'x'.repeat(length) };
       const [first, second] = await throughBoth({ path, headers });
@@ -384,11 +384,11 @@ describe.runIf(isLocal)('the log of requests to the publish URL', () => {
       env: { POWERTOOLS_LOG_LEVEL: 'INFO' },
     });
     try {
-      const door = stage.publishUrl ?? '';
+      const url = stage.publishUrl ?? '';
       const headers = { authorization: `Bearer ${stage.token}`, ...delayed };
       const path = `/v2/publish/https://example.com/secret-path?q=secret-query`;
-      const accepted = await send(door, { path, headers, body: 'secret-body' });
-      await send(door, { method: 'GET', path: '/v2/logs?svc_token=secret-token' });
+      const accepted = await send(url, { path, headers, body: 'secret-body' });
+      await send(url, { method: 'GET', path: '/v2/logs?svc_token=secret-token' });
       const lines = stage
         .output()
         .split('\n')

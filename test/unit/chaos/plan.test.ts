@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { AwsCall, Fault, Service } from '../../../local/aws/door.ts';
+import type { AwsCall, Fault, Service } from '../../../local/aws/faultProxy.ts';
 import { Chance } from '../../chaos/chance.ts';
 import { callFaults, faultPlan } from '../../chaos/faults.ts';
 import { flatness } from '../../chaos/flatness.ts';

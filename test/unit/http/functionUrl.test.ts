@@ -78,7 +78,7 @@ describe('a request that is read from the event of a function URL', () => {
   });
 
   it('has a path before the API’s own, where a proxy puts one', () => {
-    expect(read({ rawPath: '/door/v2/publish/x' }).basePath).toBe('/door');
+    expect(read({ rawPath: '/base/v2/publish/x' }).basePath).toBe('/base');
   });
 
   // What the documents do not say. Each way, the parameters are the same.
@@ -117,7 +117,7 @@ describe('a request that is read from the event of a function URL', () => {
 });
 
 describe('a request to the publish URL', () => {
-  /** The answer to an event, and the requests that got further than the door. */
+  /** The answer to an event, and the number of requests that were passed on. */
   async function answerTo(own: Partial<LambdaFunctionURLEvent>) {
     const passed: ApiRequest[] = [];
     const handler = http.throughFunctionUrl((request) => {

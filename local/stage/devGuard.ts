@@ -1,5 +1,5 @@
 /**
- * The door of a stage with `--dev`: its token is known to everybody, so pages of other sites must not use it. A browser says with
+ * The guard of a stage with `--dev`: its token is known to everybody, so pages of other sites must not use it. A browser says with
  * each request where its page is from; programs on this machine, such as the published clients, say nothing of that.
  */
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
@@ -25,8 +25,8 @@ export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefin
   return undefined;
 }
 
-/** Puts the door in front of what answers requests. */
-export const behindDevDoor =
+/** Puts the guard before what answers requests. */
+export const guardDevMode =
   (listener: RequestListener): RequestListener =>
   (request, response) => {
     const error = refusalInDevMode(request.headers);

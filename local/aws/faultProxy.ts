@@ -1,5 +1,5 @@
 /**
- * A door in front of a stand-in. The functions' calls come through it, and a plan says which of them go wrong, and how: so the
+ * A fault proxy in front of a stand-in. The functions' calls come through it, and a plan says which of them go wrong, and how: so the
  * service can be tried against an AWS that throttles, fails, is silent, and answers twice.
  */
 import { setTimeout } from 'node:timers/promises';
@@ -22,7 +22,7 @@ export interface AwsCall {
   readonly caller: string | undefined;
 }
 
-/** The header by which a process tells the door who it is. */
+/** The header by which a process tells the fault proxy who it is. */
 export const callerHeader = 'x-caller';
 
 /** Where a call goes wrong: before the stand-in has it, so that it is not made; or after, so that only the answer is lost. */
@@ -54,7 +54,7 @@ export interface FaultPlan {
   readonly struck: (call: AwsCall, fault: Fault) => void;
 }
 
-export interface DoorOptions {
+export interface FaultProxyOptions {
   readonly service: Service;
   /** The stand-in's. */
   readonly url: string;
@@ -64,7 +64,7 @@ export interface DoorOptions {
   readonly report: (error: unknown) => void;
 }
 
-export interface Door {
+export interface FaultProxy {
   readonly url: string;
   readonly close: () => Promise<void>;
 }
@@ -83,7 +83,13 @@ interface Answer {
   readonly body: Uint8Array;
 }
 
-export async function openDoor({ service, url, call, plan, report }: DoorOptions): Promise<Door> {
+export async function openFaultProxy({
+  service,
+  url,
+  call,
+  plan,
+  report,
+}: FaultProxyOptions): Promise<FaultProxy> {
   const make = (request: Request): Promise<Answer> =>
     call === undefined ? sendTo(url, request) : handTo(call, request);
 
@@ -150,7 +156,7 @@ export async function openDoor({ service, url, call, plan, report }: DoorOptions
     }
   }
 
-  const { server, url: doorUrl } = await listen((request, response) => {
+  const { server, url: proxyUrl } = await listen((request, response) => {
     pass(request, response).catch((error: unknown) => {
       // A client that is gone before its request has come whole.
       if (request.destroyed && !request.complete) return;
@@ -159,7 +165,7 @@ export async function openDoor({ service, url, call, plan, report }: DoorOptions
       else answerJson(response, 500, 'application/json', { __type: 'InternalFailure' });
     });
   });
-  return { url: doorUrl, close: () => close(server) };
+  return { url: proxyUrl, close: () => close(server) };
 }
 
 async function readRequest(incoming: IncomingMessage): Promise<Request> {
@@ -205,7 +211,7 @@ function refusal(
   service: Service,
   { status, code }: { readonly status: number; readonly code: string },
 ): Answer {
-  const message = 'The door refuses the call.';
+  const message = 'The fault proxy refuses the call.';
   const body =
     service === 's3'
       ? `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`
@@ -278,7 +284,7 @@ async function makeHalf(
               Failed: odd(toQueue).map(({ Id }) => ({
                 Id,
                 Code: 'InternalError',
-                Message: 'The door refuses the entry.',
+                Message: 'The fault proxy refuses the entry.',
                 SenderFault: false,
               })),
             },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { refusalInDevMode } from '../../../../local/stage/devDoor.ts';
+import { refusalInDevMode } from '../../../../local/stage/devGuard.ts';
 
 it.each([
   { host: 'localhost:8080' },

@@ -6,16 +6,21 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { clientOptions } from '../../../../lambdas/aws/clientOptions.ts';
-import { openDoor, type AwsCall, type Door, type Fault } from '../../../../local/aws/door.ts';
+import {
+  openFaultProxy,
+  type AwsCall,
+  type FaultProxy,
+  type Fault,
+} from '../../../../local/aws/faultProxy.ts';
 import { credentials } from '../../../../local/lambda/environment.ts';
 import { startSqs, type Sqs } from '../../../../local/sqs/sqs.ts';
 import { noQueueJournal } from '../../../../local/sqs/queueJournal.ts';
 
-/** A door before the queues, with a client that makes each call once. */
+/** A fault proxy before the queues, with a client that makes each call once. */
 
 const region = 'eu-central-1';
 let sqs: Sqs;
-let door: Door;
+let proxy: FaultProxy;
 let client: SQSClient;
 let faults: Fault[] = [];
 let seen: AwsCall[] = [];
@@ -33,9 +38,11 @@ beforeAll(async () => {
     now: () => Date.now(),
     report: fail,
   });
-  const { url, handOver } = sqs;
-  door = await openDoor({
-    ...{ service: 'sqs', url, handOver, report: fail },
+  const { url } = sqs;
+  proxy = await openFaultProxy({
+    service: 'sqs',
+    url,
+    report: fail,
     plan: {
       faultOf: (call) => {
         seen.push(call);
@@ -48,7 +55,7 @@ beforeAll(async () => {
   });
   client = new SQSClient({
     ...clientOptions('quick'),
-    endpoint: door.url,
+    endpoint: proxy.url,
     region,
     credentials,
     maxAttempts: 1,
@@ -56,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   client.destroy();
-  await door.close();
+  await proxy.close();
   await sqs.close();
 });
 beforeEach(() => {
@@ -66,7 +73,7 @@ beforeEach(() => {
   sqs.queues.purge('q');
 });
 
-const QueueUrl = 'http://door/000000000000/q';
+const QueueUrl = 'http://sqs/000000000000/q';
 const send = (...planned: readonly Fault[]) => {
   faults = [...planned];
   return client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'work' }));
