@@ -1,4 +1,4 @@
-/** An item of a heap. It knows its place, so that it is removed or moved without a search. */
+/** An item of a heap. It knows its place, so that the heap removes or moves it without a search. */
 export interface Placed {
   /** Index in the heap's array; -1 when it is in no heap. Only the heap writes it. */
   place: number;

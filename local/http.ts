@@ -11,7 +11,7 @@ import { StageError, isSystemError } from './stage/stageError.ts';
 
 export const loopback = '127.0.0.1';
 
-/** Judges requests before they are answered. */
+/** Wraps a listener so that some requests are refused before it. */
 export type Guard = (listener: RequestListener) => RequestListener;
 
 export const noGuard: Guard = (listener) => listener;
@@ -48,7 +48,10 @@ export async function listen(
   return { server, port: address.port, url: `http://${loopback}:${address.port}` };
 }
 
-/** Finds a port of the loopback address for a program that has to be told one. Another may take it first; then it does not start. */
+/**
+ * Finds a port of the loopback address for a program that has to be told one. The program does not start if another takes the
+ * port first.
+ */
 export async function freePort(): Promise<number> {
   const { server, port } = await listen(() => undefined);
   await close(server);
@@ -69,14 +72,14 @@ function explained(error: Error, port: number, flag: string): Error {
   return error;
 }
 
-/** Lets connections that are kept alive end with their request once the server takes no more: they would hold up its stop. */
+/** Closes kept connections after their request once the server takes no more: they would delay its stop. */
 export function endWithServer(server: Server, response: ServerResponse): void {
   response.once('close', () => {
     if (!server.listening) server.closeIdleConnections();
   });
 }
 
-/** Takes no more requests; resolves when those that were taken have been answered, or `signal` aborts. */
+/** Takes no more requests; resolves when the accepted ones have been answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   if (!server.listening) return;
   const giveUp = (): void => {
@@ -93,7 +96,7 @@ export async function drain(server: Server, signal: AbortSignal): Promise<void> 
   signal.removeEventListener('abort', giveUp);
 }
 
-/** Stops a server at once, requests that wait for an answer included. */
+/** Stops a server at once, with the requests that wait for an answer. */
 export async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => {
@@ -104,8 +107,8 @@ export async function close(server: Server): Promise<void> {
 }
 
 /**
- * Reads a body whole. A body of more than `limit` bytes is read to its end too, because a client reads the answer only
- * after it has sent everything, but the bytes are not kept.
+ * Reads a body whole. A body of more than `limit` bytes is read to its end too, because a client reads the answer only after it
+ * has sent everything, but its bytes are dropped.
  *
  * @returns undefined when the body was too long
  */

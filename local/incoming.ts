@@ -1,4 +1,4 @@
-/** A request as it reaches AWS: the gateway and the function URL make their events of it. */
+/** A request as it reaches AWS. The gateway and the function URL make their events from it. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
@@ -34,7 +34,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** The headers that are passed on, as they were spelled and in their order, and those that AWS adds. */
+/** The headers that AWS passes on, in their order and with their spelling, and those that it adds. */
 export function passedHeaders(request: IncomingMessage): readonly (readonly [string, string])[] {
   const { rawHeaders } = request;
   const sent = rawHeaders.flatMap((name, at) =>

@@ -1,6 +1,6 @@
 /**
- * A fault proxy in front of a stand-in. The functions' calls come through it, and a plan says which of them go wrong, and how: so the
- * service can be tried against an AWS that throttles, fails, is silent, and answers twice.
+ * A proxy in front of a stand-in. The functions' calls come through it, and a plan says which of them go wrong, and how: tests
+ * try the service against an AWS that throttles, fails, is silent, or answers twice.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -16,16 +16,18 @@ export type Service = (typeof services)[number];
 
 export interface AwsCall {
   readonly service: Service;
-  /** `PutItem`; of services that speak REST, the method. */
+  /** Such as `PutItem`; the method for services that speak REST. */
   readonly operation: string;
   /** The value of the header `callerHeader`. */
   readonly caller: string | undefined;
 }
 
-/** The header by which a process tells the fault proxy who it is. */
+/** The header by which a process names itself to the fault proxy. */
 export const callerHeader = 'x-caller';
 
-/** Where a call goes wrong: before the stand-in has it, so that it is not made; or after, so that only the answer is lost. */
+/**
+ * The moment of the fault: before the stand-in has the call, so that it is not made; or after, so that only the answer is lost.
+ */
 type When = 'before' | 'after';
 
 export type Fault =
@@ -39,26 +41,26 @@ export type Fault =
   | { readonly kind: 'slow'; readonly ms: number }
   /** The call is made twice, and the second answer is given: a network, or a client, sent it again. */
   | { readonly kind: 'twice' }
-  /** Lets what is sent to a queue arrive later, and so after what is sent next. */
+  /** A message that is sent to a queue arrives later, and so after messages that are sent next. */
   | { readonly kind: 'overtaken'; readonly seconds: number }
-  /** Of a batch, every second entry is refused, as a service does that has too many requests. */
+  /** Every second entry of a batch is refused, as by a service that has too many requests. */
   | { readonly kind: 'half' };
 
 export interface FaultPlan {
-  /** Is asked at each call. */
+  /** Called at each call. */
   readonly faultOf: (call: AwsCall) => Fault | undefined;
   /**
-   * Is told of each fault that has struck. One does not where its caller had gone before, where there was nothing to cut, where what
-   * was to be overtaken has a longer delay anyway, and where a batch has no two entries for the same queue or table.
+   * Called for each fault that has struck. A fault does not strike when its caller had gone before, when there was nothing to
+   * cut, when the message to overtake has a longer delay anyway, or when a batch has no two entries for the same queue or table.
    */
   readonly struck: (call: AwsCall, fault: Fault) => void;
 }
 
 export interface FaultProxyOptions {
   readonly service: Service;
-  /** The stand-in's. */
+  /** The URL of the stand-in. */
   readonly url: string;
-  /** Makes the calls in place of the stand-in's server, if there is anything that does. */
+  /** Makes the calls in place of the stand-in's server, if given. */
   readonly call?: SendForClient | undefined;
   readonly plan: FaultPlan;
   readonly report: (error: unknown) => void;
@@ -110,7 +112,7 @@ export async function openFaultProxy({
     response.end(answer.body);
   }
 
-  /** @returns undefined where the call gets no answer */
+  /** @returns undefined when the call gets no answer */
   async function makeBadly(
     request: Request,
     fault: Fault,
@@ -158,7 +160,7 @@ export async function openFaultProxy({
 
   const { server, url: proxyUrl } = await listen((request, response) => {
     pass(request, response).catch((error: unknown) => {
-      // A client that is gone before its request has come whole.
+      // The client has gone before its request was complete.
       if (request.destroyed && !request.complete) return;
       report(error);
       if (response.headersSent) response.destroy();

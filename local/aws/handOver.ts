@@ -1,5 +1,5 @@
 /**
- * The hand-over of calls to stand-ins in the same process: a client gives them a command's input, and gets its output. Signing, JSON
+ * Hands calls over to stand-ins in the same process: a client gives them a command's input, and gets its output. Signing, JSON
  * and a socket would cost more CPU than most stand-ins need for the answer.
  */
 import type { MetadataBearer, Pluggable } from '@smithy/types';
@@ -8,7 +8,7 @@ import type { AwsService } from '../../lambdas/aws/metricTable.ts';
 import { AwsError } from './awsError.ts';
 
 /**
- * Makes a call, and returns its output. Both are as a client has them: bytes are bytes.
+ * Makes a call, and returns its output. Both are in the client's form: bytes are bytes.
  *
  * @param operation such as `PutItem`
  * @throws AwsError for a refusal
@@ -25,7 +25,7 @@ export type HandOvers = ReadonlyMap<AwsService, HandedOver>;
 
 const commandSuffix = 'Command';
 
-/** Has the calls of some services answered by stand-ins of this process. */
+/** Lets stand-ins of this process answer the calls of some services. */
 export const handingOver =
   (services: HandOvers): Addition =>
   (service, { middlewareStack }) => {
@@ -33,7 +33,7 @@ export const handingOver =
     if (handedOver !== undefined) middlewareStack.use(answeredBy(handedOver));
   };
 
-/** Ends each call at the first of the client's steps: none of the others is passed. */
+/** Answers each call in the first of the client's steps; the others do not run. */
 const answeredBy = <Input extends object, Output extends object>({
   handOver,
   sdk,
@@ -45,7 +45,7 @@ const answeredBy = <Input extends object, Output extends object>({
           const operation = commandName.slice(0, -commandSuffix.length);
           try {
             const output = { ...(await handOver(operation, input)), $metadata: metadata(200) };
-            // The stand-in's answers have the service's shapes; only the SDK knows them by their names.
+            // The stand-in's answers have the service's shapes, but not the SDK's types for them.
             return { output: output as MetadataBearer & Output, response: undefined };
           } catch (error) {
             throw error instanceof AwsError ? toException(error, sdk) : error;
@@ -62,7 +62,7 @@ const metadata = (httpStatusCode: number): MetadataBearer['$metadata'] => ({
   totalRetryDelay: 0,
 });
 
-/** Makes the SDK's exception of a refusal; an error of the same name where the SDK has no class for it. */
+/** Makes the SDK's exception for a refusal; an error of the same name when the SDK has no class for it. */
 function toException({ code, message, status, members }: AwsError, sdk: object): Error {
   const $metadata = metadata(status);
   const $fault = status >= 500 ? 'server' : 'client';

@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 import { AwsError } from './awsError.ts';
 
-/** An operation of a stand-in: takes a request's input as it came, and returns what the answer says as JSON. */
+/** An operation of a stand-in: takes a request's input unchecked, and returns the answer as JSON. */
 export type Operation<Context> = (context: Context, input: unknown) => unknown;
 
 /**
  * Makes operations that check their input first.
  *
- * @param code of the refusal of a wrong input
+ * @param code the code that refuses a wrong input
  */
 export function checkedOperations<Context>(code: string) {
   return <Schema extends z.ZodMiniType>(

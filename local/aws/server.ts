@@ -1,4 +1,4 @@
-/** The HTTP servers of the stand-ins, those that speak AWS JSON among them. */
+/** The HTTP servers of the stand-ins, with those that speak AWS JSON. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
@@ -10,7 +10,7 @@ import type { Operation } from './operation.ts';
 
 export interface AwsServer {
   readonly url: string;
-  /** Ends at once, requests that wait for an answer included. */
+  /** Ends at once, with the requests that wait for an answer. */
   readonly close: () => Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export interface AwsServerOptions {
   readonly refuse: (response: ServerResponse, refusal: AwsError) => void;
   /** The service's code for a failure of its own. */
   readonly failureCode: string;
-  /** Is told of every other error. */
+  /** Called with every other error. */
   readonly report: (error: unknown) => void;
 }
 
@@ -41,12 +41,12 @@ export async function startAwsServer(options: AwsServerOptions): Promise<AwsServ
 }
 
 export interface JsonServiceOptions<Context> {
-  /** Of the AWS JSON protocol. */
+  /** The version of the AWS JSON protocol. */
   readonly version: '1.0' | '1.1';
   readonly operations: ReadonlyMap<string, Operation<Context>>;
-  /** Makes what an operation is called with; `signal` aborts when the client has hung up. */
+  /** Makes the context of an operation; `signal` aborts when the client has hung up. */
   readonly contextOf: (signal: AbortSignal) => Context;
-  /** The service's code for an operation that it does not have. */
+  /** The service's code for an operation that is not implemented. */
   readonly unknownCode: string;
   readonly failureCode: string;
   readonly report: (error: unknown) => void;

@@ -1,4 +1,4 @@
-/** The connection to dynoxide: AWS JSON over HTTP, without what a client of AWS adds for the sake of AWS. */
+/** The connection to dynoxide: AWS JSON over HTTP, without the signatures and retries of an AWS client. */
 import { Pool } from 'undici';
 
 /** An operation of DynamoDB, with its input as JSON. */
@@ -7,7 +7,7 @@ export interface Call {
   readonly body: string;
 }
 
-/** A call as a client makes it: its input is at hand, bytes as bytes. */
+/** A call as a client makes it: the input is parsed, with bytes as bytes. */
 export interface ClientCall extends Call {
   readonly input: object;
 }
@@ -21,16 +21,15 @@ export const callOf = (operation: string, input: object): ClientCall => ({
 /** Writes an input, or a part of one, as AWS JSON: bytes are in base64. */
 export const toJson = (input: object): string => JSON.stringify(input, bytesInBase64);
 
-/** Is called by `JSON.stringify`, which has already taken a `Buffer` apart: the value as it was stands in its holder. */
+/** Called by `JSON.stringify`, which has already turned a `Buffer` into an object: its holder still has the value. */
 function bytesInBase64(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
   const original = this[name];
   return original instanceof Uint8Array ? Buffer.from(original).toString('base64') : value;
 }
 
-/** An answer, be it a refusal. */
+/** An answer, or a refusal. */
 export interface Answer {
   readonly status: number;
-  /** JSON. */
   readonly body: Uint8Array;
 }
 
@@ -42,13 +41,13 @@ export interface Connection {
   readonly close: () => Promise<void>;
 }
 
-/** As many as a client of AWS has. With few, reads would wait for each other where the machine is busy. */
+/** As many as an AWS client has. With few, reads would wait for each other on a busy machine. */
 const connections = 100;
 
-/** So long it may be silent. It is a process of this machine: it answers, or it has ended and its connections with it. */
+/** The longest silence, ms. dynoxide is a process of this machine: it answers, or it has ended and its connections with it. */
 const silenceMs = 60_000;
 
-/** dynoxide wants to see a signature, and checks none. */
+/** dynoxide demands a signature, and checks none. */
 const authorization =
   'AWS4-HMAC-SHA256 Credential=local/20200101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=none';
 

@@ -17,17 +17,17 @@ export interface Dynamodb {
   readonly url: string;
   /** Makes the calls of this process; absent with `DYNAMODB_ENDPOINT`. */
   readonly call?: SendForClient;
-  /** Of the child process; absent with `DYNAMODB_ENDPOINT`. */
+  /** The id of the child process; absent with `DYNAMODB_ENDPOINT`. */
   readonly pid?: number;
   readonly stop: () => Promise<void>;
 }
 
 export interface DynamodbOptions {
-  /** The data file; without one nothing is kept. */
+  /** The data file; undefined keeps nothing. */
   readonly file: string | undefined;
-  /** Is told what the start waits for, where that takes long. */
+  /** Called with the reason when the start takes long. */
   readonly announce: (sentence: string) => void;
-  /** Is called when the database ends before `stop` was called. */
+  /** Called when the database ends before `stop` was called. */
   readonly onExit: (error: Error) => void;
 }
 
@@ -45,7 +45,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
   const command = [program, 'serve', '--host', loopback, '--port', String(port)];
   if (file !== undefined) command.push('--db-path', file);
   const watched = underWatch(command);
-  // A process group of its own, so that Ctrl-C in the terminal does not end the database before the stage.
+  // The child has a process group of its own, so that Ctrl-C in the terminal does not end the database before the stage.
   const url = `http://${loopback}:${port}`;
   const connection = connect(url);
   const child = spawn(watched.file, watched.args, {
@@ -65,7 +65,7 @@ async function startDynoxide({ file, announce, onExit }: DynamodbOptions): Promi
       onExit(new StageError(`The database ended (${signal ?? code ?? 'unknown'}): ${said.trim()}`));
     });
   });
-  // Nothing is written to it. An error on it means that the child has ended, which `exit` handles.
+  // Nothing is written to the pipe. An error on it means that the child has ended, which `exit` handles.
   child.stdin.on('error', () => undefined);
   return {
     url,
@@ -98,7 +98,10 @@ const refusal = z.looseObject({
   Message: z.optional(z.string()),
 });
 
-/** Reads an answer as a client has it. Only bytes are a text under the name `B`; reading their answers takes longer. */
+/**
+ * Parses an answer into the client's form. Under the name `B` stands a text only for bytes; the schemas of the answers would be
+ * slower.
+ */
 function outputIn(body: Uint8Array): object {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   const hasBytes = /"B":\s*"/.test(text);
@@ -112,7 +115,7 @@ function pidOf({ pid }: ChildProcess): { pid?: number } {
   return pid === undefined ? {} : { pid };
 }
 
-/** The time that a database has to start, the disk of a busy machine included. */
+/** The time that a database has to start, with the disk of a busy machine. */
 const startLimitMs = 10_000;
 const askAgainAfterMs = 10;
 

@@ -1,9 +1,9 @@
 /**
- * Finds the program dynoxide. On Linux x64 it is installed with the project. For other machines its maker publishes a package
- * each; the first start fetches that of this machine with npm, and keeps it in `.cache/`.
+ * Finds the program dynoxide. On Linux x64 it is installed with the project. Its maker publishes a package for each other
+ * machine; the first start fetches the package of this machine with npm, and keeps it in `.cache/`.
  *
- * They are not all optional dependencies, of which npm would choose the right one by itself: a registry that leaves one of
- * them out, as some mirrors do, would break `npm ci` for everybody.
+ * They are not all optional dependencies, of which npm would choose the right one by itself: `npm ci` would fail with a registry
+ * that lacks one of them, as some mirrors do.
  */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -27,7 +27,7 @@ const otherwise =
   'put dynoxide on the PATH, or set DYNAMODB_ENDPOINT to the URL of any DynamoDB, DynamoDB Local included.';
 
 /**
- * @param announce is told when the program has to be fetched
+ * @param announce called when the program has to be fetched
  * @returns the path of the program
  * @throws StageError when this machine has none, and none can be fetched
  */
@@ -68,18 +68,18 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** `.cache` in the project's folder. This file may run from its source, or from a bundle somewhere below it. */
+/** Finds `.cache` in the project's folder. This file may run from its source, or from a bundle somewhere below the folder. */
 function cacheFolder(): string {
   const above = (folder: string): string =>
     existsSync(join(folder, 'package.json')) || dirname(folder) === folder ? folder : above(dirname(folder));
   return join(above(import.meta.dirname), '.cache');
 }
 
-/** A slow connection may need so long; npm itself gives up on a silent one earlier. */
+/** The time for the download over a slow connection; npm itself gives up on a silent one earlier. */
 const fetchLimitMs = 600_000;
 
 /**
- * Installs the package into a folder, whole or not at all: it is moved there when npm has finished.
+ * Installs the package into a folder, whole or not at all: npm installs elsewhere, and the result is moved.
  *
  * @throws StageError
  */
@@ -108,7 +108,7 @@ async function npmInstall(folder: string): Promise<void> {
   await promisify(execFile)(file, args, { cwd: folder, timeout: fetchLimitMs, windowsHide: true });
 }
 
-/** The npm that runs this script; or that of this Node.js; or the one on the PATH. */
+/** Finds npm: the one that runs this script, that of this Node.js, or the one on the PATH. */
 function npmCommand(): readonly [file: string, ...args: string[]] {
   const node = dirname(process.execPath);
   const scripts = [
@@ -123,7 +123,7 @@ function npmCommand(): readonly [file: string, ...args: string[]] {
 const npmFailure = z.object({ stdout: z.string() });
 const npmReport = z.object({ error: z.object({ summary: z.string() }) });
 
-/** Reads what npm says of its failure: with `--json` it prints an object with a summary. */
+/** Reads the summary of npm's error, which it prints as an object with `--json`. */
 function reasonOf(error: unknown): string {
   const { stdout = '' } = npmFailure.safeParse(error).data ?? {};
   const { summary } = npmReport.safeParse(jsonOrUndefined(stdout)).data?.error ?? {};

@@ -1,8 +1,7 @@
 /**
- * Group commit for dynoxide. It makes one commit after the other, and waits for the disk at each: that is some hundred writes in a
- * second. So the writes that come while a commit is under way are made in one transaction, which is one commit. Each is answered
- * when it is on the disk, as before, and each stays a write of its own: where some make a transaction fail, the others are
- * made without them.
+ * Group commit for dynoxide. It makes one commit after the other, and waits for the disk at each: some hundred writes in a
+ * second. So the writes that arrive during a commit are made in one transaction, which is one commit. Each is answered when it is
+ * on the disk, as before, and each stays a write of its own: when some make a transaction fail, the others are made without them.
  */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
@@ -11,13 +10,12 @@ import { joinableWrite, partitionsRead, type JoinableWrite } from './writes.ts';
 
 /** "Actions in a transaction" of DynamoDB's quotas. */
 const mostActions = 100;
-/** Characters of the actions together. DynamoDB takes 4 MB; a transaction as large as that would hold up all that come after it. */
+/** Characters of the actions together. DynamoDB takes 4 MB; so large a transaction would delay all writes that come after it. */
 const mostCharacters = 1_000_000;
 
-/** A write that was not answered yet. */
+/** A write that is not answered yet. */
 class OpenWrite {
   readonly joinable: JoinableWrite;
-  /** Its answer, for the client. */
   readonly answer: Promise<Answer>;
   readonly #call: Call;
   #answerWith: (answer: Answer | Promise<Answer>) => void = () => undefined;
@@ -32,7 +30,7 @@ class OpenWrite {
     });
   }
 
-  /** Resolves when it is answered, be it with an error. */
+  /** Resolves when the write is answered, even with an error. */
   async end(): Promise<void> {
     await Promise.allSettled([this.answer]);
   }
@@ -45,14 +43,14 @@ class OpenWrite {
     this.#fail(error);
   }
 
-  /** Sends it by itself, as it came. */
+  /** Sends the write by itself, unchanged. */
   async sendAlone(send: Send): Promise<void> {
     this.#answerWith(send(this.#call));
     await this.end();
   }
 }
 
-/** Makes what takes all calls. What cannot be joined with others is sent as it is. */
+/** Makes a sender for all calls. A call that cannot be joined with others is sent unchanged. */
 export function groupCommit(send: Send): SendForClient {
   const open = new Set<OpenWrite>();
   let waiting: readonly OpenWrite[] = [];
@@ -89,8 +87,8 @@ export function groupCommit(send: Send): SendForClient {
 }
 
 /**
- * Waits for the writes of these partitions that came before. A worker reads the row that is written beside its work, and is often
- * a moment too early: so it finds the row, and does not look again after a pause.
+ * Waits for the earlier writes to these partitions. A worker reads the row that is written beside its job, often a moment too
+ * early: with this wait it finds the row, and need not read again after a pause.
  */
 async function writesBefore(open: ReadonlySet<OpenWrite>, partitions: readonly string[]): Promise<void> {
   const before = [...open].filter(({ joinable }) =>
@@ -99,7 +97,7 @@ async function writesBefore(open: ReadonlySet<OpenWrite>, partitions: readonly s
   await Promise.all(before.map((write) => write.end()));
 }
 
-/** Takes the writes that came first, as many as a transaction may have, each item once. */
+/** Takes the oldest writes, as many as a transaction may have, each item once. */
 function nextGroup(waiting: readonly OpenWrite[]): {
   readonly group: readonly OpenWrite[];
   readonly others: readonly OpenWrite[];
@@ -128,7 +126,7 @@ function nextGroup(waiting: readonly OpenWrite[]): {
   return { group, others };
 }
 
-/** @returns the writes that were not made because others of the group could not be */
+/** @returns the writes that were not made because others of the group were refused */
 async function commit(group: readonly OpenWrite[], send: Send): Promise<readonly OpenWrite[]> {
   const [first, ...more] = group;
   if (first === undefined) return [];
@@ -142,12 +140,12 @@ async function commit(group: readonly OpenWrite[], send: Send): Promise<readonly
       for (const write of group) write.isMade();
       return [];
     }
-    // What is wrong with a write is said to its client in the words that the write alone is answered with.
+    // A client reads why its write was refused in the words for that write alone.
     const refused = refusedIn(group, Buffer.from(body).toString());
     await Promise.all(refused.map((write) => write.sendAlone(send)));
     return group.filter((write) => !refused.includes(write));
   } catch (error) {
-    // Nobody knows whether it was made: each caller gets the error, as when the answer to its write is lost.
+    // The outcome is unknown: each caller gets the error, as when the answer to its write is lost.
     for (const write of group) write.fail(error);
     return [];
   }
@@ -160,7 +158,7 @@ function transactionOf(group: readonly OpenWrite[]): Call {
 
 const cancelled = z.object({ CancellationReasons: z.array(z.object({ Code: z.string() })) });
 
-/** The writes that a transaction was refused for; all of them when it does not say. */
+/** The writes that a transaction was refused for; all of them when it does not name any. */
 function refusedIn(group: readonly OpenWrite[], answer: string): readonly OpenWrite[] {
   const { data } = cancelled.safeParse(jsonOrUndefined(answer));
   if (data === undefined) return group;

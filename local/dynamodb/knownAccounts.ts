@@ -1,6 +1,6 @@
 /**
  * Answers reads of accounts from memory. A message costs two of them, one for its token and one for its delivery, and accounts
- * hardly ever change. All that writes to dynoxide is in this process, so a read is answered as the database would.
+ * hardly ever change. All writes to dynoxide come from this process, so the answers are those of the database.
  */
 import type { tables } from '../../lambdas/aws/resources.ts';
 import type { Answer, Call } from './connection.ts';
@@ -10,16 +10,16 @@ const isOfAccounts = (body: string): boolean => body.includes(`"${table}"`);
 
 const reads = new Set(['GetItem', 'BatchGetItem', 'Query', 'Scan', 'DescribeTable']);
 
-/** More are not kept: a script may make accounts by the thousand. */
+/** The most answers that are kept: a script may make accounts by the thousand. */
 const mostKept = 1_000;
 
-/** Makes what takes all calls. Only reads of accounts are answered here. */
+/** Makes a sender for all calls. Only reads of accounts are answered here. */
 export function knownAccounts<C extends Call>(
   send: (call: C) => Promise<Answer>,
 ): (call: C) => Promise<Answer> {
   /** The answers by the reads. */
   const known = new Map<string, Uint8Array>();
-  /** Counts the beginnings and the ends of writes: an answer is kept when nothing was written meanwhile. */
+  /** Counts the beginnings and the ends of writes: an answer is kept when there was no write during its read. */
   let changes = 0;
   let writes = 0;
 

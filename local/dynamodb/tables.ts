@@ -27,7 +27,7 @@ export async function createMissing(
   );
 }
 
-/** Ends the slots of lanes that processes keep which were killed. Those of attempts stay: their work comes back. */
+/** Ends the slots that killed processes hold in lanes. The slots of attempts stay: their jobs come back. */
 export async function endProcessLeases(client: DynamoDBClient, table: string): Promise<void> {
   const { partitionKey, sortKey } = tables.lanes;
   const names = { '#processes': processLeases };
@@ -95,7 +95,7 @@ function projectionOf(includes: readonly string[] | undefined): Projection {
   return { ProjectionType: 'INCLUDE', NonKeyAttributes: [...includes] };
 }
 
-/** Keys are strings, save the sort keys of indexes that sort by a number. */
+/** The key attributes. They are strings, save the sort keys of indexes that sort by a number. */
 function attributes({ partitionKey, sortKey, indexes }: TableShape): AttributeDefinition[] {
   const sortKeys = (sortsBy: 'number' | 'text'): readonly string[] =>
     indexes.filter((index) => index.sortsBy === sortsBy).map((index) => index.sortKey);

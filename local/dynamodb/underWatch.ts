@@ -1,6 +1,6 @@
 /**
- * Commands that run a program under watch: it ends as soon as the standard input of the command closes. The operating system
- * closes that pipe however the stage dies, so that no orphan keeps the data file open.
+ * Runs a program under watch: it ends as soon as the standard input of the command closes. The operating system closes that pipe
+ * however the stage dies, so that no orphan keeps the data file open.
  */
 
 export interface WatchedCommand {

@@ -1,4 +1,4 @@
-/** The writes of DynamoDB that can be made in one transaction with others: those that ask for no answer but that they were made. */
+/** The writes of DynamoDB that can be made in one transaction with others: those whose answer has no content. */
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
 import { toJson, type ClientCall } from './connection.ts';
@@ -7,22 +7,22 @@ import { toJson, type ClientCall } from './connection.ts';
 export interface JoinableWrite {
   /** The actions of `TransactWriteItems`, each as JSON. */
   readonly actions: readonly string[];
-  /** The items that it writes, of which each may be in a transaction once. */
+  /** The items that it writes. A transaction may have each once. */
   readonly items: readonly string[];
   /** The partitions of these items. */
   readonly partitions: readonly string[];
-  /** The body of the answer once it is made. */
+  /** The body of the answer after success. */
   readonly answer: string;
 }
 
 /**
- * Attributes by their names, each as `{"S":"…"}`. Their values are none of our business, so they are neither looked at nor copied:
- * every write and every read of a message comes through here.
+ * Attributes by their names, each as `{"S":"…"}`. The values are neither checked nor copied: every write and every read of a
+ * message comes through here.
  */
 type Item = Readonly<Record<string, unknown>>;
 const item = z.custom<Item>((value) => typeof value === 'object' && value !== null);
 
-/** The parameters that an action of a transaction may have. A write that asks for more, as for what was there, is made alone. */
+/** The parameters that an action of a transaction may have. A write that asks for more, such as the old row, is made alone. */
 const common = [
   'TableName',
   'ConditionExpression',
@@ -38,7 +38,7 @@ const single = {
 
 const isSingle = (operation: string): operation is keyof typeof single => operation in single;
 
-/** All else that it has is looked at by name. */
+/** The other parameters are read by name. */
 const written = z.object({ TableName: z.string(), Item: z.optional(item), Key: z.optional(item) });
 const batch = z.strictObject({
   RequestItems: z.record(
@@ -52,7 +52,7 @@ const batch = z.strictObject({
   ),
 });
 
-/** @returns undefined when it cannot be a part of a transaction, or is no write */
+/** @returns undefined when the call is no write, or cannot be a part of a transaction */
 export function joinableWrite(call: ClientCall): JoinableWrite | undefined {
   const { operation, input } = call;
   if (isSingle(operation)) return joinableAction(single[operation], call);
@@ -71,7 +71,7 @@ function joinableAction(
   const place = placeOf(data.TableName, data.Item ?? data.Key ?? {});
   return (
     place && {
-      // The input of the operation is the action's.
+      // The operation's input is the input of the action.
       actions: [`{"${kind}":${body}}`],
       items: [place.item],
       partitions: [place.partition],
@@ -110,7 +110,7 @@ function joinableActions(requests: z.infer<typeof batch>['RequestItems']): Joina
 
 const shapes = new Map<string, TableShape>(Object.entries(tables));
 
-/** @returns undefined for a table that is none of the service's, or without a key: DynamoDB says what is wrong with it */
+/** @returns undefined without a key, or for a table that is not the service's: DynamoDB answers what is wrong with it */
 function placeOf(table: string, values: Item): Place | undefined {
   const shape = shapes.get(table);
   if (shape === undefined) return undefined;
@@ -131,7 +131,7 @@ const query = z.object({
   ExpressionAttributeValues: item,
 });
 
-/** The partitions that a strongly consistent read may be of. */
+/** The partitions that a strongly consistent call may read. */
 export function partitionsRead({ operation, input }: ClientCall): readonly string[] {
   const isGet = operation === 'GetItem';
   if (!isGet && operation !== 'Query') return [];

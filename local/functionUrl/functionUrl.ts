@@ -1,4 +1,4 @@
-/** A function URL of Lambda for the local stage: every request goes to one function, and nothing is judged before it. */
+/** A function URL of Lambda for the local stage: every request goes to one function, without a check before it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerJson, drain, endWithServer, listen, noGuard, readBody, type Guard } from '../http.ts';
@@ -8,7 +8,7 @@ import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 export interface FunctionUrl {
   readonly port: number;
   readonly url: string;
-  /** Takes no more requests; resolves when those that were taken have been answered, or `signal` aborts. */
+  /** Takes no more requests; resolves when the accepted ones have been answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export interface FunctionUrlOptions {
   /** Resolves when the function is loaded; requests that come before wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
-  /** Put in front of all that is answered. */
+  /** Checks every request before it is answered. */
   readonly guard?: Guard | undefined;
 }
 
@@ -38,7 +38,7 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
       });
     }),
     options.port,
-    // What Lambda takes at most is not documented. It is larger than what the service takes, so that the service answers.
+    // Lambda's own limit is not documented. It is larger than the service's, so that the service answers.
     { maxHeaderSize: 65_536 },
     '--publish-port',
   );
@@ -64,7 +64,7 @@ async function answer(
   applyUrlResult(response, await publish.invoke(event));
 }
 
-/** The answer of Lambda to a function that fails, or whose time is over: its own, which no function can change. */
+/** Answers as Lambda does when a function fails or its time is over. No function can change this answer. */
 function answerBadGateway(response: ServerResponse): void {
   response.writeHead(502, { 'Content-Type': 'text/plain' }).end('Internal Server Error');
 }

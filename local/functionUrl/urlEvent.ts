@@ -1,4 +1,4 @@
-/** The events of a function URL, payload format 2.0, and the answer that it makes of a handler's result. */
+/** Makes the events of a function URL, payload format 2.0, and answers with a handler's result. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
@@ -25,7 +25,7 @@ export function toUrlEvent({ request, body, requestId, receivedAt }: UrlRequest)
     version: '2.0',
     routeKey: '$default',
     rawPath: path,
-    // Seen on AWS: all of it stays encoded as it came, but a plus has become a space.
+    // Seen on AWS: the query stays encoded as it came, but a plus becomes a space.
     rawQueryString: query.replaceAll('+', ' '),
     ...(cookies !== undefined && { cookies: cookies.split('; ') }),
     headers: Object.fromEntries(headers),
@@ -64,7 +64,7 @@ function joinedHeaders(request: IncomingMessage): ReadonlyMap<string, string> {
   return headers;
 }
 
-/** The types whose bodies Lambda hands over as text, of which it makes UTF-8; all others are binary for it. */
+/** The types whose bodies Lambda passes as UTF-8 text; all others are binary. */
 const textTypes = /^(text\/.*|application\/(json|xml|javascript))$/;
 
 function bodyOf(body: Buffer, contentType: string): Pick<LambdaFunctionURLEvent, 'body' | 'isBase64Encoded'> {
@@ -76,7 +76,7 @@ function bodyOf(body: Buffer, contentType: string): Pick<LambdaFunctionURLEvent,
     : { body: body.toString('base64'), isBase64Encoded: true };
 }
 
-/** A function URL knows no other fields; `multiValueHeaders` in particular would be lost. */
+/** The fields that a function URL knows. It would lose others, such as `multiValueHeaders`. */
 const urlResult = z.strictObject({
   statusCode: z.int().check(z.gte(100), z.lte(599)),
   headers: z.optional(z.record(z.string(), z.string())),
@@ -87,7 +87,7 @@ const urlResult = z.strictObject({
 /**
  * Answers with a handler's result.
  *
- * @throws Error when the result has another form. AWS would answer 200 with the result itself, which no handler means.
+ * @throws Error when the result has another form. AWS would answer 200 with the result itself, which no handler intends.
  */
 export function applyUrlResult(response: ServerResponse, returned: unknown): void {
   const parsed = urlResult.safeParse(returned);

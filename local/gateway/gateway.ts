@@ -13,7 +13,7 @@ import { createRouter, type Router } from './router.ts';
 export interface Gateway {
   readonly port: number;
   readonly url: string;
-  /** Takes no more requests; resolves when those that were taken have been answered, or `signal` aborts. */
+  /** Takes no more requests; resolves when the accepted ones have been answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ export interface GatewayOptions {
   /** Resolves when the functions are loaded; requests that come before wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
-  /** Put in front of all that is answered. */
+  /** Checks every request before it is answered. */
   readonly guard?: Guard | undefined;
   /** The time for a function; 29 s when absent, API Gateway's "Integration timeout" for a REST API. */
   readonly timeoutMs?: number;
 }
 
-/** The sentences of the deployed gateway for a function that fails, and for one that is too slow. */
+/** The deployed gateway's sentence for a function that fails, or is too slow. */
 export const couldNotAnswer =
   'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.';
 export const tooLateToAnswer =
@@ -68,7 +68,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
-/** Answers bytes that are not HTTP, such as a path with a space or a bare `ü`. Node has no request object for them. */
+/** Answers bytes that are not HTTP, such as a path with a space or a bare `ü`. Node makes no request object of them. */
 function refuseUnreadable(_error: Error, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();
@@ -125,7 +125,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
       ...{ request, path, query, body, pathParameters, requestId, receivedAt },
       resource: route.path,
     });
-    // The body is base64 in the event: so this is the limit of bodies in practice.
+    // The body is base64 in the event, so in practice this limits bodies.
     if (body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
       refuse(
         response,

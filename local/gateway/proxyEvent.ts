@@ -1,4 +1,4 @@
-/** The Lambda proxy integration of a REST API: makes an event of a request, and an answer of a handler's result. */
+/** The Lambda proxy integration of a REST API: makes an event of a request, and answers with a handler's result. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
@@ -74,7 +74,7 @@ function requestContextOf({
       userAgent: request.headers['user-agent'] ?? null,
       userArn: null,
     },
-    // As under a custom domain, whose paths do not begin with the API's stage.
+    // A custom domain passes paths like this one, without the API's stage.
     path,
     protocol: `HTTP/${request.httpVersion}`,
     requestId,

@@ -29,7 +29,7 @@ export function createRouter(routes: readonly GatewayRoute[]): Router {
     .sort((a, b) => bySpecificity(a.segments, b.segments));
 
   return (method, path) => {
-    // AWS passes over slashes at the end of a path, and takes several in a row for one; the function gets the path as it is.
+    // AWS ignores slashes at the end of a path, and takes several in a row for one; the function gets the path unchanged.
     const texts = path.split('/').filter((text) => text !== '');
     for (const resource of resources) {
       const pathParameters = match(resource.segments, texts);
@@ -68,7 +68,7 @@ function bySpecificity(a: readonly Segment[], b: readonly Segment[]): number {
 }
 
 /**
- * @param texts what stands between the slashes of the path; none is empty
+ * @param texts the segments of the path; none is empty
  * @returns the decoded parameters; undefined when the path does not match
  */
 function match(segments: readonly Segment[], texts: readonly string[]): Record<string, string> | undefined {

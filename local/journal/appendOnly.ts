@@ -1,6 +1,6 @@
 /**
  * Append-only files of JSON lines. A line is written before the request that caused it is answered. It is not flushed to the
- * disk: the operating system writes it even when the process is killed, but it may be lost when the machine loses power.
+ * disk: the operating system writes it even after the process was killed, but it may be lost when the machine loses power.
  */
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import type * as z from 'zod/mini';
@@ -8,16 +8,16 @@ import { jsonOrUndefined } from '../json.ts';
 import { StageError } from '../stage/stageError.ts';
 
 export interface AppendOnly<Entry> {
-  /** @throws Error when it is closed, or the disk takes no more */
+  /** @throws Error when the file is closed, or the disk is full */
   append(entries: readonly Entry[]): void;
-  /** True when the file has many more entries than the `live` ones that a rewrite would keep. */
+  /** Whether the file has many more entries than the `live` ones that a rewrite would keep. */
   isLong(live: number): boolean;
   /** Replaces all entries of the file by these. */
   rewrite(entries: Iterable<Entry>): void;
   close(): void;
 }
 
-/** For a stage that keeps nothing. */
+/** A file of a stage that keeps nothing. */
 export const nowhere: AppendOnly<unknown> = {
   append: () => undefined,
   isLong: () => false,
@@ -25,17 +25,17 @@ export const nowhere: AppendOnly<unknown> = {
   close: () => undefined,
 };
 
-/** The words for a file in the error that says it is damaged. */
+/** The words of the error that says that a file is damaged. */
 export interface Described {
   /** Such as "The queues' journal". */
   readonly name: string;
-  /** The data that is lost with it, such as "what is queued". */
+  /** The data that is lost, such as "what is queued". */
   readonly holds: string;
 }
 
 /**
- * Reads all entries, in their order. A last line without its end is dropped: the process was killed while it wrote it. A
- * missing file has no entries.
+ * Reads all entries, in their order. An incomplete last line is dropped: the process was killed while it wrote it. A missing file
+ * has no entries.
  *
  * @throws StageError when the file is damaged elsewhere
  */
@@ -67,8 +67,8 @@ export function openAppendOnly<Entry>(path: string, entries: Iterable<Entry>): A
 }
 
 /**
- * The file may have this many entries, and four for each live one, before it is rewritten. So a rewrite is rare however few
- * messages are live, and its time is small beside that of the entries before it.
+ * The entries that the file may have besides four for each live one before it is rewritten. So a rewrite is rare even with few
+ * live messages, and takes little time beside the appends before it.
  */
 const slack = 20_000;
 
@@ -88,7 +88,7 @@ class AppendOnlyFile<Entry> implements AppendOnly<Entry> {
     try {
       writeAll(this.#file, bytes);
     } catch (error) {
-      // On a full disk the request fails. The half of a line that was written is cut off, so that the file can be read.
+      // The request fails on a full disk. The incomplete line is cut off, so that the file stays readable.
       ftruncateSync(this.#file, this.#bytes);
       throw error;
     }
@@ -107,7 +107,7 @@ class AppendOnlyFile<Entry> implements AppendOnly<Entry> {
     const file = openSync(temporary, 'w', 0o600);
     writeAll(file, bytes);
     closeSync(file);
-    // Windows replaces no file that is open.
+    // Windows does not replace an open file.
     this.close();
     try {
       renameSync(temporary, this.#path);

@@ -1,4 +1,4 @@
-/** The environment variables of the handlers: those that AWS gives them, for this machine. */
+/** The environment variables that AWS gives the handlers, with values for this machine. */
 import { devNull } from 'node:os';
 
 export type Environment = Readonly<Record<string, string>>;
@@ -6,7 +6,7 @@ export type Environment = Readonly<Record<string, string>>;
 /** The credentials of every AWS client of the stage. Nothing checks them; real ones must not be used. */
 export const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 
-/** Variables of the developer's own AWS settings, which would lead the clients away from the stand-ins. */
+/** The developer's own AWS settings, which would lead the clients away from the stand-ins. */
 const cleared = [
   'AWS_PROFILE',
   'AWS_SESSION_TOKEN',
@@ -14,7 +14,7 @@ const cleared = [
   'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS',
 ];
 
-/** Variables of every function. What the developer has set for the log and the metrics stays. */
+/** Variables of every function. The developer's own settings of the log and the metrics stay. */
 const common = (): Environment => ({
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,

@@ -1,7 +1,6 @@
 /**
- * Lambda's event source mapping for SQS: long polls, batches, a limit of concurrent invocations, and partial batch
- * failures. In AWS this is Lambda's own work and none of the service's, so it takes the queues themselves: SQS over HTTP
- * would cost as much as a handler does.
+ * Lambda's event source mapping for SQS: long polls, batches, a limit of concurrent invocations, and partial batch failures. It
+ * calls the queues directly, as it is a part of Lambda and not of the service: SQS over HTTP would cost as much CPU as a handler.
  */
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
@@ -17,8 +16,8 @@ import type { LambdaFunction } from './lambda.ts';
 
 export interface EventSource {
   /**
-   * Ends the polling; resolves when the invocations in flight have ended, or `signal` aborts. What ends later counts for nothing:
-   * its messages stay in the queue, which may be closed by then.
+   * Ends the polling; resolves when the invocations in flight have ended, or `signal` aborts. Results after that are ignored: the
+   * messages stay in the queue, which may be closed by then.
    */
   stop(signal: AbortSignal): Promise<void>;
 }
@@ -28,21 +27,21 @@ export interface EventSourceOptions {
   readonly queue: string;
   readonly region: string;
   readonly function: LambdaFunction;
-  /** Messages of an invocation at most; 10, Lambda's default, when absent. */
+  /** The most messages of an invocation; 10, Lambda's default, when absent. */
   readonly batchSize?: number;
-  /** Invocations at the same time at most, 2 to 1,000; 1,000 when absent. */
+  /** The most invocations at the same time, 2 to 1,000; 1,000 when absent. */
   readonly maximumConcurrency?: number | undefined;
   readonly report: (error: unknown) => void;
   /**
-   * Is told the ids of the messages that an invocation has not done. They are visible again when their visibility timeout
+   * Called with the ids of the messages that an invocation has not done. They are visible again when their visibility timeout
    * ends.
    */
   readonly onLeft?: (messageIds: readonly string[]) => void;
 }
 
-/** As long as a long poll of SQS lasts at most. */
+/** The longest long poll of SQS. */
 const pollMs = 20_000;
-/** The pause after a poll that failed: the disk was full, say. */
+/** The pause after a poll that failed, for example on a full disk. */
 const retryAfterMs = 1000;
 
 /** @throws Error when Lambda would refuse the maximum concurrency */
@@ -116,7 +115,9 @@ const batchResponse = z.nullish(
   z.object({ batchItemFailures: z.nullish(z.array(z.object({ itemIdentifier: z.string() }))) }),
 );
 
-/** Invokes the function, and deletes the messages that it did not report as failed, unless the event source is over by then. */
+/**
+ * Invokes the function, and deletes the messages that it did not report as failed, unless the event source has stopped by then.
+ */
 async function handle(
   options: EventSourceOptions,
   messages: readonly Received[],
@@ -131,8 +132,8 @@ async function handle(
 }
 
 /**
- * The ids of the messages that failed. By Lambda's rules no answer or an empty list is success; an answer that cannot be
- * read, or that names a message which is not in the batch, fails the whole batch.
+ * The ids of the messages that failed. By Lambda's rules no answer or an empty list is success; an unreadable answer, or one that
+ * names a message outside the batch, fails the whole batch.
  */
 function failuresIn(returned: unknown, messages: readonly Received[]): ReadonlySet<string> {
   const parsed = batchResponse.safeParse(returned);

@@ -7,7 +7,7 @@ export type FunctionName = ApiFunction | QueueFunction | TimedFunction;
 
 /**
  * The modules of the functions. They are loaded late, since handlers read their settings when they are loaded. The paths are
- * written out so that a bundler finds them.
+ * literals so that a bundler finds them.
  */
 export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown>>> = {
   publish: () => import('../../lambdas/handlers/publish.ts'),

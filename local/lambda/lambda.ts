@@ -29,13 +29,13 @@ const handlerModule = z.object({
 export interface FunctionOptions {
   readonly region: string;
   /**
-   * An invocation that takes longer has failed. It is real time: a jump of the test clock ends no invocation. Lambda would
-   * end its process; here all functions share one, so that its code runs on and its result is ignored.
+   * The limit of an invocation, in real time: a jump of the test clock ends none. Lambda would end the process; here all
+   * functions share one, so the code runs on and its result is ignored.
    */
   readonly timeoutMs: number;
 }
 
-/** Loads a handler, which reads its settings from the environment at this moment. */
+/** Loads a handler, which reads its settings from the environment while it loads. */
 export async function loadFunction(name: FunctionName, options: FunctionOptions): Promise<LambdaFunction> {
   const { handler } = handlerModule.parse(await handlerModules[name]());
   return toFunction(name, handler, options);
@@ -65,7 +65,7 @@ async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<unknow
     timer = setTimeout(() => {
       reject(new Error(`Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`));
     }, timeoutMs);
-    // It must not keep the process of a stopped stage alive.
+    // The timer must not keep the process of a stopped stage alive.
     timer.unref();
   });
   try {

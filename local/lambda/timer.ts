@@ -1,26 +1,26 @@
-/** EventBridge rules with a rate, for the local stage: they invoke a function again and again. */
+/** EventBridge rules with a rate, for the local stage: they invoke a function at regular intervals. */
 import type { LambdaFunction } from './lambda.ts';
 
 export interface Timer {
-  /** Ends it; resolves when the invocation in flight has ended, or `signal` aborts. */
+  /** Ends the timer; resolves when the invocation in flight has ended, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
 interface TimerOptions {
   readonly function: LambdaFunction;
-  /** It is real time: a jump of the test clock invokes nothing. */
+  /** Milliseconds of real time: a jump of the test clock invokes nothing. */
   readonly everyMs: number;
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Starts a timer. Unlike a rule of EventBridge it invokes at once for the first time: a stage on a laptop may never run for as
- * long as it takes to the second.
+ * Starts a timer. Unlike a rule of EventBridge it invokes at once for the first time: a stage on a laptop may never run until the
+ * second invocation.
  */
 export function startTimer({ function: timed, everyMs, report }: TimerOptions): Timer {
   let invocation: Promise<void> | undefined;
   const invoke = (): void => {
-    // The one before may still be at it.
+    // The previous invocation may still be running.
     invocation ??= timed
       .invoke({})
       .then(() => undefined, report)

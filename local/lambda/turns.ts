@@ -1,9 +1,9 @@
 import type { LambdaFunction } from './lambda.ts';
 
 /**
- * Lets a function run so many times at once; whatever else calls it waits for its turn, first come, first served. On AWS each
- * invocation has a process of its own. Here all share one, and without turns many publishers would have most of it: messages would
- * be accepted faster than delivered, wait in lines, and cost more there.
+ * Limits the calls of a function that run at once; other calls wait for their turn, first come, first served. On AWS each
+ * invocation has a process of its own. Here all share one: without this limit many publishers would have most of it, and messages
+ * would be accepted faster than delivered, wait in lines, and cost more there.
  */
 export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   const waiting: (() => void)[] = [];
@@ -17,7 +17,7 @@ export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   };
   const next = (): void => {
     const start = waiting.shift();
-    // Whoever is next takes over the turn that ends.
+    // The next caller takes over the turn that ends.
     if (start === undefined) running -= 1;
     else start();
   };

@@ -38,8 +38,8 @@ const head = z.object({ contentType: z.string(), modifiedAt: z.number() });
 /**
  * Keeps each object in a file: a line of JSON about it, then its bytes. A file is written whole or not at all.
  *
- * A key begins with the object's age class, `<days>d/`. Objects that are older are deleted when the folder is opened; in AWS
- * the bucket's lifecycle rules do that.
+ * A key begins with the object's age class, `<days>d/`. Older objects are deleted when the folder is opened; in AWS the bucket's
+ * lifecycle rules do that.
  */
 export async function objectsIn(folder: string, now: () => number): Promise<Objects> {
   await mkdir(folder, { recursive: true });
@@ -71,7 +71,7 @@ async function expire(folder: string, nowMs: number): Promise<void> {
   for (const name of await readdir(folder)) {
     const days = Number(/^(\d+)d%2F/.exec(name)?.[1] ?? Infinity);
     const { mtimeMs } = await stat(join(folder, name));
-    // A temporary file comes from a write that a kill has interrupted.
+    // A temporary file is left by a write that a kill has interrupted.
     if (name.endsWith('.new') || mtimeMs < nowMs - days * dayMs) await rm(join(folder, name));
   }
 }

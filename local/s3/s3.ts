@@ -1,4 +1,4 @@
-/** Amazon S3 for the local stage: one bucket, addressed in path style, and the operations that a store of bodies needs. */
+/** Amazon S3 for the local stage: one bucket, addressed in path style, with the operations that the store of bodies needs. */
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
@@ -55,8 +55,8 @@ function refuse(response: ServerResponse, { status, code, message }: AwsError): 
 }
 
 /**
- * S3 takes keys of up to 1,024 bytes. Here a key is the name of a file, which has at most 255 bytes on most systems, with a
- * suffix, and percent-encoded.
+ * S3 takes keys of up to 1,024 bytes. Here a key, percent-encoded and with a suffix, is the name of a file, for which most
+ * systems allow 255 bytes.
  */
 const maxEncodedKeyBytes = 200;
 
@@ -78,9 +78,9 @@ function keyOf(url: string, bucket: string): string {
   return key;
 }
 
-/** Reads an object's bytes and checks them against the checksum that the SDK sends with them. */
+/** Reads an object's bytes and checks them against the SDK's checksum. */
 async function receiveObject(request: IncomingMessage): Promise<Buffer> {
-  // The SDK sends streams in chunks of its own encoding; the service sends none.
+  // The SDK encodes streams in chunks; the service sends none.
   if (request.headers['content-encoding']?.includes('aws-chunked') === true) {
     throw new AwsError('NotImplemented', 'The local stage takes no aws-chunked bodies.', 501);
   }

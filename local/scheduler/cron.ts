@@ -1,8 +1,8 @@
 /**
- * The part of EventBridge Scheduler's cron language that the service writes, by the rules of its user guide ("Schedule
- * types", "Cron-based schedules"): six fields, days of the week from 1 = Sunday, `?` in exactly one of the two day
- * fields, and `*`, lists, ranges, and steps from a first value. Names, the wildcards `L`, `W` and `#`, and years are
- * refused although AWS knows them, and so is all that the guide does not show, such as ranges that wrap around.
+ * The part of EventBridge Scheduler's cron language that the service writes, by the rules of its user guide ("Schedule types",
+ * "Cron-based schedules"): six fields, days of the week from 1 = Sunday, `?` in exactly one of the two day fields, and `*`,
+ * lists, ranges, and steps from a first value. Names, the wildcards `L`, `W` and `#`, and years are refused although AWS knows
+ * them. Forms that the guide does not show, such as ranges that wrap around, are refused too.
  */
 import { momentOf, wallTimeAt } from './wallClock.ts';
 
@@ -10,7 +10,7 @@ import { momentOf, wallTimeAt } from './wallClock.ts';
 export interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** All where the field is `?`, as for the days of the week. */
+  /** All days when the field is `?`; `daysOfWeek` likewise. */
   readonly daysOfMonth: readonly number[];
   /** From 1 = January. */
   readonly months: readonly number[];
@@ -60,10 +60,10 @@ export function parseCron(text: string): Cron {
 }
 
 /**
- * The first time after a moment, both in epoch milliseconds. A wall time that clocks skip does not fire, and one that
- * they show twice fires the first time only.
+ * The first time after a moment, both in epoch milliseconds. A wall time that clocks skip does not fire, and one that they show
+ * twice fires the first time only.
  *
- * @returns undefined when there is none until the end of 2199
+ * @returns undefined when there is no such time until the end of 2199
  */
 export function nextCronTime(cron: Cron, zone: string, after: number): number | undefined {
   const from = Math.floor(wallTimeAt(zone, after) / minuteMs) * minuteMs;
@@ -85,7 +85,7 @@ export function nextCronTime(cron: Cron, zone: string, after: number): number | 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** @param day its midnight, the wall time written as if it were UTC */
+/** @param day the day's midnight as a wall time, written as if it were UTC */
 function hasDay({ daysOfMonth, months, daysOfWeek }: Cron, day: Date): boolean {
   return (
     months.includes(day.getUTCMonth() + 1) &&

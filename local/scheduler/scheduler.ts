@@ -18,7 +18,7 @@ export interface Scheduler {
   readonly url: string;
   /** The time at which a schedule fires next, in epoch milliseconds. */
   readonly nextDue: () => number | undefined;
-  /** Looks at the clock again, after it has jumped. */
+  /** Reads the clock again, after it has jumped. */
   readonly wake: () => void;
   readonly close: () => Promise<void>;
 }
@@ -26,7 +26,7 @@ export interface Scheduler {
 export interface SchedulerOptions {
   /** The queues that schedules fire to. */
   readonly sqs: Pick<Sqs, 'send'>;
-  /** The schedule groups that are there. */
+  /** The schedule groups that exist. */
   readonly groups: readonly string[];
   readonly region: string;
   readonly journal: SchedulerJournal;

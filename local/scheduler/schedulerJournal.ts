@@ -1,4 +1,4 @@
-/** The journal of Scheduler: all schedules that it has promised to keep. */
+/** The journal of Scheduler: all schedules that it must not lose. */
 import * as z from 'zod/mini';
 import { nowhere, openAppendOnly, readEntries, type AppendOnly } from '../journal/appendOnly.ts';
 import { scheduleSettings } from './settings.ts';
@@ -11,7 +11,7 @@ const storedSchedule = z.extend(scheduleId, {
   settings: scheduleSettings,
   /** Epoch milliseconds. */
   createdAt: z.number(),
-  /** Of the call that created it. */
+  /** The token of the call that created the schedule. */
   clientToken: z.optional(z.string()),
   /** A one-time schedule that has fired. */
   isDone: z.boolean(),
@@ -22,7 +22,7 @@ const entry = z.discriminatedUnion('op', [
   z.object({ op: z.literal('keep'), schedule: storedSchedule }),
   z.object({ op: z.literal('done'), id: scheduleId }),
   z.object({ op: z.literal('delete'), id: scheduleId }),
-  // In the journals of earlier versions, which kept the groups too.
+  // Journals of earlier versions have this entry; those versions kept the groups too.
   z.object({ op: z.literal('keepGroup') }),
 ]);
 export type SchedulerEntry = z.infer<typeof entry>;
@@ -38,7 +38,7 @@ export function keyOf({ group, name }: ScheduleId): string {
   return `${group}/${name}`;
 }
 
-/** For a stage that keeps nothing. */
+/** A journal of a stage that keeps nothing. */
 export function noSchedulerJournal(): SchedulerJournal {
   return { kept: new Map(), file: nowhere };
 }
@@ -60,7 +60,7 @@ export function* entriesOf(schedules: ReadonlyMap<string, StoredSchedule>): Gene
   for (const schedule of schedules.values()) yield { op: 'keep', schedule };
 }
 
-/** Does again what an entry records. An entry about a schedule that is gone changes nothing. */
+/** Applies an entry again. An entry about a deleted schedule changes nothing. */
 function apply(schedules: Map<string, StoredSchedule>, change: SchedulerEntry): void {
   switch (change.op) {
     case 'keep':

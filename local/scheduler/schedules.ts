@@ -3,11 +3,11 @@
  *
  * The states of a schedule, in the order in which it passes them:
  * - pending: waits for its next time, `dueAt`;
- * - firing: its target is invoked, and again a second later for as long as that fails;
- * - pending again, when it recurs; otherwise done, or deleted where `ActionAfterCompletion` says so.
+ * - firing: its target is invoked, and again after a second for as long as that fails;
+ * - pending again, when it recurs; otherwise done, or deleted when `ActionAfterCompletion` says so.
  *
- * A one-time schedule that was due while the stage was down fires when it is up again; a recurring one goes on with its
- * next time. A fire comes before its record, so that a kill between the two repeats it.
+ * A one-time schedule that was due while the stage was down fires when it is up again; a recurring one goes on with its next
+ * time. A fire comes before its record, so that a kill between the two repeats it.
  */
 import { AwsError } from '../aws/awsError.ts';
 import { Heap, type Placed } from '../heap.ts';
@@ -34,14 +34,14 @@ export interface Invocation {
 }
 
 export interface SchedulesOptions {
-  /** The groups that AWS has from the deployment. The group `default` is always there. */
+  /** The groups that the deployment creates on AWS. The group `default` always exists. */
   readonly groups: readonly string[];
   readonly journal: SchedulerJournal;
-  /** Epoch milliseconds; after it has jumped, `wake` is to be called. */
+  /** Epoch milliseconds; call `wake` after it has jumped. */
   readonly now: () => number;
-  /** The target has been invoked durably when it returns. When it throws, the attempt is repeated. */
+  /** Invokes the target durably. The attempt is repeated when this throws. */
   readonly invoke: (invocation: Invocation) => void;
-  /** Is told of what `invoke` throws. */
+  /** Called with the errors of `invoke`. */
   readonly report: (error: unknown) => void;
 }
 
@@ -55,11 +55,11 @@ interface Pending extends Placed {
   failures: number;
 }
 
-/** A recurring schedule that is later than this drops its time: Scheduler fires within the minute. */
+/** A recurring schedule that is later than this skips its time: Scheduler fires within the minute. */
 const graceMs = 60_000;
-/** The pause before a repetition. It fails here when the stage's own disk does, so that no retry policy ends it. */
+/** The pause before a repetition. An attempt fails here only when the stage's own disk does, so no retry policy ends it. */
 const retryAfterMs = 1_000;
-/** The longest time that Node's timers wait. */
+/** The longest delay of Node's timers. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export class Schedules {
@@ -137,7 +137,7 @@ export class Schedules {
     return this.#byDueTime.first?.dueAt;
   }
 
-  /** Looks at the clock again. */
+  /** Reads the clock again, after it has jumped. */
   wake(): void {
     this.#serve();
   }
@@ -152,7 +152,7 @@ export class Schedules {
     throw new AwsError('ResourceNotFoundException', `Schedule group ${name} does not exist.`, 404);
   }
 
-  /** Makes a schedule pending: until its time, which may be past, or until its first time from now on when it recurs. */
+  /** Makes a schedule pending until its time, which may be past; until its next time when it recurs. */
   #plan(schedule: StoredSchedule, timing: Timing): void {
     if (schedule.isDone) return;
     const at = timing.kind === 'once' ? timing.at : timing.next(this.#now());
@@ -225,7 +225,7 @@ export class Schedules {
     this.#goOn(pending, next);
   }
 
-  /** @param next undefined when the schedule fires no more */
+  /** @param next undefined when the schedule does not fire again */
   #goOn(pending: Pending, next: number | undefined): void {
     if (next === undefined) {
       this.#cancel(pending.schedule);
@@ -237,7 +237,7 @@ export class Schedules {
     this.#byDueTime.reorder(pending);
   }
 
-  /** Shortens the journal when it has become long. Memory and journal must say the same at this moment. */
+  /** Shortens the journal when it has become long. Memory and journal must agree at this moment. */
   #compact(): void {
     if (this.#journal.isLong(this.#kept.size)) this.#journal.rewrite(entriesOf(this.#kept));
   }
@@ -247,7 +247,7 @@ function timingOf({ ScheduleExpression, ScheduleExpressionTimezone }: ScheduleSe
   return parseTiming(ScheduleExpression, ScheduleExpressionTimezone);
 }
 
-/** @throws AwsError where Scheduler refuses the expression */
+/** @throws AwsError when Scheduler would refuse the expression */
 function checkedTiming(settings: ScheduleSettings, now: number): Timing {
   const refusal = (reason: string): AwsError =>
     new AwsError(
@@ -256,7 +256,7 @@ function checkedTiming(settings: ScheduleSettings, now: number): Timing {
     );
   try {
     const timing = timingOf(settings);
-    // AWS does not document it, but its users report that it refuses a time that has passed.
+    // AWS does not document it, but users report that it refuses a time in the past.
     if (timing.kind === 'once' && timing.at < now) throw refusal('it is in the past');
     return timing;
   } catch (error) {

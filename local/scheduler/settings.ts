@@ -1,6 +1,6 @@
 /**
- * The settings of a schedule, in the words of Scheduler's API. Those that the service never sends are refused, so that none
- * is ignored by mistake; the others are checked by the limits of Scheduler's API reference.
+ * The settings of a schedule, in the words of Scheduler's API. Settings that the service never sends are refused, so that none is
+ * ignored by mistake; the others are checked by the limits of Scheduler's API reference.
  */
 import * as z from 'zod/mini';
 
@@ -19,7 +19,7 @@ const queueArn = z
 /** The context attribute of an `Input` that the service uses. */
 export const scheduledTime = '<aws.scheduler.scheduled-time>';
 
-/** `Input`, which a target that is a queue receives as its message: the largest payload of Scheduler's quotas, 256 KiB. */
+/** `Input`, which a target queue receives as its message: the largest payload of Scheduler's quotas, 256 KiB. */
 const maxInputBytes = 262_144;
 /** `RoleArn`, in characters. */
 const maxRoleLength = 1600;
@@ -32,7 +32,7 @@ const maxRetryAttempts = 185;
 const maxExpressionLength = 256;
 const maxTimezoneLength = 50;
 
-/** An object that has no fields but these. */
+/** An object without other fields. */
 function closedObject<Shape extends z.core.$ZodShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: ({ code, keys }) =>
@@ -79,11 +79,11 @@ const settings = {
   Target: target,
 };
 
-/** As they are kept. */
+/** The settings as they are stored. */
 export const scheduleSettings = z.object(settings);
 export type ScheduleSettings = z.infer<typeof scheduleSettings>;
 
-/** `CreateSchedule`, its path and its body in one. */
+/** The input of `CreateSchedule`: its path and its body together. */
 export const createInput = closedObject({
   ...settings,
   Name: resourceName,

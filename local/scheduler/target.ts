@@ -6,14 +6,13 @@ import { scheduledTime } from './settings.ts';
 
 export interface TargetOptions {
   readonly sqs: Pick<Sqs, 'send'>;
-  /** Is told of a message that reached neither queue. */
+  /** Called for a message that reached neither queue. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Sends the message, which its queue keeps when this returns. A message that the queue refuses would be refused again: it
- * goes to the dead letter queue at once. The error's attributes are left out there, as the stand-in for SQS has no message
- * attributes.
+ * Sends the message durably. A message that the queue refuses would be refused again: it goes to the dead letter queue at once,
+ * without the error's attributes, because the stand-in for SQS has no message attributes.
  */
 export function invokeTarget({ sqs, report }: TargetOptions, invocation: Invocation): void {
   const { name, settings } = invocation.schedule;
@@ -31,7 +30,7 @@ export function invokeTarget({ sqs, report }: TargetOptions, invocation: Invocat
   report(new Error(`${undelivered} Nor could its dead letter queue be reached: ${secondRefusal}`));
 }
 
-/** Sends a message, unless the queue refuses it: then the reason is returned. */
+/** Sends a message; returns the reason when the queue refuses it. */
 function refusalOf(sqs: TargetOptions['sqs'], arn: string, body: string): string | undefined {
   try {
     sqs.send(arn.slice(arn.lastIndexOf(':') + 1), body);
@@ -42,7 +41,7 @@ function refusalOf(sqs: TargetOptions['sqs'], arn: string, body: string): string
   }
 }
 
-/** The input, with its context attribute replaced: the time that the schedule names, to the second. */
+/** Makes the input, with its context attribute replaced by the time that the schedule names, to the second. */
 function bodyOf({ schedule, scheduledAt }: Invocation): string {
   const time = new Date(scheduledAt).toISOString().replace(/\.\d+Z$/, 'Z');
   return schedule.settings.Target.Input.replaceAll(scheduledTime, time);

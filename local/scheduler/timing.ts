@@ -1,11 +1,11 @@
-/** Schedule expressions: `at(…)` and `cron(…)`, in a time zone. The service has no use for `rate(…)`. */
+/** Schedule expressions: `at(…)` and `cron(…)`, in a time zone. The service does not use `rate(…)`. */
 import { ExpressionError, nextCronTime, parseCron } from './cron.ts';
 import { isTimeZone, momentAtOrAfter } from './wallClock.ts';
 
 /** The times of a schedule, in epoch milliseconds. */
 export type Timing =
   | { readonly kind: 'once'; readonly at: number }
-  /** `next` is the first time after a moment; undefined when there is none. */
+  /** `next` is the first time after a moment; undefined when there is no such time. */
   | { readonly kind: 'recurring'; readonly next: (after: number) => number | undefined };
 
 /** @throws ExpressionError */

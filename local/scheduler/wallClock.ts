@@ -2,7 +2,7 @@
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** @throws RangeError when there is no such zone */
+/** @throws RangeError when the zone does not exist */
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export function momentOf(zone: string, wall: number): number | undefined {
   return moments.filter((moment) => wallTimeAt(zone, moment) === wall).sort((a, b) => a - b)[0];
 }
 
-/** As `momentOf`; a wall time that clocks skip is moved by as much as they are put forward. */
+/** Like `momentOf`, but a wall time that clocks skip is moved by as much as they are put forward. */
 export function momentAtOrAfter(zone: string, wall: number): number {
   return momentOf(zone, wall) ?? wall - offsetAt(zone, wall - dayMs);
 }

@@ -4,7 +4,6 @@ import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
 import { startJsonServer, type AwsServer } from '../aws/server.ts';
 
-/** The values by their names. */
 type Secrets = Map<string, string>;
 
 export async function startSecretsManager(

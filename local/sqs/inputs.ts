@@ -68,7 +68,6 @@ export const changeVisibilityInput = z.object({
 
 type SendInput = Omit<z.infer<typeof sendInput>, 'QueueUrl'>;
 
-/** A message that is to be sent. */
 export interface Outgoing {
   readonly body: string;
   readonly delayMs: number;
@@ -97,7 +96,7 @@ export function toReceipt(handle: string): Receipt {
 }
 
 /**
- * @param code that SQS refuses with: one for a message, another for a batch
+ * @param code the code of the refusal, for a message or for a batch
  * @throws AwsError
  */
 export function checkSize(

@@ -129,7 +129,7 @@ export function checkQueue(queues: Queues, name: string): void {
 }
 
 /**
- * The name of the queue that a URL ends with, whatever its host.
+ * The name of the queue at the end of a URL with any host.
  *
  * @throws AwsError
  */
@@ -139,7 +139,7 @@ function queueIn(queues: Queues, queueUrl: string): string {
   return name;
 }
 
-/** Separates the entries of a batch that are in order from those that are refused one by one. */
+/** Separates the valid entries of a batch from those that are refused one by one. */
 function sift<Entry extends { readonly Id: string }, Value>(
   entries: readonly Entry[],
   toValue: (entry: Entry) => Value,
@@ -169,7 +169,7 @@ function toWire(message: Received, region: string, wanted: ReadonlySet<string>) 
   };
 }
 
-/** The SDK compares it with its own, and fails where they differ. */
+/** Hashes a text for the SDK, which compares the hash with its own and fails when they differ. */
 export function md5(text: string): string {
   return createHash('md5').update(text).digest('hex');
 }

@@ -1,4 +1,4 @@
-/** The journal of the queues: all messages that they have promised to keep. */
+/** The journal of the queues: all messages that they must not lose. */
 import * as z from 'zod/mini';
 import { nowhere, openAppendOnly, readEntries, type AppendOnly } from '../journal/appendOnly.ts';
 
@@ -8,11 +8,11 @@ const storedMessage = z.object({
   groupId: z.optional(z.string()),
   /** All times are in epoch milliseconds. */
   sentAt: z.number(),
-  /** The moment from which it can be received, which its message timer decides. */
+  /** The moment from which it can be received: the end of its message timer. */
   availableAt: z.number(),
   receives: z.number(),
   firstReceivedAt: z.optional(z.number()),
-  /** In a dead letter queue: the queue that gave the message up. */
+  /** For a message in a dead letter queue: the queue that gave it up. */
   deadLetterSource: z.optional(z.string()),
 });
 export type StoredMessage = z.infer<typeof storedMessage>;
@@ -35,7 +35,7 @@ export interface QueueJournal {
   readonly file: AppendOnly<QueueEntry>;
 }
 
-/** For a stage that keeps nothing. */
+/** A journal of a stage that keeps nothing. */
 export const noQueueJournal: QueueJournal = { kept: new Map(), file: nowhere };
 
 /**
@@ -51,7 +51,7 @@ export function openQueueJournal(path: string): QueueJournal {
   return { kept, file: openAppendOnly(path, live) };
 }
 
-/** Does again what an entry records. An entry about a message that is gone changes nothing. */
+/** Applies an entry again. An entry about a deleted message changes nothing. */
 function apply(kept: Kept, change: QueueEntry): void {
   switch (change.op) {
     case 'keep':

@@ -1,6 +1,6 @@
 /**
- * The queues themselves: standard SQS queues with message timers, visibility timeouts, receive counts, long polls,
- * retention and dead letter queues, exact to the millisecond. Fairness between message groups is not imitated.
+ * The queues themselves: standard SQS queues with message timers, visibility timeouts, receive counts, long polls, retention and
+ * dead letter queues, exact to the millisecond. Fairness between message groups is not imitated.
  *
  * The states of a message, in the order in which it passes them:
  * - delayed: its message timer runs, until `availableAt`;
@@ -8,7 +8,7 @@
  * - in flight: its visibility timeout runs, again until `availableAt`, and then it is visible again;
  * - deleted; or moved to the dead letter queue, instead of a receive too many; or expired, after its retention.
  *
- * The first two and the receive count survive the process. What was in flight is visible after a start.
+ * The first two and the receive count survive the process. Messages in flight are visible after a start.
  */
 import { randomUUID } from 'node:crypto';
 import { Heap, type Placed } from '../heap.ts';
@@ -20,14 +20,14 @@ import type { Receipt } from './receipt.ts';
 export interface QueueShape {
   readonly name: string;
   readonly visibilityTimeoutMs: number;
-  /** Counts from the first sending, in a dead letter queue too. Without it messages are kept for ever. */
+  /** Counts from the first sending, in a dead letter queue too. Messages are kept for ever when absent. */
   readonly retentionMs?: number;
   /** A message that was received `maxReceives` times is not received again, but moved to `deadQueue`. */
   readonly redrive?: { readonly deadQueue: string; readonly maxReceives: number };
 }
 
 interface Message extends Placed, StoredMessage {
-  /** Since the start of the process: while `availableAt` lies ahead, the message is in flight and not delayed. */
+  /** Whether this process has received it: while `availableAt` lies ahead, the message is in flight and not delayed. */
   wasReceived: boolean;
 }
 
@@ -42,7 +42,7 @@ interface Queue {
   readonly shape: QueueShape;
   /** All messages of the queue. */
   readonly byAvailability: Heap<Message>;
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   readonly longPolls: Set<LongPoll>;
   /** Ends the timer or visibility timeout that ends first. Set while a poll waits. */
   alarm: NodeJS.Timeout | undefined;
@@ -53,7 +53,7 @@ export type Received = StoredMessage & { readonly receipt: Receipt };
 
 export interface ReceiveOptions {
   readonly max: number;
-  /** The wait for a first message. */
+  /** The longest wait for a first message. */
   readonly waitMs: number;
   /** The queue's own when absent. */
   readonly visibilityTimeoutMs?: number;
@@ -74,7 +74,7 @@ export class Queues {
   readonly #journal: AppendOnly<QueueEntry>;
   readonly #now: () => number;
 
-  /** @param now the clock, in epoch milliseconds; after it has jumped, `wake` is to be called */
+  /** @param now the clock, in epoch milliseconds; call `wake` after it has jumped */
   constructor(shapes: readonly QueueShape[], journal: QueueJournal, now: () => number) {
     this.#journal = journal.file;
     this.#now = now;
@@ -89,7 +89,7 @@ export class Queues {
     return this.#queues.has(name);
   }
 
-  /** Returns the messages' ids, in the same order. The messages are in the journal by then. */
+  /** Sends messages, and returns their ids in the same order. The messages are in the journal by then. */
   send(name: string, outgoing: readonly Outgoing[]): string[] {
     const queue = this.#queue(name);
     const sentAt = this.#now();
@@ -108,7 +108,7 @@ export class Queues {
     return messages.map((message) => message.id);
   }
 
-  /** Receives up to `max` messages. Where there is none it waits for a first one, and returns none when the wait has ended. */
+  /** Receives up to `max` messages. It waits for a first one when there is none, and returns none when the wait has ended. */
   async receive(
     name: string,
     { max, waitMs, visibilityTimeoutMs, signal }: ReceiveOptions,
@@ -135,7 +135,7 @@ export class Queues {
     });
   }
 
-  /** Deletes the messages whose latest receive a receipt belongs to. Other receipts change nothing, as in SQS. */
+  /** Deletes the messages of which a receipt names the latest receive. Other receipts change nothing, as in SQS. */
   delete(receipts: readonly Receipt[]): void {
     const found = receipts.map((receipt) => this.#byReceipt(receipt)).filter((item) => item !== undefined);
     if (found.length === 0) return;
@@ -202,7 +202,7 @@ export class Queues {
     return counted;
   }
 
-  /** Looks at the clock again. */
+  /** Reads the clock again, after it has jumped. */
   wake(): void {
     for (const queue of this.#queues.values()) this.#serve(queue);
   }
@@ -258,7 +258,7 @@ export class Queues {
       message.availableAt = now + visibilityTimeoutMs;
       queue.byAvailability.reorder(message);
       taken.push({ ...message, receipt: { messageId: message.id, receive: message.receives } });
-      // With no visibility timeout the same message would be first again.
+      // Without a visibility timeout the same message would be first again.
       if (visibilityTimeoutMs === 0) break;
     }
     return taken;
@@ -294,7 +294,7 @@ export class Queues {
     return found?.message.receives === receive ? found : undefined;
   }
 
-  /** Shortens the journal when it has become long. Memory and journal must say the same at this moment. */
+  /** Shortens the journal when it has become long. Memory and journal must agree at this moment. */
   #compact(): void {
     if (this.#journal.isLong(this.#messages.size)) this.#journal.rewrite(this.#snapshot());
   }
@@ -302,7 +302,7 @@ export class Queues {
   *#snapshot(): Generator<QueueEntry> {
     for (const { queue, message } of this.#messages.values()) {
       const { id, body, groupId, sentAt, receives, firstReceivedAt, deadLetterSource } = message;
-      // What is in flight is visible at once after a start.
+      // A message in flight is visible at once after a start.
       const availableAt = message.wasReceived ? sentAt : message.availableAt;
       const stored = { id, body, groupId, sentAt, availableAt, receives, firstReceivedAt, deadLetterSource };
       yield { op: 'keep', queue: queue.shape.name, message: stored };

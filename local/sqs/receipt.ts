@@ -1,4 +1,4 @@
-/** Receipt handles: each names a message and which of its receives it belongs to. */
+/** Receipt handles: each names a message and one of its receives. */
 
 export interface Receipt {
   readonly messageId: string;

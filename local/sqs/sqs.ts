@@ -12,10 +12,10 @@ export interface Sqs {
   readonly queueUrl: (name: string) => string;
   /** Takes the calls of this process. */
   readonly handOver: HandOver;
-  /** The queues themselves, for what stands in this process. */
+  /** The queues themselves, for callers in this process. */
   readonly queues: Queues;
   /**
-   * Sends a message as Scheduler does, and has it kept when it returns.
+   * Sends a message durably, as Scheduler does.
    *
    * @throws AwsError when SQS would refuse it
    */

@@ -1,7 +1,7 @@
 /**
- * The data directory keeps a stage's data between its runs: the database's file, the journals of the queues and of Scheduler,
- * the bodies, and the secrets. A lock lets one stage at a time use it. After a stage was killed, the next one waits until its
- * database has ended too.
+ * The data directory keeps a stage's data between its runs: the database's file, the journals of the queues and of Scheduler, the
+ * bodies, and the secrets. A lock lets one stage at a time use it. After a stage was killed, the next one also waits for the end
+ * of its database.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,16 +16,16 @@ export interface DataDirectory {
   readonly journalFile: string;
   readonly schedulerJournalFile: string;
   readonly bodiesFolder: string;
-  /** A random text, made on the first call for its name; it is the same in later runs. */
+  /** A random text, made at the first call for its name and kept for later runs. */
   secret(name: string): string;
   /** Writes a file that only its owner may read, whole or not at all. */
   write(name: string, text: string): void;
-  /** Records the database in the lock: should this stage be killed, the next one waits for its end. */
+  /** Records the database in the lock: if this stage is killed, the next one waits for the database's end. */
   holdFor(databasePid: number): void;
   readonly release: () => void;
 }
 
-/** @throws StageError when a running stage uses it, or it cannot be written */
+/** @throws StageError when a running stage uses the directory, or it cannot be written */
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const folder = resolve(path);
   const inFolder = (name: string): string => join(folder, name);
@@ -119,7 +119,7 @@ function holdersIn(text: string): z.infer<typeof holders> | undefined {
   }
 }
 
-/** The time for a database to end by itself after its stage was killed; then it is killed. */
+/** The time for a database to end by itself after its stage was killed; after that it is killed. */
 const graceMs = 3000;
 const lookAgainAfterMs = 20;
 

@@ -1,6 +1,6 @@
 /**
- * The guard of a stage with `--dev`: its token is known to everybody, so pages of other sites must not use it. A browser says with
- * each request where its page is from; programs on this machine, such as the published clients, say nothing of that.
+ * The guard of a stage with `--dev`. Its token is known to everybody, so pages of other sites must not use it. A browser names
+ * the page's site in each request; programs on this machine, such as the published clients, do not.
  */
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
@@ -12,11 +12,11 @@ const loopbackHost = /^(([a-z0-9-]+\.)*localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:
 const allowed =
   'With --dev, only programs on this machine and the page of the stage itself may use it, at localhost, *.localhost, 127.0.0.0/8 or [::1].';
 
-/** Finds the reason to refuse a request; undefined for one that is let in. */
+/** Finds the reason to refuse a request; undefined for an allowed one. */
 export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefined {
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
-  // A name that leads here without being of this machine was made to by the page that uses it.
+  // A foreign name that leads to this machine was made by the page that uses it.
   if (!loopbackHost.test(host)) return `The request's Host is ${JSON.stringify(host)}. ${allowed}`;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
     return `The request's Origin is ${JSON.stringify(origin)}, which is another site. ${allowed}`;
@@ -25,7 +25,7 @@ export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefin
   return undefined;
 }
 
-/** Puts the guard before what answers requests. */
+/** Refuses foreign requests before a listener gets them. */
 export const guardDevMode =
   (listener: RequestListener): RequestListener =>
   (request, response) => {
@@ -35,7 +35,7 @@ export const guardDevMode =
       return;
     }
     const code: ErrorCode = 'foreign_site';
-    // The body is read, or its client would not read the answer.
+    // A client reads the answer only after its body was read.
     request.resume();
     answerJson(response, 403, 'application/json', { error, code });
   };

@@ -1,10 +1,10 @@
 /**
- * The development mode of the published clients. With `QSTASH_DEV=true` in its environment an application needs no settings:
- * its clients call `http://127.0.0.1:8080`, or the port `QSTASH_DEV_PORT`, with a token that all of them know, and verify
- * deliveries with signing keys that all of them know. Before their first request they ask that server for `GET /v2/keys`; only
- * if it does not answer with these keys within two seconds, they download and start a server of their own.
+ * The development mode of the published clients. With `QSTASH_DEV=true` in its environment an application needs no settings: its
+ * clients call `http://127.0.0.1:8080`, or the port `QSTASH_DEV_PORT`, and all know the same token and the same signing keys.
+ * Before their first request they ask that server for `GET /v2/keys`; only if it does not answer with these keys within two
+ * seconds, they download and start a server of their own.
  *
- * These are that token and these keys. They are no secret, so the stage alone has them, and only with `--dev`.
+ * The token and the keys are no secret, so the stage alone has them, and only with `--dev`.
  */
 import { giveCredentials } from '../../lambdas/account/givenCredentials.ts';
 import { localAccountId } from './localAccount.ts';
@@ -20,7 +20,7 @@ export function giveDevCredentials(): void {
 
 const usualPort = '8080';
 
-/** The sentence that tells what an application needs to find this stage. */
+/** Tells what an application needs to find this stage. */
 export function devModeSentence(url: string): string {
   const { port } = new URL(url);
   const environment = ['QSTASH_DEV=true', ...(port === usualPort ? [] : [`QSTASH_DEV_PORT=${port}`])];

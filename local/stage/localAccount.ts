@@ -1,7 +1,7 @@
 /** The developer's account, created through the management API as an operator creates one. */
 import * as z from 'zod/mini';
 
-/** The same at every start, so that the account is found again. */
+/** The id is the same at every start, so that the account is found again. */
 export const localAccountId = '00000000-0000-4000-8000-000000000001';
 
 const record = z.object({
@@ -36,7 +36,7 @@ export async function localAccount({ url, username, password }: Management, regi
     found.status === 404
       ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', region })
       : record.parse(await jsonOf(found));
-  // The data directory comes from a stage of another region.
+  // The data directory was made by a stage of another region.
   if (account.region !== region && account.deletion_time === 0)
     account = await send('PATCH', `/${localAccountId}`, { region });
 

@@ -5,18 +5,18 @@ import { command, fromVariable, parse, region, textLike, wholeNumber } from '../
 export interface Options {
   /** 0 chooses a free one. */
   readonly port: number;
-  /** The port of the publish URL; 0 chooses a free one. Without one there is no publish URL. */
+  /** The port of the publish URL; 0 chooses a free one, undefined means no publish URL. */
   readonly publishPort: number | undefined;
-  /** Without one nothing is kept. */
+  /** Undefined keeps nothing. */
   readonly dataDirectory: string | undefined;
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
-  /** The dollars of the account's budget that a message costs. */
+  /** Dollars of the account's budget for each message. */
   readonly pricePerMessage: number;
-  /** Whether to be the server of the published clients' development mode; see `devMode.ts`. */
+  /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
   readonly dev: boolean;
-  /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). It is not for users, so there is no flag and no help. */
+  /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). Users need it not, so there is no flag and no help. */
   readonly testControl: boolean;
 }
 

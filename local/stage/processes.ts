@@ -1,4 +1,4 @@
-/** Identifies processes: a number alone may belong to a later process by now. */
+/** Identifies processes: the number alone may belong to a later process. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod/mini';
@@ -21,7 +21,7 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.startedAt === identity.startedAt;
 }
 
-/** Each gives the start time of a process that runs. */
+/** Functions that return the start time of a running process. */
 const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefined>> = {
   linux: startOnLinux,
   win32: startOnWindows,
@@ -30,7 +30,7 @@ const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefin
 function startOnLinux(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the command in parentheses and may contain anything; the third is the state, the 22nd the start.
+    // The second field is the command in parentheses and may contain any character; the third is the state, the 22nd the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
   } catch (error) {
@@ -50,7 +50,7 @@ function startElsewhere(pid: number): string | undefined {
     const [state = '', ...start] = line.split(/\s+/);
     return state.startsWith('Z') ? undefined : start.join(' ');
   } catch (error) {
-    // `ps` exits with 1 when there is no such process.
+    // `ps` exits with 1 when the process does not exist.
     if (error instanceof Error && 'status' in error && error.status === 1) return undefined;
     throw error;
   }

@@ -46,14 +46,14 @@ export interface Stage {
 
 export type StageOptions = Options &
   StandInOptions & {
-    /** Makes the functions: in this process when absent. Tests have them in others, which they can kill. */
+    /** Loads the functions into this process when absent. Tests load them into others, which they can kill. */
     readonly loadFunction?: typeof loadFunction;
   };
 
-/** The time for requests and attempts in flight when the stage is stopped. */
+/** The time for requests and attempts in flight when the stage stops. */
 const drainMs = 10_000;
 
-/** Enough for the disk, which is waited for meanwhile, and few beside the deliveries in flight. */
+/** Enough to use the time of waits for the disk, and few beside the deliveries in flight. */
 const publishesAtOnce = 12;
 
 /** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, no database */
@@ -72,8 +72,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and
- * the stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
+ * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and the
+ * stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { report, region, loadFunction: load = loadFunction } = options;
@@ -116,9 +116,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     // `localhost` stands for all names of this machine: 127.0.0.1, [::1], app.localhost.
     OWN_HOSTS: servers.map(({ port }) => `localhost:${port}`).join(','),
     API_URL: gateway.url,
-    // Hosts are not learned from requests: a client may send any, and the port may be another program's tomorrow.
+    // Hosts are not learned from requests: a client may send any, and another program may have the port tomorrow.
     LEARN_HOSTS: 'false',
-    // One address serves both here.
+    // One address serves both APIs here.
     CONSOLE_APIS: 'messaging management',
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
@@ -140,7 +140,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...(await clientVariables({ url: gateway.url, ...standIns.management }, region)),
   };
   data?.write('env', toLines(variables));
-  // Last, and all at once: what waits since the stage before would hold up the start, and a start that fails has none to end.
+  // The event sources start last and all at once: messages that wait since the previous stage would delay the start, and a failed
+  // start would have to end them.
   const sources = feed(fed, options, standIns.sqs.queues, testControl?.leave);
   const clocks = startTimers(timed, options);
   endings.push(async () => {
@@ -166,9 +167,8 @@ async function clientVariables(management: Management, region: string): Promise<
 }
 
 interface QueueSettings {
-  /** A queue without a handler is not fed to a function. */
+  /** Absent for a queue that no function reads. */
   readonly handler?: QueueFunction | undefined;
-  /** In seconds. */
   readonly functionTimeoutSeconds?: number | undefined;
   readonly batchSize: number;
 }
@@ -265,7 +265,7 @@ async function checkHealth(url: string): Promise<void> {
   if (response.status !== 200) throw new Error(`The stage is not healthy: ${response.status} ${text}`);
 }
 
-/** A line `NAME=value` for each variable, as a shell reads them. */
+/** Writes each variable as a line `NAME=value` for a shell. */
 export function toLines(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -1,4 +1,4 @@
-/** An error whose cause the developer can correct. Its message is one sentence, and nothing else is printed. */
+/** An error whose cause the developer can correct. Only its message is printed, which is one sentence. */
 export class StageError extends Error {
   override readonly name = 'StageError';
 }

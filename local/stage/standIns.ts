@@ -45,33 +45,33 @@ const queueShapes: readonly QueueShape[] = Object.entries(queues).map(
   }),
 );
 
-/** The functions that end the parts of a stage, in the order in which the parts were started. Run the last one first. */
+/** The functions that end the parts of a stage, in the order in which the parts were started. Call the last one first. */
 export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
-  /** Is told what the start waits for, where that takes long. */
+  /** Called with the reason when the start takes long. */
   readonly announce: (sentence: string) => void;
-  /** Is told of errors that the stage survives. */
+  /** Called with errors that the stage survives. */
   readonly report: (error: unknown) => void;
-  /** Is told of an error that ends the stage. */
+  /** Called with an error that ends the stage. */
   readonly onFatal: (error: Error) => void;
-  /** Tests have calls of the functions go wrong; without a plan none does. */
+  /** Faults of the functions' calls, for tests; absent for none. */
   readonly faults?: FaultPlan;
 }
 
 export interface StandIns {
-  /** Where the functions call them. */
+  /** The addresses that the functions call. */
   readonly urls: Readonly<Record<Service, string>>;
-  /** The services whose calls the clients of this process hand over. */
+  /** The services whose calls this process's clients hand over. */
   readonly handOvers: HandOvers;
   readonly sqs: Sqs;
   readonly scheduler: Scheduler;
-  /** Values by the secrets' names. A change here is a change of the secret. */
+  /** Values by the secrets' names. A change of the map changes the secret. */
   readonly secretValues: Map<string, string>;
   /** The credentials of the management API. */
   readonly management: { readonly username: string; readonly password: string };
-  /** Resolves when the database has all tables; the handlers load meanwhile. */
+  /** Resolves when the database has all tables; meanwhile the handlers load. */
   readonly tablesReady: Promise<void>;
 }
 
@@ -93,7 +93,7 @@ export async function startStandIns(
   endings.push(dynamodb.stop);
   if (dynamodb.pid !== undefined) data?.holdFor(dynamodb.pid);
   const tablesReady = makeTables(dynamodb.url, region, failed.signal);
-  // It is awaited later; a failure before that is no unhandled rejection.
+  // The promise is awaited later; a failure before that must not be an unhandled rejection.
   tablesReady.catch(() => undefined);
 
   const now = (): number => Date.now();
@@ -129,20 +129,20 @@ export async function startStandIns(
   };
 }
 
-/** A DynamoDB of the developer's own is called over HTTP. */
+/** Calls of the developer's own DynamoDB go over HTTP. */
 const handOversOf = ({ call }: Dynamodb, { handOver }: Sqs): HandOvers =>
   new Map<AwsService, HandedOver>([
     ['Sqs', { handOver, sdk: sqsSdk }],
     ...(call === undefined ? [] : [['Dynamodb', { handOver: handOverTo(call), sdk: dynamodbSdk }] as const]),
   ]);
 
-/** A stand-in, as its clients know it. */
+/** A stand-in from the view of its clients. */
 interface Called {
   readonly url: string;
   readonly call?: SendForClient;
 }
 
-/** The addresses that the functions call: with a plan of faults those of fault proxies, otherwise the stand-ins' own. */
+/** The addresses that the functions call: those of fault proxies with a plan of faults, otherwise the stand-ins' own. */
 async function urlsOf(
   services: Readonly<Record<Service, Called>>,
   faults: FaultPlan | undefined,
@@ -186,7 +186,7 @@ function secretOf(data: DataDirectory | undefined, name: string): string {
   return data?.secret(name) ?? randomSecret();
 }
 
-/** Has the clients of this process, those that are made from now on, hand their calls over where they can. */
+/** Lets the clients that this process makes from now on hand over their calls where they can. */
 export function handOverCalls({ handOvers }: StandIns): void {
   addToClients(handingOver(handOvers));
 }

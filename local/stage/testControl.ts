@@ -1,8 +1,7 @@
 /**
- * The control that tests have over a stage: `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass. The clock
- * jumps from one due moment to the next, and waits at each until the handlers have done the work that is due. So work that a
- * handler puts off for a minute is done a minute later, and not at the end. With `{"jumpMs": n}` the clock jumps once, and waits
- * for nothing.
+ * The tests' control over a stage: `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass. The clock jumps from one
+ * due moment to the next, and waits at each until the handlers have done the due jobs. So a job that a handler delays by a minute
+ * is done a minute later, and not at the end. With `{"jumpMs": n}` the clock jumps once, and waits for nothing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -15,7 +14,7 @@ import type { TestClock } from './testClock.ts';
 
 export interface TestControl {
   readonly url: string;
-  /** To be told the messages that an invocation has not done: the clock no longer waits for them. */
+  /** Takes the ids of messages that an invocation has not done: the clock no longer waits for them. */
   readonly leave: (messageIds: readonly string[]) => void;
   readonly close: () => Promise<void>;
 }
@@ -31,10 +30,10 @@ export interface TestControlOptions {
 
 const lookAgainAfterMs = 1;
 /**
- * So often the clock looks whether a function is done, which takes 4 s; a destination that hangs must not hold it. Looks are
- * counted, and not seconds: on a busy machine this process gets fewer turns, and its functions do, too.
+ * The most checks whether a function is done, which take 4 s; a destination that hangs must not stop the clock. Checks are
+ * counted, and not seconds: on a busy machine this process gets fewer turns, and so do its functions.
  */
-const mostLooks = 3_500;
+const mostChecks = 3_500;
 
 const ms = z.int().check(z.gte(0));
 const clockInput = z.union([z.strictObject({ advanceMs: ms }), z.strictObject({ jumpMs: ms })]);
@@ -68,7 +67,7 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
   return { url, leave, close: () => close(server) };
 }
 
-/** Lets time pass, one call after the other; resolves when the work that became due meanwhile is done, or left. */
+/** Lets time pass, one call after the other; resolves when the jobs that became due meanwhile are done, or left. */
 function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptions) {
   /** The receive counts of messages in flight that the clock no longer waits for, by their ids. */
   const left = new Map<string, number>();
@@ -76,7 +75,7 @@ function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptio
 
   const unsettled = (): readonly Unsettled[] => fedQueues.flatMap((name) => queues.unsettled(name));
 
-  /** The messages that a function works on, or will at once. */
+  /** The messages that a function works on now, or will at once. */
   function busyMessages(): readonly Unsettled[] {
     const all = unsettled();
     const inFlight = new Set(all.flatMap(({ id, inFlight: is }) => (is ? id : [])));
@@ -90,7 +89,7 @@ function createAdvance({ clock, queues, scheduler, fedQueues }: TestControlOptio
   }
 
   async function settle(): Promise<void> {
-    for (let looks = 0; looks < mostLooks; looks += 1) {
+    for (let checks = 0; checks < mostChecks; checks += 1) {
       if (busyMessages().length === 0) return;
       await setTimeout(lookAgainAfterMs);
     }
