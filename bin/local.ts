@@ -25,11 +25,13 @@ function announce({ url, variables }: Stage, { dataDirectory, dev }: Options): v
   );
 }
 
-/** A signal that comes during the start waits for its end: the parts of a stage are ended in order. */
+/**
+ * Stops the stage on a signal. A signal during the start waits for the end of the start: the parts of a stage are ended in order.
+ */
 function stopOnSignals(starting: Promise<Stage>): void {
   let stopping = false;
   const stop = (): void => {
-    // Under npm, Ctrl-C comes twice: from the terminal and from npm.
+    // Under npm, Ctrl-C arrives twice: from the terminal and from npm.
     if (stopping) return;
     stopping = true;
     starting
@@ -41,23 +43,23 @@ function stopOnSignals(starting: Promise<Stage>): void {
   stopWithNpm(stop);
 }
 
-/** A stage whose npm was killed keeps its port for so long (ms), and the time that it takes to stop. */
-const lookForNpmMs = 500;
+/** The interval, ms, of checks whether npm lives. A stage whose npm was killed keeps its port for so long, and while it stops. */
+const npmCheckMs = 500;
 
 /**
- * Ends a stage that npm has started when npm has ended: one that is killed passes no signal on. The stage is npm's child, because
- * the script in `package.json` replaces the shell (`exec`). A stage that was started otherwise, by systemd or as the first process
- * of a container, may outlive what started it.
+ * Ends a stage that npm has started when npm has ended: a killed npm passes no signal on. The stage is npm's child, because the
+ * script in `package.json` replaces the shell (`exec`). A stage that was started otherwise, by systemd or as the first process of
+ * a container, may outlive its parent.
  */
 function stopWithNpm(stop: () => void): void {
   if (process.env['npm_lifecycle_event'] !== 'start') return;
   const npm = process.ppid;
   setInterval(() => {
     if (process.ppid !== npm) stop();
-  }, lookForNpmMs).unref();
+  }, npmCheckMs).unref();
 }
 
-// A terminal that has closed takes no more lines: that must not end attempts in flight.
+// A closed terminal takes no more lines: that must not end attempts in flight.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 const options = argumentsOf((args) => parseOptions(args, process.env));

@@ -1,4 +1,4 @@
-/** `npm run master-secret`: lets a new master secret follow the old one, and ends the overlap. */
+/** `npm run master-secret`: puts a new master secret beside the old one, and ends the overlap. */
 import { randomBytes } from 'node:crypto';
 import {
   GetSecretValueCommand,
@@ -25,7 +25,7 @@ const steps = {
   },
 } as const;
 
-/** @throws OperateError where there is none */
+/** @throws OperateError when there is no such secret */
 async function readSecret(client: SecretsManagerClient, SecretId: string, region: string): Promise<string> {
   try {
     const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
@@ -36,7 +36,7 @@ async function readSecret(client: SecretsManagerClient, SecretId: string, region
   }
 }
 
-/** @throws OperateError for a text that is no master secret, and for a step that does not follow the one before */
+/** @throws OperateError for a text that is no master secret, and for a step in the wrong order */
 function changed(text: string, change: (secret: MasterSecret) => MasterSecret): string {
   try {
     return JSON.stringify(change(parseMasterSecret(text)));
@@ -48,7 +48,7 @@ function changed(text: string, change: (secret: MasterSecret) => MasterSecret): 
 const command = argumentsOf(parseMasterSecretCommand);
 await runCommand(async () => {
   const { step, name, region } = command;
-  // The SDK's remark on old Node versions is not for operators.
+  // The SDK's warning about old Node versions is not for operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const client = new SecretsManagerClient({ ...clientOptions('quick'), region });
   const SecretId = `${name}/master`;

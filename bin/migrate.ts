@@ -1,4 +1,4 @@
-/** `npm run migrate`: copies what an account has from one QStash-compatible API to another. */
+/** `npm run migrate`: copies an account's settings from one QStash-compatible API to another. */
 import { MigrationError } from '../migrate/migrationError.ts';
 import { parseOptions } from '../migrate/options.ts';
 import { migrate } from '../migrate/run.ts';

@@ -1,10 +1,10 @@
-/** `npm run recover`: makes work anew after tables were restored, or queues or schedules were lost. */
+/** `npm run recover`: sends jobs again after tables were restored, or queues or schedules were lost. */
 import { takeEnvironment } from '../operate/environment.ts';
 import { parseRecover } from '../operate/options.ts';
 import { runCommand } from '../operate/runCommand.ts';
 import { argumentsOf } from './commandLine.ts';
 
-/** No worker takes longer from a record to all that follows from it: a long one has 15 minutes, and is tried three times. */
+/** The longest time that a worker takes from a record to all that follows from it: a long job has 15 minutes, and three tries. */
 const longestWorkMs = 3_600_000;
 
 const options = argumentsOf((args) => parseRecover(args, Date.now()));

@@ -12,7 +12,7 @@ function main(): void {
   const settings = readSettings(app);
   makeStacks(app, {
     settings,
-    // The CLI fills it in when it has credentials; synthesis needs none.
+    // The CLI sets it when it has credentials; synthesis needs none.
     account: process.env['CDK_DEFAULT_ACCOUNT'],
     codeOf: (handler) => {
       const folder = bundles.get(handler) ?? bundle(handler);
@@ -25,7 +25,7 @@ function main(): void {
 try {
   main();
 } catch (error) {
-  // The operator corrects a setting, and needs no stack for it.
+  // The operator corrects a setting, and does not need a stack for it.
   if (!(error instanceof SettingsError)) throw error;
   console.error(error.message);
   process.exitCode = 1;

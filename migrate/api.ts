@@ -1,7 +1,6 @@
 /**
- * The client of both APIs. It uses nothing of this service, so that any API that is compatible with QStash may be on either
- * side. Every request has an end, and is sent again where the API has no time or does not answer: all that a migration asks
- * for may be done twice.
+ * The client of both APIs. It uses no code of this service, so that any QStash-compatible API may be on either side. Every request
+ * has an end, and is sent again when the API is busy or does not answer: each request of a migration may be made twice.
  */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -11,17 +10,29 @@ import type { Place } from './options.ts';
 export interface Api {
   /** Such as "The source". */
   readonly title: string;
-  /** Reads something; undefined where there is none. @throws MigrationError */
+  /**
+   * Reads something; undefined when it does not exist.
+   *
+   * @throws MigrationError
+   */
   read<T>(path: string, shape: z.ZodMiniType<T>): Promise<T | undefined>;
-  /** Reads all pages of a list; undefined where the API has no such list. @throws MigrationError */
+  /**
+   * Reads all pages of a list; undefined when the API has no such list.
+   *
+   * @throws MigrationError
+   */
   list<T>(path: string, shape: z.ZodMiniType<T>): Promise<readonly T[] | undefined>;
-  /** Changes something. @throws Refusal where the API refuses just this, MigrationError */
+  /**
+   * Changes something.
+   *
+   * @throws Refusal when the API refuses just this, MigrationError
+   */
   change(method: string, path: string, init?: ChangeInit): Promise<void>;
 }
 
 export interface ChangeInit {
   readonly headers?: Headers;
-  /** An object is sent as JSON. */
+  /** Sent as JSON if it is an object. */
   readonly body?: object | Uint8Array<ArrayBuffer>;
 }
 
@@ -31,11 +42,11 @@ const answerLimitMs = 30_000;
 const mostTries = 5;
 /** The first wait between two tries; each is twice as long as the one before, unless the API says how long. */
 const firstWaitMs = 200;
-/** Whoever asks for a longer wait, such as to the end of a day, is not waited for. */
+/** The longest wait. A longer one that an API asks for, such as to the end of a day, fails the request. */
 const longestWaitMs = 60_000;
 
 const again = new Set([429, 500, 502, 503, 504]);
-/** What an API says of one thing, and not of all that is asked for. */
+/** The statuses that refuse one thing, and not all requests. */
 const refusals = new Set([400, 403, 404, 405, 409, 412, 413, 422]);
 
 interface Answer {
@@ -44,10 +55,10 @@ interface Answer {
   readonly text: string;
 }
 
-/** @param title what errors call it, such as "The source" */
+/** @param title the API's name in errors, such as "The source" */
 export function openApi(title: string, { url, token }: Place): Api {
   const name = `${title}, ${url},`;
-  /** One line, no token, and no character that a terminal obeys. */
+  /** Makes one line of a text, without the token and without control characters of a terminal. */
   const shown = (text: string): string =>
     text
       .replaceAll(token, '…')
@@ -89,7 +100,7 @@ export function openApi(title: string, { url, token }: Place): Api {
       const response = await fetch(`${url}${path}`, { ...init, redirect: 'manual', signal });
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (error) {
-      // No connection, a connection that was lost, or no answer in time. What `fetch` says of headers is a mistake of ours.
+      // No connection, a lost connection, or no answer in time. Other errors of `fetch`, such as of headers, are bugs here.
       if (error instanceof Error && (error.name === 'TimeoutError' || error.cause !== undefined))
         return error;
       throw error;
@@ -102,7 +113,7 @@ export function openApi(title: string, { url, token }: Place): Api {
     return error === undefined ? String(status) : `${status} (${shown(error).replace(/[\s.]+$/, '')})`;
   }
 
-  /** @returns undefined where there is nothing */
+  /** @returns undefined for a 404 or a 405 */
   async function get(path: string): Promise<Answer | undefined> {
     const answer = await ask('GET', path);
     if (answer.status === 404 || answer.status === 405) return undefined;
@@ -164,12 +175,12 @@ function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What is no JSON has no shape that is asked for.
+    // A text that is not JSON does not have the shape.
     return undefined;
   }
 }
 
-/** `fetch` says only "fetch failed"; the reason is its cause. */
+/** Reads the reason from an error's cause: `fetch` itself says only "fetch failed". */
 function reasonOf(error: Error): string {
   if (error.name === 'TimeoutError') return `no answer within ${answerLimitMs / 1000} s`;
   const { cause } = error;

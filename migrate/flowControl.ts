@@ -12,7 +12,7 @@ const flowControl = z.object({
 });
 type FlowControl = z.infer<typeof flowControl>;
 
-/** The settings of a key that messages do not bring with them: what is pinned, and whether it is paused. */
+/** The settings of a key that messages do not carry: pinned limits, and whether it is paused. */
 const settingsOf = (key: FlowControl) => ({
   parallelism: key.isPinnedParallelism === true ? key.parallelismMax : 'not pinned',
   rate: key.isPinnedRate === true ? [key.rateMax, key.ratePeriod] : 'not pinned',
@@ -23,8 +23,8 @@ const hasSettings = (key: FlowControl): boolean =>
   key.isPinnedParallelism === true || key.isPinnedRate === true || key.isPaused === true;
 
 /**
- * Compares the flow-control keys of both sides. A key is there from its first message on, and its limits come with its
- * messages: what can be copied is what was pinned or paused by hand, and only to a key that is there.
+ * Compares the flow-control keys of both sides. A key exists from its first message on, and its limits come with its messages:
+ * only pinned limits and pauses can be copied, and only to a key that exists.
  */
 export async function compareFlowControl({ source, target }: Sides): Promise<readonly Step[]> {
   // Not every API has the list.
@@ -45,7 +45,7 @@ export async function compareFlowControl({ source, target }: Sides): Promise<rea
     const act = async (): Promise<undefined> => {
       await copy({ source, target }, key, existing);
     };
-    // What nobody has set in the target is set as if it was not there.
+    // A key of the target without such settings counts as missing.
     return hasSettings(existing)
       ? { ...found, state: 'differs', note: different.join(', '), act }
       : { ...found, state: 'create', note: different.join(', '), act };

@@ -1,13 +1,13 @@
-/** The arguments of `npm run migrate`, and what stands for those that are not given. */
+/** The arguments of `npm run migrate`, with their defaults. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Option } from '@commander-js/extra-typings';
 import { command, Ending, parse } from '../bin/commandLine.ts';
 
-/** An account at an API that is compatible with QStash. */
+/** An account at a QStash-compatible API. */
 export interface Place {
-  /** Without a slash at its end. */
+  /** The base URL, without a slash at its end. */
   readonly url: string;
   readonly token: string;
 }
@@ -15,13 +15,13 @@ export interface Place {
 export interface Options {
   readonly from: Place;
   readonly to: Place;
-  /** `copy` makes what is missing in the target; `switch` lets the target's schedules fire in place of the source's. */
+  /** `copy` makes missing things in the target; `switch` lets the target's schedules fire in place of the source's. */
   readonly task: 'copy' | 'switch';
-  /** Without it nothing is changed. */
+  /** False changes nothing. */
   readonly apply: boolean;
-  /** Whether what differs in the target is made as it is in the source. */
+  /** Whether things that differ in the target are changed to match the source. */
   readonly overwrite: boolean;
-  /** Whether schedules are made paused even where they fire in the source. */
+  /** Whether schedules are made paused even when they fire in the source. */
   readonly paused: boolean;
 }
 
@@ -73,7 +73,7 @@ function parseFlags(args: readonly string[]) {
   ).opts();
 }
 
-/** What the local stage has written for its clients. */
+/** Reads the variables that the local stage has written for its clients. */
 function localEnvironment(environment: Environment): Environment {
   const file = join(environment['SVC_DATA_DIR'] || '.svc', 'env');
   return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};

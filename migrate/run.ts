@@ -1,4 +1,4 @@
-/** Runs a migration: reads both sides whole, says what it found, and does it where it is to be done. */
+/** Runs a migration: reads both sides whole, prints the differences, and applies them if asked to. */
 import { openApi } from './api.ts';
 import { compareFlowControl } from './flowControl.ts';
 import { Refusal } from './migrationError.ts';
@@ -9,7 +9,7 @@ import type { Act, Kind, Sides, Step } from './step.ts';
 import { compareForSwitch } from './switch.ts';
 import { compareUrlGroups } from './urlGroups.ts';
 
-/** What became of a step, in the words of the report. */
+/** The outcomes of a step, in the words of the report. */
 const outcomes = [
   'created',
   'replaced',
@@ -21,10 +21,10 @@ const outcomes = [
   'skipped',
   'failed',
 ] as const;
-type Outcome = (typeof outcomes)[number];
+type StepOutcome = (typeof outcomes)[number];
 
-/** What leaves something to do; what failed is more than that. */
-const leftToDo: ReadonlySet<Outcome> = new Set(['to create', 'to switch', 'differs', 'skipped']);
+/** The outcomes that leave something to do; a failure has an exit status of its own. */
+const leftToDo: ReadonlySet<StepOutcome> = new Set(['to create', 'to switch', 'differs', 'skipped']);
 
 const headings: Readonly<Record<Kind, string>> = {
   queue: 'Queues',
@@ -33,12 +33,12 @@ const headings: Readonly<Record<Kind, string>> = {
   schedule: 'Schedules',
 };
 
-/** The exit status: nothing is left to do; something failed; something is left to do. */
+/** The exit status: 0 when nothing is left to do, 1 when something failed, 3 when something is left to do. */
 export type ExitCode = 0 | 1 | 3;
 
 /**
- * @param print is given one line after the other
- * @throws MigrationError where a side cannot be read, or stops answering: what was printed before is done
+ * @param print called with one line after the other
+ * @throws MigrationError when a side cannot be read, or stops answering; the printed steps are done
  */
 export async function migrate(options: Options, print: (line: string) => void): Promise<ExitCode> {
   const sides = { source: openApi('The source', options.from), target: openApi('The target', options.to) };
@@ -46,7 +46,7 @@ export async function migrate(options: Options, print: (line: string) => void): 
   print(`From ${options.from.url} to ${options.to.url}`);
   if (!options.apply) print('A dry run: nothing is changed. With --apply it is done.');
 
-  const counts = new Map<Outcome, number>();
+  const counts = new Map<StepOutcome, number>();
   let isLeft = false;
   let kind: Kind | undefined;
   const width = Math.min(40, Math.max(...steps.map(({ name }) => name.length)));
@@ -69,7 +69,7 @@ export async function migrate(options: Options, print: (line: string) => void): 
 
 async function compare(sides: Sides, { task, paused }: Options): Promise<readonly Step[]> {
   if (task === 'switch') return compareForSwitch(sides);
-  // What schedules refer to comes before them.
+  // Schedules come after the things that they refer to.
   return [
     ...(await compareQueues(sides)),
     ...(await compareUrlGroups(sides)),
@@ -79,9 +79,9 @@ async function compare(sides: Sides, { task, paused }: Options): Promise<readonl
 }
 
 interface Taken {
-  readonly outcome: Outcome;
+  readonly outcome: StepOutcome;
   readonly note?: string | undefined;
-  /** False where the target took it, but has not all of it. */
+  /** False when the target accepted the thing, but not all of it. */
   readonly isWhole?: boolean;
 }
 
@@ -100,9 +100,9 @@ async function take(step: Step, { apply, overwrite }: Options): Promise<Taken> {
   }
 }
 
-/** @throws MigrationError where the others would fail as well */
+/** @throws MigrationError when the other steps would fail as well */
 async function done(
-  outcome: Outcome,
+  outcome: StepOutcome,
   { note, act }: { readonly note: string; readonly act: Act },
 ): Promise<Taken> {
   try {
@@ -114,5 +114,5 @@ async function done(
   }
 }
 
-/** Names come from elsewhere: a terminal must not obey them. */
+/** Replaces control characters: names come from elsewhere, and a terminal must not obey them. */
 const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');

@@ -1,4 +1,4 @@
-/** A schedule as APIs show it, what is compared of it, and the request that makes it. */
+/** A schedule as APIs show it, its compared settings, and the request that makes it. */
 import * as z from 'zod/mini';
 import type { ChangeInit } from './api.ts';
 import { comparableUrl, prefix, settingNameOf } from './step.ts';
@@ -74,7 +74,7 @@ function headersOf({ header }: Schedule) {
   };
 }
 
-/** What schedules are compared by, in the words of the report. Whether one is paused is not compared; see `switch.ts`. */
+/** The compared settings of a schedule, in the words of the report. Whether it is paused is not compared; see `switch.ts`. */
 export const settingsOf = (one: Schedule) => ({
   cron: one.cron.trim().split(/\s+/).join(' '),
   destination: comparableUrl(one.destination),
@@ -97,7 +97,7 @@ export const settingsOf = (one: Schedule) => ({
 
 const redacted = /^REDACTED:[0-9a-f]{64}$/i;
 
-/** Tells why a schedule cannot be made from what its API shows of it; undefined where it can. */
+/** Tells why a schedule cannot be made from the API's answer; undefined when it can. */
 export function reasonToSkip(one: Schedule): string | undefined {
   const names = headersOf(one).forwarded.flatMap(([name, value]) => (redacted.test(value) ? [name] : []));
   if (one.body && redacted.test(one.body)) names.unshift('body');
@@ -107,7 +107,7 @@ export function reasonToSkip(one: Schedule): string | undefined {
 
 const isContentType = (name: string): boolean => name.toLowerCase() === 'content-type';
 
-/** The request that makes a schedule, or replaces the one with its id. */
+/** Makes the request that creates a schedule, or replaces the one with its id. */
 export function requestOf(one: Schedule): { readonly path: string; readonly init: ChangeInit } {
   const { forwarded, settings } = headersOf(one);
   const flowControl = flowControlOf(one);
@@ -135,7 +135,7 @@ export function requestOf(one: Schedule): { readonly path: string; readonly init
   const query = new URLSearchParams();
   for (const [name, value] of pairs) {
     if (value === undefined) continue;
-    // A header can have ASCII only; a query parameter of the same name means the same.
+    // A header can only contain ASCII; a query parameter of the same name means the same.
     if (/^[ -~]*$/.test(value)) headers.append(`${prefix}-${name}`, value);
     else query.append(`${prefix}-${name}`.toLowerCase(), value);
   }
@@ -146,7 +146,7 @@ export function requestOf(one: Schedule): { readonly path: string; readonly init
   };
 }
 
-/** A destination in a path: as it is where no URL parser changes it or takes a part of it for its own, else encoded as a whole. */
+/** Writes a destination into a path: unchanged when URL parsers leave it whole, else encoded. */
 const pathOf = (destination: string): string =>
   /^https?:\/\/[\w.:-]+(\/[\w~-][\w.~-]*)*\/?$/i.test(destination) || /^[\w.-]+$/.test(destination)
     ? destination

@@ -5,7 +5,7 @@ import { differences, type Sides, type Step } from './step.ts';
 
 export const pathOf = (id: string): string => `/v2/schedules/${encodeURIComponent(id)}`;
 
-/** Reads a schedule whole: lists leave out long bodies, and do not say so. */
+/** Reads a schedule whole: lists leave out long bodies without a hint. */
 async function whole(api: Api, listed: Schedule): Promise<Schedule> {
   if (listed.body || listed.bodyBase64) return listed;
   return (await api.read(pathOf(listed.scheduleId), schedule)) ?? listed;
@@ -39,7 +39,7 @@ export const differencesOf = (wanted: Schedule, existing: Schedule): readonly st
 /**
  * Compares the schedules of both sides.
  *
- * @param allPaused whether those that are made are paused even where they fire in the source
+ * @param allPaused whether new schedules are paused even when they fire in the source
  */
 export async function compareSchedules(sides: Sides, allPaused: boolean): Promise<readonly Step[]> {
   const { target } = sides;
@@ -76,7 +76,8 @@ const callbackNote = ({ callback, failureCallback }: Schedule): readonly string[
 
 async function make(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   if (isPaused) {
-    // No API makes a schedule that is paused. So that it cannot fire before it is, it is a draft for a day far away first.
+    // No API creates a paused schedule. It is created as a draft for a distant day first, so that it cannot fire before it is
+    // paused.
     await put(target, { ...wanted, cron: draftCron(new Date()) });
     await target.change('PATCH', `${pathOf(wanted.scheduleId)}/pause`);
   }
@@ -94,7 +95,7 @@ async function put(target: Api, one: Schedule): Promise<void> {
   await target.change('POST', path, init);
 }
 
-/** Reads what was made, and says what is not as it should be: the target may have limits that the source does not have. */
+/** Reads the new schedule, and tells what differs: the target may have limits that the source does not have. */
 async function check(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   const made = await target.read(pathOf(wanted.scheduleId), schedule);
   if (made === undefined) throw new Refusal('The target took it, but does not have it');
@@ -104,11 +105,11 @@ async function check(target: Api, wanted: Schedule, isPaused: boolean): Promise<
   return different.length === 0 ? undefined : `but the target has it with another ${different.join(', ')}`;
 }
 
-/** The time of a draft: a day half a year away, and a minute by which it is known again. */
+/** The time of a draft: a day half a year away, and a minute that identifies drafts. */
 function draftCron(now: Date): string {
   const month = ((now.getUTCMonth() + 6) % 12) + 1;
   return `53 4 15 ${month} *`;
 }
 
-/** Tells whether a schedule is the draft of a run that died before it was done. */
+/** Tells whether a schedule is the draft of a run that died before its end. */
 const isDraft = ({ cron }: Schedule): boolean => /^53 4 15 \d+ \*$/.test(cron);

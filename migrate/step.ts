@@ -1,4 +1,4 @@
-/** What a migration finds of one thing in the source, and what it can do about it. */
+/** The state of one thing in the source and the target, and the action that copies it. */
 import type { Api } from './api.ts';
 
 export type Kind = 'queue' | 'URL group' | 'flow-control key' | 'schedule';
@@ -9,9 +9,9 @@ export interface Found {
 }
 
 /**
- * Does a step. It may be called twice: what it does is done again, and changes nothing then.
+ * Does a step. A second call repeats it without a further change.
  *
- * @returns what is not as it should be after that, although the target took it
+ * @returns the remaining difference, although the target accepted it
  */
 export type Act = () => Promise<string | undefined>;
 
@@ -29,14 +29,14 @@ export interface Sides {
   readonly target: Api;
 }
 
-/** The prefix of the settings that are sent. Every API that is compatible knows it, and deliveries have it too. */
+/** The prefix of the settings that are sent. Every compatible API knows it, and deliveries have it too. */
 export const prefix = 'Upstash';
 
 /** Splits a header of the service, such as `Svc-Retries`, into its parts; undefined for other headers. */
 export const settingNameOf = (header: string): string | undefined =>
   /^(?:upstash|svc)-(.+)$/i.exec(header)?.[1];
 
-/** A URL as it is compared: no API shows the credentials in it to everybody. Other texts are compared as they are. */
+/** Makes a URL comparable: no API shows the credentials in it to everybody. Other texts are returned unchanged. */
 export function comparableUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);

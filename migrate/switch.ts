@@ -1,7 +1,7 @@
 /**
  * Lets the target's schedules fire in place of the source's. Each is resumed in the target and then paused in the source, at a
- * moment between two of its fires: so no fire is left out, and none is made twice. Should the process die between the two
- * steps, both are active, and the next run pauses the one in the source.
+ * moment between two of its fires: so no fire is left out, and none is made twice. If the process dies between the two steps, both
+ * are active, and the next run pauses the one in the source.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fires, parseCron, type Cron } from '../lambdas/schedule/cron.ts';
@@ -12,7 +12,7 @@ import type { Sides, Step } from './step.ts';
 
 /** A fire comes up to a minute late, and clocks differ. */
 const marginMs = 120_000;
-/** Whoever has no quiet moment within this time fires every few minutes. */
+/** A schedule without a quiet moment within this time fires every few minutes. */
 const searchMs = 600_000;
 const stepMs = 1_000;
 
@@ -20,7 +20,7 @@ const stepMs = 1_000;
  * Finds how long to wait for a moment that is two minutes away from each fire of a schedule.
  *
  * @param now Unix milliseconds
- * @returns undefined when there is none within ten minutes
+ * @returns undefined when there is no such moment within ten minutes
  */
 export function quietInMs(cron: Cron, now: number): number | undefined {
   const around: number[] = [];
@@ -37,7 +37,7 @@ export function quietInMs(cron: Cron, now: number): number | undefined {
 const tooOften =
   'it fires too often to be switched between two fires: pause it in the source, then resume it in the target';
 
-/** Finds out what is to be switched, and what cannot be. */
+/** Finds the schedules that can be switched, and those that cannot. */
 export async function compareForSwitch(sides: Sides): Promise<readonly Step[]> {
   return (await pairsOf(sides)).map((pair): Step => {
     const { wanted, existing } = pair;
@@ -75,7 +75,7 @@ async function switchOver(
   { wanted, existing }: Pair,
   cron: Cron,
 ): Promise<undefined> {
-  // The moment is looked for again: others were waited for since.
+  // The moment is searched again: the schedules before this one took time.
   const waitMs = quietInMs(cron, Date.now());
   if (waitMs === undefined) throw new Refusal(tooOften);
   await setTimeout(waitMs);

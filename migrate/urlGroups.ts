@@ -12,7 +12,7 @@ const urlGroup = z.object({
 });
 type UrlGroup = z.infer<typeof urlGroup>;
 
-/** An endpoint as it is compared. */
+/** The comparable form of an endpoint. */
 const keyOf = ({ url, name }: Endpoint): string => JSON.stringify([name || null, comparableUrl(url)]);
 
 const endpointsOf = ({ endpoints }: UrlGroup): readonly Endpoint[] => endpoints ?? [];
@@ -57,7 +57,7 @@ async function copy({ target }: Sides, group: UrlGroup): Promise<void> {
   const endpoints = endpointsOf(group).map(({ url, name }) => (name ? { url, name } : { url }));
   await target.change('POST', `${path}/endpoints`, { body: { endpoints } });
 
-  // One that was added may have taken the place of another: by its name, or by its URL.
+  // A new endpoint may have taken the place of an old one, by its name or by its URL.
   const added = await target.read(path, urlGroup);
   const wanted = new Set(endpointsOf(group).map(keyOf));
   const others = added === undefined ? [] : endpointsOf(added).filter((one) => !wanted.has(keyOf(one)));

@@ -1,4 +1,4 @@
-/** `npm run drain`: has a region take nothing new, and waits until it is empty. */
+/** `npm run drain`: stops all accounts of a region, and waits until it is empty. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { secondMs } from '../lambdas/shared/clock.ts';
 import type { Left } from '../lambdas/recovery/drain.ts';
@@ -17,12 +17,12 @@ interface Looks {
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** A request that began before its account was stopped has stored what it stores by then. */
+/** The time until a request that began before its account was stopped has stored everything. */
 const settledMs = (apiFunctionTimeoutSeconds + 2) * secondMs;
 
 /**
- * Stops all accounts of a region, and looks until nothing is left: twice in a row, because SQS counts approximately. Whatever
- * ends it, it can be started again.
+ * Stops all accounts of a region, and checks until nothing is left: twice in a row, because SQS counts approximately. It can be
+ * started again however it ends.
  *
  * @returns whether the region is empty
  */
@@ -57,7 +57,7 @@ export async function drain(
 
 const some = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 
-/** Says what is left, and what to do about what does not end by itself. */
+/** Describes what is left, and the remedy for what does not end by itself. */
 function* linesOf(left: Left): Generator<string> {
   const { messages, lastDueAt, runs, schedules, queues, paused, pausedSchedules, deadLetters } = left;
   const due = lastDueAt === undefined ? '' : `, the last due at ${new Date(lastDueAt).toISOString()}`;

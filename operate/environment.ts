@@ -1,4 +1,4 @@
-/** Finds out how a deployed region's functions know their tables and queues, so that a command knows them in the same way. */
+/** Reads the names of a deployed region's tables and queues from its functions, for commands that use the same modules. */
 import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
@@ -13,13 +13,13 @@ export interface Deployment {
 const logicalId = /^DeliverShort[0-9A-F]{8}$/;
 
 /**
- * Takes over the environment of a region's functions. Modules of `lambdas/` read theirs when they are imported, so they are to be
- * imported afterwards.
+ * Takes over the environment of a region's functions. Modules of `lambdas/` read theirs when they are imported, so import them
+ * afterwards.
  *
  * @throws OperateError when there is no such deployment
  */
 export async function takeEnvironment({ name, region }: Deployment): Promise<void> {
-  // The SDK's remark on old Node versions is not for operators.
+  // The SDK's warning about old Node versions is not for operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const stackName = `${name}-${region}-Service`;
   const functionName = await functionIn(stackName, region);

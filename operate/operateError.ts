@@ -1,2 +1,2 @@
-/** An error whose cause the operator can correct: its sentence says all. */
+/** An error whose cause the operator can correct. Only its sentence is printed. */
 export class OperateError extends Error {}

@@ -1,6 +1,6 @@
 import { OperateError } from './operateError.ts';
 
-/** What AWS answers to credentials that are missing, wrong, too old, or not allowed to do this. */
+/** The names of AWS's errors for credentials that are missing, wrong, expired, or not sufficient. */
 const refusals = [
   'CredentialsProviderError',
   'TokenProviderError',
@@ -20,7 +20,7 @@ function sentenceOf(error: unknown): string | undefined {
     : undefined;
 }
 
-/** Runs a command: its number is the exit status. Of an error that the operator can correct, the sentence alone is printed. */
+/** Runs a command, which returns its exit status. For an error that the operator can correct, only its sentence is printed. */
 export async function runCommand(
   command: () => Promise<number>,
   report: (error: unknown) => void,

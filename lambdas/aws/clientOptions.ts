@@ -1,13 +1,13 @@
 /**
- * The options of the AWS clients: how long a client waits for an answer, and how often it asks. Every client is made with these
- * options; a test refuses a client without them. Without `throwOnRequestTimeout` the SDK only warns about a request that takes
- * too long, and goes on waiting.
+ * The options of the AWS clients: how long a client waits for an answer, and how often it tries. Every client is made with these
+ * options; a test refuses a client without them. Without `throwOnRequestTimeout` the SDK only warns about a request that takes too
+ * long, and goes on waiting.
  */
 
 interface CallLimits {
   /** The longest time without a byte of the answer: before its first byte, and then between any two of its body. */
   readonly silenceMs: number;
-  /** The times that a request is sent in all. It is sent again after too long a silence, or when AWS had too many requests. */
+  /** The most times that a request is sent. It is sent again after too long a silence, or when AWS had too many requests. */
   readonly tries: number;
 }
 
@@ -19,7 +19,7 @@ interface CallLimits {
 const limits = {
   /** Calls of tables, queues, secrets and schedules. They are answered in milliseconds; seconds mean a lost connection. */
   quick: { silenceMs: 3_000, tries: 4 },
-  /** Bodies in the bucket. 4 MiB, the largest, are on their way for a second at most. */
+  /** Bodies in the bucket. The largest, 4 MiB, take a second at most. */
   bodies: { silenceMs: 4_000, tries: 3 },
 } as const satisfies Record<string, CallLimits>;
 
@@ -32,7 +32,7 @@ export const maxSockets = 100;
 export type Calls = keyof typeof limits;
 
 /**
- * Reads from the environment how many times longer than on AWS a call may take. Stand-ins on a busy machine are slow, not away.
+ * Reads from the environment how many times longer than on AWS a call may take. Stand-ins on a busy machine are slow, not down.
  *
  * @throws Error when it is not a number of at least 1
  */
@@ -42,13 +42,13 @@ function timesLonger(): number {
   return times;
 }
 
-/** The options of a client, by the calls that it makes; to be spread into the client's own. */
+/** The options of a client for the calls that it makes; spread them into the client's own. */
 export function clientOptions(calls: Calls) {
   const { silenceMs, tries } = limits[calls];
   const times = timesLonger();
   return {
     maxAttempts: tries,
-    // The steps of a command are put together at its first call, not at each.
+    // The steps of a command are composed at its first call, not at each.
     cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: times * connectionMs,

@@ -1,15 +1,15 @@
-/** Counts the tries of AWS's services that fail, be the next try a success or not. A try that succeeds costs nothing here. */
+/** Counts the failed tries of calls to AWS, whether or not the next try succeeds. A try that succeeds costs nothing here. */
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import type { Pluggable } from '@smithy/types';
 import { count } from './metrics.ts';
 import type { AwsService } from './metricTable.ts';
 
-/** Errors that an operator has to mend: rights, credentials, keys of encryption. */
+/** Errors that an operator has to repair: rights, credentials, encryption keys. */
 const refusals = /Denied|NotAuthorized|Signature|Token|KMS|Decryption/;
 
 /**
- * Makes an addition to a client that counts its failed tries. Answers such as a condition that does not hold are no failures. Of
- * a secret every error is one: it must be there.
+ * Makes an addition to a client that counts its failed tries. An answer such as a failed condition is not a failure. For a secret
+ * every error is one: it must exist.
  */
 export const countFailures = <Input extends object, Output extends object>(
   service: AwsService,
@@ -24,7 +24,7 @@ export const countFailures = <Input extends object, Output extends object>(
           throw error;
         }
       },
-      // Within the middleware that tries again.
+      // Runs within the middleware that retries.
       { name: 'countFailures', step: 'finalizeRequest', priority: 'low' },
     );
   },
@@ -32,7 +32,7 @@ export const countFailures = <Input extends object, Output extends object>(
 
 type SdkError = Parameters<typeof isThrottlingError>[0];
 
-/** Clients throw nothing but errors, and classify those whose cause is an error, too. */
+/** Clients throw nothing but errors, and mark those whose cause is an error, too. */
 const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 

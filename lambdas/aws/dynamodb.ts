@@ -27,7 +27,7 @@ import { TransientError } from '../error/transientError.ts';
 import { chunksOf } from '../shared/lists.ts';
 import { settings } from './settings.ts';
 
-/** Makes a client: of a region, or of this one. */
+/** Makes a client for a region; for this one when absent. */
 const open = (region?: string): DynamoDBClient =>
   prepareClient(
     'Dynamodb',
@@ -39,7 +39,7 @@ export const dynamodb = open();
 
 const elsewhere = new Map<string, DynamoDBClient>();
 
-/** The client of a region, for the few tables that are reached from others. */
+/** The client of a region, for the few tables that other regions use. */
 export function dynamodbIn(region: string): DynamoDBClient {
   if (region === settings.region) return dynamodb;
   const known = elsewhere.get(region) ?? open(region);
@@ -50,7 +50,7 @@ export function dynamodbIn(region: string): DynamoDBClient {
 export type Row = Record<string, unknown>;
 export type Key = Record<string, AttributeValue>;
 
-/** Makes an item as DynamoDB holds it of plain values. */
+/** Makes a DynamoDB item of plain values. */
 export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });
 
 /**
@@ -76,7 +76,7 @@ interface Written {
   readonly Attributes?: Key | undefined;
 }
 
-/** A conditional write that was made, or the row as it is because the condition failed on it. */
+/** The result of a conditional write: its answer, or the row on which the condition failed. */
 type ConditionalWrite =
   | { readonly isMade: true; readonly row: Row }
   | { readonly isMade: false; readonly row: Row | undefined };
@@ -100,7 +100,7 @@ export async function conditionalWrite(write: Promise<Written>): Promise<Conditi
 export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
   (await conditionalWrite(write)).isMade;
 
-/** A failure that the SDK does not try again, because it goes by an error's name and cause: this one has neither. */
+/** A failure that the SDK does not retry, because it decides by an error's name and cause: this one has neither. */
 class OnlyTry extends Error {
   readonly failure: unknown;
   constructor(failure: unknown) {
@@ -109,7 +109,7 @@ class OnlyTry extends Error {
   }
 }
 
-/** An update that is sent once. A class of its own, because a client keeps the steps of each class. */
+/** An update that is sent once. It has a class of its own, because a client caches the steps of each class. */
 class UpdateItemOnce extends UpdateItemCommand {
   constructor(input: UpdateItemCommandInput) {
     super(input);
@@ -124,7 +124,7 @@ class UpdateItemOnce extends UpdateItemCommand {
 }
 
 /**
- * Adds to a row, and does not try again: when only the answer was lost, the SDK would add twice.
+ * Adds to a row, without a retry: after a lost answer, the SDK would add twice.
  *
  * @throws at the first failure, throttling included; the addition may have been made all the same
  */
@@ -137,7 +137,7 @@ export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateI
 }
 
 /**
- * The condition that a row still has the version it was read with, in a table by `accountId` whose rows get a higher version
+ * Makes the condition that a row still has the version it was read with, in a table by `accountId` whose rows get a higher version
  * with each change.
  *
  * @param version undefined when there was no row
@@ -151,7 +151,7 @@ export const ifVersionIs = (version: number | undefined) =>
         ExpressionAttributeValues: { ':version': { N: String(version) } },
       };
 
-/** Reads one row; undefined when there is none. */
+/** Reads one row; undefined when it does not exist. */
 export async function getRow(table: string, key: object, consistent: boolean): Promise<Row | undefined> {
   const { Item } = await dynamodb.send(
     new GetItemCommand({ TableName: table, Key: toItem(key), ConsistentRead: consistent }),
@@ -163,13 +163,14 @@ export async function deleteRow(table: string, key: object): Promise<void> {
   await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
 }
 
-/** Rows of the largest read of a query with a limit. DynamoDB itself reads at most 1 MB at once. */
+/** The most rows of one read of a query with a limit. DynamoDB itself reads at most 1 MB at once. */
 const mostRowsPerRead = 640;
 
 /**
- * Reads the items that a query finds, page by page, until the reader stops asking. A `Limit` is the number of rows of the first
- * read; each further one is twice as large, because who reads on finds little of what it looks for. From the second on, such a
- * query reads the next page while the one before is looked at: so several partitions that are merged are read side by side.
+ * Reads the items that a query finds, page by page, until the reader stops. A `Limit` is the number of rows of the first read;
+ * each further one is twice as large, because a reader who goes on finds few of the rows that it wants. From the second page on,
+ * such a query reads the next page while the reader handles the current one: so several partitions that are merged are read side
+ * by side.
  *
  * @param until Unix milliseconds after which no further page is read, for a query whose pages may all be empty
  */
@@ -191,7 +192,7 @@ export async function* queryItems(
     const goesOn = from !== undefined && Date.now() <= until;
     const ahead: Promise<QueryCommandOutput> | undefined =
       goesOn && limit !== undefined && pages > 1 ? read(from) : undefined;
-    // A page that fails is told to who asks for its rows. Where nobody does any more, it was not needed.
+    // The reader of a page gets its error. The error of a page that nobody reads is not needed.
     ahead?.catch(() => undefined);
     yield* page.Items ?? [];
     next = ahead ?? (goesOn && Date.now() <= until ? read(from) : undefined);
@@ -203,7 +204,7 @@ export async function* queryRows(...query: Parameters<typeof queryItems>): Async
   for await (const item of queryItems(...query)) yield unmarshall(item);
 }
 
-/** Reads all rows of a table that a scan finds, one page after the other; those of a partition follow each other. */
+/** Reads all rows of a table that a scan finds, one page after the other; the rows of a partition follow each other. */
 export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
   let from: Key | undefined;
   do {
@@ -245,18 +246,18 @@ const memoryTimeoutMs = 10_000;
 /** DynamoDB reads 100 rows at once, and 16 MB of them. */
 const rowsPerGet = 100;
 
-/** The way in which rows are read by their keys: with which attributes, and whether strongly consistent. */
+/** The options of reads by key: the attributes, and whether strongly consistent. */
 type Reading = Pick<
   KeysAndAttributes,
   'ProjectionExpression' | 'ExpressionAttributeNames' | 'ConsistentRead'
 >;
 
 /**
- * Reads rows by their keys, 100 at a time, eventually consistent unless said otherwise. Keys that a throttled table leaves
- * unprocessed are read again.
+ * Reads rows by their keys, 100 at a time, eventually consistent by default. Keys that a throttled table leaves unprocessed are
+ * read again.
  *
  * @param keys all different
- * @returns the rows that are there, in any order
+ * @returns the rows that exist, in any order
  * @throws when something is still unprocessed after 10 s
  */
 export async function getRows(
@@ -296,8 +297,7 @@ async function getSome(
 const rowsPerWrite = 25;
 
 /**
- * Writes rows, 25 at a time, over those that have the same keys. Rows that a throttled table leaves unprocessed are written
- * again.
+ * Writes rows, 25 at a time, over those with the same keys. Rows that a throttled table leaves unprocessed are written again.
  *
  * @throws when something is still unprocessed after 10 s
  */
@@ -308,7 +308,7 @@ export async function putAll(table: string, rows: readonly object[]): Promise<vo
 }
 
 /**
- * Deletes rows by their keys, as {@link putAll} writes them. A row that is not there is no failure.
+ * Deletes rows by their keys, as {@link putAll} writes them. A missing row is no failure.
  *
  * @param keys all different
  */

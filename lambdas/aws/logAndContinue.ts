@@ -1,7 +1,7 @@
 import { log } from './log.ts';
 
 /**
- * Waits for something that can be done without. A failure is logged, and the caller goes on.
+ * Waits for an optional result. A failure is logged, and the caller goes on.
  *
  * @returns undefined after a failure
  */

@@ -3,14 +3,14 @@
  * so that their bundles do not have its texts.
  */
 
-/** The services of AWS that the functions call, as the names of metrics have them. */
+/** The services of AWS that the functions call, with their names in metrics. */
 export const awsServices = ['Dynamodb', 'Sqs', 'S3', 'Scheduler', 'Secrets'] as const;
 export type AwsService = (typeof awsServices)[number];
 
 interface MetricShape {
   /** `count` is added up, `largest` keeps the largest value, `time` is a number of milliseconds. */
   readonly kind: 'count' | 'largest' | 'time';
-  /** Whether there is one metric for the region, or one for each account besides. */
+  /** Whether there is one metric for the region, or also one for each account. */
   readonly per: 'region' | 'account';
   readonly meaning: string;
 }
@@ -19,9 +19,9 @@ const count = (meaning: string) => ({ kind: 'count', per: 'region', meaning }) a
 const time = (meaning: string) => ({ kind: 'time', per: 'region', meaning }) as const;
 
 /**
- * The metrics of the functions, by name. They are in the namespace that has the deployment's name, with the dimension `service`,
- * and those per account with the dimension `account`. No host, message or destination is a dimension: each value of a dimension
- * is a metric of its own on the bill.
+ * The metrics of the functions, by name. They are in the namespace with the deployment's name, with the dimension `service`, and
+ * those per account with the dimension `account`. No host, message or destination is a dimension: each value of a dimension is a
+ * metric of its own on the bill.
  */
 export const metrics = {
   Accepted: count('messages that were accepted: from requests, fires of schedules and retried dead letters'),

@@ -18,7 +18,7 @@ export function countLargest(name: MetricName<'largest'>, value: number): void {
   counts.set(name, Math.max(counts.get(name) ?? 0, value));
 }
 
-/** Adds a time. Clocks of processes differ: what seems to be in the future took no time. */
+/** Adds a time, ms. Clocks of processes differ: a negative time counts as 0. */
 export function measure(name: MetricName<'time'>, ms: number): void {
   metrics.addMetric(name, MetricUnit.Milliseconds, Math.max(0, ms));
 }
@@ -30,7 +30,7 @@ export function countOf(accountId: string, name: MetricName<'count', 'account'>,
   single.addMetric(name, MetricUnit.Count, value);
 }
 
-/** Writes what was counted and measured, if anything was, as one line of the log. */
+/** Writes the counts and times, if any, as one line of the log. */
 function write(): void {
   for (const [name, value] of counts) if (value > 0) metrics.addMetric(name, MetricUnit.Count, value);
   counts.clear();
@@ -38,8 +38,8 @@ function write(): void {
 }
 
 /**
- * Makes a handler of Lambda write its metrics when it ends, with an error too. What a process counted that died is lost: metrics
- * may miss some, and the log of messages has all.
+ * Makes a Lambda handler write its metrics when it ends, also with an error. Counts of a process that died are lost: metrics may
+ * miss some, and the log of messages has all.
  */
 export const withMetrics =
   <Given extends readonly unknown[], Result>(handler: (...given: Given) => Promise<Result>) =>

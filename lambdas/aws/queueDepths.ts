@@ -2,7 +2,7 @@ import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { settings } from './settings.ts';
 import { sqs } from './sqs.ts';
 
-/** The queues of this region, each with the number of its messages: visible, in work, or with a timer. */
+/** The queues of this region, each with the number of its messages: visible, in flight, or with a timer. */
 export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
   const urls = {
     short: settings.shortQueueUrl,
@@ -18,7 +18,7 @@ export async function queueDepths(): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries(depths);
 }
 
-/** SQS counts approximately: a message may be missing in it, or be there still, for a minute. */
+/** The approximate number of a queue's messages: for a minute SQS may miss a message, or count a deleted one. */
 async function depthOf(QueueUrl: string | undefined): Promise<number> {
   const { Attributes = {} } = await sqs.send(
     new GetQueueAttributesCommand({

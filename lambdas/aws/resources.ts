@@ -1,6 +1,6 @@
 /**
- * The tables, queues and limits of the service as plain data. The CDK app makes them in AWS from this, the local stage
- * makes them on a laptop, and the handlers read from it how rows are keyed. Like the route table, it is shared by all three.
+ * The tables, queues and limits of the service as plain data. The CDK app makes them in AWS from this, the local stage makes them
+ * on a laptop, and the handlers read the keys of rows from it. Like the route table, it is shared by all three.
  */
 
 export interface TableShape {
@@ -15,7 +15,7 @@ export interface TableShape {
     | 'SCHEDULES_TABLE'
     | 'DEDUPLICATION_TABLE'
     | 'USAGE_TABLE';
-  /** Keys are texts. */
+  /** Keys are strings. */
   readonly partitionKey: string;
   readonly sortKey?: string;
   /** The attribute with the time to live: epoch seconds after which DynamoDB may remove the row. */
@@ -26,13 +26,13 @@ export interface TableShape {
     readonly partitionKey: string;
     readonly sortKey: string;
     readonly sortsBy: 'number' | 'text';
-    /** The attributes that the index has besides the keys: none where it is empty, all of them without it. */
+    /** The attributes that the index has besides the keys: none when empty, all when absent. */
     readonly includes?: readonly string[];
   }[];
 }
 
 export const tables = {
-  /** Messages, and behind each a row for every recorded attempt. Also bodies. */
+  /** Messages, and after each a row for every recorded attempt; bodies too. */
   messages: {
     variable: 'MESSAGES_TABLE',
     partitionKey: 'shard',
@@ -47,7 +47,7 @@ export const tables = {
     partitionKey: 'shard',
     sortKey: 'id',
     ttl: 'expiresAt',
-    // An entry that is taken out loses `presentSince`, so the oldest entries are found without reading the empty places.
+    // A removed entry loses `presentSince`, so the oldest entries are found without reading removed ones.
     indexes: [
       {
         name: 'present',
@@ -66,13 +66,13 @@ export const tables = {
     partitionKey: 'lane',
     sortKey: 'part',
     ttl: 'expiresAt',
-    // The names of an account's queues, or of its keys. Pages have no name, and a lane's keys never change: so a write of
-    // a lane costs nothing here.
+    // The names of an account's queues, or of its keys. Pages have no name, and a lane's keys never change, so the index adds no
+    // cost to the write of a lane.
     indexes: [{ name: 'names', partitionKey: 'owner', sortKey: 'name', sortsBy: 'text', includes: [] }],
   },
   /**
-   * Runs of workflows: the journal of each; and in partitions of their own, an account's runs by time, and those who wait for
-   * an event.
+   * Runs of workflows: the journal of each; and in partitions of their own, an account's runs by time, and the waiters of an
+   * event.
    */
   workflows: {
     variable: 'WORKFLOWS_TABLE',
@@ -92,11 +92,11 @@ export const tables = {
   /** Claims on the keys by which messages of the last minutes count as duplicates. */
   deduplication: { variable: 'DEDUPLICATION_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
   /**
-   * Accounts, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its
-   * own region only, and read there wherever the latest version matters.
+   * Accounts, and the hosts of APIs. This is the one table with replicas in all regions. An account's row is written in its own
+   * region only, and read there wherever the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** The usage of each account by day; failed logins; work that a worker began alone. */
+  /** The usage of each account by day; failed logins; jobs that a worker began alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;
@@ -106,20 +106,20 @@ export const apiNames = ['messaging', 'management'] as const;
 export type ApiName = (typeof apiNames)[number];
 
 /**
- * The key of a row of the accounts table: it has the hosts of a region's API, and is written in that region only. No account has
- * a `#` in its id.
+ * The key of a row of the accounts table with the hosts of a region's API, which is written in that region only. No account has a
+ * `#` in its id.
  */
 export const apiHostsKey = (region: string, api: ApiName): string => `apiHost#${region}#${api}`;
 
 /**
- * The attribute of a lane with the slots that processes keep. The start of a local stage removes it from all lanes, because
- * every process of the stage has ended.
+ * The attribute of a lane with the slots that processes hold. The start of a local stage removes it from all lanes, because every
+ * process of the stage has ended.
  */
 export const processLeases = 'processes';
 
 /**
  * The lifetimes of bodies in the bucket, in days. An object's key starts with its lifetime, `<days>d/`, and a lifecycle rule for
- * each ends what is older. The longest must hold a message that is delayed by a year and then retried a day apart.
+ * each deletes older objects. The longest must hold a message that is delayed by a year and then retried a day apart.
  */
 export const bodyLifetimesDays = [16, 32, 64, 128, 256, 512, 1024] as const;
 
@@ -145,7 +145,7 @@ interface QueueShape {
   /** The handler of the function that the queue invokes. */
   readonly handler: string | undefined;
   readonly functionTimeoutSeconds: number;
-  /** For how long a received message stays hidden. Lambda demands at least the timeout of the function. */
+  /** The time for which a received message stays hidden. Lambda demands at least the timeout of the function. */
   readonly visibilitySeconds: number;
   /** The most messages that one invocation gets. */
   readonly batchSize: number;
@@ -154,8 +154,8 @@ interface QueueShape {
 }
 
 /**
- * The queues of SQS, each with the timing of the function behind it. A function lasts longer than the longest timeout of its
- * queue's messages. Where messages are rare, a batch is one message: if it kills its worker, it kills nothing else.
+ * The queues of SQS, each with the timing of the function behind it. A function has more time than the longest timeout of its
+ * queue's messages. In queues with few messages a batch is one message: if it kills its worker, it kills nothing else.
  */
 export const queues = {
   /** Attempts that wait at most 30 s for their answer, and pumps of waiting lines. */
@@ -174,7 +174,7 @@ export const queues = {
     batchSize: 10,
     redrivesTo: 'dead',
   },
-  /** Work whose workers died: each piece is done alone, and an attempt fails if it kills its workers again. */
+  /** Jobs whose workers died: each is done alone, and an attempt fails if it kills its workers again. */
   dead: {
     handler: 'deliverAlone',
     functionTimeoutSeconds: 900,
@@ -198,7 +198,7 @@ export const queues = {
     batchSize: 1,
     redrivesTo: undefined,
   },
-  /** Fires that Scheduler could not send, or that were given up, for an operator to look at. No function is behind it. */
+  /** Fires that Scheduler could not send, or that were given up, for an operator to read. No function is behind it. */
   undeliveredFires: {
     handler: undefined,
     functionTimeoutSeconds: 0,
@@ -210,8 +210,8 @@ export const queues = {
 export type QueueName = keyof typeof queues;
 
 /**
- * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least;
- * each hour, so that it has little to read even where many messages end.
+ * The functions that run by the clock. `countOutcomes` reads the log of all accounts, which keeps a record for a week at least; it
+ * runs each hour, so that it has little to read even when many messages end.
  */
 export const timers = {
   countOutcomes: { everyHours: 1, functionTimeoutSeconds: 900 },
@@ -233,20 +233,20 @@ export const leastConcurrency = 2;
 export const mostConcurrency = 1_000;
 
 /**
- * Work that was received so often in batches goes to the queue `dead`. A worker that meets an error sends the work anew, so
- * only receives count whose worker died, and those that Lambda had no room for.
+ * A job that was received so often in batches goes to the queue `dead`. A worker that meets an error sends the job again as a new
+ * message, so the only receives that count are those whose worker died, and those for which Lambda had no capacity.
  */
 export const maxReceives = 3;
 
-/** Work is given up after so many workers died of it alone: so many deaths are no accident of the machine. */
+/** A job is given up after so many workers died of it alone: so many deaths are no accident of the machine. */
 export const mostDeaths = 3;
 
-/** The time for which a queue keeps a message, counted from when it was sent: 14 days, the longest that SQS offers. */
+/** The time for which a queue keeps a message after it was sent: 14 days, the longest that SQS offers. */
 export const retentionSeconds = 1_209_600;
 
 /**
- * The value of the dimension `service` of every metric. It is one for all functions, so that CloudWatch bills a metric once for
- * a region, and an alarm needs no sum over functions.
+ * The value of the dimension `service` of every metric. All functions share it, so that CloudWatch bills a metric once for a
+ * region, and an alarm needs no sum over functions.
  */
 export const metricsService = 'messaging';
 

@@ -2,14 +2,14 @@ import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 
-/** A change is tried again for so long: a request to the API ends after 29 s, and the last try takes time too. */
+/** The time for which a change is tried again: a request to the API ends after 29 s, and the last try takes time too. */
 const memoryTimeoutMs = 15_000;
 /** The longest pause before the next try. Its length is random, so that two requests do not meet again and again. */
 const longestPauseMs = 200;
 
 /**
- * Changes a row that others may change at the same time: reads it, writes on the condition that it is as it was read, and
- * begins again where that condition failed.
+ * Changes a row that others may change at the same time: reads it, writes it on condition that it has not changed since, and
+ * begins again when that condition failed.
  *
  * @param refusal the sentence of the 503
  * @param attempt reads and writes once; gives undefined when the condition failed

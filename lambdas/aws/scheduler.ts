@@ -1,6 +1,6 @@
 /**
- * EventBridge Scheduler sends what is due later than a message timer reaches, and what is due again and again. Its client is
- * large and rarely needed, so it is loaded when the first schedule is made.
+ * EventBridge Scheduler sends jobs that are due after the longest message timer, and those that recur. Its client is large and
+ * rarely needed, so it is loaded when the first schedule is made.
  */
 import { clientOptions } from './clientOptions.ts';
 import { prepareClient } from './functionClient.ts';
@@ -32,14 +32,14 @@ async function open() {
               Arn: schedule.queueArn,
               RoleArn: settings.schedulerRoleArn,
               Input: schedule.input,
-              // The most that Scheduler does before it gives up: 185 tries within a day.
+              // Scheduler's longest retry policy: 185 tries within a day.
               RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 },
               DeadLetterConfig: { Arn: schedule.deadLetterArn },
             },
           }),
         );
       } catch (error) {
-        // One name is given to one thing only: the schedule that is there is the one that was asked for.
+        // A name is used for one thing only: the existing schedule is the one that was asked for.
         if (!(error instanceof ConflictException)) throw error;
       }
     },
@@ -74,7 +74,7 @@ export const scheduler = (): ReturnType<typeof open> => (opened ??= open());
  */
 const earlyMs = 2 * minuteMs;
 
-/** Has Scheduler send a text to a queue once, up to two minutes before it is due. It must be due in more than two minutes. */
+/** Lets Scheduler send a text to a queue once, up to two minutes before it is due. It must be due in more than two minutes. */
 export async function sendLater(later: {
   /** Up to 64 letters, digits, `-`, `_` and `.`; a second schedule of the same name is not made. */
   readonly name: string;
@@ -97,7 +97,7 @@ export async function sendLater(later: {
   });
 }
 
-/** Has Scheduler send a text to the queue of fires whenever an expression triggers; {@link sendLater} describes the name. */
+/** Lets Scheduler send a text to the queue of fires whenever an expression triggers; {@link sendLater} describes the name. */
 export async function sendRepeatedly(repeated: {
   readonly name: string;
   readonly expression: string;
@@ -116,7 +116,7 @@ export async function sendRepeatedly(repeated: {
 /** Scheduler replaces this by the time at which it was to fire, such as `2026-03-22T18:59:00Z`. */
 export const scheduledTimeKeyword = '<aws.scheduler.scheduled-time>';
 
-/** Deletes a schedule, if it is there. */
+/** Deletes a schedule, if it exists. */
 export async function unschedule(name: string): Promise<void> {
   const api = await scheduler();
   await api.delete(name);

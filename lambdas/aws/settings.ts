@@ -1,7 +1,7 @@
 /**
- * The settings of the handlers: the environment, read and checked once, at the start of the process. This is the one list of
- * its variables; `lib/functions/environment.ts` and the local stage set them. Every function gets all of them: what it may touch is
- * decided by its role.
+ * The settings of the handlers: the environment, read and checked once, at the start of the process. This is the one list of its
+ * variables; `lib/functions/environment.ts` and the local stage set them. Every function gets all of them: its role decides what
+ * it may use.
  */
 import * as z from 'zod/mini';
 import { defaultPricePerMessage } from './resources.ts';
@@ -57,7 +57,7 @@ const environment = z.object({
   SCHEDULER_DLQ_ARN: name,
   /** The role with which Scheduler sends. */
   SCHEDULER_ROLE_ARN: name,
-  /** The group of all our schedules. */
+  /** The group of all the service's schedules. */
   SCHEDULE_GROUP: name,
   /** The Secrets Manager secret from which every token and signing key is derived. */
   MASTER_SECRET_ID: name,
@@ -65,7 +65,7 @@ const environment = z.object({
   MANAGEMENT_SECRET_ID: name,
   /** All regions in which accounts may be served, the first region first; each with the URL of its queue of account changes. */
   ACCOUNT_CHANGES_QUEUES: jsonObject(z.record(z.string(), z.url())),
-  /** Dollars that a message counts for against its account's budget. */
+  /** Dollars that a message takes from its account's budget. */
   PRICE_PER_MESSAGE: z._default(z.coerce.number().check(z.nonnegative()), defaultPricePerMessage),
   /** Prefixes of the headers that clients may use, separated by commas; `Svc` is always accepted. */
   HEADER_PREFIXES: commaList,
@@ -73,11 +73,16 @@ const environment = z.object({
   ALLOWED_DESTINATIONS: z._default(commaList, []),
   /** Hosts of the service's own APIs, as `host[:port]`. They are refused as destinations. */
   OWN_HOSTS: z._default(commaList, []),
-  /** Whether hosts by which the APIs are called are learned. `false` where a gateway repeats whatever host a client names. */
+  /**
+   * Whether the service learns the hosts by which its APIs are called. `false` where a gateway repeats any host that a client
+   * names.
+   */
   LEARN_HOSTS: z._default(z.enum(['true', 'false']), 'true'),
   /** Whether X-Ray traces the functions. */
   TRACING: z._default(z.enum(['true', 'false']), 'false'),
-  /** The base URL of the API behind the gateway. A function that its own URL invokes tells it to whoever asks there for more. */
+  /**
+   * The base URL of the API behind the gateway. A function with a URL of its own names it in answers to requests for other routes.
+   */
   API_URL: z.optional(z.url()),
   /** The APIs that have the console's address, separated by spaces: its page can call these only. */
   CONSOLE_APIS: z._default(name, 'messaging'),

@@ -1,12 +1,12 @@
-/** The clients of SQS: one for this region's queues, and one for each other region that is told of changed accounts. */
+/** The clients of SQS: one for this region's queues, and one for each other region that learns of changed accounts. */
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from './clientOptions.ts';
 import { prepareClient } from './functionClient.ts';
 import { settings } from './settings.ts';
 
 /**
- * Makes a client: of a region, or of this one. It takes its region's endpoint, because a queue's URL names AWS's own even where an
- * emulator plays it.
+ * Makes a client for a region; for this one when absent. It uses its region's endpoint, because a queue's URL names AWS's own even
+ * where an emulator answers.
  */
 const open = (region?: string): SQSClient =>
   prepareClient(
@@ -14,7 +14,7 @@ const open = (region?: string): SQSClient =>
     new SQSClient({
       ...clientOptions('quick'),
       useQueueUrlAsEndpoint: false,
-      // TLS has checked already that the message is as it was sent.
+      // TLS has protected the message on its way already.
       md5: false,
       ...(region !== undefined && { region }),
     }),
@@ -24,7 +24,7 @@ export const sqs = open();
 
 const elsewhere = new Map<string, SQSClient>();
 
-/** The client of a region, for the few queues that are reached from others. */
+/** The client of a region, for the few queues that other regions use. */
 export function sqsIn(region: string): SQSClient {
   if (region === settings.region) return sqs;
   const known = elsewhere.get(region) ?? open(region);
